@@ -1,0 +1,45 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: install demo test check lint slow bench clean
+
+$(VENV)/.runtime: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+install: $(VENV)/.dev  ## runtime and developer tools in .venv
+
+demo: $(VENV)/.runtime  ## the main job on data that Accord generates
+	$(BIN)/accord demo
+
+test: $(VENV)/.dev  ## the fast tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint test  ## what every landing passes
+
+slow: $(VENV)/.dev  ## what is too long for every landing
+	$(BIN)/python -m pytest -m slow
+
+.venv-peers/.done: benchmarks/peers.txt
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers.txt
+	touch $@
+
+bench: $(VENV)/.dev .venv-peers/.done  ## speed against peers, side by side in one run
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .venv-peers

@@ -1,0 +1,1 @@
+"""Accord: private record linkage between two organisations, without a third party."""

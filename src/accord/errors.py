@@ -1,0 +1,86 @@
+"""Everything that can go wrong and be mended by the person who reads it.
+
+One tree. The docstring of a class *is* the sentence its user sees, with the facts filled in, and its
+`exit_code` is what the command line ends with (`docs/cli.md` lists them). Errors about data name the row
+and the column, never the value: an error may end up in a log that the partner can read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SHOWN_FAULTS = 20
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong, where it is, and what to do about it."""
+
+    place: str
+    problem: str
+    mend: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.place}: {self.problem}" if self.place else self.problem
+        return f"{text} {self.mend}".rstrip()
+
+
+class AccordError(Exception):
+    """Something went wrong."""
+
+    exit_code = 1
+
+    def __init__(self, **facts: object) -> None:
+        sentence = " ".join((type(self).__doc__ or "").split())
+        super().__init__(sentence.format(**facts))
+
+
+class UsageError(AccordError):
+    """{problem}"""
+
+    exit_code = 2
+
+
+class FaultyError(AccordError):
+    """{what} has {count}:"""
+
+    def __init__(self, what: str, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(faults)
+        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults):,} faults"
+        super().__init__(what=what, count=count)
+
+    def __str__(self) -> str:
+        lines = [super().__str__(), *(f"  {fault}" for fault in self.faults[:SHOWN_FAULTS])]
+        hidden = len(self.faults) - SHOWN_FAULTS
+        return "\n".join(lines + ([f"  … and {hidden:,} more."] if hidden > 0 else []))
+
+
+class AgreementError(FaultyError):
+    """{what} has {count}:"""
+
+    exit_code = 3
+
+
+class DataError(FaultyError):
+    """{what} has {count}:"""
+
+    exit_code = 4
+
+
+class UnreadableError(AccordError):
+    """{path} cannot be read: {reason}. {mend}"""
+
+    exit_code = 4
+
+
+class OutputError(AccordError):
+    """{path} cannot be written: {reason}. Name another place with --out."""
+
+    exit_code = 5
+
+
+class UnsupportedError(AccordError):
+    """The engine '{engine}' cannot evaluate {node}. Choose another engine in the agreement."""
+
+    exit_code = 3

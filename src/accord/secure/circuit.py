@@ -1,0 +1,167 @@
+"""The narrow waist: what is computed on a pair of rows, as data.
+
+A rule of `accord.matching` lowers to one boolean node; every engine of `accord.secure` is an interpreter of
+these nodes. Row a belongs to party A, row b to party B; all numbers are integers, so that every engine gives
+the same answer on every machine.
+
+    boolean   AtMost(value, bound) · Equal(input) · Both(input) · And(parts) · Or(parts) · Not(part)
+    value     Hamming(input) · SquaredEuclidean(input) · Bilinear(products, offset)
+
+`And(())` is true and `Or(())` is false, so no node for constants is needed. The invariant: a node says all
+that an engine needs to choose widths and to count its cost (`low`, `high`, `length`), and nothing about
+anyone's data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Side(Enum):
+    """The two parties, named in the agreement."""
+
+    A = "A"
+    B = "B"
+
+    @property
+    def other(self) -> Side:
+        return Side.B if self is Side.A else Side.A
+
+
+@dataclass(frozen=True)
+class Input:
+    """A vector of `length` integers in 0..`high`, one vector for each row of a side."""
+
+    name: str
+    length: int
+    high: int
+
+    @property
+    def bits(self) -> int:
+        """Bits that one element needs."""
+        return self.high.bit_length()
+
+
+@dataclass(frozen=True)
+class Hamming:
+    """Σ aᵢ ⊕ bᵢ over an input of bits."""
+
+    of: Input
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return self.of.length
+
+
+@dataclass(frozen=True)
+class SquaredEuclidean:
+    """Σ (aᵢ − bᵢ)²."""
+
+    of: Input
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return self.of.length * self.of.high**2
+
+
+@dataclass(frozen=True)
+class Product:
+    """weight · Σ aᵢ·bᵢ with `left` from A and `right` from B; `left` is an input of bits."""
+
+    left: Input
+    right: Input
+    weight: int
+
+
+@dataclass(frozen=True)
+class Bilinear:
+    """Σ products + weight_a·offset(a) + weight_b·offset(b): what Dice, Jaccard, cosine and |a − b| come to.
+
+    The offset is one integer that each side computes by itself, so it costs no interaction. `low` and `high`
+    bound the value; the lowering may know tighter bounds than interval arithmetic gives.
+    """
+
+    products: tuple[Product, ...]
+    offset: Input | None
+    weight_a: int
+    weight_b: int
+    low: int
+    high: int
+
+
+Value = Hamming | SquaredEuclidean | Bilinear
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """value ≤ bound."""
+
+    value: Value
+    bound: int
+
+
+@dataclass(frozen=True)
+class Equal:
+    """aᵢ = bᵢ for every i."""
+
+    of: Input
+
+
+@dataclass(frozen=True)
+class Both:
+    """A's bit and B's bit: both values are present, or both rows are real."""
+
+    of: Input
+
+
+@dataclass(frozen=True)
+class And:
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    part: Node
+
+
+Node = AtMost | Equal | Both | And | Or | Not
+
+
+def leaves(node: Node) -> Iterator[AtMost | Equal | Both]:
+    """The nodes that read inputs, from left to right, repeated where the circuit repeats them."""
+    match node:
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from leaves(part)
+        case Not(part):
+            yield from leaves(part)
+        case _:
+            yield node
+
+
+def inputs(node: Node, side: Side) -> tuple[Input, ...]:
+    """The inputs that a side supplies, each once, in the order of the circuit."""
+    found: dict[Input, None] = {}
+    for leaf in leaves(node):
+        match leaf:
+            case AtMost(Bilinear(products, offset)):
+                found.update({p.left if side is Side.A else p.right: None for p in products})
+                found.update({} if offset is None else {offset: None})
+            case AtMost(Hamming(of)) | AtMost(SquaredEuclidean(of)) | Equal(of) | Both(of):
+                found[of] = None
+    return tuple(found)

@@ -1,0 +1,73 @@
+"""The door to numba: lazy, announced once, cached on disk, right also where nothing can be written."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+MODULE = textwrap.dedent(
+    """
+    from accord.kernel import kernel
+
+    @kernel("int64(int64)")
+    def double(x):
+        return 2 * x
+
+    @kernel("int64(int64)")
+    def quadruple(x):
+        return double(double(x))
+    """
+)
+CALL = textwrap.dedent(
+    """
+    import logging, sys
+    logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
+    import looped
+    assert "numba" not in sys.modules, "importing a kernel imported numba"
+    assert looped.quadruple(5) == 20
+    """
+)
+
+
+def run(folder: Path, **environment: str) -> str:
+    (folder / "looped.py").write_text(MODULE)
+    done = subprocess.run(
+        [sys.executable, "-c", CALL],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_a_kernel_is_announced_when_it_compiles_and_silent_when_it_is_loaded(tmp_path: Path) -> None:
+    first, second = run(tmp_path), run(tmp_path)
+    assert "Compiling double" in first
+    assert "Compiling quadruple" in first
+    assert second == ""
+
+
+def test_without_any_place_to_write_it_compiles_for_the_process(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from numba.core import caching
+
+    from accord.kernel import kernel
+
+    monkeypatch.setattr(caching.FunctionCache._impl_class, "_locator_classes", [])
+
+    @kernel("int64(int64)")
+    def triple(x: int) -> int:
+        return 3 * x
+
+    with caplog.at_level(logging.INFO, logger="accord.kernel"):
+        assert triple(7) == 21
+    assert "Compiling triple" in caplog.text
