@@ -84,3 +84,10 @@ class UnsupportedError(AccordError):
     """The engine '{engine}' cannot evaluate {node}. Choose another engine in the agreement."""
 
     exit_code = 3
+
+
+class PeerError(AccordError):
+    """The partner sent something that does not fit the protocol: {problem}. Check that both sides run the
+    same version of Accord with the same agreement, then run again."""
+
+    exit_code = 7

@@ -1,0 +1,179 @@
+"""What is compared: blocks of rows, cut into batches of bounded size. Public, and the same on both sides.
+
+A block is a group of A's rows against a group of B's rows, all pairs. A *run* is one row of A against a
+stretch of B's rows; a batch is a list of runs. Work that belongs to a row of A is done once a run, so runs
+are as long as the block allows, up to `LONGEST`.
+
+The order of pairs, in every engine: block after block; in a block A's rows in order, and for each of them
+B's rows in order. The invariant: nothing here depends on anyone's values, nor on which rows are dummies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.secure.circuit import Input
+
+LONGEST = 4096
+
+Ints = NDArray[np.int64]
+N = TypeVar("N", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Row numbers of each side, block after block, and how many of them belong to each block."""
+
+    a_rows: Ints
+    a_counts: Ints
+    b_rows: Ints
+    b_counts: Ints
+
+    def __post_init__(self) -> None:
+        if len(self.a_counts) != len(self.b_counts):
+            raise ValueError("the sides have different numbers of blocks")
+        if self.a_counts.sum() != len(self.a_rows) or self.b_counts.sum() != len(self.b_rows):
+            raise ValueError("the counts of the blocks do not add up to their rows")
+
+    @classmethod
+    def whole(cls, a_rows: int, b_rows: int) -> Blocks:
+        """One block: all rows of A against all rows of B."""
+        return cls(np.arange(a_rows), np.array([a_rows]), np.arange(b_rows), np.array([b_rows]))
+
+    @classmethod
+    def of_sizes(cls, a_counts: Ints, b_counts: Ints) -> Blocks:
+        """Blocks of these sizes whose rows follow each other: all that a price depends on."""
+        return cls(np.arange(a_counts.sum()), a_counts, np.arange(b_counts.sum()), b_counts)
+
+    @property
+    def pairs(self) -> int:
+        return int((self.a_counts * self.b_counts).sum())
+
+
+@dataclass(frozen=True)
+class Table:
+    """One side's rows: for each input an array (rows, length), and which rows are real. Private."""
+
+    inputs: Mapping[str, Ints]
+    real: NDArray[np.bool_]
+
+    def checked(self, of: Input) -> Ints:
+        """The values of an input, after a check that they are what the circuit says of them."""
+        values = np.asarray(self.inputs[of.name], dtype=np.int64)
+        if values.shape != (len(self.real), of.length):
+            raise ValueError(f"input '{of.name}' has not {of.length} values for each of the rows")
+        if values.size and (values.min() < 0 or values.max() > of.high):
+            raise ValueError(f"input '{of.name}' has values outside 0..{of.high}")
+        return values
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Runs that are evaluated together; arrays have one element a run, `b_rows` one a row of B.
+
+    Pair `start[r] + i` of the batch is A's row `a_rows[r]` with B's row `b_rows[b_start[r] + i]`, and has
+    place `place[r] + i` in the answer.
+    """
+
+    a_rows: Ints
+    width: Ints
+    start: Ints
+    b_start: Ints
+    b_rows: Ints
+    place: Ints
+    pairs: int
+
+    def put(self, bits: NDArray[np.bool_], answer: NDArray[np.bool_]) -> None:
+        """Write the bits of the batch's pairs to their places in the answer."""
+        offset = self.place - self.start
+        if (offset == offset[0]).all():
+            answer[offset[0] : offset[0] + self.pairs] = bits
+        else:
+            answer[np.repeat(offset, self.width) + np.arange(self.pairs)] = bits
+
+    def of_a(self, values: NDArray[N]) -> NDArray[N]:
+        """A number for each run, as a number for each pair."""
+        return np.repeat(values, self.width)
+
+    def of_b(self, values: NDArray[N]) -> NDArray[N]:
+        """A number for each row of B, as a number for each pair."""
+        return values[np.repeat(self.b_start - self.start, self.width) + np.arange(self.pairs)]
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """All runs of some blocks, in the order in which they are worked on."""
+
+    a_rows: Ints
+    width: Ints
+    b_first: Ints
+    place: Ints
+
+
+def _runs(blocks: Blocks) -> _Runs:
+    """Cut each block into stretches of B's rows; one run for each row of A and stretch."""
+    pieces = -(-blocks.b_counts // LONGEST)
+    block = np.repeat(np.arange(len(pieces)), pieces)
+    piece = np.arange(len(block)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    width = np.minimum(LONGEST, blocks.b_counts[block] - piece * LONGEST)
+    rows = blocks.a_counts[block]
+    a_first = (np.cumsum(blocks.a_counts) - blocks.a_counts)[block]
+    b_first = (np.cumsum(blocks.b_counts) - blocks.b_counts)[block] + piece * LONGEST
+    pair_first = (np.cumsum(blocks.a_counts * blocks.b_counts) - blocks.a_counts * blocks.b_counts)[block]
+    row = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
+    spread = np.repeat(np.arange(len(rows)), rows)
+    place = pair_first[spread] + row * blocks.b_counts[block][spread] + (piece * LONGEST)[spread]
+    return _Runs(blocks.a_rows[a_first[spread] + row], width[spread], b_first[spread], place)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How much goes into a batch: each run counts as its pairs and `run` more."""
+
+    most: int
+    run: int = 0
+
+
+def _cuts(width: Ints, limit: Limit) -> Iterator[tuple[int, int]]:
+    """Consecutive ranges of runs within the limit, or of one run."""
+    ends = np.cumsum(width + limit.run)
+    first = 0
+    while first < len(width):
+        done = ends[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, done + limit.most, side="right")))
+        yield first, last
+        first = last
+
+
+def batches(blocks: Blocks, limit: Limit) -> Iterator[Batch]:
+    """Cut the blocks into batches; blocks without a pair vanish."""
+    runs = _runs(blocks)
+    for first, last in _cuts(runs.width, limit):
+        width, b_first = runs.width[first:last], runs.b_first[first:last]
+        fresh = np.diff(b_first, prepend=-1) != 0
+        lengths = width[fresh]
+        starts = np.cumsum(lengths) - lengths
+        b_index = np.repeat(b_first[fresh] - starts, lengths) + np.arange(lengths.sum())
+        yield Batch(
+            a_rows=runs.a_rows[first:last],
+            width=width,
+            start=np.cumsum(width) - width,
+            b_start=starts[np.cumsum(fresh) - 1],
+            b_rows=blocks.b_rows[b_index],
+            place=runs.place[first:last],
+            pairs=int(width.sum()),
+        )
+
+
+def shapes(blocks: Blocks, limit: Limit) -> tuple[Ints, Ints]:
+    """The runs and the pairs of each batch: all that a price depends on."""
+    runs = _runs(blocks)
+    cuts = list(_cuts(runs.width, limit))
+    counts = np.array([last - first for first, last in cuts], dtype=np.int64)
+    pairs = np.array([runs.width[first:last].sum() for first, last in cuts], dtype=np.int64)
+    return counts, pairs

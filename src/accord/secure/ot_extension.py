@@ -1,0 +1,201 @@
+"""Oblivious transfers by the million from 128 base ones: SoftSpoken, semi-honest.
+
+Roy, SoftSpokenOT: Quieter OT Extension from Small-Field Silent VOLE (CRYPTO'22), with the repetition code.
+The sender has a secret Δ of 128 bits, cut into 128/k pieces of k bits; for each piece the receiver has 2ᵏ
+seeds and the sender all of them but number Δᵢ. With r_x the expansion of seed x, bit by bit over n OTs,
+
+    receiver   u = ⊕ₓ r_x,  v = ⊕ₓ x·r_x,  sends c = u ⊕ choices                  128/k bits an OT
+    sender     w = ⊕ₓ (x ⊕ Δᵢ)·r_x = v ⊕ Δᵢ·u,  q = w ⊕ Δᵢ·c = v ⊕ Δᵢ·choices
+
+so row j of the sender is q_j = t_j ⊕ choice_j·Δ with t_j the receiver's row. k = 1 is Ishai, Kilian, Nissim,
+Petrank (CRYPTO'03). Messages are masked with H(q_j, ·) and H(q_j ⊕ Δ, ·); the receiver can compute one.
+
+Assumption: the expansion is a pseudorandom generator, H is correlation robust (`ot_permutation.py`).
+Learns: the sender nothing (c is masked by the seed that it lacks); the receiver nothing of Δ.
+
+The numbers of rows and blocks only ever grow, so no tweak comes back as long as an end lives. Rows come in
+tiles that fit the L2 cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.kernel import kernel
+from accord.secure.ot_permutation import LEAF, Permutation, counter_blocks
+from accord.secure.ot_transpose import transpose
+
+Words = NDArray[np.uint64]
+
+TILE = 1 << 14
+"""OTs that are made at once."""
+
+_GROUP = 1 << 14
+"""Blocks that are expanded at once."""
+
+
+def padded(count: int) -> int:
+    """OTs that are made when `count` are asked for."""
+    return -(-count // 128) * 128
+
+
+def correction_words(count: int, k: int) -> int:
+    """64-bit words that the receiver sends for `count` OTs."""
+    return padded(count) // 64 * (128 // k)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Some rows of one call: numbered from `first` in the call and from `number` in the session."""
+
+    first: int
+    number: int
+    rows: Words
+    """Shape (n, 2); valid until the next tile."""
+
+
+class _End:
+    """What the two ends share: seeds, the permutation, and counters that never go back."""
+
+    def __init__(self, leaves: Words, k: int, permutation: Permutation) -> None:
+        self._leaves = leaves
+        self.k = k
+        self.pi = permutation
+        self._block = 0
+        self._row = 0
+
+    def _tiles(self, count: int) -> Iterator[tuple[int, int]]:
+        for first in range(0, padded(count), TILE):
+            yield first, min(TILE, padded(count) - first)
+
+    def _expanded(self, trees: slice, skip: int, blocks: int) -> NDArray[np.uint64]:
+        """π(s ⊕ t) of the next blocks of some trees' seeds, shape (trees, seeds, words)."""
+        seeds = np.ascontiguousarray(self._leaves[trees, skip:]).reshape(-1, 2)
+        source = self.pi.scratch("leaves", len(seeds) * blocks).reshape(len(seeds), blocks, 2)
+        counter_blocks(seeds, np.uint64(self._block), np.uint64(LEAF), source)
+        result = self.pi.apply(source, "expanded")
+        return result.reshape(-1, self._leaves.shape[1] - skip, 2 * blocks)
+
+    def _groups(self, blocks: int) -> Iterator[slice]:
+        trees, seeds = self._leaves.shape[:2]
+        step = max(1, _GROUP // (seeds * blocks))
+        for first in range(0, trees, step):
+            yield slice(first, min(trees, first + step))
+
+    def _finish(self, first: int, columns: Words) -> Tile:
+        """Count what was used and turn columns into rows."""
+        count = 64 * columns.shape[1]
+        rows = self.pi.scratch("rows", count)
+        transpose(columns, rows)
+        tile = Tile(first, self._row, rows)
+        self._block += count // 128
+        self._row += count
+        return tile
+
+
+class Receiver(_End):
+    """The end that chooses."""
+
+    def extend(self, choices: Words, corrections: Words, count: int) -> Iterator[Tile]:
+        """Rows t_j; fills `corrections`, which is complete when the iterator ends.
+
+        Requires: `choices` has one bit an OT, padded with zeros to `padded(count)`.
+        """
+        for first, length in self._tiles(count):
+            words = length // 64
+            columns = np.empty((128, words), dtype=np.uint64)
+            start = first // 64 * (128 // self.k)
+            sent = corrections[start : start + correction_words(length, self.k)].reshape(-1, words)
+            chosen = choices[first // 64 : first // 64 + words]
+            for trees in self._groups(words // 2):
+                expanded = self._expanded(trees, 0, words // 2)
+                _fold_all(
+                    expanded, self._leaves[trees], chosen, columns[_columns(trees, self.k)], sent[trees]
+                )
+            yield self._finish(first, columns)
+
+
+class Sender(_End):
+    """The end that has Δ. Its leaves are ordered by x ⊕ Δᵢ, so number 0 of each tree is the unknown one."""
+
+    def __init__(self, leaves: Words, delta: Words, k: int, permutation: Permutation) -> None:
+        super().__init__(leaves, k, permutation)
+        self.delta = delta
+
+    def extend(self, corrections: Words, count: int) -> Iterator[Tile]:
+        """Rows q_j = t_j ⊕ choice_j·Δ."""
+        bits = (self.delta[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).reshape(-1)
+        for first, length in self._tiles(count):
+            words = length // 64
+            columns = np.empty((128, words), dtype=np.uint64)
+            start = first // 64 * (128 // self.k)
+            got = corrections[start : start + correction_words(length, self.k)].reshape(-1, words)
+            for trees in self._groups(words // 2):
+                expanded = self._expanded(trees, 1, words // 2)
+                of = _columns(trees, self.k)
+                _fold_known(expanded, self._leaves[trees], got[trees], bits[of], columns[of])
+            yield self._finish(first, columns)
+
+
+def _columns(trees: slice, k: int) -> slice:
+    return slice(trees.start * k, trees.stop * k)
+
+
+@kernel("void(uint64[:,:,::1], uint64[:,:,::1], uint64[::1], uint64[:,::1], uint64[:,::1])")
+def _fold_all(
+    expanded: NDArray[np.uint64],
+    leaves: NDArray[np.uint64],
+    choices: Words,
+    columns: Words,
+    corrections: Words,
+) -> None:
+    """v into `columns` and u ⊕ choices into `corrections`; the ⊕ s of each expansion is folded in."""
+    trees, seeds, words = expanded.shape
+    k = columns.shape[0] // trees
+    for tree in range(trees):
+        for word in range(words):
+            corrections[tree, word] = choices[word] ^ expanded[tree, 0, word] ^ leaves[tree, 0, word & 1]
+        for bit in range(k):
+            columns[tree * k + bit] = 0
+        for seed in range(1, seeds):
+            even, odd = leaves[tree, seed, 0], leaves[tree, seed, 1]
+            _absorb(expanded[tree, seed], even, odd, corrections[tree])
+            for bit in range(k):
+                if (seed >> bit) & 1:
+                    _absorb(expanded[tree, seed], even, odd, columns[tree * k + bit])
+
+
+@kernel("void(uint64[:,:,::1], uint64[:,:,::1], uint64[:,::1], uint64[::1], uint64[:,::1])")
+def _fold_known(
+    expanded: NDArray[np.uint64],
+    leaves: NDArray[np.uint64],
+    corrections: Words,
+    delta: Words,
+    columns: Words,
+) -> None:
+    """q into `columns`; `expanded` lacks seed 0, whose multiplier is 0."""
+    trees, seeds, words = expanded.shape
+    k = columns.shape[0] // trees
+    for tree in range(trees):
+        for bit in range(k):
+            if delta[tree * k + bit] != 0:
+                columns[tree * k + bit] = corrections[tree]
+            else:
+                columns[tree * k + bit] = 0
+        for seed in range(1, seeds + 1):
+            even, odd = leaves[tree, seed, 0], leaves[tree, seed, 1]
+            for bit in range(k):
+                if (seed >> bit) & 1:
+                    _absorb(expanded[tree, seed - 1], even, odd, columns[tree * k + bit])
+
+
+@kernel("void(uint64[::1], uint64, uint64, uint64[::1])")
+def _absorb(source: Words, even: np.uint64, odd: np.uint64, target: Words) -> None:
+    """target ⊕= source ⊕ s, word by word; s has an even and an odd word."""
+    for pair in range(source.shape[0] // 2):
+        target[2 * pair] ^= source[2 * pair] ^ even
+        target[2 * pair + 1] ^= source[2 * pair + 1] ^ odd
