@@ -33,3 +33,7 @@ def main() -> None:
     except KeyboardInterrupt:
         typer.echo("accord: stopped.", err=True)
         raise SystemExit(130) from None
+
+
+# Each command adds itself to `app`, so it has to be imported after it.
+from accord.cli import bench  # noqa: E402, F401

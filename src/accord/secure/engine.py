@@ -1,9 +1,9 @@
 """What an engine is: an interpreter of circuits between two parties, over blocks of rows.
 
-An engine first says whether it can evaluate a circuit at all, before a byte is sent. `set_up` gives a session,
-which serves any number of evaluations; `evaluate` gives both sides the match bits of all pairs of the blocks,
-in the order of `blocks.py`. A pair with a dummy never matches. The invariant: what a party sends has sizes
-that depend on the circuit and the blocks alone.
+An engine first says whether it can evaluate a circuit at all, before a byte is sent. `set_up` gives a
+session, which serves any number of evaluations; `evaluate` gives both sides the match bits of all pairs of
+the blocks, in the order of `blocks.py`. A pair with a dummy never matches. The invariant: what a party sends
+has sizes that depend on the circuit and the blocks alone.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def shrink(formula: Formula | Wire, room: int, evaluate: Callable[[Formula | Wir
         # The widest part first: a group of it and whatever still fits has at least two wires, so each
         # round removes one.
         parts.sort(key=lambda part: -len(wires(part)))
-        group, rest = [parts[0]], []
+        group, rest = parts[:1], parts[:0]
         for part in parts[1:]:
             fits = len(wires(Formula(formula.kind, (*group, part)))) <= room
             (group if fits else rest).append(part)

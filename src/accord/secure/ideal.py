@@ -1,7 +1,8 @@
 """The plain interpreter of circuits: the definition of right.
 
 It sees both tables, so it may serve tests and `simulate`, never a linkage. It is written for the reader:
-each case is the formula of the node in `circuit.py`, on whole arrays of pairs.
+each case is the formula of the node in `circuit.py`, on whole arrays of pairs. `IdealEngine` has the shape of
+an engine, but its parties meet in memory: between two processes it cannot work.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from accord.entropy import Entropy
+from accord.secure.blocks import Blocks, Limit, Table, batches
 from accord.secure.circuit import (
     And,
     AtMost,
@@ -21,9 +24,11 @@ from accord.secure.circuit import (
     Node,
     Not,
     Or,
+    Side,
     SquaredEuclidean,
     Value,
 )
+from accord.secure.party import Party, receive, send
 
 Rows = Mapping[str, NDArray[np.int64]]
 """For each input of the circuit one array of shape (rows, length)."""
@@ -69,3 +74,77 @@ def _value(
             if offset is not None:
                 total += weight_a * a[offset.name][left, 0] + weight_b * b[offset.name][right, 0]
             return total
+
+
+_AT_ONCE = Limit(1 << 15)
+
+
+def match(circuit: Node, blocks: Blocks, a: Table, b: Table) -> NDArray[np.bool_]:
+    """The match bit of every pair of the blocks; only pairs of real rows are looked at."""
+    answer = np.zeros(blocks.pairs, dtype=np.bool_)
+    a_kept, a_counts = _kept(a.real, blocks.a_rows, blocks.a_counts)
+    b_kept, b_counts = _kept(b.real, blocks.b_rows, blocks.b_counts)
+    a_place, b_place = _places(blocks)
+    for batch in batches(Blocks(a_kept, a_counts, b_kept, b_counts), _AT_ONCE):
+        i, j = batch.of_a(batch.a_rows), batch.of_b(batch.b_rows)
+        bits = evaluate(circuit, a.inputs, b.inputs, blocks.a_rows[i], blocks.b_rows[j])
+        answer[a_place[i] + b_place[j]] = bits
+    return answer
+
+
+def _kept(
+    real: NDArray[np.bool_], rows: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of real rows in the blocks' list of rows, and how many each block has."""
+    kept = np.flatnonzero(real[rows])
+    block = np.repeat(np.arange(len(counts)), counts)
+    return kept, np.bincount(block[kept], minlength=len(counts)).astype(np.int64)
+
+
+def _places(blocks: Blocks) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What each listed row adds to the place of a pair in the answer."""
+    pairs = blocks.a_counts * blocks.b_counts
+    in_a = np.arange(len(blocks.a_rows)) - np.repeat(_starts(blocks.a_counts), blocks.a_counts)
+    in_b = np.arange(len(blocks.b_rows)) - np.repeat(_starts(blocks.b_counts), blocks.b_counts)
+    first, wide = np.repeat(_starts(pairs), blocks.a_counts), np.repeat(blocks.b_counts, blocks.a_counts)
+    return first + in_a * wide, in_b
+
+
+def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.cumsum(counts) - counts
+
+
+class IdealEngine:
+    """Both parties of one process hand their tables to this object, which answers. Nothing is sent."""
+
+    def __init__(self) -> None:
+        self._tables: list[Table] = []
+        self._answers: list[NDArray[np.bool_]] = []
+
+    @property
+    def name(self) -> str:
+        return "ideal"
+
+    def supports(self, circuit: Node) -> None:
+        """Every circuit."""
+
+    def set_up(self, side: Side, entropy: Entropy) -> Party[Side]:
+        yield from ()
+        return side
+
+    def evaluate(
+        self, session: Side, circuit: Node, blocks: Blocks, table: Table
+    ) -> Party[NDArray[np.bool_]]:
+        """The empty messages only keep the two in step."""
+        if session is Side.A:
+            self._tables.append(table)
+            yield from send(np.zeros(0, dtype=np.uint8))
+            yield from receive(0)
+            return self._answers.pop(0)
+        yield from receive(0)
+        if not self._tables:
+            raise RuntimeError("the ideal engine needs both parties in one process")
+        answer = match(circuit, blocks, self._tables.pop(0), table)
+        self._answers.append(answer)
+        yield from send(np.zeros(0, dtype=np.uint8))
+        return answer

@@ -1,12 +1,12 @@
 """One batch of the `ot` engine, once from A's side and once from B's.
 
-    A → B   choices of all distances           (absent if there is none)
+    A → B   choices of all distances           (empty if there is none)
     B → A   corrections of all distances, and the questions of the first level of lookups
     A → B   the tables of that level           then B's questions of the next level, and so on
     B → A   the answers, in clear
 
-Every table but the last is masked with a random bit a pair, so that its answer is shared; only the last answer
-is revealed, to B by the table and to A by B.
+Every table but the last is masked with a random bit a pair, so that its answer is shared; only the last
+answer is revealed, to B by the table and to A by B.
 """
 
 from __future__ import annotations
@@ -126,6 +126,8 @@ def run_a(half: Half) -> Party[Answer]:
 def _choose(half: Half) -> Party[tuple[list[Keys], list[Bytes]]]:
     """A's rows of the OTs of all distances, and the bits by which it chose."""
     if not half.program.terms:
+        # A starts every batch and B ends it, also here: this is what keeps interleaved batches in step.
+        yield from send(np.zeros(0, dtype=np.uint8))
         empty = Keys(np.zeros((0, 2), dtype=np.uint64), 0)
         runs = len(half.batch.width)
         return [empty] * len(half.program.shares), [np.zeros((0, runs), np.uint8)] * len(half.program.shares)
@@ -168,10 +170,8 @@ def _table(half: Half, number: int, question: NDArray[np.uint64], last: bool) ->
 def run_b(half: Half) -> Party[Answer]:
     """B's side of a batch. Learns: the answers, from the last tables."""
     sizes, levels = half.sizes, half.program.levels
-    choices = np.zeros(0, dtype=np.uint64)
-    if half.program.terms:
-        choices = (yield from receive(sizes.choices)).view("<u8")
-    corrections = _correct(half, choices)
+    choices = yield from receive(sizes.choices)
+    corrections = _correct(half, choices.view("<u8"))
     for number, level in enumerate(levels):
         asked = [_question(half, i) for i in level]
         yield from send(np.concatenate([*corrections, *(question for question, _, _ in asked)]))

@@ -100,7 +100,7 @@ def send_distance(
     own: Ints,
     corrections: NDArray[Any],
 ) -> NDArray[Any]:
-    """B's shares, one a pair; fills the corrections. `factors` is (terms, rows of B), `own` a number a pair."""
+    """B's shares, one a pair; fills the corrections. `factors` is (terms, rows of B), `own` one a pair."""
     lane, runs, terms = share.lane, len(batch.width), len(share.form.shifts)
     dtype = np.dtype(f"u{lane // 8}")
     layout, shifts = _layout(batch, lane), _shifts(share)

@@ -178,7 +178,7 @@ def _fold_known(
     columns: Words,
 ) -> None:
     """q into `columns`; `expanded` lacks seed 0, whose multiplier is 0."""
-    trees, seeds, words = expanded.shape
+    trees, seeds = expanded.shape[:2]
     k = columns.shape[0] // trees
     for tree in range(trees):
         for bit in range(k):

@@ -1,8 +1,8 @@
 """One bit from a table: B has an index, A a table of bits, B learns its entry masked as A likes.
 
 A 1-of-2ʷ OT of one-bit messages from w random OTs, after Naor and Pinkas (STOC'99): key (l, c) expands to 2ʷ
-bits S_l^c, and entry j is masked by ⊕_l S_l^{j_l}[j], so that only who has all keys for j can open it; 2ʷ bits
-are sent whatever the entries are. Tables are rows of a public truth table, picked by A's state; with a
+bits S_l^c, and entry j is masked by ⊕_l S_l^{j_l}[j], so that only who has all keys for j can open it; 2ʷ
+bits are sent whatever the entries are. Tables are rows of a public truth table, picked by A's state; with a
 random bit XORed to all entries the two end with XOR shares of the answer.
 
 Assumption: H of `ot_permutation.py` is correlation robust.
@@ -71,7 +71,7 @@ def ask(end: Receiver, index: NDArray[np.uint8], bits: int, question: Words) -> 
     return masks
 
 
-def answer(end: Sender, truth: Words, state: NDArray[np.uint16], bits: int, question: Words) -> Words:
+def answer(end: Sender, truth: Words, state: NDArray[np.uint8], bits: int, question: Words) -> Words:
     """A's tables under their masks, (n, words); to share the answers, XOR a random bit to a whole table."""
     count = _stride(len(state))
     tables = truth[_stretched(state, count)]

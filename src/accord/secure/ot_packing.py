@@ -1,9 +1,10 @@
 """Numbers of a few bits, sent without waste.
 
-Values lie in machine words ("lanes") of W = 8, 16, 32 or 64 bits and use the lowest w of them. W lanes become w
-words: lane e of a group starts at bit e·w of the group's string of W·w bits. Groups are interleaved (lane e
-of group g is value e·G + g, word t of group g is word t·G + g of the result), so that every inner loop runs
-over neighbouring words. `pack` and `unpack` are inverse; values beyond the last are zero, and checked.
+Values lie in machine words ("lanes") of W = 8, 16, 32 or 64 bits and use the lowest w of them. W lanes
+become w words: lane e of a group starts at bit e·w of the group's string of W·w bits. Groups are interleaved
+(lane e of group g is value e·G + g, word t of group g is word t·G + g of the result), so that every inner
+loop runs over neighbouring words. `pack` and `unpack` are inverse; values beyond the last are zero, and
+checked.
 """
 
 from __future__ import annotations

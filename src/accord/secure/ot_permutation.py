@@ -35,6 +35,8 @@ class Permutation:
     def __init__(self) -> None:
         self._aes = Cipher(algorithms.AES(KEY), modes.ECB()).encryptor()
         self._memory: dict[str, Words] = {}
+        self.blocks = 0
+        """Blocks that π was applied to: what an evaluation cannot do without."""
 
     def scratch(self, name: str, blocks: int) -> Words:
         """Memory of this many blocks, shape (blocks, 2), valid until the name is asked for again."""
@@ -49,8 +51,9 @@ class Permutation:
         flat = np.ascontiguousarray(source).reshape(-1)
         blocks = len(flat) // 2
         result = self.scratch(name, blocks)
+        self.blocks += blocks
         if blocks:
-            self._aes.update_into(memoryview(flat).cast("B"), memoryview(self._memory[name]).cast("B"))
+            self._aes.update_into(flat.view(np.uint8).data, self._memory[name].view(np.uint8).data)
         return result
 
 

@@ -57,7 +57,7 @@ def batch_sizes(program: Program, k: int, runs: int, pairs: int) -> Sizes:
 
 def message_count(program: Program) -> int:
     """Messages of one batch; each depends on the one before."""
-    return (1 if program.terms else 0) + 2 * len(program.levels) + 1
+    return 2 * len(program.levels) + 2
 
 
 def batch_limit(program: Program) -> Limit:

@@ -50,7 +50,7 @@ class Deadlock(RuntimeError):
 
 def send(array: NDArray[Any]) -> Party[None]:
     """Send an array as its little-endian bytes."""
-    yield Send(memoryview(np.ascontiguousarray(array)).cast("B"))
+    yield Send(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def receive(size: int) -> Party[NDArray[np.uint8]]:
@@ -165,7 +165,7 @@ def run(party: Party[T], channel: Channel) -> T:
             else:
                 effect = party.send(channel.receive(effect.size))
     except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+        return end.value
 
 
 @dataclass
@@ -185,7 +185,7 @@ def metered(party: Party[T], meter: Meter) -> Party[T]:
         try:
             effect = party.send(answer) if started else next(party)
         except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            return end.value
         started = True
         answer = yield effect
         meter.messages += 1

@@ -1,0 +1,306 @@
+"""How fast the engines are on this machine: two processes over loopback, nothing mocked.
+
+The parent starts one process a party, with made-up rows that both derive from a public seed, so that it can
+check the answers against the plain interpreter. Kernels are compiled and warm before the clock starts; the
+set-up is timed by itself. What the machine could do at best is measured in the same run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import queue
+import resource
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from accord.entropy import System
+from accord.errors import PeerError, UsageError
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Bilinear,
+    Equal,
+    Hamming,
+    Input,
+    Node,
+    Product,
+    Side,
+    SquaredEuclidean,
+    inputs,
+)
+from accord.secure.party import Buffer, Meter, Party, metered, run
+
+_HEADER = struct.Struct("<Q")
+_SLAB = 1 << 22
+
+_NAME = Input("name", 50, 1)
+_PLACE = Input("place", 2, (1 << 17) - 1)
+_BORN = Input("born", 1, (1 << 16) - 1)
+_GRAMS = Input("grams", 128, 1)
+_WEIGHT = Input("weight", 1, 128)
+
+_HAMMING = AtMost(Hamming(_NAME), 5)
+_EUCLIDEAN = AtMost(SquaredEuclidean(_PLACE), 1000**2)
+_EQUAL = Equal(_BORN)
+_DICE = AtMost(Bilinear((Product(_GRAMS, _GRAMS, -20),), _WEIGHT, 8, 8, -4 * 128, 16 * 128), 0)
+
+RULES: dict[str, Node] = {
+    "hamming50": _HAMMING,
+    "euclidean2d": _EUCLIDEAN,
+    "equal16": _EQUAL,
+    "dice128": _DICE,
+    "conjunction": And((_HAMMING, _EUCLIDEAN, _EQUAL)),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One measurement."""
+
+    engine: str
+    rule: str
+    rows: int
+    k: int = 4
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one party saw."""
+
+    setup_seconds: float
+    seconds: float
+    sent: int
+    received: int
+    peak_mib: float
+    aes_bytes: int
+    aes_seconds: float
+    copy_seconds: float
+    answers: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One line of the result; times at the slower party, bytes in both directions.
+
+    `aes_microseconds_per_pair` and `copy_microseconds_per_pair` are what the machine would need at least: for
+    the AES blocks of the busier party, and to copy every byte sent once.
+    """
+
+    engine: str
+    rule: str
+    pairs: int
+    microseconds_per_pair: float
+    bytes_per_pair: float
+    rounds: int
+    setup_seconds: float
+    peak_mib: float
+    aes_microseconds_per_pair: float
+    copy_microseconds_per_pair: float
+    aes_gigabytes_per_second: float
+    copy_gigabytes_per_second: float
+    checked: bool
+
+
+class SocketChannel:
+    """A connected socket as a channel: length, then bytes; a thread sends, so that sending never waits."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = connection
+        self._outbox: queue.SimpleQueue[Buffer | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._send_all, daemon=True)
+        self._thread.start()
+
+    def send(self, buffer: Buffer) -> None:
+        self._outbox.put(buffer)
+
+    def receive(self, size: int) -> Buffer:
+        header = bytearray(_HEADER.size)
+        self._fill(memoryview(header))
+        (length,) = _HEADER.unpack(header)
+        if length != size:
+            raise PeerError(problem=f"a message of {length:,} bytes where {size:,} were due")
+        buffer = np.empty(size, dtype=np.uint8).data
+        self._fill(buffer)
+        return buffer
+
+    def close(self) -> None:
+        self._outbox.put(None)
+        self._thread.join()
+        self._socket.close()
+
+    def _fill(self, view: memoryview) -> None:
+        while len(view):
+            count = self._socket.recv_into(view)
+            if not count:
+                raise PeerError(problem="the connection ended in the middle of a message")
+            view = view[count:]
+
+    def _send_all(self) -> None:
+        while (buffer := self._outbox.get()) is not None:
+            self._socket.sendall(_HEADER.pack(len(buffer)))
+            self._socket.sendall(buffer)
+
+
+def made_up_table(rule: Node, side: Side, rows: int) -> Table:
+    """Rows of one side; every tenth row is almost the same on both sides, one in twenty is a dummy."""
+    alike = np.random.default_rng(1)
+    own = np.random.default_rng([2, ord(side.value)])
+    columns = {}
+    for of in inputs(rule, side):
+        shared = alike.integers(0, of.high, (rows, of.length), endpoint=True)
+        values = own.integers(0, of.high, (rows, of.length), endpoint=True)
+        values[::10] = shared[::10]
+        columns[of.name] = values
+    if _WEIGHT.name in columns:
+        columns[_WEIGHT.name] = columns[_GRAMS.name].sum(axis=1, keepdims=True)
+    return Table(columns, own.random(rows) >= 0.05)
+
+
+def _slabs(rows: int) -> Iterator[Blocks]:
+    """All pairs, some rows of A at a time, so that the answers held at once are bounded."""
+    step = max(1, _SLAB // max(1, rows))
+    for first in range(0, rows, step):
+        a_rows = np.arange(first, min(rows, first + step))
+        yield Blocks(a_rows, np.array([len(a_rows)]), np.arange(rows), np.array([rows]))
+
+
+def measure(task: Task) -> Measured:
+    """Run both parties as processes and put their reports together."""
+    if task.rule not in RULES:
+        raise UsageError(problem=f"There is no rule '{task.rule}'. Rules: {', '.join(RULES)}.")
+    a = _start(Side.A, task, 0)
+    assert a.stdout is not None
+    b = _start(Side.B, task, int(a.stdout.readline()))
+    reports = [Report(**json.loads(child.communicate()[0])) for child in (a, b)]
+    if any(child.returncode for child in (a, b)) or reports[0].answers != reports[1].answers:
+        raise RuntimeError("the two parties did not come to the same answers")
+    return _joined(task, reports, _check(task, reports[0].answers))
+
+
+def _start(side: Side, task: Task, port: int) -> subprocess.Popen[str]:
+    arguments = json.dumps({"side": side.value, "port": port, **asdict(task)})
+    command = [sys.executable, "-m", "accord.benchmarking", arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def _check(task: Task, answers: str) -> bool:
+    """Whether the answers were compared with the plain interpreter's; wrong ones end the measurement."""
+    from accord.secure.ideal import match
+
+    if task.rows**2 > 1 << 20:
+        return False
+    rule = RULES[task.rule]
+    tables = [made_up_table(rule, side, task.rows) for side in Side]
+    digest = hashlib.sha256()
+    for blocks in _slabs(task.rows):
+        digest.update(match(rule, blocks, *tables).tobytes())
+    if digest.hexdigest() != answers:
+        raise RuntimeError("the answers are wrong")
+    return True
+
+
+def _joined(task: Task, reports: list[Report], checked: bool) -> Measured:
+    from accord.secure.cost import price
+
+    pairs, slower = max(1, task.rows**2), max(report.seconds for report in reports)
+    busier = max(reports, key=lambda report: report.aes_seconds)
+    sent = sum(report.sent for report in reports)
+    return Measured(
+        engine=task.engine,
+        rule=task.rule,
+        pairs=task.rows**2,
+        microseconds_per_pair=round(slower / pairs * 1e6, 4),
+        bytes_per_pair=round(sent / pairs, 3),
+        rounds=sum(price(RULES[task.rule], blocks, task.k).rounds for blocks in _slabs(task.rows)),
+        setup_seconds=round(max(report.setup_seconds for report in reports), 4),
+        peak_mib=round(max(report.peak_mib for report in reports), 1),
+        aes_microseconds_per_pair=round(busier.aes_seconds / pairs * 1e6, 4),
+        copy_microseconds_per_pair=round(max(r.copy_seconds for r in reports) / pairs * 1e6, 4),
+        aes_gigabytes_per_second=round(busier.aes_bytes / max(busier.aes_seconds, 1e-12) / 1e9, 2),
+        copy_gigabytes_per_second=round(sent / max(max(r.copy_seconds for r in reports), 1e-12) / 1e9, 2),
+        checked=checked,
+    )
+
+
+def _party(side: Side, task: Task, channel: SocketChannel) -> Report:
+    """One party: warm up, set up, evaluate, and measure the limits of the machine."""
+    from accord.secure.engine_ot import OtEngine
+
+    engine, rule = OtEngine(task.k), RULES[task.rule]
+    table, small = made_up_table(rule, side, task.rows), made_up_table(rule, side, 8)
+    warm = run(engine.set_up(side, System()), channel)
+    run(engine.evaluate(warm, rule, Blocks.whole(8, 8), small), channel)
+    started = time.perf_counter()
+    session = run(engine.set_up(side, System()), channel)
+    ready = time.perf_counter()
+    before, meter, digest = session.sender.pi.blocks, Meter(), hashlib.sha256()
+    for blocks in _slabs(task.rows):
+        party: Party[np.ndarray] = metered(engine.evaluate(session, rule, blocks, table), meter)
+        digest.update(run(party, channel).tobytes())
+    ended = time.perf_counter()
+    blocks_used = session.sender.pi.blocks - before
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Report(
+        setup_seconds=ready - started,
+        seconds=ended - ready,
+        sent=meter.sent,
+        received=meter.received,
+        peak_mib=peak if sys.platform != "darwin" else peak / 1024,
+        aes_bytes=16 * blocks_used,
+        aes_seconds=16 * blocks_used / aes_rate(),
+        copy_seconds=(meter.sent + meter.received) / copy_rate(),
+        answers=digest.hexdigest(),
+    )
+
+
+def aes_rate(size: int = 1 << 16, repeats: int = 400) -> float:
+    """Bytes a second of the engine's own cipher on a buffer that fits the cache."""
+    from accord.secure.ot_permutation import Permutation
+
+    pi = Permutation()
+    source = np.zeros((size // 16, 2), dtype=np.uint64)
+    started = time.perf_counter()
+    for _ in range(repeats):
+        pi.apply(source, "limit")
+    return size * repeats / (time.perf_counter() - started)
+
+
+def copy_rate(size: int = 1 << 26, repeats: int = 4) -> float:
+    """Bytes a second that a plain copy reaches in main memory."""
+    source, target = np.zeros(size, dtype=np.uint8), np.zeros(size, dtype=np.uint8)
+    started = time.perf_counter()
+    for _ in range(repeats):
+        target[:] = source
+    return size * repeats / (time.perf_counter() - started)
+
+
+def _child(arguments: str) -> None:
+    """What a party's process does; A listens on a port that it announces."""
+    fields = json.loads(arguments)
+    side, port = Side(fields.pop("side")), fields.pop("port")
+    if side is Side.A:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            sys.stdout.write(f"{server.getsockname()[1]}\n")
+            sys.stdout.flush()
+            connection, _ = server.accept()
+    else:
+        connection = socket.create_connection(("127.0.0.1", port))
+    channel = SocketChannel(connection)
+    report = _party(side, Task(**fields), channel)
+    channel.close()
+    sys.stdout.write(json.dumps(asdict(report)))
+
+
+if __name__ == "__main__":
+    _child(sys.argv[1])

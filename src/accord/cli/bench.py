@@ -1,0 +1,52 @@
+"""`accord bench`: how fast comparisons are on this machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from accord.cli import app
+
+bench = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
+app.add_typer(bench, name="bench")
+
+
+@bench.callback()
+def _group() -> None:
+    """Measure speed on this machine."""
+
+
+@bench.command()
+def compare(
+    engine: Annotated[list[str] | None, typer.Option(help="Engine; may be repeated. Default: ot.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option(help="Rule, or 'all'; may be repeated. Default: hamming50.")
+    ] = None,
+    rows: Annotated[int, typer.Option(min=1, help="Rows of each side.")] = 1000,
+    k: Annotated[int, typer.Option(help="SoftSpoken's field: 1, 2, 4 or 8.")] = 4,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare all pairs of made-up rows between two processes over loopback."""
+    from accord.benchmarking import RULES, Measured, Task, measure
+    from accord.errors import UsageError
+    from accord.secure.engine import engine_named
+
+    if k not in (1, 2, 4, 8):
+        raise UsageError(problem="--k is 1, 2, 4 or 8.")
+    rules = list(RULES) if rule and "all" in rule else rule or ["hamming50"]
+    tasks = [Task(engine_named(e).name, r, rows, k) for e in engine or ["ot"] for r in rules]
+    results: list[Measured] = [measure(task) for task in tasks]
+    if as_json:
+        typer.echo(json.dumps([asdict(result) for result in results], indent=2))
+        return
+    for result in results:
+        typer.echo(
+            f"{result.engine}  {result.rule:12}  {result.pairs:,} pairs: "
+            f"{result.microseconds_per_pair:.3f} µs and {result.bytes_per_pair:.1f} bytes a pair, "
+            f"{result.rounds} rounds, set-up {result.setup_seconds:.2f} s, peak {result.peak_mib:.0f} MiB; "
+            f"limits: AES {result.aes_microseconds_per_pair:.3f} µs, "
+            f"memory {result.copy_microseconds_per_pair:.3f} µs a pair"
+        )
