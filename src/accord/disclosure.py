@@ -1,0 +1,59 @@
+"""What each partner will learn, in words, from the agreement alone.
+
+These sentences are what a steward and a lawyer read before anything is sent. They follow the guarantee of
+`docs/privacy.md`: it protects records that match nothing in the other table, against a partner who follows
+the protocol and is curious.
+"""
+
+from __future__ import annotations
+
+from accord.agreement import Agreement, Laplace
+from accord.exact import text
+from accord.matching.rule import Same, fields_of, predicates
+from accord.records.schema import TextField
+from accord.secure.circuit import Side
+
+
+def learned_about(agreement: Agreement, side: Side) -> list[str]:
+    """What the partner learns about this side's table."""
+    own, partner = agreement.party(side), agreement.party(side.other)
+    lines = [f"how many records {own} has;"]
+    protocol = agreement.protocol
+    if isinstance(protocol, Laplace):
+        privacy = protocol.A if side is Side.A else protocol.B
+        bins = agreement.plan.bins
+        lines.append(
+            f"how many records fall into each of {bins:,} bins, with dummies added: "
+            f"(ε, δ) = ({text(privacy.epsilon)}, {text(privacy.delta)}) for each record that matches nothing;"
+        )
+    shown = agreement.disclosed(side)
+    lines.append(f"of each record that matches one of {partner}: {_list(['its id', *shown])};")
+    if isinstance(protocol, Laplace):
+        lines.append("of each record that matches: the bins it falls into;")
+    if protocol.greedy:
+        lines.append(
+            "that a match discloses its rule fields at once "
+            f"({_list(fields_of(agreement.rule))}), so that {partner} can find its other matches;"
+        )
+    lines.append("nothing else: no similarity, no value of a record without a match.")
+    return lines
+
+
+def advice(agreement: Agreement) -> list[str]:
+    """What is allowed but worth knowing before signing."""
+    notes = [f"Matches may be missed: {loss}." for loss in agreement.plan.losses(agreement.rule)]
+    by_hash = [p.field for p in predicates(agreement.rule) if isinstance(p, Same)]
+    for name in dict.fromkeys(by_hash):
+        if isinstance(agreement.fields[name], TextField):
+            notes.append(f"same({name}) compares a hash of 80 bits of the text.")
+    for name, spec in agreement.fields.items():
+        if spec.missing == "differs":
+            notes.append(f"A record with an empty {name} agrees with nothing on it.")
+    used = {*fields_of(agreement.rule), *(name for part in agreement.blocking for name in part.names)}
+    idle = [name for name in agreement.fields if name not in used]
+    notes += [f"The field {name} is used by neither rule nor blocking." for name in idle]
+    return notes
+
+
+def _list(words: list[str] | tuple[str, ...]) -> str:
+    return ", ".join(words)

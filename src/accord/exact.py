@@ -1,0 +1,66 @@
+"""Exact numbers: thresholds, steps, ε and δ are fractions, from the text of the agreement to the circuit.
+
+A float such as 0.1 is read as the decimal that a person wrote, not as the binary number next to it, so that
+no rounding of one machine decides a match or a budget.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+_POWER = re.compile(r"(\d+)\s*(?:\^|\*\*)\s*(-?\d{1,4})")
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?")
+_RATIO = re.compile(r"[+-]?\d+/\d+")
+
+
+def exact(value: object) -> Fraction:
+    """The number that was written: 0.001, 1e-9, '2^-40' and '1/3' are all exact."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
+        raise ValueError("must be a number such as 0.001, 1e-9 or '2^-40'")
+    if isinstance(value, Fraction):
+        return value
+    text = repr(value) if isinstance(value, float) else str(value).strip()
+    if power := _POWER.fullmatch(text):
+        return Fraction(int(power[1])) ** int(power[2])
+    if not (_DECIMAL.fullmatch(text) or _RATIO.fullmatch(text)) or re.search(r"/0+$", text):
+        raise ValueError("must be a number such as 0.001, 1e-9 or '2^-40'")
+    return Fraction(text)
+
+
+def is_decimal(value: Fraction) -> bool:
+    """Whether the number has finitely many decimal digits."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest == 1
+
+
+def text(value: Fraction) -> str:
+    """The one way to write an exact number; `exact(text(x)) == x`."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    if value.numerator == 1 and value.denominator >= 1024 and value.denominator.bit_count() == 1:
+        return f"2^-{value.denominator.bit_length() - 1}"
+    if not is_decimal(value):
+        return f"{value.numerator}/{value.denominator}"
+    digits = 0
+    while (value * 10**digits).denominator != 1:
+        digits += 1
+    if digits > 9:
+        return f"{(value * 10**digits).numerator}e-{digits}"
+    whole = str(abs(value * 10**digits)).rjust(digits + 1, "0")
+    return f"{'-' if value < 0 else ''}{whole[:-digits]}.{whole[-digits:]}"
+
+
+Exact = Annotated[
+    Fraction,
+    BeforeValidator(exact),
+    PlainSerializer(text, return_type=str),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE/^*+-]+$"}]}),
+]

@@ -1,0 +1,1 @@
+"""What a match is (rules) and which pairs may be one (blocking)."""

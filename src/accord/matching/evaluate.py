@@ -1,0 +1,118 @@
+"""A rule in the clear: its answer for whole arrays of pairs.
+
+One party's own view after a match is disclosed, `simulate`, and the tests of every secure engine rest on it.
+Later parts of a conjunction see only the pairs that the earlier ones left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.matching.distances import (
+    add_squared_difference,
+    cosine_at_least,
+    hamming_at_most,
+    overlap_at_least,
+    words_equal,
+)
+from accord.matching.rule import And, Euclidean, Hamming, Not, Or, Rule, Same, Similar, Within, fields_of
+from accord.matching.thresholds import Fields, linear_weights, squared_steps, within_steps
+from accord.records.columns import Bits, Columns, Integers
+
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Both sides' columns under the agreed fields."""
+
+    fields: Fields
+    a: Columns
+    b: Columns
+
+
+def holds(rule: Rule, tables: Tables, left: Indices, right: Indices) -> Mask:
+    """Whether the rule holds, for each pair (row left[i] of A, row right[i] of B)."""
+    match rule:
+        case And(parts):
+            alive = np.arange(len(left))
+            for part in parts:
+                alive = alive[holds(part, tables, left[alive], right[alive])]
+            return _mask(alive, len(left))
+        case Or(parts):
+            open_ = np.arange(len(left))
+            for part in parts:
+                open_ = open_[~holds(part, tables, left[open_], right[open_])]
+            return ~_mask(open_, len(left))
+        case Not(part):
+            return ~holds(part, tables, left, right)
+        case _:
+            return _predicate(rule, tables, left, right) & _present(rule, tables, left, right)
+
+
+def _mask(indices: Indices, length: int) -> Mask:
+    mask = np.zeros(length, np.bool_)
+    mask[indices] = True
+    return mask
+
+
+def _present(rule: Rule, tables: Tables, left: Indices, right: Indices) -> Mask:
+    present = np.ones(len(left), np.bool_)
+    for name in fields_of(rule):
+        for columns, rows in ((tables.a, left), (tables.b, right)):
+            if not columns[name].present.all():
+                present &= columns[name].present[rows]
+    return present
+
+
+def _predicate(rule: Rule, tables: Tables, left: Indices, right: Indices) -> Mask:
+    out = np.empty(len(left), np.bool_)
+    match rule:
+        case Same(field):
+            a, b = tables.a[field], tables.b[field]
+            if isinstance(a, Integers) and isinstance(b, Integers):
+                return a.values[left] == b.values[right]
+            words_equal(*_words(tables, field), left, right, out)
+        case Hamming(field, bound):
+            hamming_at_most(*_words(tables, field), left, right, bound, out)
+        case Similar("cosine", field, similarity):
+            p, q = similarity.numerator, similarity.denominator
+            cosine_at_least(*_words(tables, field), left, right, p, q, out)
+        case Similar(_, field, _):
+            overlap_at_least(*_words(tables, field), left, right, *linear_weights(rule), out)
+        case Within(field):
+            a_values, b_values = _values(tables, field)
+            return np.abs(a_values[left] - b_values[right]) <= within_steps(rule, tables.fields)
+        case Euclidean(fields):
+            return squared_distance(tables, fields, left, right) <= squared_steps(rule, tables.fields)
+        case _:
+            raise TypeError(f"not a rule: {type(rule).__name__}")
+    return out
+
+
+def squared_distance(
+    tables: Tables, fields: tuple[str, ...], left: Indices, right: Indices
+) -> NDArray[np.int64]:
+    """Σ (a − b)² over fields of integers."""
+    total = np.zeros(len(left), np.int64)
+    for field in fields:
+        add_squared_difference(*_values(tables, field), left, right, total)
+    return total
+
+
+def _words(tables: Tables, field: str) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    a, b = tables.a[field], tables.b[field]
+    if not (isinstance(a, Bits) and isinstance(b, Bits)):
+        raise TypeError(f"{field} is no field of bits")
+    return a.words, b.words
+
+
+def _values(tables: Tables, field: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    a, b = tables.a[field], tables.b[field]
+    if not (isinstance(a, Integers) and isinstance(b, Integers)):
+        raise TypeError(f"{field} is no field of integers")
+    return a.values, b.values

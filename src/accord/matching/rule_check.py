@@ -1,0 +1,94 @@
+"""Whether a rule makes sense for the agreed fields: all its faults, each with its mend."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from accord.exact import text
+from accord.matching.rule import (
+    Euclidean,
+    Hamming,
+    Predicate,
+    Rule,
+    Same,
+    Similar,
+    Within,
+    fields_of,
+    predicates,
+)
+from accord.matching.thresholds import Fields, step_of
+from accord.records.schema import Bloom, DateField, FieldSpec, NumberField, TextField
+
+_FINEST_SIMILARITY = 10_000
+
+
+def rule_faults(rule: Rule, fields: Fields, ignore: frozenset[str] = frozenset()) -> list[str]:
+    """Everything wrong with the rule; predicates on fields in `ignore` are passed over."""
+    faults: dict[str, None] = {}
+    for predicate in predicates(rule):
+        names = fields_of(predicate)
+        unknown = [name for name in names if name not in fields and name not in ignore]
+        faults.update({_unknown(name, fields): None for name in unknown})
+        if not unknown and not ignore.intersection(names):
+            faults.update({f"'{predicate}': {fault}": None for fault in _faults(predicate, fields)})
+    return list(faults)
+
+
+def _unknown(name: str, fields: Fields) -> str:
+    close = difflib.get_close_matches(name, fields, 1)
+    hint = f"did you mean '{close[0]}'?" if close else f"declare it under [fields.{name}]."
+    return f"'{name}' is not an agreed field; {hint}"
+
+
+def _faults(predicate: Predicate, fields: Fields) -> Iterator[str]:
+    match predicate:
+        case Same(field):
+            if _filter(fields[field]):
+                yield 'a Bloom filter is not the text itself; same() needs encoder = "hash".'
+        case Hamming(field, bound):
+            yield from _needs_filter("hamming", fields[field])
+            encoder = _filter(fields[field])
+            if encoder and not 0 <= bound < encoder.bits:
+                yield f"the threshold must be from 0 to {encoder.bits - 1}, below the filter's bits."
+        case Similar(measure, field, bound):
+            yield from _needs_filter(measure, fields[field])
+            if not 0 < bound <= 1:
+                yield "a similarity is above 0 and at most 1."
+            elif _FINEST_SIMILARITY % bound.denominator:
+                yield "a similarity takes at most four decimals."
+        case Within(field, _, days):
+            yield from _within_faults(fields[field], days)
+        case Euclidean(names):
+            yield from _euclidean_faults(names, fields)
+
+
+def _filter(spec: FieldSpec) -> Bloom | None:
+    return spec.encoder if isinstance(spec, TextField) and isinstance(spec.encoder, Bloom) else None
+
+
+def _needs_filter(word: str, spec: FieldSpec) -> Iterator[str]:
+    if not _filter(spec):
+        yield f'{word}() needs a text field with encoder = "paper" or a table with kind = "bloom".'
+
+
+def _within_faults(spec: FieldSpec, days: bool) -> Iterator[str]:
+    if isinstance(spec, DateField) and not days:
+        yield "the field holds dates: write the amount in days, such as 2 days."
+    elif isinstance(spec, NumberField) and days:
+        yield "the field holds numbers: leave out the word days."
+    elif not isinstance(spec, DateField | NumberField):
+        yield "within() needs a field of numbers or dates."
+
+
+def _euclidean_faults(names: tuple[str, ...], fields: Fields) -> Iterator[str]:
+    if len(set(names)) < len(names):
+        yield "a field stands twice."
+    if not all(isinstance(fields[name], NumberField) for name in names):
+        yield "euclidean() needs fields of numbers, latitudes or longitudes."
+        return
+    if len({step_of(fields[name]) for name in names}) > 1:
+        steps = ", ".join(f"{name} {text(step_of(fields[name]))}" for name in names)
+        yield f"the fields need one and the same step (now: {steps})."
+    if sum(spec.high**2 for name in names if isinstance(spec := fields[name], NumberField)) >= 2**62:
+        yield "the range of the fields holds too many steps; take a larger step or a smaller range."

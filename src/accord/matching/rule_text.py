@@ -1,0 +1,175 @@
+"""A rule as people write it in the agreement: `same(day) and hamming(name) <= 5`.
+
+    rule      = both { "or" both }
+    both      = one { "and" one }
+    one       = "not" one | "(" rule ")" | predicate
+    predicate = "same" "(" field ")"
+              | "within" "(" field "," number [ "days" ] ")"
+              | measure "(" field { "," field } ")" ( "<=" | ">=" ) number
+
+`str(rule)` writes it back; reading that gives the same rule.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NoReturn
+
+from accord.exact import exact
+from accord.matching.rule import (
+    Measure,
+    Not,
+    Rule,
+    cosine,
+    dice,
+    euclidean,
+    hamming,
+    jaccard,
+    same,
+    within,
+)
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+\^-?\d+|\d+/\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<sign><=|>=|==|[<>=(),&|~])"
+    r"|(?P<stray>\S))"
+)
+_MEASURES: dict[str, Callable[..., Measure]] = {
+    "hamming": hamming,
+    "dice": dice,
+    "jaccard": jaccard,
+    "cosine": cosine,
+    "euclidean": euclidean,
+}
+_WORDS = ["same", "within", *_MEASURES]
+_SIGNS = {"&": "and", "|": "or", "~": "not"}
+_DEEPEST = 50
+
+
+class RuleSyntaxError(ValueError):
+    """The rule cannot be read; the message says where and how to mend it."""
+
+
+def parse_rule(text: str) -> Rule:
+    """Read a rule; raise `RuleSyntaxError` that points at the first thing that cannot be read."""
+    reader = _Reader(text)
+    rule = reader.rule(0)
+    if reader.token != "":
+        reader.fail(f"'{reader.token}' is not expected here; join predicates with and, or, not")
+    return rule
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._end = 0
+        self.kind = ""
+        self.token = ""
+        self.advance()
+
+    def advance(self) -> str:
+        """Step to the next token and give the one left behind."""
+        left = self.token
+        found = _TOKEN.match(self._text, self._end)
+        if found is None:
+            self._at, self.kind, self.token = len(self._text), "end", ""
+            return left
+        self.kind = found.lastgroup or ""
+        self._at, self._end = found.start(self.kind), found.end()
+        self.token = _SIGNS.get(found[self.kind], found[self.kind])
+        if self.kind == "stray":
+            self.fail(f"the sign '{self.token}' has no meaning in a rule")
+        return left
+
+    def fail(self, problem: str) -> NoReturn:
+        raise RuleSyntaxError(f"at character {self._at + 1} of the rule: {problem}")
+
+    def expect(self, token: str, after: str) -> None:
+        if self.token != token:
+            self.fail(f"'{token}' is expected {after}")
+        self.advance()
+
+    def rule(self, depth: int) -> Rule:
+        if depth > _DEEPEST:
+            self.fail(f"more than {_DEEPEST} brackets inside each other")
+        found = self.both(depth)
+        while self.token == "or":
+            self.advance()
+            found = found | self.both(depth)
+        return found
+
+    def both(self, depth: int) -> Rule:
+        found = self.one(depth)
+        while self.token == "and":
+            self.advance()
+            found = found & self.one(depth)
+        return found
+
+    def one(self, depth: int) -> Rule:
+        if self.token == "not":
+            self.advance()
+            return Not(self.one(depth + 1))
+        if self.token == "(":
+            self.advance()
+            found = self.rule(depth + 1)
+            self.expect(")", "to close the bracket")
+            return found
+        return self.predicate()
+
+    def predicate(self) -> Rule:
+        if self.kind != "word":
+            self.fail(f"a predicate is expected: one of {', '.join(_WORDS)}")
+        if self.token not in _WORDS:
+            close = difflib.get_close_matches(self.token, _WORDS, 1)
+            hint = f"did you mean '{close[0]}'?" if close else f"known are {', '.join(_WORDS)}"
+            self.fail(f"'{self.token}' is no predicate; {hint}")
+        word = self.advance()
+        self.expect("(", f"after '{word}'")
+        if word == "same":
+            field = self.field()
+            self.expect(")", "after the field of same()")
+            return same(field)
+        return self.within() if word == "within" else self.measure(word)
+
+    def within(self) -> Rule:
+        field = self.field()
+        self.expect(",", "after the field of within(), before the amount")
+        amount = self.number()
+        days = self.token in ("day", "days")
+        if days:
+            self.advance()
+        self.expect(")", "after the amount of within()")
+        return within(field, days=amount) if days else within(field, amount)
+
+    def measure(self, word: str) -> Rule:
+        fields = [self.field()]
+        while self.token == ",":
+            self.advance()
+            fields.append(self.field())
+        self.expect(")", f"after the field of {word}()")
+        if word != "euclidean" and len(fields) > 1:
+            self.fail(f"{word}() takes one field")
+        measure = _MEASURES[word](*fields)
+        wanted = "<=" if word in ("hamming", "euclidean") else ">="
+        self.expect(wanted, f"after {word}(...)")
+        at, bound = self._at, self.number()
+        try:
+            return measure <= bound if wanted == "<=" else measure >= bound
+        except ValueError as error:
+            self._at = at
+            self.fail(str(error))
+
+    def field(self) -> str:
+        if self.kind != "word":
+            self.fail("the name of a field is expected")
+        return self.advance()
+
+    def number(self) -> Fraction:
+        if self.kind != "number":
+            self.fail("a number is expected")
+        return exact(self.advance())

@@ -1,0 +1,60 @@
+"""Encoded columns: what a field of every record looks like in memory.
+
+Two shapes serve all fields. `present` marks the cells that hold a value; where it is false the value is
+zero, and no predicate holds on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Integers:
+    """Codes 0..high of a number, category or date."""
+
+    values: NDArray[np.int64]
+    present: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Bit strings of a text: row i is words[i], bit j is bit j % 64 of word j // 64."""
+
+    words: NDArray[np.uint64]
+    length: int
+    present: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def unpacked(self) -> NDArray[np.int64]:
+        """The bits as an array of shape (rows, length)."""
+        octets = self.words.astype("<u8").view(np.uint8)
+        return np.unpackbits(octets, axis=1, bitorder="little")[:, : self.length].astype(np.int64)
+
+
+Column = Integers | Bits
+Columns = Mapping[str, Column]
+
+
+@dataclass(frozen=True)
+class Records:
+    """One party's table, ready to be linked."""
+
+    ids: pa.Array
+    columns: Columns
+    disclosed: pa.Table
+    left_out: int = 0
+    """Rows that the agreement's policies (`missing` or `other` = "skip") left out."""
+
+    def __len__(self) -> int:
+        return len(self.ids)

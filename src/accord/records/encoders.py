@@ -1,0 +1,183 @@
+"""Cells → codes and bits, a whole column chunk at a time.
+
+`encode` never stops at a bad cell: it gives the column, and beside it, for each kind of fault, the rows that
+have it. Values are rounded to the agreed step in IEEE double arithmetic, which is the same on every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from accord.exact import text
+from accord.records.columns import Bits, Column, Integers
+from accord.records.schema import Bloom, CategoryField, DateField, FieldSpec, NumberField, TextField
+from accord.records.siphash import fill_filters, hash_texts, key
+
+Mask = NDArray[np.bool_]
+
+_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass
+class Encoded:
+    """A column, the rows it faults (by problem), and the rows that the field's policy leaves out."""
+
+    column: Column
+    bad: dict[str, Mask] = field(default_factory=dict)
+    left_out: Mask | None = None
+
+
+@dataclass
+class _Judged:
+    """Codes of a chunk before the policies of the field are applied."""
+
+    values: NDArray[np.int64]
+    missing: Mask
+    bad: dict[str, Mask]
+    other: Mask
+
+
+def encode(name: str, spec: FieldSpec, cells: pa.Array, salt: str, format: str | None = None) -> Encoded:
+    """Encode the cells of one field."""
+    bad: dict[str, Mask] = {}
+    cells = _readable(cells, bad)
+    if isinstance(spec, TextField):
+        return _text(name, spec, cells, salt, bad)
+    if isinstance(spec, CategoryField):
+        judged = _category(spec, cells, bad)
+    elif isinstance(spec, DateField):
+        judged = _date(spec, cells, format, bad)
+    else:
+        judged = _number(spec, cells, bad)
+    return _apply_policies(spec, judged)
+
+
+def _readable(cells: pa.Array, bad: dict[str, Mask]) -> pa.Array:
+    """Plain cells; raw bytes and nested values become missing and are noted."""
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    kind = cells.type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
+        bad[f"holds {kind} values, which cannot be compared; store text, numbers or dates"] = ~_missing(cells)
+        return pa.nulls(len(cells), pa.large_string())
+    return cells
+
+
+def _strings(cells: pa.Array) -> pa.Array:
+    """Cells as trimmed text; empty ones are null."""
+    trimmed = pc.utf8_trim_whitespace(cells.cast(pa.large_string()))
+    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.large_string()), trimmed)
+
+
+def fold(cells: pa.Array) -> pa.Array:
+    """The text that is compared: NFKC, lower case, single blanks, trimmed."""
+    folded = pc.utf8_lower(pc.utf8_normalize(_strings(cells), form="NFKC"))
+    return pc.replace_substring_regex(folded, pattern=r"\s+", replacement=" ")
+
+
+def _missing(cells: pa.Array) -> Mask:
+    return np.asarray(pc.is_null(cells))
+
+
+def _text(name: str, spec: TextField, cells: pa.Array, salt: str, bad: dict[str, Mask]) -> Encoded:
+    folded = fold(cells)
+    missing = _missing(folded)
+    filled = pc.fill_null(folded, "")
+    _, offsets, data = filled.buffers()
+    # Copies: kernels take writable arrays, Arrow's buffers are not.
+    starts = np.frombuffer(offsets, np.int64)[filled.offset : filled.offset + len(filled) + 1].copy()
+    octets = np.frombuffer(data, np.uint8).copy() if data is not None else np.zeros(0, np.uint8)
+    words = np.zeros((len(filled), (spec.bits + 63) // 64), np.uint64)
+    k0, k1 = key(salt, name)
+    if isinstance(spec.encoder, Bloom):
+        of = spec.encoder
+        fill_filters(k0, k1, starts, octets, of.grams, of.hashes, of.bits, words)
+    else:
+        hash_texts(k0, k1, starts, octets, words)
+        words[missing] = 0
+    return _missing_policy(spec, Encoded(Bits(words, spec.bits, ~missing), bad), missing)
+
+
+def _category(spec: CategoryField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged:
+    folded = pc.utf8_lower(_strings(cells))
+    listed = pa.array([value.strip().lower() for value in spec.values], pa.large_string())
+    missing = _missing(folded)
+    codes = np.asarray(pc.fill_null(pc.index_in(folded, value_set=listed), -1)).astype(np.int64)
+    other = (codes < 0) & ~missing
+    if spec.other == "bin":
+        codes[other] = spec.high
+        other = np.zeros_like(other)
+    return _Judged(codes, missing, bad, other)
+
+
+def _number(spec: NumberField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged:
+    if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
+        cells = _strings(cells)
+        wrong = np.asarray(pc.fill_null(pc.invert(pc.match_substring_regex(cells, _NUMBER)), False))
+        bad["is not a number"] = wrong
+        cells = pc.if_else(pa.array(wrong), pa.scalar(None, cells.type), cells)
+        cells = pc.utf8_ltrim(cells, characters="+")
+    try:
+        numbers = np.asarray(pc.fill_null(cells.cast(pa.float64(), safe=False), 0.0))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        bad["is not a number"] = ~_missing(cells)
+        numbers, cells = np.zeros(len(cells)), pa.nulls(len(cells))
+    finite = np.isfinite(numbers)
+    missing = _missing(cells)
+    bad["is not a number"] = bad.get("is not a number", np.zeros_like(missing)) | ~finite
+    steps = np.rint(np.where(finite, numbers, 0.0) / float(spec.step)) - spec.first
+    other = (steps < 0) | (steps > spec.high)
+    return _Judged(np.where(other, 0, steps).astype(np.int64), missing, bad, other & ~missing & finite)
+
+
+def _date(spec: DateField, cells: pa.Array, format: str | None, bad: dict[str, Mask]) -> _Judged:
+    if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
+        cells = _strings(cells)
+        given = ~_missing(cells)
+        cells = pc.strptime(cells, format=format or "%Y-%m-%d", unit="s", error_is_null=True)
+        bad[f"is not a date written as {format or 'YYYY-MM-DD'}"] = given & _missing(cells)
+    try:
+        days = cells.cast(pa.date32(), safe=False).cast(pa.int32())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        bad["is not a date"] = ~_missing(cells)
+        days = pa.nulls(len(cells), pa.int32())
+    missing = _missing(days)
+    codes = np.asarray(pc.fill_null(days, 0)).astype(np.int64) - (spec.min - _EPOCH).days
+    other = ((codes < 0) | (codes > spec.high)) & ~missing
+    return _Judged(np.where(other, 0, codes), missing, bad, other)
+
+
+def _apply_policies(spec: NumberField | CategoryField | DateField, judged: _Judged) -> Encoded:
+    """Turn what is missing or outside into faults or omissions, as the field says."""
+    encoded = Encoded(Integers(judged.values, ~judged.missing), judged.bad)
+    judged.values[judged.missing] = 0
+    if spec.other == "error":
+        encoded.bad[f"is {_outside(spec)}"] = judged.other
+    elif spec.other == "skip":
+        encoded.left_out = judged.other
+    return _missing_policy(spec, encoded, judged.missing)
+
+
+def _missing_policy(spec: FieldSpec, encoded: Encoded, missing: Mask) -> Encoded:
+    for rows in encoded.bad.values():
+        missing = missing & ~rows
+    if spec.missing == "error":
+        encoded.bad['is empty (the agreement says missing = "error")'] = missing
+    elif spec.missing == "skip":
+        encoded.left_out = missing if encoded.left_out is None else encoded.left_out | missing
+    return encoded
+
+
+def _outside(spec: NumberField | CategoryField | DateField) -> str:
+    if isinstance(spec, CategoryField):
+        return "not in the agreed list of values"
+    if isinstance(spec, DateField):
+        return f"outside the agreed range {spec.min} to {spec.max}"
+    return f"outside the agreed range {text(spec.min)} to {text(spec.max)}"

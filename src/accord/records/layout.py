@@ -1,0 +1,70 @@
+"""How one's own file maps to the agreed fields. It stays with its owner and is not part of the agreement."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from accord.errors import DataError, Fault, UnreadableError, UsageError
+from accord.records.schema import Spec
+
+
+class Source(Spec):
+    """Where one field comes from; `format` is for dates that are not written 2026-11-15."""
+
+    column: str
+    format: str | None = None
+
+
+class _File(Spec):
+    id: str = "id"
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    columns: dict[str, str | Source] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The id column, the file's dialect, and the columns whose names differ from the agreed ones."""
+
+    id: str = "id"
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    columns: dict[str, Source] = field(default_factory=dict)
+
+    def source(self, name: str) -> Source:
+        """Where the agreed name is found: by default in a column of that name."""
+        return self.columns.get(name, Source(column=name))
+
+    def mapped(self, pairs: Iterable[str]) -> Layout:
+        """This layout with `field=column` pairs from the command line."""
+        changed = dict(self.columns)
+        for pair in pairs:
+            name, equals, column = pair.partition("=")
+            if not (equals and name.strip() and column.strip()):
+                raise UsageError(problem=f"--column takes field=column, not '{pair}'.")
+            changed[name.strip()] = Source(column=column.strip())
+        return replace(self, columns=changed)
+
+
+def read_layout(path: Path) -> Layout:
+    """Read a layout file: `id`, `encoding`, `delimiter`, and a table `[columns]`."""
+    try:
+        found = TypeAdapter(_File).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableError(path=path, reason=_reason(error), mend="Check its name.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(str(path), [Fault("", str(error))]) from None
+    except ValidationError as error:
+        faults = [Fault(".".join(map(str, e["loc"])), e["msg"] + ".") for e in error.errors()]
+        raise DataError(str(path), faults) from None
+    columns = {k: Source(column=v) if isinstance(v, str) else v for k, v in found.columns.items()}
+    return Layout(found.id, found.encoding, found.delimiter, columns)
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return (error.strerror or "it cannot be opened").lower() if isinstance(error, OSError) else "not UTF-8"

@@ -1,0 +1,145 @@
+"""From a file or table to encoded `Records`, or to the list of all its faults.
+
+Faults are collected over the whole table before anything is raised, named by row (the first row below the
+header is row 1) and column, never by value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from accord.errors import DataError, Fault
+from accord.records.columns import Bits, Column, Integers, Records
+from accord.records.encoders import encode
+from accord.records.layout import Layout
+from accord.records.schema import FieldSpec
+from accord.records.sources import Table, open_table
+
+_KEPT_FAULTS = 1000
+
+
+def load_records(
+    source: object,
+    fields: Mapping[str, FieldSpec],
+    salt: str,
+    disclose: Sequence[str] = (),
+    layout: Layout | None = None,
+) -> Records:
+    """Read, check and encode one party's table."""
+    layout = layout or Layout()
+    where = {name: layout.source(name).column for name in (*fields, *disclose)}
+    table = open_table(source, list(dict.fromkeys([layout.id, *where.values()])), layout)
+    faults = _Faults(table)
+    chunks: list[Records] = []
+    ids: list[pa.Array] = []
+    for batch in table.batches:
+        ids.append(_as_text(batch.column(layout.id)))
+        chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults))
+        faults.first += batch.num_rows
+    _judge_ids(ids, layout.id, faults)
+    if faults.found or table.broken:
+        raise DataError(table.name, [*table.broken.values(), *faults.found])
+    if not ids and table.is_file:
+        raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
+    return _joined(chunks, fields, disclose)
+
+
+class _Faults:
+    """Keeps the first thousand faults; nobody reads more, and a wrong column has one a row."""
+
+    def __init__(self, table: Table) -> None:
+        self.found: list[Fault] = []
+        self.first = 0
+        """How many records were read before the chunk at hand."""
+        self._table = table
+
+    def note(self, bad: NDArray[np.bool_], column: str, problem: str) -> None:
+        rows = np.flatnonzero(bad)
+        room = max(0, _KEPT_FAULTS - len(self.found))
+        for i in rows[:room]:
+            place = f"row {self._table.row(self.first + int(i)):,}, column '{column}'"
+            self.found.append(Fault(place, f"{problem}."))
+        if room and len(rows) > room:
+            self.found.append(Fault("", "Only the first thousand faults are listed."))
+
+
+def _encode_batch(
+    batch: pa.RecordBatch,
+    ids: pa.Array,
+    fields: Mapping[str, FieldSpec],
+    salt: str,
+    disclose: Sequence[str],
+    layout: Layout,
+    faults: _Faults,
+) -> Records:
+    columns: dict[str, Column] = {}
+    left_out = np.zeros(batch.num_rows, np.bool_)
+    for name, spec in fields.items():
+        source = layout.source(name)
+        encoded = encode(name, spec, batch.column(source.column), salt, source.format)
+        columns[name] = encoded.column
+        for problem, rows in encoded.bad.items():
+            faults.note(rows, source.column, problem)
+        if encoded.left_out is not None:
+            left_out |= encoded.left_out
+    faults.note(np.asarray(pc.is_null(ids)), layout.id, "is empty; every record needs an id")
+    shown = pa.table({name: _as_text(batch.column(layout.source(name).column)) for name in disclose})
+    kept = ~left_out
+    return Records(
+        ids.filter(pa.array(kept)),
+        {name: _rows(column, kept) for name, column in columns.items()},
+        shown.filter(pa.array(kept)) if disclose else shown,
+        int(left_out.sum()),
+    )
+
+
+def _as_text(cells: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if pa.types.is_binary(cells.type) or pa.types.is_large_binary(cells.type):
+        return pa.nulls(len(cells), pa.large_string())
+    return cells.cast(pa.large_string())
+
+
+def _rows(column: Column, kept: NDArray[np.bool_]) -> Column:
+    if isinstance(column, Bits):
+        return Bits(column.words[kept], column.length, column.present[kept])
+    return Integers(column.values[kept], column.present[kept])
+
+
+def _judge_ids(chunks: Sequence[pa.Array], column: str, faults: _Faults) -> None:
+    """Note every row whose id another row has too."""
+    ids = pa.chunked_array(chunks, pa.large_string())
+    counts = pc.value_counts(ids)
+    repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values").drop_null()
+    if len(repeated):
+        faults.first = 0
+        marks = np.asarray(pc.is_in(ids, value_set=repeated))
+        faults.note(marks, column, "repeats the id of another row; ids must be unique")
+
+
+def _joined(chunks: list[Records], fields: Mapping[str, FieldSpec], disclose: Sequence[str]) -> Records:
+    if not chunks:
+        empty = pa.record_batch({"": pa.array([], pa.large_string())})
+        nothing = {name: encode(name, spec, empty.column(0), "").column for name, spec in fields.items()}
+        shown = pa.table({name: pa.array([], pa.large_string()) for name in disclose})
+        return Records(pa.array([], pa.large_string()), nothing, shown)
+    return Records(
+        pa.concat_arrays([chunk.ids for chunk in chunks]),
+        {name: _concatenated([chunk.columns[name] for chunk in chunks]) for name in fields},
+        pa.concat_tables([chunk.disclosed for chunk in chunks]).combine_chunks(),
+        sum(chunk.left_out for chunk in chunks),
+    )
+
+
+def _concatenated(parts: Sequence[Column]) -> Column:
+    present = np.concatenate([part.present for part in parts])
+    if isinstance(parts[0], Bits):
+        words = np.concatenate([part.words for part in parts if isinstance(part, Bits)])
+        return Bits(words, parts[0].length, present)
+    return Integers(np.concatenate([part.values for part in parts if isinstance(part, Integers)]), present)

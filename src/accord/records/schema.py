@@ -1,0 +1,168 @@
+"""The agreed fields: what each one means and how it becomes numbers.
+
+A field is part of the agreement, so it holds public facts only: ranges, lists, filter sizes. Both parties
+encode with the same field and therefore compare like with like. Every field of integers maps its values to
+codes 0..`high`; a text maps to a string of bits.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from accord.exact import Exact, text
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+HASH_BITS = 80
+PAPER_BLOOM = {"kind": "bloom", "bits": 50, "hashes": 1, "grams": 3}
+
+
+class Spec(BaseModel):
+    """A piece of the agreement: frozen, and nothing unknown is let in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Bloom(Spec):
+    """A Bloom filter of the text's q-grams; see `accord.records.bloom`."""
+
+    kind: Literal["bloom"]
+    bits: int = Field(ge=8, le=8192)
+    hashes: int = Field(ge=1, le=100)
+    grams: int = Field(ge=1, le=8)
+
+
+class Hash(Spec):
+    """A hash of the whole text, for `same()`: two texts collide with probability 2^−80."""
+
+    kind: Literal["hash"]
+
+
+def _preset(value: Any) -> Any:
+    presets = {"hash": {"kind": "hash"}, "paper": PAPER_BLOOM}
+    if isinstance(value, str) and value not in presets:
+        raise ValueError('must be "hash", "paper" (50 bits, 1 hash, trigrams) or a table with kind = "bloom"')
+    return presets[value] if isinstance(value, str) else value
+
+
+class _Field(Spec):
+    missing: Literal["error", "differs", "skip"] = "error"
+    """What an empty cell means: a fault; a value that agrees with nothing; a record to leave out."""
+
+
+class TextField(_Field):
+    """Free text, folded (NFKC, lower case, single blanks) and then turned into bits."""
+
+    type: Literal["text"]
+    encoder: Annotated[
+        Annotated[Bloom | Hash, Field(discriminator="kind")],
+        BeforeValidator(_preset, json_schema_input_type=Literal["hash", "paper"] | Bloom | Hash),
+    ]
+
+    @property
+    def bits(self) -> int:
+        return self.encoder.bits if isinstance(self.encoder, Bloom) else HASH_BITS
+
+
+class _Ranged(_Field):
+    other: Literal["error", "skip"] = "error"
+    """What a value outside the range means: a fault, or a record to leave out."""
+
+
+class NumberField(_Ranged):
+    """A number kept as a whole multiple of `step`, from `min` to `max`."""
+
+    type: Literal["number"]
+    min: Exact
+    max: Exact
+    step: Exact
+
+    @model_validator(mode="after")
+    def _fits(self) -> NumberField:
+        if self.step <= 0:
+            raise ValueError("step must be above 0")
+        if self.max < self.min:
+            raise ValueError("max must not be below min")
+        if (self.min / self.step).denominator != 1:
+            raise ValueError(f"min must be a multiple of step {text(self.step)}")
+        if max(abs(self.min), abs(self.max)) / self.step > 2**52 or self.high >= 2**40:
+            raise ValueError("the range holds too many steps; take a larger step or a smaller range")
+        return self
+
+    @property
+    def first(self) -> int:
+        """`min` in steps: the multiple that becomes code 0."""
+        return int(self.min / self.step)
+
+    @property
+    def high(self) -> int:
+        return int((self.max - self.min) / self.step)
+
+
+class LatitudeField(NumberField):
+    """Degrees north, to six decimals (about 11 cm) unless the agreement says otherwise."""
+
+    type: Literal["latitude"]  # type: ignore[assignment]
+    min: Exact = Field(default=Fraction(-90), ge=-90)
+    max: Exact = Field(default=Fraction(90), le=90)
+    step: Exact = Fraction(1, 10**6)
+
+
+class LongitudeField(NumberField):
+    """Degrees east; a range does not wrap around at 180."""
+
+    type: Literal["longitude"]  # type: ignore[assignment]
+    min: Exact = Field(default=Fraction(-180), ge=-180)
+    max: Exact = Field(default=Fraction(180), le=180)
+    step: Exact = Fraction(1, 10**6)
+
+
+class CategoryField(_Field):
+    """One of a public list of values; letter case and blanks around do not count."""
+
+    type: Literal["category"]
+    values: tuple[str, ...] = Field(min_length=1, max_length=1_000_000)
+    other: Literal["error", "bin", "skip"] = "error"
+    """What a value outside the list means: a fault; one more value, 'other'; a record to leave out."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> CategoryField:
+        folded = [value.strip().lower() for value in self.values]
+        if "" in folded:
+            raise ValueError("values must not hold an empty text; an empty cell is a missing value")
+        if len(set(folded)) < len(folded):
+            raise ValueError("values must differ from each other, whatever their letter case")
+        return self
+
+    @property
+    def high(self) -> int:
+        return len(self.values) - (self.other != "bin")
+
+
+class DateField(_Ranged):
+    """A calendar day from `min` to `max`, counted in days."""
+
+    type: Literal["date"]
+    min: date
+    max: date
+
+    @model_validator(mode="after")
+    def _fits(self) -> DateField:
+        if self.max < self.min:
+            raise ValueError("max must not be before min")
+        return self
+
+    @property
+    def high(self) -> int:
+        return (self.max - self.min).days
+
+
+FieldSpec = Annotated[
+    TextField | NumberField | LatitudeField | LongitudeField | CategoryField | DateField,
+    Field(discriminator="type"),
+]
+IntegerField = NumberField | LatitudeField | LongitudeField | CategoryField | DateField
+"""The fields whose values become codes 0..high."""
