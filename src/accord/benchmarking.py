@@ -115,7 +115,6 @@ class SocketChannel:
     """A connected socket as a channel: length, then bytes; a thread sends, so that sending never waits."""
 
     def __init__(self, connection: socket.socket) -> None:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = connection
         self._outbox: queue.SimpleQueue[Buffer | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._send_all, daemon=True)
@@ -296,6 +295,7 @@ def _child(arguments: str) -> None:
             connection, _ = server.accept()
     else:
         connection = socket.create_connection(("127.0.0.1", port))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     channel = SocketChannel(connection)
     report = _party(side, Task(**fields), channel)
     channel.close()

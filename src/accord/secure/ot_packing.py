@@ -49,7 +49,7 @@ def _pack(values: Any, widths: Any, result: Any) -> None:
     base = 0
     for term in range(values.shape[0]):
         width = widths[term]
-        mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+        mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - width) if width else np.uint64(0)
         for e in range(lane):
             word, low = (e * width) // lane, (e * width) % lane
             source = values[term, e * group : (e + 1) * group]
@@ -69,7 +69,7 @@ def _unpack(words: Any, widths: Any, values: Any) -> None:
     base = 0
     for term in range(values.shape[0]):
         width = widths[term]
-        mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+        mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - width) if width else np.uint64(0)
         for e in range(lane):
             word, low = (e * width) // lane, (e * width) % lane
             target = values[term, e * group : (e + 1) * group]

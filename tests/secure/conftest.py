@@ -1,0 +1,26 @@
+"""What the tests of the engines share: one set-up for each field size, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from accord.secure.circuit import Side
+from accord.secure.ot_setup import Session, set_up
+from accord.secure.party import run_pair
+from tests.secure.worlds import Fixed
+
+Sessions = tuple[Session, Session]
+
+
+@pytest.fixture(scope="session")
+def sessions() -> Callable[[int], Sessions]:
+    """The two sides' sessions for a k."""
+
+    @cache
+    def made(k: int) -> Sessions:
+        return run_pair(set_up(Side.A, k, Fixed("a")), set_up(Side.B, k, Fixed("b")))
+
+    return made

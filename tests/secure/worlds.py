@@ -1,0 +1,109 @@
+"""Small worlds for the engines: tables, blocks, random circuits, and randomness that never changes."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Bilinear,
+    Both,
+    Equal,
+    Hamming,
+    Input,
+    Node,
+    Not,
+    Or,
+    Product,
+    Side,
+    SquaredEuclidean,
+    inputs,
+)
+
+Ints = NDArray[np.int64]
+
+
+class Fixed:
+    """Entropy for baselines; it must never change, whatever `accord.entropy` does."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed, self._drawn = seed, 0
+
+    def bytes(self, count: int) -> bytes:
+        self._drawn += 1
+        return hashlib.shake_256(f"{self._seed}:{self._drawn}".encode()).digest(count)
+
+    def stream(self, name: str) -> Fixed:
+        return Fixed(f"{self._seed}/{name}")
+
+
+BITS = Input("bits", 9, 1)
+LONG = Input("long", 300, 1)
+CODE = Input("code", 2, 5)
+POINT = Input("point", 2, 31)
+FAR = Input("far", 2, (1 << 17) - 1)
+HERE = Input("here", 1, 1)
+THERE = Input("there", 1, 1)
+COUNT = Input("count", 1, 9)
+STEP = Input("step", 1, 1000)
+GRADE = Input("grade", 9, 7)
+
+DICE = Bilinear((Product(BITS, BITS, -10),), COUNT, 4, 4, -2 * 9, 8 * 9)
+AHEAD = Bilinear((), STEP, 1, -1, -1000, 1000)
+COSINE = Bilinear((Product(BITS, GRADE, 1), Product(BITS, BITS, -12)), None, 0, 0, -12 * 9, 7 * 9)
+
+LEAVES: tuple[Node, ...] = (
+    AtMost(Hamming(BITS), 3),
+    AtMost(Hamming(BITS), 0),
+    AtMost(Hamming(BITS), 8),
+    AtMost(Hamming(BITS), 9),
+    AtMost(Hamming(BITS), -1),
+    AtMost(Hamming(LONG), 150),
+    AtMost(SquaredEuclidean(POINT), 400),
+    AtMost(SquaredEuclidean(FAR), 5_000_000_000),
+    AtMost(DICE, 0),
+    AtMost(AHEAD, 100),
+    AtMost(COSINE, -20),
+    Equal(CODE),
+    Equal(HERE),
+    Both(HERE),
+    Both(THERE),
+)
+
+
+def random_circuit(random: Generator, depth: int = 3) -> Node:
+    """A circuit of any shape, constants included."""
+    if not depth or random.random() < 0.25:
+        return LEAVES[int(random.integers(len(LEAVES)))]
+    if random.random() < 0.3:
+        return Not(random_circuit(random, depth - 1))
+    parts = tuple(random_circuit(random, depth - 1) for _ in range(random.integers(0, 5)))
+    return And(parts) if random.random() < 0.5 else Or(parts)
+
+
+def table(random: Generator, circuit: Node, side: Side, rows: int, real: float = 0.7) -> Table:
+    """Rows that are often close to each other, so that both answers occur."""
+    columns = {}
+    for of in inputs(circuit, side):
+        columns[of.name] = random.integers(0, of.high, (rows, of.length), endpoint=True)
+        if of in (BITS, CODE):
+            columns[of.name][random.random(rows) < 0.5] = 1
+    if COUNT.name in columns and BITS.name in columns:
+        columns[COUNT.name] = columns[BITS.name].sum(axis=1, keepdims=True)
+    return Table(columns, random.random(rows) < real)
+
+
+def blocks(random: Generator, a_counts: list[int], b_counts: list[int], rows: int) -> Blocks:
+    """Blocks of these sizes over some rows, which may occur in several blocks."""
+    return Blocks(
+        random.integers(0, max(1, rows), sum(a_counts)),
+        np.array(a_counts, dtype=np.int64),
+        random.integers(0, max(1, rows), sum(b_counts)),
+        np.array(b_counts, dtype=np.int64),
+    )
