@@ -21,8 +21,11 @@ def extended(receiver: Receiver, sender: Sender, count: int) -> tuple[Words, Wor
     choices = np.random.default_rng(count).integers(0, 1 << 64, padded(count) // 64, dtype=np.uint64)
     corrections = np.empty(correction_words(count, receiver.k), dtype=np.uint64)
     t = np.concatenate([tile.rows.copy() for tile in receiver.extend(choices, corrections, count)])
-    q = np.concatenate([tile.rows.copy() for tile in sender.extend(corrections, count)])
-    return choices, corrections, t, q
+    q = np.concatenate(
+        [tile.rows.reshape(2, -1, 2).copy() for tile in sender.extend(corrections, count)], axis=1
+    )
+    assert (q[0] ^ q[1] == sender.delta).all()
+    return choices, corrections, t, q[0]
 
 
 @pytest.mark.parametrize("k", [1, 2, 4, 8])

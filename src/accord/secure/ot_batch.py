@@ -11,7 +11,7 @@ answer is revealed, to B by the table and to A by B.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from accord.secure.blocks import Batch
 from accord.secure.circuit import Input, Side
 from accord.secure.forms import choice_bits, factors, own_part
 from accord.secure.ot_distance import Keys, receive_distance, send_distance
-from accord.secure.ot_extension import padded
+from accord.secure.ot_extension import Tile, padded
 from accord.secure.ot_lookup import answer, ask, from_wire, opened, packed_truth, to_wire
 from accord.secure.ot_setup import Session
 from accord.secure.ot_sizes import Sizes, batch_sizes
@@ -137,20 +137,22 @@ def _choose(half: Half) -> Party[tuple[list[Keys], list[Bytes]]]:
     choices[: len(flat)] = flat
     packed = np.packbits(choices, bitorder="little").view("<u8")
     corrections = np.empty(half.sizes.choices // 8, dtype="<u8")
-    rows, number = _collected(half.session.receiver.extend(packed, corrections, len(flat)))
+    rows, number = _collected(half.session.receiver.extend(packed, corrections, len(flat)), 1)
     yield from send(corrections)
     return _per_share(rows, number, [part.size for part in bits]), bits
 
 
-def _collected(tiles: Any) -> tuple[NDArray[np.uint64], int]:
-    """All rows of a call, and the number of the first."""
-    parts = [(tile.rows.copy(), tile.number) for tile in tiles]
-    return np.concatenate([rows for rows, _ in parts]), parts[0][1]
+def _collected(tiles: Iterator[Tile], sets: int) -> tuple[NDArray[np.uint64], int]:
+    """All rows of a call, shape (sets, n, 2), and the number of the first."""
+    parts = [(tile.rows.reshape(sets, -1, 2).copy(), tile.number) for tile in tiles]
+    return np.concatenate([rows for rows, _ in parts], axis=1), parts[0][1]
 
 
 def _per_share(rows: NDArray[np.uint64], number: int, counts: list[int]) -> list[Keys]:
     starts = np.cumsum([0, *counts])
-    return [Keys(rows[s : s + n], number + int(s)) for s, n in zip(starts, counts, strict=False)]
+    return [
+        Keys(rows[:, s : s + n].reshape(-1, 2), number + int(s)) for s, n in zip(starts, counts, strict=False)
+    ]
 
 
 def _table(half: Half, number: int, question: NDArray[np.uint64], last: bool) -> Bytes:
@@ -190,18 +192,17 @@ def _correct(half: Half, choices: NDArray[np.uint64]) -> list[Bytes]:
     """B's shares of all distances, and the corrections that A needs for its own."""
     end, runs = half.session.sender, len(half.batch.width)
     counts = [len(share.form.shifts) * runs for share in half.program.shares]
-    rows, number = np.zeros((0, 2), dtype=np.uint64), 0
+    rows, number = np.zeros((2, 0, 2), dtype=np.uint64), 0
     if half.program.terms:
-        rows, number = _collected(end.extend(choices, sum(counts)))
+        rows, number = _collected(end.extend(choices, sum(counts)), 2)
     result = []
     for share, keys, size in zip(
         half.program.shares, _per_share(rows, number, counts), half.sizes.corrections, strict=True
     ):
-        both = Keys(np.concatenate([keys.rows, keys.rows ^ end.delta]), keys.number)
         sent = np.empty(size * 8 // share.lane, dtype=f"<u{share.lane // 8}")
         half.shares.append(
             send_distance(
-                end.pi, share, both, half.batch, factors(share.form, half.read), half.own_part(share), sent
+                end.pi, share, keys, half.batch, factors(share.form, half.read), half.own_part(share), sent
             )
         )
         result.append(sent.view(np.uint8))

@@ -55,7 +55,7 @@ class Tile:
     first: int
     number: int
     rows: Words
-    """Shape (n, 2); valid until the next tile."""
+    """Shape (n, 2), or (2n, 2) at the sender: q, then q ⊕ Δ. Valid until the next tile."""
 
 
 class _End:
@@ -86,11 +86,11 @@ class _End:
         for first in range(0, trees, step):
             yield slice(first, min(trees, first + step))
 
-    def _finish(self, first: int, columns: Words) -> Tile:
-        """Count what was used and turn columns into rows."""
+    def _finish(self, first: int, columns: Words, sets: int) -> Tile:
+        """Count what was used and turn columns into rows, with room for more sets of them."""
         count = 64 * columns.shape[1]
-        rows = self.pi.scratch("rows", count)
-        transpose(columns, rows)
+        rows = self.pi.scratch("rows", sets * count)
+        transpose(columns, rows[:count])
         tile = Tile(first, self._row, rows)
         self._block += count // 128
         self._row += count
@@ -116,7 +116,7 @@ class Receiver(_End):
                 _fold_all(
                     expanded, self._leaves[trees], chosen, columns[_columns(trees, self.k)], sent[trees]
                 )
-            yield self._finish(first, columns)
+            yield self._finish(first, columns, 1)
 
 
 class Sender(_End):
@@ -127,7 +127,7 @@ class Sender(_End):
         self.delta = delta
 
     def extend(self, corrections: Words, count: int) -> Iterator[Tile]:
-        """Rows q_j = t_j ⊕ choice_j·Δ."""
+        """Rows q_j = t_j ⊕ choice_j·Δ, and q_j ⊕ Δ."""
         bits = (self.delta[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).reshape(-1)
         for first, length in self._tiles(count):
             words = length // 64
@@ -138,7 +138,19 @@ class Sender(_End):
                 expanded = self._expanded(trees, 1, words // 2)
                 of = _columns(trees, self.k)
                 _fold_known(expanded, self._leaves[trees], got[trees], bits[of], columns[of])
-            yield self._finish(first, columns)
+            tile = self._finish(first, columns, 2)
+            _offset(tile.rows, self.delta)
+            yield tile
+
+
+@kernel("void(uint64[:,::1], uint64[::1])")
+def _offset(rows: Words, delta: Words) -> None:
+    """The second half of the rows is the first ⊕ Δ."""
+    half = rows.shape[0] // 2
+    source, target = rows[:half], rows[half:]
+    for row in range(half):
+        target[row, 0] = source[row, 0] ^ delta[0]
+        target[row, 1] = source[row, 1] ^ delta[1]
 
 
 def _columns(trees: slice, k: int) -> slice:

@@ -77,10 +77,7 @@ def answer(end: Sender, truth: Words, state: NDArray[np.uint8], bits: int, quest
     tables = truth[_stretched(state, count)]
     pattern = patterns(bits)
     for tile in end.extend(question, count * bits):
-        both = end.pi.scratch("both", 2 * len(tile.rows))
-        both[: len(tile.rows)] = tile.rows
-        np.bitwise_xor(tile.rows, end.delta, out=both[len(tile.rows) :])
-        inner = end.pi.apply(both, "inner")
+        inner = end.pi.apply(tile.rows, "inner")
         for block in range(-(-tables.shape[1] // 2)):
             outer = hash_rows(end.pi, inner, tile.number, block, 2)
             _absorb_two(inner, outer, tile.first, 2 * block, pattern, tables)
@@ -133,32 +130,40 @@ def _planes(index: Words, bits: int, result: NDArray[np.uint8]) -> None:
 @kernel("void(uint64[:,::1], uint64[:,::1], int64, int64, int64, uint64[:,::1])")
 def _absorb_one(inner: Words, outer: Words, first: int, bits: int, word: int, masks: Words) -> None:
     """masks[pair] ⊕= H(row), for each bit of the pair's index."""
-    count = masks.shape[0]
-    words = min(2, masks.shape[1] - word)
-    pair = first % count
-    for row in range(min(inner.shape[0], bits * count - first)):
-        for w in range(words):
-            masks[pair, word + w] ^= inner[row, w] ^ outer[row, w]
-        pair += 1
-        if pair == count:
-            pair = 0
+    count, row = masks.shape[0], 0
+    end = min(inner.shape[0], bits * count - first)
+    while row < end:
+        pair = (first + row) % count
+        n = min(end - row, count - pair)
+        x, y, target = inner[row : row + n], outer[row : row + n], masks[pair : pair + n]
+        for i in range(n):
+            target[i, word] ^= x[i, 0] ^ y[i, 0]
+        if word + 1 < masks.shape[1]:
+            for i in range(n):
+                target[i, word + 1] ^= x[i, 1] ^ y[i, 1]
+        row += n
 
 
 @kernel("void(uint64[:,::1], uint64[:,::1], int64, int64, uint64[:,::1], uint64[:,::1])")
 def _absorb_two(inner: Words, outer: Words, first: int, word: int, pattern: Words, tables: Words) -> None:
     """tables[pair][j] ⊕= H(q) or H(q ⊕ Δ), as bit l of j says."""
-    count, half = tables.shape[0], inner.shape[0] // 2
-    words = min(2, tables.shape[1] - word)
-    pair, bit = first % count, first // count
-    for row in range(min(half, pattern.shape[0] * count - first)):
-        for w in range(words):
-            zero = inner[row, w] ^ outer[row, w]
-            one = inner[half + row, w] ^ outer[half + row, w]
-            tables[pair, word + w] ^= zero ^ ((zero ^ one) & pattern[bit, word + w])
-        pair += 1
-        if pair == count:
-            pair = 0
-            bit += 1
+    count, half, row = tables.shape[0], inner.shape[0] // 2, 0
+    end = min(half, pattern.shape[0] * count - first)
+    while row < end:
+        bit, pair = (first + row) // count, (first + row) % count
+        n = min(end - row, count - pair)
+        x, y, target = inner[row : row + n], outer[row : row + n], tables[pair : pair + n]
+        u, v = inner[half + row : half + row + n], outer[half + row : half + row + n]
+        low = pattern[bit, word]
+        for i in range(n):
+            zero = x[i, 0] ^ y[i, 0]
+            target[i, word] ^= zero ^ ((zero ^ u[i, 0] ^ v[i, 0]) & low)
+        if word + 1 < tables.shape[1]:
+            high = pattern[bit, word + 1]
+            for i in range(n):
+                zero = x[i, 1] ^ y[i, 1]
+                target[i, word + 1] ^= zero ^ ((zero ^ u[i, 1] ^ v[i, 1]) & high)
+        row += n
 
 
 @kernel("void(uint64[:,::1], uint64[:,::1], uint8[::1], uint8[::1])")

@@ -72,7 +72,7 @@ def _receiver(k: int, entropy: Entropy, pi: Permutation) -> Party[Receiver]:
 
 
 def _sender(k: int, entropy: Entropy, pi: Permutation) -> Party[Sender]:
-    delta = np.frombuffer(entropy.bytes(COUNT // 8), dtype=np.uint8)
+    delta = np.frombuffer(entropy.bytes(COUNT // 8), dtype=np.uint8).copy()
     bits = np.unpackbits(delta, bitorder="little").astype(np.bool_)
     # Bit i of a piece of Δ is bit i of a leaf's number, and a path has the highest bit first.
     path = bits.reshape(-1, k)[:, ::-1].reshape(-1)
