@@ -79,6 +79,7 @@ class Report:
 
     setup_seconds: float
     seconds: float
+    cpu_seconds: float
     sent: int
     received: int
     peak_mib: float
@@ -92,7 +93,8 @@ class Report:
 class Measured:
     """One line of the result; times at the slower party, bytes in both directions.
 
-    `aes_microseconds_per_pair` and `copy_microseconds_per_pair` are what the machine would need at least: for
+    `cpu_microseconds_per_pair` is the processor time of the busier party, which other work on the machine
+    disturbs less. `aes_microseconds_per_pair` and `copy_microseconds_per_pair` are what the machine would need at least: for
     the AES blocks of the busier party, and to copy every byte sent once.
     """
 
@@ -100,6 +102,7 @@ class Measured:
     rule: str
     pairs: int
     microseconds_per_pair: float
+    cpu_microseconds_per_pair: float
     bytes_per_pair: float
     rounds: int
     setup_seconds: float
@@ -220,6 +223,7 @@ def _joined(task: Task, reports: list[Report], checked: bool) -> Measured:
         rule=task.rule,
         pairs=task.rows**2,
         microseconds_per_pair=round(slower / pairs * 1e6, 4),
+        cpu_microseconds_per_pair=round(max(r.cpu_seconds for r in reports) / pairs * 1e6, 4),
         bytes_per_pair=round(sent / pairs, 3),
         rounds=sum(price(RULES[task.rule], blocks, task.k).rounds for blocks in _slabs(task.rows)),
         setup_seconds=round(max(report.setup_seconds for report in reports), 4),
@@ -242,17 +246,18 @@ def _party(side: Side, task: Task, channel: SocketChannel) -> Report:
     run(engine.evaluate(warm, rule, Blocks.whole(8, 8), small), channel)
     started = time.perf_counter()
     session = run(engine.set_up(side, System()), channel)
-    ready = time.perf_counter()
+    ready, cpu = time.perf_counter(), time.process_time()
     before, meter, digest = session.sender.pi.blocks, Meter(), hashlib.sha256()
     for blocks in _slabs(task.rows):
         party: Party[np.ndarray] = metered(engine.evaluate(session, rule, blocks, table), meter)
         digest.update(run(party, channel).tobytes())
-    ended = time.perf_counter()
+    ended, cpu_ended = time.perf_counter(), time.process_time()
     blocks_used = session.sender.pi.blocks - before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Report(
         setup_seconds=ready - started,
         seconds=ended - ready,
+        cpu_seconds=cpu_ended - cpu,
         sent=meter.sent,
         received=meter.received,
         peak_mib=peak if sys.platform != "darwin" else peak / 1024,

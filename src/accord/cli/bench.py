@@ -45,7 +45,8 @@ def compare(
     for result in results:
         typer.echo(
             f"{result.engine}  {result.rule:12}  {result.pairs:,} pairs: "
-            f"{result.microseconds_per_pair:.3f} µs and {result.bytes_per_pair:.1f} bytes a pair, "
+            f"{result.microseconds_per_pair:.3f} µs ({result.cpu_microseconds_per_pair:.3f} of processor) "
+            f"and {result.bytes_per_pair:.1f} bytes a pair, "
             f"{result.rounds} rounds, set-up {result.setup_seconds:.2f} s, peak {result.peak_mib:.0f} MiB; "
             f"limits: AES {result.aes_microseconds_per_pair:.3f} µs, "
             f"memory {result.copy_microseconds_per_pair:.3f} µs a pair"

@@ -165,20 +165,16 @@ def _fold_all(
     columns: Words,
     corrections: Words,
 ) -> None:
-    """v into `columns` and u ⊕ choices into `corrections`; the ⊕ s of each expansion is folded in."""
-    trees, seeds, words = expanded.shape
+    """v into `columns` and u ⊕ choices into `corrections`."""
+    trees, seeds = expanded.shape[:2]
     k = columns.shape[0] // trees
     for tree in range(trees):
-        for word in range(words):
-            corrections[tree, word] = choices[word] ^ expanded[tree, 0, word] ^ leaves[tree, 0, word & 1]
-        for bit in range(k):
-            columns[tree * k + bit] = 0
-        for seed in range(1, seeds):
-            even, odd = leaves[tree, seed, 0], leaves[tree, seed, 1]
-            _absorb(expanded[tree, seed], even, odd, corrections[tree])
-            for bit in range(k):
-                if (seed >> bit) & 1:
-                    _absorb(expanded[tree, seed], even, odd, columns[tree * k + bit])
+        columns[tree * k : (tree + 1) * k] = 0
+        _fold(expanded[tree], leaves[tree], 0, columns[tree * k : (tree + 1) * k])
+        last, target = expanded[tree, seeds - 1], corrections[tree]
+        for word in range(target.shape[0]):
+            target[word] = last[word] ^ choices[word]
+        _absorb(leaves[tree], 0, target)
 
 
 @kernel("void(uint64[:,:,::1], uint64[:,:,::1], uint64[:,::1], uint64[::1], uint64[:,::1])")
@@ -190,7 +186,7 @@ def _fold_known(
     columns: Words,
 ) -> None:
     """q into `columns`; `expanded` lacks seed 0, whose multiplier is 0."""
-    trees, seeds = expanded.shape[:2]
+    trees = expanded.shape[0]
     k = columns.shape[0] // trees
     for tree in range(trees):
         for bit in range(k):
@@ -198,16 +194,45 @@ def _fold_known(
                 columns[tree * k + bit] = corrections[tree]
             else:
                 columns[tree * k + bit] = 0
-        for seed in range(1, seeds + 1):
-            even, odd = leaves[tree, seed, 0], leaves[tree, seed, 1]
-            for bit in range(k):
-                if (seed >> bit) & 1:
-                    _absorb(expanded[tree, seed - 1], even, odd, columns[tree * k + bit])
+        _fold(expanded[tree], leaves[tree], 1, columns[tree * k : (tree + 1) * k])
 
 
-@kernel("void(uint64[::1], uint64, uint64, uint64[::1])")
-def _absorb(source: Words, even: np.uint64, odd: np.uint64, target: Words) -> None:
-    """target ⊕= source ⊕ s, word by word; s has an even and an odd word."""
-    for pair in range(source.shape[0] // 2):
-        target[2 * pair] ^= source[2 * pair] ^ even
-        target[2 * pair + 1] ^= source[2 * pair + 1] ^ odd
+@kernel("void(uint64[:,::1], uint64[:,::1], int64, uint64[:,::1])")
+def _fold(expanded: Words, leaves: Words, missing: int, columns: Words) -> None:
+    """columns[b] ⊕= ⊕ r_x over the x with bit b, two bits at a time.
+
+    The last line of each span of x that is done with holds the sum of the span, so in the end the last line of
+    all holds the sum of all. The first `missing` seeds are not in `expanded`. A span that starts with seed 0
+    enters no column, so what is read in place of a missing seed 0 does not matter.
+    """
+    k, seeds = columns.shape[0], leaves.shape[0]
+    for bit in range(0, k - 1, 2):
+        step, low, high = 1 << bit, columns[bit], columns[bit + 1]
+        for last in range(4 * step - 1 - missing, seeds - missing, 4 * step):
+            a, b = expanded[max(0, last - 3 * step)], expanded[last - 2 * step]
+            c, d = expanded[last - step], expanded[last]
+            for word in range(low.shape[0]):
+                x, y, z = b[word], c[word], d[word]
+                low[word] ^= x ^ z
+                high[word] ^= y ^ z
+                d[word] = a[word] ^ x ^ y ^ z
+    if k == 1:
+        one, column = expanded[1 - missing], columns[0]
+        for word in range(column.shape[0]):
+            column[word] ^= one[word]
+            one[word] ^= expanded[0, word]
+    for bit in range(k):
+        _absorb(leaves, 1 << bit, columns[bit])
+
+
+@kernel("void(uint64[:,::1], int64, uint64[::1])")
+def _absorb(leaves: Words, mask: int, target: Words) -> None:
+    """The ⊕ s at the end of each expansion, for all seeds whose number meets the mask, or all seeds."""
+    even, odd = np.uint64(0), np.uint64(0)
+    for seed in range(leaves.shape[0]):
+        if mask == 0 or seed & mask:
+            even ^= leaves[seed, 0]
+            odd ^= leaves[seed, 1]
+    for pair in range(target.shape[0] // 2):
+        target[2 * pair] ^= even
+        target[2 * pair + 1] ^= odd
