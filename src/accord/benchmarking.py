@@ -94,8 +94,8 @@ class Measured:
     """One line of the result; times at the slower party, bytes in both directions.
 
     `cpu_microseconds_per_pair` is the processor time of the busier party, which other work on the machine
-    disturbs less. `aes_microseconds_per_pair` and `copy_microseconds_per_pair` are what the machine would need at least: for
-    the AES blocks of the busier party, and to copy every byte sent once.
+    disturbs less. `aes_microseconds_per_pair` and `copy_microseconds_per_pair` are what the machine needs
+    at least: for the AES blocks of the busier party, and to copy every byte sent once.
     """
 
     engine: str

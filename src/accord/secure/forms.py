@@ -72,6 +72,8 @@ def _product_shifts(product: Product) -> tuple[int, ...]:
 
 def _bits(values: Ints, bits: int) -> NDArray[np.uint8]:
     """Shape (length·bits, rows): the bits of each element, lowest first."""
+    if bits == 1:
+        return values.T.astype(np.uint8, order="C")
     planes = (values.T[:, None, :] >> np.arange(bits)[None, :, None]) & 1
     return planes.reshape(-1, len(values)).astype(np.uint8, order="C")
 

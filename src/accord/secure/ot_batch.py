@@ -173,50 +173,42 @@ def run_b(half: Half) -> Party[Answer]:
     """B's side of a batch. Learns: the answers, from the last tables."""
     sizes, levels = half.sizes, half.program.levels
     choices = yield from receive(sizes.choices)
-    corrections = _correct(half, choices.view("<u8"))
+    before = sizes.corrections
     for number, level in enumerate(levels):
-        asked = [_question(half, i) for i in level]
-        yield from send(np.concatenate([*corrections, *(question for question, _, _ in asked)]))
-        message = yield from receive(sum(sizes.tables[number]))
-        for i, tables, (_, masks, index) in zip(
-            level, _cut(message, sizes.tables[number]), asked, strict=True
-        ):
-            half.bits[i] = opened(from_wire(tables, half.program.lookups[i].bits), masks, index)
-        corrections = []
+        message = np.empty(sum(before) + sum(sizes.questions[number]), dtype=np.uint8)
+        parts = _cut(message, (*before, *sizes.questions[number]))
+        if number == 0:
+            _correct(half, choices.view("<u8"), parts[: len(before)])
+        asked = [_ask(half, i, part) for i, part in zip(level, parts[len(before) :], strict=True)]
+        yield from send(message)
+        tables = _cut((yield from receive(sum(sizes.tables[number]))), sizes.tables[number])
+        for i, table, (masks, index) in zip(level, tables, asked, strict=True):
+            half.bits[i] = opened(from_wire(table, half.program.lookups[i].bits), masks, index)
+        before = ()
     bits = half.bits[levels[-1][0]]
     yield from send(np.packbits(bits, bitorder="little"))
     return bits.astype(np.bool_)
 
 
-def _correct(half: Half, choices: NDArray[np.uint64]) -> list[Bytes]:
-    """B's shares of all distances, and the corrections that A needs for its own."""
+def _correct(half: Half, choices: NDArray[np.uint64], parts: list[Bytes]) -> None:
+    """B's shares of all distances; fills the corrections that A needs for its own."""
     end, runs = half.session.sender, len(half.batch.width)
     counts = [len(share.form.shifts) * runs for share in half.program.shares]
     rows, number = np.zeros((2, 0, 2), dtype=np.uint64), 0
     if half.program.terms:
         rows, number = _collected(end.extend(choices, sum(counts)), 2)
-    result = []
-    for share, keys, size in zip(
-        half.program.shares, _per_share(rows, number, counts), half.sizes.corrections, strict=True
-    ):
-        sent = np.empty(size * 8 // share.lane, dtype=f"<u{share.lane // 8}")
-        half.shares.append(
-            send_distance(
-                end.pi, share, keys, half.batch, factors(share.form, half.read), half.own_part(share), sent
-            )
-        )
-        result.append(sent.view(np.uint8))
-    return result
+    every = zip(half.program.shares, _per_share(rows, number, counts), parts, strict=True)
+    for share, keys, part in every:
+        sent, factor = part.view(f"<u{share.lane // 8}"), factors(share.form, half.read)
+        made = send_distance(end.pi, share, keys, half.batch, factor, half.own_part(share), sent)
+        half.shares.append(made)
 
 
-def _question(half: Half, number: int) -> tuple[Bytes, NDArray[np.uint64], Bytes]:
-    """B's question of one lookup, the masks that will open the answer, and the index."""
+def _ask(half: Half, number: int, question: Bytes) -> tuple[NDArray[np.uint64], Bytes]:
+    """B's question of one lookup, written into the message; the masks that open the answer, and the index."""
     lookup = half.program.lookups[number]
     index = half.wires(lookup)
-    level = half.program.levels[lookup.level]
-    question = np.empty(half.sizes.questions[lookup.level][level.index(number)] // 8, dtype="<u8")
-    masks = ask(half.session.receiver, index, lookup.bits, question)
-    return question.view(np.uint8), masks, index
+    return ask(half.session.receiver, index, lookup.bits, question.view("<u8")), index
 
 
 def _decode_bits(packed: Bytes, count: int) -> Answer:

@@ -15,6 +15,7 @@ several runs gets OTs of its own in each, so that copies of a record cannot be l
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,34 +62,49 @@ def _shifts(share: Share) -> Ints:
     return np.minimum(np.array(share.form.shifts, dtype=np.int64), 63)
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Where the elements of each run lie in the expansion of a term: whole blocks a run."""
+class _Frame:
+    """How one share of a batch lies in memory: whole blocks a run, some terms at a time."""
 
-    first: Ints
-    blocks: Ints
-    total: int
+    def __init__(self, share: Share, batch: Batch) -> None:
+        self.share, self.batch, self.lane = share, batch, share.lane
+        self.dtype = np.dtype(f"u{share.lane // 8}")
+        self.blocks = -(-batch.width * share.lane // 128)
+        self.first_block = np.cumsum(self.blocks) - self.blocks
+        self.first = self.first_block * (128 // share.lane)
+        self.shifts, self.widths = _shifts(share), term_widths(share)
+        self.size = groups(batch.pairs, share.lane) * share.lane
 
+    def parts(self) -> Iterator[tuple[slice, slice, slice]]:
+        """Terms that are worked on together, their OTs, and their words in the corrections."""
+        runs, terms = len(self.batch.width), len(self.shifts)
+        step = max(1, _ELEMENTS // max(1, self.size * self.lane // 8))
+        done = 0
+        for first in range(0, terms, step):
+            part = slice(first, min(terms, first + step))
+            words = packed_words(self.batch.pairs, self.lane, self.widths[part])
+            yield part, slice(part.start * runs, part.stop * runs), slice(done, done + words)
+            done += words
 
-def _layout(batch: Batch, lane: int) -> _Layout:
-    blocks = -(-batch.width * lane // 128)
-    return _Layout(np.cumsum(blocks) - blocks, blocks, int(blocks.sum()))
+    def elements(self, pi: Permutation, inner: Words, number: int, name: str) -> NDArray[Any]:
+        """The ring elements of some rows, shape (terms, lanes)."""
+        terms = len(inner) // len(self.blocks)
+        source = pi.scratch("streams", terms * int(self.blocks.sum()))
+        _spread(inner, np.uint64(number), np.uint64(ROW), self.first_block, self.blocks, source)
+        result = pi.apply(source, name)
+        _feed(inner, self.first_block, self.blocks, result)
+        return result.reshape(terms, -1).view(self.dtype)
 
+    def values(self, pi: Permutation, terms: int) -> NDArray[Any]:
+        """Room for one value a term and pair, padded with zeros."""
+        flat = pi.scratch("values", -(-terms * self.size * self.lane // 128))
+        result = flat.reshape(-1).view(self.dtype)[: terms * self.size].reshape(terms, self.size)
+        result[:, self.batch.pairs :] = 0
+        return result
 
-def _slices(share: Share, batch: Batch) -> list[slice]:
-    """Terms that are worked on together."""
-    step = max(1, _ELEMENTS // max(1, batch.pairs * share.lane // 8))
-    terms = len(share.form.shifts)
-    return [slice(first, min(terms, first + step)) for first in range(0, terms, step)]
-
-
-def _elements(pi: Permutation, inner: Words, first: int, terms: int, layout: _Layout, name: str) -> Words:
-    """The expansion of each row, shape (terms, words)."""
-    source = pi.scratch("streams", terms * layout.total)
-    _spread(inner, np.uint64(first), np.uint64(ROW), layout.first, layout.blocks, source)
-    result = pi.apply(source, name)
-    _feed(inner, layout.first, layout.blocks, result)
-    return result.reshape(terms, -1)
+    def reduced(self, result: NDArray[Any]) -> NDArray[Any]:
+        """Shares mod 2^ℓ."""
+        result &= self.dtype.type((1 << self.share.bits) - 1)
+        return result
 
 
 def send_distance(
@@ -101,37 +117,20 @@ def send_distance(
     corrections: NDArray[Any],
 ) -> NDArray[Any]:
     """B's shares, one a pair; fills the corrections. `factors` is (terms, rows of B), `own` one a pair."""
-    lane, runs, terms = share.lane, len(batch.width), len(share.form.shifts)
-    dtype = np.dtype(f"u{lane // 8}")
-    layout, shifts = _layout(batch, lane), _shifts(share)
-    widths, size = term_widths(share), groups(batch.pairs, lane)
+    frame, half = _Frame(share, batch), len(keys.rows) // 2
     inner = pi.apply(keys.rows, "inner").copy()
-    result, values = own.astype(dtype), factors.astype(dtype, order="C")
-    done = 0
-    for part in _slices(share, batch):
-        of = slice(part.start * runs, part.stop * runs)
-        count, number = part.stop - part.start, keys.number + part.start * runs
-        zero = _elements(pi, inner[: terms * runs][of], number, count, layout, "zero").view(dtype)
-        one = _elements(pi, inner[terms * runs :][of], number, count, layout, "one").view(dtype)
-        sent = np.zeros((count, size * lane), dtype=dtype)
-        first = layout.first * (128 // lane)
-        _CORRECT[lane](
-            zero,
-            one,
-            first,
-            batch.start,
-            batch.width,
-            batch.b_start,
-            values[part],
-            shifts[part],
-            sent,
-            result,
-        )
-        words = packed_words(batch.pairs, lane, widths[part])
-        pack(sent, widths[part], corrections[done : done + words])
-        done += words
-    corrections[done:] = 0
-    return result & dtype.type((1 << share.bits) - 1)
+    result, factor = own.astype(frame.dtype), factors.astype(frame.dtype, order="C")
+    used = 0
+    for part, of, words in frame.parts():
+        number, used = keys.number + of.start, words.stop
+        zero = frame.elements(pi, inner[:half][of], number, "zero")
+        one = frame.elements(pi, inner[half:][of], number, "one")
+        sent = frame.values(pi, len(zero))
+        runs = frame.first, batch.start, batch.width, batch.b_start
+        _CORRECT[frame.lane](zero, one, *runs, factor[part], frame.shifts[part], sent, result)
+        pack(sent, frame.widths[part], corrections[words])
+    corrections[used:] = 0
+    return frame.reduced(result)
 
 
 def receive_distance(
@@ -144,26 +143,20 @@ def receive_distance(
     corrections: NDArray[Any],
 ) -> NDArray[Any]:
     """A's shares, one a pair. `bits` is (terms, runs), `own` a number a pair."""
-    lane, runs = share.lane, len(batch.width)
-    dtype = np.dtype(f"u{lane // 8}")
-    layout, shifts = _layout(batch, lane), _shifts(share)
-    widths, size = term_widths(share), groups(batch.pairs, lane)
+    frame = _Frame(share, batch)
     inner = pi.apply(keys.rows, "inner").copy()
-    result = own.astype(dtype)
-    done = 0
-    for part in _slices(share, batch):
-        of = slice(part.start * runs, part.stop * runs)
-        count, number = part.stop - part.start, keys.number + part.start * runs
-        chosen = _elements(pi, inner[of], number, count, layout, "zero").view(dtype)
-        got = np.empty((count, size * lane), dtype=dtype)
-        words = packed_words(batch.pairs, lane, widths[part])
-        unpack(corrections[done : done + words], widths[part], batch.pairs, got)
-        done += words
-        first = layout.first * (128 // lane)
-        _COLLECT[lane](chosen, first, batch.start, batch.width, bits[part], shifts[part], got, result)
-    if corrections[done:].any():
+    result = own.astype(frame.dtype)
+    used = 0
+    for part, of, words in frame.parts():
+        number, used = keys.number + of.start, words.stop
+        chosen = frame.elements(pi, inner[of], number, "zero")
+        got = frame.values(pi, len(chosen))
+        unpack(corrections[words], frame.widths[part], batch.pairs, got)
+        runs = frame.first, batch.start, batch.width
+        _COLLECT[frame.lane](chosen, *runs, bits[part], frame.shifts[part], got, result)
+    if corrections[used:].any():
         raise PeerError(problem="padding that is not zero")
-    return result & dtype.type((1 << share.bits) - 1)
+    return frame.reduced(result)
 
 
 @kernel("void(uint64[:,::1], uint64, uint64, int64[::1], int64[::1], uint64[:,::1])")

@@ -201,9 +201,9 @@ def _fold_known(
 def _fold(expanded: Words, leaves: Words, missing: int, columns: Words) -> None:
     """columns[b] ⊕= ⊕ r_x over the x with bit b, two bits at a time.
 
-    The last line of each span of x that is done with holds the sum of the span, so in the end the last line of
-    all holds the sum of all. The first `missing` seeds are not in `expanded`. A span that starts with seed 0
-    enters no column, so what is read in place of a missing seed 0 does not matter.
+    The last line of each span of x that is done with holds the sum of the span, so in the end the last line
+    of all holds the sum of all. The first `missing` seeds are not in `expanded`. A span that starts with seed
+    0 enters no column, so what is read in place of a missing seed 0 does not matter.
     """
     k, seeds = columns.shape[0], leaves.shape[0]
     for bit in range(0, k - 1, 2):
