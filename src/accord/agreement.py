@@ -81,9 +81,6 @@ class AllPairs(Spec):
     greedy: bool = True
 
 
-ProtocolSpec = Annotated[Laplace | AllPairs, Field(discriminator="name")]
-
-
 class Disclosed(Spec):
     """The columns of its matching records that each side shows to the other."""
 
@@ -101,7 +98,7 @@ class Agreement(Spec):
     fields: dict[Name, FieldSpec] = Field(min_length=1)
     rule: RuleText
     blocking: tuple[PartSpec, ...] = ()
-    protocol: ProtocolSpec
+    protocol: Annotated[Laplace | AllPairs, Field(discriminator="name")]
     disclose: Disclosed = Disclosed()
     engine: Literal["ot"]
 
@@ -139,3 +136,7 @@ class Agreement(Spec):
 
     def party(self, side: Side) -> str:
         return self.parties.A if side is Side.A else self.parties.B
+
+
+if __name__ == "__main__":
+    print(json.dumps(Agreement.model_json_schema(), indent=2, ensure_ascii=False))  # noqa: T201

@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from accord.agreement import Agreement, AllPairs, Disclosed, Laplace, Parties, ProtocolSpec, RuleText
+from accord.agreement import Agreement, Disclosed, Parties, RuleText
 from accord.errors import AgreementError, Fault, UnreadableError
 from accord.matching.blocking import MOST_BINS, PartSpec, build_blocking
 from accord.matching.blocking_grid import GridSpec
@@ -130,7 +130,8 @@ class _Salvaged:
     rule: Rule | None
     blocking: dict[int, KeySpec | GridSpec]
     parts: int
-    protocol: Laplace | AllPairs | None
+    protocol: str
+    greedy: bool
     parties: Parties | None
     disclose: Disclosed | None
 
@@ -148,6 +149,7 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
     judged = {name: _valid(FieldSpec, spec) for name, spec in fields.items()}
     raw_blocking = data.get("blocking", [])
     parts = dict(enumerate(raw_blocking if isinstance(raw_blocking, list) else []))
+    protocol = raw if isinstance(raw := data.get("protocol"), Mapping) else {}
     judged_parts = {i: _valid(PartSpec, part) for i, part in parts.items()}
     return _Salvaged(
         fields={name: spec for name, spec in judged.items() if spec is not None},
@@ -155,7 +157,8 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         rule=_valid(RuleText, data.get("rule")),
         blocking={i: part for i, part in judged_parts.items() if part is not None},
         parts=len(parts),
-        protocol=_valid(ProtocolSpec, data.get("protocol")),
+        protocol=str(protocol.get("name")),
+        greedy=protocol.get("greedy", True) is True and protocol.get("name") in ("laplace", "all-pairs"),
         parties=_valid(Parties, data.get("parties")),
         disclose=_valid(Disclosed, data.get("disclose", {})),
     )
@@ -193,13 +196,14 @@ def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
 
 
 def _protocol_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
-    if isinstance(found.protocol, AllPairs) and found.parts:
+    if found.protocol == "all-pairs" and found.parts:
         yield ("blocking", 0), "all-pairs compares everything; remove [[blocking]] or take 'laplace'."
-    if isinstance(found.protocol, Laplace) and not found.parts:
+    if found.protocol == "laplace" and not found.parts:
         yield ("protocol",), "laplace needs a blocking; add [[blocking]] or take 'all-pairs'."
-    if found.protocol and found.protocol.greedy and found.rule is not None and found.disclose is not None:
+    if found.greedy and found.rule is not None and found.disclose is not None:
+        known = [name for name in fields_of(found.rule) if name in found.fields or name in found.broken]
         for side, columns in (("A", found.disclose.A), ("B", found.disclose.B)):
-            hidden = [name for name in fields_of(found.rule) if name not in columns]
+            hidden = [name for name in known if name not in columns]
             if hidden:
                 problem = "greedy discloses the rule's fields of matched records"
                 mend = f"add {', '.join(hidden)} to disclose.{side} or set greedy = false."

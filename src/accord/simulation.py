@@ -10,7 +10,9 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +23,7 @@ from accord.matching.join import Progress, full_join
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
+from accord.records.sources import open_table
 from accord.secure.circuit import Side
 
 
@@ -94,6 +97,24 @@ def simulate(
         seconds=time.perf_counter() - began,
         peak_mib=peak_mib(),
     )
+
+
+def truth_scores(result: Simulation, truth: Path) -> dict[str, float]:
+    """How the matches found compare with a file of the true pairs, columns `id_a` and `id_b`."""
+    table = open_table(truth, ["id_a", "id_b"], Layout())
+    true = {pair for batch in table.batches for pair in _id_pairs(batch)}
+    found = set(_id_pairs(result.pairs))
+    both = len(true & found)
+    return {
+        "true_pairs": len(true),
+        "recall_of_truth": both / len(true) if true else 1.0,
+        "precision_of_truth": both / len(found) if found else 1.0,
+    }
+
+
+def _id_pairs(table: pa.Table | pa.RecordBatch) -> Iterable[tuple[str, str]]:
+    ids = [table.column(name).cast(pa.large_string()).to_pylist() for name in ("id_a", "id_b")]
+    return zip(*ids, strict=True)
 
 
 def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:

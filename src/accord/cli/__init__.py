@@ -11,6 +11,11 @@ import sys
 
 import typer
 
+from accord.cli.check import check
+from accord.cli.demo import demo
+from accord.cli.generate import generate
+from accord.cli.init import init
+from accord.cli.simulate import simulate
 from accord.errors import AccordError
 
 app = typer.Typer(
@@ -20,6 +25,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+for command in (demo, generate, init, check, simulate):
+    app.command()(command)
 
 
 def main() -> None:

@@ -95,8 +95,6 @@ class _Reader:
         self.advance()
 
     def rule(self, depth: int) -> Rule:
-        if depth > _DEEPEST:
-            self.fail(f"more than {_DEEPEST} brackets inside each other")
         found = self.both(depth)
         while self.token == "or":
             self.advance()
@@ -111,6 +109,8 @@ class _Reader:
         return found
 
     def one(self, depth: int) -> Rule:
+        if depth > _DEEPEST:
+            self.fail(f"more than {_DEEPEST} brackets inside each other")
         if self.token == "not":
             self.advance()
             return Not(self.one(depth + 1))
@@ -172,4 +172,9 @@ class _Reader:
     def number(self) -> Fraction:
         if self.kind != "number":
             self.fail("a number is expected")
-        return exact(self.advance())
+        try:
+            number = exact(self.token)
+        except ValueError as error:
+            self.fail(f"'{self.token}' {error}")
+        self.advance()
+        return number

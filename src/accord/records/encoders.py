@@ -7,7 +7,7 @@ have it. Values are rounded to the agreed step in IEEE double arithmetic, which 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 
 import numpy as np
 import pyarrow as pa
@@ -141,7 +141,7 @@ def _date(spec: DateField, cells: pa.Array, format: str | None, bad: dict[str, M
     if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
         cells = _strings(cells)
         given = ~_missing(cells)
-        cells = pc.strptime(cells, format=format or "%Y-%m-%d", unit="s", error_is_null=True)
+        cells = _parsed_dates(cells, format or "%Y-%m-%d")
         bad[f"is not a date written as {format or 'YYYY-MM-DD'}"] = given & _missing(cells)
     try:
         days = cells.cast(pa.date32(), safe=False).cast(pa.int32())
@@ -152,6 +152,23 @@ def _date(spec: DateField, cells: pa.Array, format: str | None, bad: dict[str, M
     codes = np.asarray(pc.fill_null(days, 0)).astype(np.int64) - (spec.min - _EPOCH).days
     other = ((codes < 0) | (codes > spec.high)) & ~missing
     return _Judged(np.where(other, 0, codes), missing, bad, other)
+
+
+def _parsed_dates(cells: pa.Array, format: str) -> pa.Array:
+    """Texts as dates, null where they are none; each distinct text is parsed once.
+
+    By Python, because Arrow's own parser takes 30 February for 2 March.
+    """
+    distinct = cells.dictionary_encode()
+    dates = pa.array([_parsed_date(value, format) for value in distinct.dictionary.to_pylist()], pa.date32())
+    return dates.take(distinct.indices)
+
+
+def _parsed_date(value: str, format: str) -> date | None:
+    try:
+        return datetime.strptime(value, format).date()
+    except ValueError:
+        return None
 
 
 def _apply_policies(spec: NumberField | CategoryField | DateField, judged: _Judged) -> Encoded:

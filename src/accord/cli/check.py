@@ -1,0 +1,98 @@
+"""`accord check`: is the agreement sound, does my data fit it, and what will the partner learn?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from accord.cli.options import ColumnPairs, Delimiter, Encoding, IdColumn, Json, LayoutFile, layout
+from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from accord.agreement import Agreement
+    from accord.secure.circuit import Side
+
+
+def check(
+    agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
+    data: Annotated[Path | None, typer.Argument(help="Your table: csv, parquet or arrow.")] = None,
+    party: Annotated[str | None, typer.Option(help="Whose data it is: A, B or the party's name.")] = None,
+    columns: LayoutFile = None,
+    column: ColumnPairs = None,
+    id: IdColumn = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    as_json: Json = False,
+) -> None:
+    """List all faults of an agreement and of your data, and say what the partner will learn."""
+    from accord.agreement_file import read_agreement
+
+    found = read_agreement(agreement)
+    side = _side(found, party) if party is not None else None
+    facts = _facts(found)
+    if data is not None:
+        from accord.records.load import load_records
+
+        shown = found.disclosed(side) if side is not None else ()
+        own = layout(columns, column, id, encoding, delimiter)
+        records = load_records(data, found.fields, found.salt, shown, own)
+        facts["data"] = {"records": len(records), "left_out": records.left_out}
+    if as_json:
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    typer.echo(_words(agreement, data, facts))
+    if data is not None and side is None and found.disclose.A + found.disclose.B:
+        typer.echo("Name your side with --party to check the columns that you disclose, too.", err=True)
+
+
+def _side(agreement: Agreement, party: str) -> Side:
+    from accord.secure.circuit import Side
+
+    for side in Side:
+        if party in (side.value, side.value.lower(), agreement.party(side)):
+            return side
+    names = f"A ({agreement.parties.A}) and B ({agreement.parties.B})"
+    raise UsageError(problem=f"'{party}' is no party of this agreement; the parties are {names}.")
+
+
+def _facts(agreement: Agreement) -> dict[str, Any]:
+    from accord.disclosure import advice, learned_about
+    from accord.secure.circuit import Side
+
+    plan = agreement.plan
+    return {
+        "digest": agreement.digest,
+        "parties": {side.value: agreement.party(side) for side in Side},
+        "rule": str(agreement.rule),
+        "bins": plan.bins,
+        "bins_per_record": {side.value: plan.per_record(side) for side in Side},
+        "complete": not plan.losses(agreement.rule),
+        "protocol": agreement.protocol.name,
+        "learned_about": {side.value: learned_about(agreement, side) for side in Side},
+        "advice": advice(agreement),
+    }
+
+
+def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
+    recall = "no match is missed" if facts["complete"] else "matches may be missed"
+    lines = [
+        f"{path} is sound.",
+        f"Digest     {facts['digest']}",
+        f"Match      {facts['rule']}",
+        f"Blocking   {facts['bins']:,} {'bin' if facts['bins'] == 1 else 'bins'}; {recall}",
+        f"Protocol   {facts['protocol']}",
+    ]
+    if data is not None:
+        read = facts["data"]
+        skipped = f", {read['left_out']:,} left out" if read["left_out"] else ""
+        lines.append(f"Data       {data} fits: {read['records']:,} records{skipped}")
+    names = facts["parties"]
+    for side, other in (("A", "B"), ("B", "A")):
+        lines += ["", f"What {names[other]} ({other}) will learn about the table of {names[side]} ({side}):"]
+        lines += [f"  - {line}" for line in facts["learned_about"][side]]
+    if facts["advice"]:
+        lines += ["", "Worth knowing:", *(f"  - {line}" for line in facts["advice"])]
+    return "\n".join(lines)

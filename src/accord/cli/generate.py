@@ -1,0 +1,46 @@
+"""`accord generate`: two tables and their truth, to try things on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from accord.cli.init import Kind
+from accord.errors import OutputError
+
+
+def generate(
+    kind: Annotated[Kind, typer.Argument(help="What the records are about.")],
+    records: Annotated[int, typer.Option(min=1, max=50_000_000, help="Records a side.")] = 5_000,
+    overlap: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Share of records that both sides have.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same data.")] = 0,
+    sparse: Annotated[bool, typer.Option("--sparse", help="Few records match.")] = False,
+    out: Annotated[Path, typer.Option(help="The folder for a.csv, b.csv and truth.csv.")] = Path("."),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+) -> None:
+    """Write a.csv, b.csv and truth.csv: two tables and the pairs that truly belong together."""
+    from accord.datasets.places import generate_places
+    from accord.datasets.products import generate_products
+    from accord.records.sinks import write_table
+
+    paths = [out / name for name in ("a.csv", "b.csv", "truth.csv")]
+    for path in paths:
+        if path.exists() and not force:
+            raise OutputError(path=path, reason="it is there already; add --force to overwrite it")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(path=out, reason=(error.strerror or "").lower()) from None
+    make = generate_products if kind is Kind.products else generate_places
+    made = make(records, overlap, seed, sparse)
+    for table, path in zip((made.a, made.b, made.truth), paths, strict=True):
+        write_table(table, path)
+    typer.echo(
+        f"Wrote {paths[0]} and {paths[1]} ({records:,} records each) and {paths[2]} "
+        f"({made.truth.num_rows:,} true pairs).",
+        err=True,
+    )

@@ -1,0 +1,145 @@
+"""An agreement with faults: all of them at once, with line and mend."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.agreement_file import parse_agreement, read_agreement
+from accord.datasets.starter import starter_text
+from accord.errors import AccordError, AgreementError, UnreadableError
+
+TEXT = starter_text("products", "00000000")
+
+
+def faults(text: str) -> list[str]:
+    with pytest.raises(AgreementError) as caught:
+        parse_agreement(text)
+    assert caught.value.exit_code == 3
+    return [str(fault) for fault in caught.value.faults]
+
+
+def line_of(needle: str, text: str) -> int:
+    return next(i for i, line in enumerate(text.splitlines(), 1) if needle in line)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("version = 1", "version = 2", "should be 1"),
+        ('salt = "00000000"', 'salt = "xyz"', "should match pattern"),
+        ('engine = "ot"', 'engine = "magic"', "should be 'ot'"),
+        ("hamming(name) <= 5", "haming(name) <= 5", "did you mean 'hamming'"),
+        ("hamming(name) <= 5", "hamming(title) <= 5", "'title' is not an agreed field"),
+        ("hamming(name) <= 5", "hamming(nane) <= 5", "did you mean 'name'"),
+        ("hamming(name) <= 5", "hamming(name) <= 50", "from 0 to 49"),
+        ("hamming(name) <= 5", "hamming(brand) <= 5", "needs a text field"),
+        ("hamming(name) <= 5", "same(name)", 'needs encoder = "hash"'),
+        ("hamming(name) <= 5", "cosine(name) >= 1.5", "above 0 and at most 1"),
+        ("hamming(name) <= 5", "cosine(name) >= 0.12345", "four decimals"),
+        ("hamming(name) <= 5", "within(day, 2)", "in days"),
+        ("hamming(name) <= 5", "within(brand, 2)", "numbers or dates"),
+        ("hamming(name) <= 5", "euclidean(day, day) <= 2", "stands twice"),
+        ('type = "date"', 'type = "dat"', "'dat' is not known here"),
+        ("max = 2026-03-31", "max = 2025-03-31", "not be before min"),
+        ('encoder = "paper"', "", "'encoder' is missing"),
+        ('encoder = "paper"', 'encodr = "paper"', "Did you mean 'encoder'"),
+        ('field = "brand"', 'field = "colour"', "'colour' is not an agreed field"),
+        ('field = "brand"', 'field = "name"', "Bloom filter"),
+        ('field = "brand"', 'field = "day"', "used by another part"),
+        ("epsilon = 1.6", "epsilon = 0", "greater than 0"),
+        ("epsilon = 1.6", 'epsilon = "lots"', "must be a number"),
+        ('delta = "2^-40"', "delta = 1", "less than 1"),
+        ('noise = "geometric"', 'noise = "paper-2017"', "should be 'geometric'"),
+        ('B = "south-shop"', 'B = "north-shop"', "different names"),
+        ('A = ["day", "brand", "name"]', 'A = ["day"]', "add brand, name to disclose.A or set"),
+        ('name = "laplace"', 'name = "lapace"', "'lapace' is not known here"),
+        ("sort = true", 'sort = "maybe"', "valid boolean"),
+    ],
+)  # fmt: skip
+def test_one_fault_with_its_line(old: str, new: str, problem: str) -> None:
+    text = TEXT.replace(old, new, 1)
+    found = [fault for fault in faults(text) if problem in fault]
+    assert len(found) == 1, faults(text)
+    assert len(faults(text)) <= 2
+    assert found[0].startswith("line ")
+
+
+def test_the_line_is_that_of_the_slip() -> None:
+    text = TEXT.replace('field = "brand"', 'fild = "brand"')
+    place = line_of("fild", text)
+    assert any(
+        fault.startswith(f"line {place}, blocking[2].fild: 'fild' is not known") for fault in faults(text)
+    )
+
+
+def test_all_faults_at_once() -> None:
+    text = (
+        TEXT.replace("max = 2026-03-31", "max = 2025-03-31")
+        .replace("<= 5", "<= 500")
+        .replace("epsilon = 1.6", "epsilon = -1")
+        .replace('field = "brand"', 'field = "colour"')
+        .replace('A = "north-shop"', 'A = "south-shop"')
+        .replace('B = ["day", "brand", "name"]', "B = []")
+    )
+    found = faults(text)
+    assert len(found) == 7, found
+    lines = [int(fault.split(",")[0].split()[1]) for fault in found]
+    assert lines == sorted(lines)
+
+
+def test_protocol_and_blocking_must_fit() -> None:
+    start, end = TEXT.index("[[blocking]]"), TEXT.index("# The Laplace")
+    assert "laplace needs a blocking" in faults(TEXT[:start] + TEXT[end:])[0]
+    start, end = TEXT.index("[protocol]"), TEXT.index("# What each side")
+    all_pairs = '[protocol]\nname = "all-pairs"\n'
+    assert "remove [[blocking]]" in faults(TEXT[:start] + all_pairs + TEXT[end:])[0]
+
+
+def test_too_many_bins_are_refused_with_their_number() -> None:
+    text = (
+        starter_text("places", "00000000")
+        .replace("cell = 0.02", "cell = 0.00001")
+        .replace("0.001", "0.00001")
+    )
+    assert "1,536,000,000 bins" in faults(text)[0]
+
+
+def test_a_grid_must_fit_its_fields() -> None:
+    text = starter_text("places", "00000000")
+    assert "multiple of the fields' step" in faults(text.replace("cell = 0.02", "cell = 0.0000005"))[0]
+    assert "over 1000 cells" in faults(text.replace("cell = 0.02", "cell = 0.00001"))[0]
+    assert "reach goes with style" in faults(text.replace("reach = 0.001", ""))[0]
+    other = text.replace('type = "latitude"      # kept to six decimals', 'type = "latitude"\nstep = 0.00001')
+    assert any("one and the same step" in fault for fault in faults(other))
+
+
+def test_not_toml() -> None:
+    assert "line 3" in faults("version = 1\nsalt = 'x'\nrule = \n")[0]
+
+
+def test_files(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="accord init"):
+        read_agreement(tmp_path / "none.toml")
+    with pytest.raises(UnreadableError, match="is a directory"):
+        read_agreement(tmp_path)
+    (tmp_path / "a.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(UnreadableError, match="not UTF-8"):
+        read_agreement(tmp_path / "a.toml")
+    (tmp_path / "a.toml").write_text(TEXT)
+    assert read_agreement(tmp_path / "a.toml").parties.A == "north-shop"
+    (tmp_path / "a.toml").write_text("")
+    with pytest.raises(AgreementError, match="'rule' is missing"):
+        read_agreement(tmp_path / "a.toml")
+
+
+@given(
+    st.sampled_from(TEXT.split("\n")), st.sampled_from(["", "x = 1", "[x]", "= 3", "[[fields]]", "rule = 3"])
+)
+def test_no_damage_to_a_line_gives_a_traceback(line: str, other: str) -> None:
+    with contextlib.suppress(AccordError):
+        parse_agreement(TEXT.replace(line, other, 1))

@@ -1,0 +1,170 @@
+"""The command line as people use it: results on stdout, one clear message and the documented exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+ACCORD = [sys.executable, "-c", "from accord.cli import main; main()"]
+
+
+def accord(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*ACCORD, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with generated products and their starter agreement."""
+    folder = tmp_path_factory.mktemp("shop")
+    assert accord(folder, "generate", "products", "--records", "400", "--seed", "3").returncode == 0
+    assert accord(folder, "init", "products").returncode == 0
+    return folder
+
+
+def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> None:
+    shown = accord(tmp_path, "--help")
+    assert shown.returncode == 0
+    for command in ("demo", "generate", "init", "check", "simulate"):
+        assert command in shown.stdout
+    probe = (
+        "import sys; from accord.cli import app\n"
+        "heavy = {'numpy', 'numba', 'pyarrow', 'pydantic', 'matplotlib'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", probe], check=True)
+
+
+def test_generate_init_check_simulate(shop: Path) -> None:
+    checked = accord(shop, "check", "agreement.toml", "a.csv", "--party", "north-shop")
+    assert checked.returncode == 0, checked.stderr
+    assert "agreement.toml is sound" in checked.stdout
+    assert "a.csv fits: 400 records" in checked.stdout
+    assert "What south-shop (B) will learn about the table of north-shop (A)" in checked.stdout
+    run = accord(
+        shop, "simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--json",
+        "--out", "pairs.parquet", "--truth", "truth.csv",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    facts = json.loads(run.stdout)
+    keys = {"matches", "candidate_pairs", "comparisons", "recall", "precision", "seconds", "peak_mib"}
+    assert keys <= facts.keys()
+    assert facts["recall"] == facts["precision"] == 1.0
+    assert pyarrow.parquet.read_table(shop / "pairs.parquet").num_rows == facts["matches"] > 50
+    plain = accord(shop, "simulate", "a.csv", "b.csv", "--agreement", "agreement.toml")
+    assert f"{facts['matches']:,} of {facts['all_matches']:,}" in plain.stdout
+
+
+def test_check_as_json(shop: Path) -> None:
+    facts = json.loads(accord(shop, "check", "agreement.toml", "a.csv", "--json").stdout)
+    assert len(facts["digest"]) == 64
+    assert facts["complete"] is True
+    assert facts["data"] == {"records": 400, "left_out": 0}
+
+
+def test_own_columns_are_mapped(shop: Path, tmp_path: Path) -> None:
+    text = (shop / "a.csv").read_text().replace('"id","name"', '"sku","title"', 1)
+    (tmp_path / "mine.csv").write_text(text.replace(",", ";"))
+    arguments = ["check", str(shop / "agreement.toml"), "mine.csv", "--delimiter", ";"]
+    done = accord(tmp_path, *arguments, "--id", "sku", "--column", "name=title")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "columns.toml").write_text('id = "sku"\n[columns]\nname = "title"\n')
+    assert accord(tmp_path, *arguments, "--columns", "columns.toml").returncode == 0
+    refused = accord(tmp_path, *arguments)
+    assert refused.returncode == 4
+    assert "column 'id': is not there" in refused.stderr
+    (tmp_path / "b.csv").write_bytes((shop / "b.csv").read_bytes())
+    (tmp_path / "columns.toml").write_text('id = "sku"\ndelimiter = ";"\n[columns]\nname = "title"\n')
+    linked = accord(
+        tmp_path, "simulate", "mine.csv", "b.csv", "--agreement", str(shop / "agreement.toml"),
+        "--columns-a", "columns.toml",
+    )  # fmt: skip
+    assert linked.returncode == 0, linked.stderr
+
+
+def refused(folder: Path, code: int, message: str, *arguments: str) -> None:
+    done = accord(folder, *arguments)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_bad_input_gives_one_message_and_its_exit_code(shop: Path, tmp_path: Path) -> None:
+    agreed = str(shop / "agreement.toml")
+    header, first, second, *_ = (shop / "a.csv").read_text().splitlines()
+    cases = {
+        "latin.csv": ((header + "\n" + first).replace("A1", "Ä1").encode("latin-1"), "not utf-8 text"),
+        "column.csv": (header.replace("name", "nom").encode() + b"\n", "column 'name': is not there"),
+        "twice.csv": (f"{header}\n{first}\n{first}\n".encode(), "repeats the id of another row"),
+        "date.csv": (
+            f"{header}\n{first}\n{second.replace('2026-', '2026/')}\n".encode(),
+            "row 2, column 'day'",
+        ),
+        "header.csv": (header.encode() + b"\n", "no records below the header"),
+        "zero.csv": (b"", "it is empty (0 bytes)"),
+    }
+    for name, (content, message) in cases.items():
+        (tmp_path / name).write_bytes(content)
+        refused(tmp_path, 4, message, "check", agreed, name)
+    (tmp_path / "folder.csv").mkdir()
+    refused(tmp_path, 4, "it is a folder", "check", agreed, "folder.csv")
+    refused(tmp_path, 4, "no such file", "check", agreed, "none.csv")
+    refused(tmp_path, 4, "no such file", "check", "none.toml")
+
+
+def test_bad_places(tmp_path: Path) -> None:
+    assert accord(tmp_path, "init", "places").returncode == 0
+    (tmp_path / "p.csv").write_text("id,lat,lon,hour\n1,95.0,-74,3\n2,nan,-74,3\n3,40.75,-74,24\n")
+    done = accord(tmp_path, "check", "agreement.toml", "p.csv")
+    assert done.returncode == 4
+    for message in (
+        "row 1, column 'lat': is outside the agreed range",
+        "row 2, column 'lat': is not a number",
+        "row 3, column 'hour': is outside the agreed range 0 to 23",
+    ):
+        assert message in done.stderr
+    assert "95" not in done.stderr
+
+
+def test_bad_agreement_and_bad_words(shop: Path, tmp_path: Path) -> None:
+    text = (shop / "agreement.toml").read_text()
+    (tmp_path / "typo.toml").write_text(text.replace("hamming(", "haming("))
+    refused(tmp_path, 3, "did you mean 'hamming'", "check", "typo.toml")
+    (tmp_path / "category.toml").write_text(text.replace('other = "bin"', 'other = "error"'))
+    refused(tmp_path, 4, "is not in the agreed list", "check", "category.toml", str(shop / "a.csv"))
+    refused(shop, 2, "no party of this agreement", "check", "agreement.toml", "--party", "C")
+    refused(shop, 2, "field=column", "check", "agreement.toml", "a.csv", "--column", "name")
+    assert accord(shop, "simulate", "a.csv").returncode == 2
+    assert accord(shop, "generate", "boats").returncode == 2
+
+
+def test_nothing_is_overwritten_or_half_written(shop: Path, tmp_path: Path) -> None:
+    refused(shop, 5, "there already", "init", "products")
+    refused(shop, 5, "there already", "generate", "products")
+    arguments = ["simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--out"]
+    refused(shop, 5, "ending must be", *arguments, "pairs.doc")
+    refused(shop, 5, "no folder", *arguments, str(tmp_path / "none" / "pairs.csv"))
+    assert accord(tmp_path, "generate", "places", "--records", "5", "--out", "new/folder").returncode == 0
+    assert (
+        accord(tmp_path, "generate", "places", "--records", "6", "--out", "new/folder", "--force").returncode
+        == 0
+    )
+
+
+def test_demo(tmp_path: Path) -> None:
+    done = accord(tmp_path, "demo", "--records", "300")
+    assert done.returncode == 0, done.stderr
+    assert "Recall           1.0000" in done.stdout
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,150 @@
+"""Cells become codes; bad cells are found, all of them, and policies are kept."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pydantic import TypeAdapter
+
+from accord.records.columns import Bits, Integers
+from accord.records.encoders import Encoded, encode
+from accord.records.schema import FieldSpec
+
+
+def encoded(cells: pa.Array, format: str | None = None, **spec: Any) -> Encoded:
+    return encode("field", TypeAdapter(FieldSpec).validate_python(spec), cells, "00", format)
+
+
+def codes(result: Encoded) -> list[int | None]:
+    assert isinstance(result.column, Integers)
+    pairs = zip(result.column.values.tolist(), result.column.present.tolist(), strict=True)
+    return [value if present else None for value, present in pairs]
+
+
+def bad(result: Encoded) -> dict[str, list[int]]:
+    return {problem: np.flatnonzero(rows).tolist() for problem, rows in result.bad.items() if rows.any()}
+
+
+NUMBER: dict[str, Any] = {"type": "number", "min": 0, "max": 10, "step": "0.1", "missing": "differs"}
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array(["0", " 2.5 ", "1e1", None, "+.3"]),
+        pa.array(["0", "2.5", "10", "", "0.3"]),
+        pa.array([0.0, 2.5, 10.0, None, 0.3]),
+        pa.array([Decimal("0"), Decimal("2.5"), Decimal("10"), None, Decimal("0.3")]),
+        pa.array(["0", "2.5", "10", None, "0.3"]).dictionary_encode(),
+    ],
+)
+def test_numbers_of_every_arrow_type(cells: pa.Array) -> None:
+    result = encoded(cells, **NUMBER)
+    assert codes(result) == [0, 25, 100, None, 3]
+    assert bad(result) == {}
+
+
+def test_all_bad_numbers_are_found() -> None:
+    result = encoded(
+        pa.array(["x", "nan", "11", "5", "inf", "-0.1", "1,5", None]), **NUMBER | {"missing": "error"}
+    )
+    assert bad(result) == {
+        "is not a number": [0, 1, 4, 6],
+        "is outside the agreed range 0 to 10": [2, 5],
+        'is empty (the agreement says missing = "error")': [7],
+    }
+
+
+def test_nan_and_infinity_of_a_float_column() -> None:
+    result = encoded(pa.array([float("nan"), 1.0, float("inf"), 1e300]), **NUMBER)
+    assert bad(result) == {"is not a number": [0, 2], "is outside the agreed range 0 to 10": [3]}
+
+
+def test_a_column_that_cannot_be_numbers() -> None:
+    result = encoded(pa.array([date(2026, 1, 1), None]), **NUMBER)
+    assert bad(result) == {"is not a number": [0]}
+    nested = encoded(pa.array([[1], None]), **NUMBER)
+    assert list(bad(nested).values()) == [[0]]
+
+
+def test_skip_leaves_records_out() -> None:
+    result = encoded(pa.array(["11", None, "1"]), **NUMBER | {"missing": "skip", "other": "skip"})
+    assert result.left_out is not None
+    assert result.left_out.tolist() == [True, True, False]
+    assert bad(result) == {}
+
+
+CATEGORY: dict[str, Any] = {"type": "category", "values": ["Sony", "Bose"]}
+
+
+def test_categories() -> None:
+    cells = pa.array(["sony", " BOSE ", "apple", "", None])
+    strict = encoded(cells, **CATEGORY)
+    assert bad(strict) == {
+        "is not in the agreed list of values": [2],
+        'is empty (the agreement says missing = "error")': [3, 4],
+    }
+    lenient = encoded(cells, **CATEGORY, other="bin", missing="differs")
+    assert codes(lenient) == [0, 1, 2, None, None]
+    assert bad(lenient) == {}
+
+
+DATE: dict[str, Any] = {"type": "date", "min": "2026-01-01", "max": "2026-12-31", "missing": "differs"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "format"),
+    [
+        (pa.array(["2026-01-01", "2026-01-31", None]), None),
+        (pa.array(["01/01/2026", "31/01/2026", ""]), "%d/%m/%Y"),
+        (pa.array([date(2026, 1, 1), date(2026, 1, 31), None]), None),
+        (pa.array([datetime(2026, 1, 1, 23, 59), datetime(2026, 1, 31), None]), None),
+    ],
+)
+def test_dates(cells: pa.Array, format: str | None) -> None:
+    result = encoded(cells, format, **DATE)
+    assert codes(result) == [0, 30, None]
+    assert bad(result) == {}
+
+
+def test_bad_dates() -> None:
+    result = encoded(pa.array(["2026-02-30", "x", "2027-01-01", "2026-03-01"]), **DATE)
+    assert bad(result) == {
+        "is not a date written as YYYY-MM-DD": [0, 1],
+        "is outside the agreed range 2026-01-01 to 2026-12-31": [2],
+    }
+    assert bad(encoded(pa.array([True]), **DATE)) == {"is not a date": [0]}
+
+
+def test_text_is_folded_before_it_is_compared() -> None:
+    cells = pa.array(["Ａbc  DEF", " abc\tdef ", "abc def", "abd def", None, "  "])
+    for encoder in ("hash", "paper"):
+        result = encoded(cells, type="text", encoder=encoder, missing="differs")
+        assert isinstance(result.column, Bits)
+        words = result.column.words
+        assert (words[0] == words[1]).all()
+        assert (words[0] == words[2]).all()
+        assert (words[0] != words[3]).any()
+        assert (words[4:] == 0).all()
+        assert result.column.present.tolist() == [True] * 4 + [False] * 2
+        assert bad(result) == {}
+
+
+def test_a_slice_of_an_array_is_read_from_its_offset() -> None:
+    whole = pa.array(["x", "abc", "abd"])
+    result = encoded(whole.slice(1), type="text", encoder="hash")
+    other = encoded(pa.array(["abc", "abd"]), type="text", encoder="hash")
+    assert isinstance(result.column, Bits)
+    assert isinstance(other.column, Bits)
+    assert (result.column.words == other.column.words).all()
+
+
+def test_unpacked_bits_follow_the_words() -> None:
+    words = np.array([[1 | 1 << 63, 1 << 5]], np.uint64)
+    bits = Bits(words, 70, np.ones(1, np.bool_)).unpacked()
+    assert np.flatnonzero(bits[0]).tolist() == [0, 63, 69]

@@ -1,0 +1,45 @@
+"""One's own file: columns, id, encoding, from a TOML file and the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from accord.errors import DataError, UnreadableError, UsageError
+from accord.records.layout import Layout, Source, read_layout
+
+
+def test_reading(tmp_path: Path) -> None:
+    path = tmp_path / "columns.toml"
+    path.write_text(
+        'id = "key"\nencoding = "latin-1"\n[columns]\nname = "title"\n'
+        'birth = { column = "dob", format = "%d.%m.%Y" }\n'
+    )
+    layout = read_layout(path).mapped(["name=Title"])
+    assert (layout.id, layout.encoding, layout.delimiter) == ("key", "latin-1", ",")
+    assert layout.source("name") == Source(column="Title")
+    assert layout.source("birth") == Source(column="dob", format="%d.%m.%Y")
+    assert layout.source("other") == Source(column="other")
+
+
+@pytest.mark.parametrize("pair", ["name", "=x", "x=", " = "])
+def test_a_pair_that_is_none(pair: str) -> None:
+    with pytest.raises(UsageError, match="field=column"):
+        Layout().mapped([pair])
+
+
+def test_faults(tmp_path: Path) -> None:
+    path = tmp_path / "columns.toml"
+    with pytest.raises(UnreadableError):
+        read_layout(path)
+    path.write_text("id = \n")
+    with pytest.raises(DataError, match="line 1"):
+        read_layout(path)
+    path.write_text('ids = "x"\n[columns]\nname = 3\n')
+    with pytest.raises(DataError) as caught:
+        read_layout(path)
+    assert len(caught.value.faults) >= 2
+    path.write_bytes(b"\xff")
+    with pytest.raises(UnreadableError, match="not UTF-8"):
+        read_layout(path)

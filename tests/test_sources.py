@@ -1,0 +1,119 @@
+"""Files and tables of every kind are read; what cannot be read says why and how to mend it."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from accord.errors import AccordError, DataError, UnreadableError
+from accord.records.layout import Layout
+from accord.records.sources import open_table
+
+TABLE = pa.table({"id": ["1", "2", "3"], "name": ["ä", "b", None], "n": [1, 2, 3]})
+
+
+def rows(source: object, layout: Layout | None = None) -> list[dict[str, object]]:
+    table = open_table(source, ["name", "id"], layout or Layout())
+    return [row for batch in table.batches for row in batch.to_pylist()]
+
+
+EXPECTED = [{"name": "ä", "id": "1"}, {"name": "b", "id": "2"}, {"name": None, "id": "3"}]
+
+
+def test_every_kind_of_file(tmp_path: Path) -> None:
+    pyarrow.csv.write_csv(TABLE, tmp_path / "t.csv")
+    pyarrow.parquet.write_table(TABLE, tmp_path / "t.parquet")
+    pyarrow.feather.write_feather(TABLE, str(tmp_path / "t.arrow"))
+    with pa.ipc.new_stream(str(tmp_path / "stream.ipc"), TABLE.schema) as sink:
+        sink.write_table(TABLE)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress((tmp_path / "t.csv").read_bytes()))
+    for name in ("t.csv", "t.parquet", "t.arrow", "stream.ipc", "t.csv.gz"):
+        assert rows(tmp_path / name) == EXPECTED, name
+        assert rows(str(tmp_path / name)) == EXPECTED, name
+
+
+def test_every_kind_of_object() -> None:
+    relation = duckdb.connect().from_arrow(TABLE)
+    for source in (TABLE, pl.from_arrow(TABLE), pd.DataFrame(TABLE.to_pylist()), relation):
+        assert rows(source) == EXPECTED, type(source)
+
+
+def test_encoding_delimiter_and_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_bytes("id;name\n1;ä\n".encode("latin-1"))
+    assert rows(path, Layout(encoding="latin-1", delimiter=";")) == [{"name": "ä", "id": "1"}]
+    path.write_bytes(b"\xef\xbb\xbfid\tname\n1\tx\n")
+    assert rows(path, Layout(delimiter="tab")) == [{"name": "x", "id": "1"}]
+    path.write_bytes(b'id,name\r\n1,"a, ""b""\nc"\r\n')
+    assert rows(path) == [{"name": 'a, "b"\nc', "id": "1"}]
+
+
+def test_a_row_with_too_few_cells_does_not_hide_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,name\n1,a\n2\n3,b\n4,c,d\n5,e\n")
+    table = open_table(path, ["id", "name"], Layout())
+    assert [row["id"] for batch in table.batches for row in batch.to_pylist()] == ["1", "3", "5"]
+    assert [fault.place for fault in table.broken.values()] == ["row 2", "row 4"]
+    assert [table.row(i) for i in range(3)] == [1, 3, 5]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "layout", "problem"),
+    [
+        ("none.csv", None, Layout(), "no such file"),
+        ("zero.csv", b"", Layout(), r"empty \(0 bytes\)"),
+        ("blank.csv", b"\n\n", Layout(), "cannot be read"),
+        ("x.parquet", b"no parquet", Layout(), "Is it what its name says"),
+        ("x.arrow", b"no arrow at all", Layout(), "cannot be read"),
+        ("x.doc", b"abc", Layout(), "Known are .csv"),
+        ("no_ending", b"abc", Layout(), "ending '' is not known"),
+        ("latin.csv", "id,name\n1,x\n2,é\n".encode("latin-1"), Layout(), "line 3 is not utf-8 text"),
+        ("x.csv", b"id,name\n1,x\n", Layout(encoding="klingon"), "no known encoding"),
+        ("x.csv", b"id,name\n1,x\n", Layout(encoding="utf-16"), "not utf-16 text"),
+        ("x.csv", b"id,name\n1,x\n", Layout(delimiter=";;"), "one character"),
+    ],
+)
+def test_what_cannot_be_read(
+    tmp_path: Path, name: str, content: bytes | None, layout: Layout, problem: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UnreadableError, match=problem) as caught:
+        rows(tmp_path / name, layout)
+    assert caught.value.exit_code == 4
+
+
+def test_a_folder_and_a_number_are_no_tables(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="it is a folder"):
+        rows(tmp_path)
+    with pytest.raises(UnreadableError, match="A int cannot be read"):
+        rows(17)
+
+
+def test_missing_and_repeated_columns_are_all_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("nam,x,x\n1,2,3\n")
+    with pytest.raises(DataError) as caught:
+        open_table(path, ["name", "x", "price"], Layout())
+    assert [fault.place for fault in caught.value.faults] == ["column 'name'", "column 'x'", "column 'price'"]
+    assert "Did you mean 'nam'?" in str(caught.value)
+    path.write_text("id;name\n1;2\n")
+    with pytest.raises(DataError, match="delimiter"):
+        open_table(path, ["id", "name"], Layout())
+
+
+def test_a_truncated_parquet_file(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(TABLE, tmp_path / "t.parquet")
+    whole = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "t.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(AccordError):
+        rows(tmp_path / "t.parquet")

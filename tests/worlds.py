@@ -1,0 +1,173 @@
+"""Small worlds for property tests: fields of every kind, tables, rules, and the textbook's answer.
+
+The textbook works on the values as people write them, with Python's fractions and sets, one pair at a time;
+it shares nothing with the code under test but the filters' bits.
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from accord.matching.evaluate import Tables
+from accord.matching.rule import (
+    And,
+    Euclidean,
+    Hamming,
+    Not,
+    Or,
+    Rule,
+    Same,
+    Similar,
+    Within,
+)
+from accord.records.columns import Bits, Records
+from accord.records.load import load_records
+from accord.records.schema import FieldSpec
+
+FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
+    {
+        "name": {
+            "type": "text",
+            "encoder": {"kind": "bloom", "bits": 20, "hashes": 2, "grams": 2},
+            "missing": "differs",
+        },
+        "code": {"type": "text", "encoder": "hash", "missing": "differs"},
+        "brand": {"type": "category", "values": ["red", "green"], "other": "bin", "missing": "differs"},
+        "hour": {"type": "number", "min": 0, "max": 3, "step": 1},
+        "x": {"type": "number", "min": -2, "max": 8, "step": 0.5, "missing": "differs"},
+        "y": {"type": "number", "min": 0, "max": 6, "step": 0.5},
+        "birth": {"type": "date", "min": "2026-01-01", "max": "2026-01-20", "missing": "differs"},
+    }
+)
+
+Row = dict[str, Any]
+
+
+def _halves(low: int, high: int) -> st.SearchStrategy[float]:
+    return st.integers(2 * low, 2 * high).map(lambda n: n / 2)
+
+
+rows: st.SearchStrategy[Row] = st.fixed_dictionaries(
+    {
+        "name": st.none() | st.text("abc é", min_size=1, max_size=6).filter(str.strip),
+        "code": st.none() | st.sampled_from(["x1", "x2", "y"]),
+        "brand": st.none() | st.sampled_from(["red", "Green ", "blue", "pink"]),
+        "hour": st.integers(0, 3),
+        "x": st.none() | _halves(-2, 8),
+        "y": _halves(0, 6),
+        "birth": st.none() | st.integers(0, 19).map(lambda n: date(2026, 1, 1) + timedelta(days=n)),
+    }
+)
+tables = st.lists(rows, max_size=9)
+
+similarities = st.sampled_from([Fraction(n, 20) for n in range(1, 21)])
+predicates: st.SearchStrategy[Rule] = st.one_of(
+    st.sampled_from([Same("code"), Same("brand"), Same("hour"), Same("x"), Same("birth")]),
+    st.integers(0, 19).map(lambda t: Hamming("name", t)),
+    st.builds(Similar, st.sampled_from(["dice", "jaccard", "cosine"]), st.just("name"), similarities),
+    st.builds(
+        Euclidean, st.sampled_from([("x", "y"), ("x",), ("y", "x")]), st.fractions(0, 5, max_denominator=8)
+    ),
+    st.builds(
+        Within, st.sampled_from(["x", "y", "hour"]), st.fractions(0, 4, max_denominator=8), st.just(False)
+    ),
+    st.builds(Within, st.just("birth"), st.integers(0, 9).map(Fraction), st.just(True)),
+)
+
+
+def _joined(inner: st.SearchStrategy[Rule]) -> st.SearchStrategy[Rule]:
+    two = st.tuples(inner, inner)
+    return st.one_of(two.map(lambda p: p[0] & p[1]), two.map(lambda p: p[0] | p[1]), inner.map(Not))
+
+
+rules = st.recursive(predicates, _joined, max_leaves=5)
+
+
+def records(table: list[Row], fields: dict[str, FieldSpec] = FIELDS) -> Records:
+    """The table as Accord encodes it."""
+    columns = {name: [row[name] for row in table] for name in fields}
+    types = {"name": pa.string(), "code": pa.string(), "brand": pa.string(), "birth": pa.date32()}
+    arrays = {name: pa.array(cells, types.get(name, pa.float64())) for name, cells in columns.items()}
+    return load_records(pa.table({"id": [str(i) for i in range(len(table))], **arrays}), fields, "00")
+
+
+def both(a: list[Row], b: list[Row]) -> tuple[Tables, Records, Records]:
+    left, right = records(a), records(b)
+    return Tables(FIELDS, left.columns, right.columns), left, right
+
+
+def matches(rule: Rule, a: Row, b: Row, filters: tuple[set[int], set[int]]) -> bool:
+    """The textbook's answer for one pair of rows."""
+    match rule:
+        case And(parts):
+            return all(matches(part, a, b, filters) for part in parts)
+        case Or(parts):
+            return any(matches(part, a, b, filters) for part in parts)
+        case Not(part):
+            return not matches(part, a, b, filters)
+        case Euclidean(names, bound):
+            if any(row[name] is None for row in (a, b) for name in names):
+                return False
+            return sum((Fraction(a[n]) - Fraction(b[n])) ** 2 for n in names) <= bound**2
+        case Same(name) | Within(name) | Hamming(name) | Similar(_, name):
+            if a[name] is None or b[name] is None:
+                return False
+            return _one_field(rule, a[name], b[name], *filters)
+    raise AssertionError
+
+
+def _one_field(rule: Rule, x: Any, y: Any, f: set[int], g: set[int]) -> bool:
+    match rule:
+        case Same("brand"):
+            known = [v.strip().lower() if v.strip().lower() in ("red", "green") else "other" for v in (x, y)]
+            return known[0] == known[1]
+        case Same():
+            return bool(x == y)
+        case Within("birth", bound):
+            return abs((x - y).days) <= bound
+        case Within(_, bound):
+            return abs(Fraction(x) - Fraction(y)) <= bound
+        case Hamming(_, limit):
+            return len(f ^ g) <= limit
+        case Similar(measure, _, least):
+            return _similarity(measure, f, g, least)
+    raise AssertionError
+
+
+def _similarity(measure: str, f: set[int], g: set[int], least: Fraction) -> bool:
+    if not f and not g:
+        return True
+    if measure == "dice":
+        return Fraction(2 * len(f & g), len(f) + len(g)) >= least
+    if measure == "jaccard":
+        return Fraction(len(f & g), len(f | g)) >= least
+    if not f or not g:
+        return False
+    value = len(f & g) / sqrt(len(f) * len(g))
+    # Floats serve the textbook only where they are far from the border; at it, compare squares.
+    if abs(value - float(least)) > 1e-9:
+        return value > least
+    return Fraction(len(f & g)) ** 2 >= least**2 * len(f) * len(g)
+
+
+def filter_bits(records: Records, row: int) -> set[int]:
+    column = records.columns["name"]
+    assert isinstance(column, Bits)
+    return {j for j in range(20) if int(column.words[row, j // 64]) >> (j % 64) & 1}
+
+
+def expected(rule: Rule, a: list[Row], b: list[Row], left: Records, right: Records) -> list[tuple[int, int]]:
+    """All matching pairs of positions, by the textbook."""
+    return [
+        (i, j)
+        for i, x in enumerate(a)
+        for j, y in enumerate(b)
+        if matches(rule, x, y, (filter_bits(left, i), filter_bits(right, j)))
+    ]
