@@ -11,6 +11,7 @@ import sys
 
 import typer
 
+from accord.cli.bench import bench
 from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.generate import generate
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 for command in (demo, generate, init, check, simulate):
     app.command()(command)
+app.add_typer(bench, name="bench")
 
 
 def main() -> None:
@@ -40,7 +42,3 @@ def main() -> None:
     except KeyboardInterrupt:
         typer.echo("accord: stopped.", err=True)
         raise SystemExit(130) from None
-
-
-# Each command adds itself to `app`, so it has to be imported after it.
-from accord.cli import bench  # noqa: E402, F401

@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from accord.cli import app
 
 bench = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
-app.add_typer(bench, name="bench")
 
 
 @bench.callback()
@@ -27,7 +25,7 @@ def compare(
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Rows of each side.")] = 1000,
     k: Annotated[int, typer.Option(help="SoftSpoken's field: 1, 2, 4 or 8.")] = 4,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Compare all pairs of made-up rows between two processes over loopback."""
     from accord.benchmarking import RULES, Measured, Task, measure
