@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-
 bench = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
 
 

@@ -57,5 +57,6 @@ class OtEngine:
         def works() -> Iterator[Party[None]]:
             return (work(batch) for batch in batches(blocks, batch_limit(program)))
 
-        yield from interleave(works(), WINDOW)
+        with session.evaluating():
+            yield from interleave(works(), WINDOW)
         return result

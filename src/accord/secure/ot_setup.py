@@ -9,6 +9,8 @@ The first message of each side says version and field size, so that two differen
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,14 +28,28 @@ from accord.secure.party import Party, Send, receive, send
 TAG = b"accord/ot/1 k="
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Session:
-    """One side's two ends, and where its masks come from."""
+    """One side's two ends, and where its masks come from.
+
+    The two sides must use up the same numbers. So an evaluation that did not come to its end, for whatever
+    reason, ends the session: `busy` stays set, and nothing more can be evaluated in it.
+    """
 
     side: Side
     sender: Sender
     receiver: Receiver
     entropy: Entropy
+    busy: bool = False
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """One evaluation at a time, and none after one that failed."""
+        if self.busy:
+            raise RuntimeError("an evaluation in this session is under way, or was broken off")
+        self.busy = True
+        yield
+        self.busy = False
 
 
 def set_up(side: Side, k: int, entropy: Entropy, permutation: Permutation | None = None) -> Party[Session]:

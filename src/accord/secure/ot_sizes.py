@@ -13,11 +13,11 @@ from accord.secure.ot_extension import correction_words
 from accord.secure.ot_lookup import question_words, table_bytes
 from accord.secure.program import Program
 
-WINDOW = 4
+WINDOW = 8
 """Batches that are under way at once."""
 
-_PAIRS = 1 << 16
-_BYTES = 1 << 24
+_PAIRS = 1 << 15
+_BYTES = 1 << 23
 
 
 @dataclass(frozen=True)
