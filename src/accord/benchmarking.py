@@ -181,13 +181,27 @@ def measure(task: Task) -> Measured:
     """Run both parties as processes and put their reports together."""
     if task.rule not in RULES:
         raise UsageError(problem=f"There is no rule '{task.rule}'. Rules: {', '.join(RULES)}.")
-    a = _start(Side.A, task, 0)
-    assert a.stdout is not None
-    b = _start(Side.B, task, int(a.stdout.readline()))
-    reports = [Report(**json.loads(child.communicate()[0])) for child in (a, b)]
-    if any(child.returncode for child in (a, b)) or reports[0].answers != reports[1].answers:
+    reports = _reports(task)
+    if reports[0].answers != reports[1].answers:
         raise RuntimeError("the two parties did not come to the same answers")
     return _joined(task, reports, _check(task, reports[0].answers))
+
+
+def _reports(task: Task) -> list[Report]:
+    """Both parties' reports; no process outlives the measurement."""
+    children = [_start(Side.A, task, 0)]
+    try:
+        assert children[0].stdout is not None
+        port = children[0].stdout.readline()
+        if port:
+            children.append(_start(Side.B, task, int(port)))
+        outputs = [child.communicate()[0] for child in reversed(children)]
+        if len(children) < 2 or any(child.returncode for child in children):
+            raise RuntimeError("a party of the measurement ended early; what it said is above")
+        return [Report(**json.loads(output)) for output in reversed(outputs)]
+    finally:
+        for child in children:
+            child.kill()
 
 
 def _start(side: Side, task: Task, port: int) -> subprocess.Popen[str]:
@@ -301,6 +315,7 @@ def _child(arguments: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             sys.stdout.write(f"{server.getsockname()[1]}\n")
             sys.stdout.flush()
+            server.settimeout(60)
             connection, _ = server.accept()
     else:
         connection = socket.create_connection(("127.0.0.1", port))

@@ -69,8 +69,7 @@ class _Frame:
         self.share, self.batch, self.lane = share, batch, share.lane
         self.dtype = np.dtype(f"u{share.lane // 8}")
         self.blocks = -(-batch.width * share.lane // 128)
-        self.first_block = np.cumsum(self.blocks) - self.blocks
-        self.first = self.first_block * (128 // share.lane)
+        self.first = (np.cumsum(self.blocks) - self.blocks) * (128 // share.lane)
         self.shifts, self.widths = _shifts(share), term_widths(share)
         self.size = groups(batch.pairs, share.lane) * share.lane
 
@@ -89,9 +88,9 @@ class _Frame:
         """The ring elements of some rows, shape (terms, lanes)."""
         terms = len(inner) // len(self.blocks)
         source = pi.scratch("streams", terms * int(self.blocks.sum()))
-        _spread(inner, np.uint64(number), np.uint64(ROW), self.first_block, self.blocks, source)
+        _spread(inner, np.uint64(number), np.uint64(ROW), self.blocks, source)
         result = pi.apply(source, name)
-        _feed(inner, self.first_block, self.blocks, result)
+        _feed(inner, self.blocks, result)
         return result.reshape(terms, -1).view(self.dtype)
 
     def values(self, pi: Permutation, terms: int) -> NDArray[Any]:
@@ -159,31 +158,31 @@ def receive_distance(
     return frame.reduced(result)
 
 
-@kernel("void(uint64[:,::1], uint64, uint64, int64[::1], int64[::1], uint64[:,::1])")
-def _spread(
-    inner: Words, number: np.uint64, domain: np.uint64, first: Ints, blocks: Ints, result: Words
-) -> None:
+@kernel("void(uint64[:,::1], uint64, uint64, int64[::1], uint64[:,::1])")
+def _spread(inner: Words, number: np.uint64, domain: np.uint64, blocks: Ints, result: Words) -> None:
     """π(x) ⊕ t for each row and each of its blocks."""
-    runs = first.shape[0]
-    total = first[runs - 1] + blocks[runs - 1]
+    runs, place = blocks.shape[0], 0
     for row in range(inner.shape[0]):
-        base = (row // runs) * total + first[row % runs]
         low, high = inner[row, 0] ^ (number + np.uint64(row)), inner[row, 1] ^ domain
-        for block in range(blocks[row % runs]):
-            result[base + block, 0] = low
-            result[base + block, 1] = high ^ np.uint64(block)
+        count = blocks[row % runs]
+        target = result[place : place + count]
+        for block in range(count):
+            target[block, 0] = low
+            target[block, 1] = high ^ np.uint64(block)
+        place += count
 
 
-@kernel("void(uint64[:,::1], int64[::1], int64[::1], uint64[:,::1])")
-def _feed(inner: Words, first: Ints, blocks: Ints, result: Words) -> None:
+@kernel("void(uint64[:,::1], int64[::1], uint64[:,::1])")
+def _feed(inner: Words, blocks: Ints, result: Words) -> None:
     """result ⊕= π(x), the last step of the hash."""
-    runs = first.shape[0]
-    total = first[runs - 1] + blocks[runs - 1]
+    runs, place = blocks.shape[0], 0
     for row in range(inner.shape[0]):
-        base = (row // runs) * total + first[row % runs]
-        for block in range(blocks[row % runs]):
-            result[base + block, 0] ^= inner[row, 0]
-            result[base + block, 1] ^= inner[row, 1]
+        low, high, count = inner[row, 0], inner[row, 1], blocks[row % runs]
+        target = result[place : place + count]
+        for block in range(count):
+            target[block, 0] ^= low
+            target[block, 1] ^= high
+        place += count
 
 
 def _correct(
