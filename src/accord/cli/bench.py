@@ -24,6 +24,7 @@ def compare(
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Rows of each side.")] = 1000,
     k: Annotated[int, typer.Option(help="SoftSpoken's field: 1, 2, 4 or 8.")] = 4,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs, of which the best counts.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Compare all pairs of made-up rows between two processes over loopback."""
@@ -34,7 +35,7 @@ def compare(
     if k not in (1, 2, 4, 8):
         raise UsageError(problem="--k is 1, 2, 4 or 8.")
     rules = list(RULES) if rule and "all" in rule else rule or ["hamming50"]
-    tasks = [Task(engine_named(e).name, r, rows, k) for e in engine or ["ot"] for r in rules]
+    tasks = [Task(engine_named(e).name, r, rows, k, repeat) for e in engine or ["ot"] for r in rules]
     results: list[Measured] = [measure(task) for task in tasks]
     if as_json:
         typer.echo(json.dumps([asdict(result) for result in results], indent=2))
