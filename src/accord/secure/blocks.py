@@ -55,7 +55,7 @@ class Blocks:
         return int((self.a_counts * self.b_counts).sum())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """One side's rows: for each input an array (rows, length), and which rows are real. Private."""
 

@@ -99,24 +99,14 @@ def run_a(half: Half) -> Party[Answer]:
     keys, bits = yield from _choose(half)
     message = yield from receive(sum(sizes.corrections) + sum(sizes.questions[0]))
     parts = _cut(message, (*sizes.corrections, *sizes.questions[0]))
-    for number, share in enumerate(program.shares):
-        got = parts.pop(0).view(f"<u{share.lane // 8}")
-        half.shares.append(
-            receive_distance(
-                half.session.sender.pi,
-                share,
-                keys[number],
-                half.batch,
-                bits[number],
-                half.own_part(share),
-                got,
-            )
-        )
+    pi = half.session.receiver.pi
+    for share, key, bit in zip(program.shares, keys, bits, strict=True):
+        got, own = parts.pop(0).view(f"<u{share.lane // 8}"), half.own_part(share)
+        half.shares.append(receive_distance(pi, share, key, half.batch, bit, own, got))
     for number, level in enumerate(levels):
         last = number == len(levels) - 1
-        tables = [
-            _table(half, i, question.view("<u8"), last) for i, question in zip(level, parts, strict=True)
-        ]
+        asked = [part.view("<u8") for part in parts]
+        tables = [_table(half, i, question, reveal=last) for i, question in zip(level, asked, strict=True)]
         yield from send(np.concatenate(tables))
         due = (sizes.bits,) if last else sizes.questions[number + 1]
         parts = _cut((yield from receive(sum(due))), due)
@@ -128,9 +118,8 @@ def _choose(half: Half) -> Party[tuple[list[Keys], list[Bytes]]]:
     if not half.program.terms:
         # A starts every batch and B ends it, also here: this is what keeps interleaved batches in step.
         yield from send(np.zeros(0, dtype=np.uint8))
-        empty = Keys(np.zeros((0, 2), dtype=np.uint64), 0)
-        runs = len(half.batch.width)
-        return [empty] * len(half.program.shares), [np.zeros((0, runs), np.uint8)] * len(half.program.shares)
+        count = len(half.program.shares)
+        return [Keys(np.zeros((0, 2), np.uint64), 0)] * count, [np.zeros((0, 0), np.uint8)] * count
     bits = [choice_bits(share.form, half.read) for share in half.program.shares]
     flat = np.concatenate([part.reshape(-1) for part in bits])
     choices = np.zeros(padded(len(flat)), dtype=np.uint8)
@@ -155,13 +144,13 @@ def _per_share(rows: NDArray[np.uint64], number: int, counts: list[int]) -> list
     ]
 
 
-def _table(half: Half, number: int, question: NDArray[np.uint64], last: bool) -> Bytes:
-    """A's tables of one lookup; masked, and A's share noted, unless it is the last."""
+def _table(half: Half, number: int, question: NDArray[np.uint64], reveal: bool) -> Bytes:
+    """A's tables of one lookup: masked, with A's share noted, or such that they reveal the answer to B."""
     lookup, pairs = half.program.lookups[number], half.batch.pairs
     tables = answer(
         half.session.sender, packed_truth(lookup.truth), half.wires(lookup), lookup.bits, question
     )
-    if not last:
+    if not reveal:
         random = np.frombuffer(half.session.entropy.bytes(-(-pairs // 8)), dtype=np.uint8)
         mask = np.unpackbits(random, bitorder="little")[:pairs]
         half.bits[number] = mask

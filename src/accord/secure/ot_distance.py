@@ -36,7 +36,7 @@ _ELEMENTS = 1 << 19
 """Bytes of ring elements that are worked on at once."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Keys:
     """The OTs of one share in a batch: rows of shape (sets · terms · runs, 2) and the number of the first.
 

@@ -48,7 +48,7 @@ def correction_words(count: int, k: int) -> int:
     return padded(count) // 64 * (128 // k)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tile:
     """Some rows of one call: numbered from `first` in the call and from `number` in the session."""
 
