@@ -11,7 +11,7 @@ B's rows in order. The invariant: nothing here depends on anyone's values, nor o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -61,9 +61,15 @@ class Table:
 
     inputs: Mapping[str, Ints]
     real: NDArray[np.bool_]
+    _known: dict[Input, Ints] = field(default_factory=dict)
 
     def checked(self, of: Input) -> Ints:
-        """The values of an input, after a check that they are what the circuit says of them."""
+        """The values of an input, after a check, made once, that they are what the circuit says of them."""
+        if of not in self._known:
+            self._known[of] = self._check(of)
+        return self._known[of]
+
+    def _check(self, of: Input) -> Ints:
         values = np.asarray(self.inputs[of.name], dtype=np.int64)
         if values.shape != (len(self.real), of.length):
             raise ValueError(f"input '{of.name}' has not {of.length} values for each of the rows")
