@@ -10,11 +10,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Literal
 
 import tomli_w
-from pydantic import Field, PlainSerializer, PlainValidator, StringConstraints, WithJsonSchema
+from pydantic import (
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    StrictBool,
+    StrictInt,
+    StringConstraints,
+    WithJsonSchema,
+)
 
 from accord.exact import Exact
 from accord.matching.blocking import Blocking, PartSpec, build_blocking
@@ -26,7 +35,9 @@ from accord.secure.circuit import Side
 
 _DOMAIN = b"accord agreement 1\n"
 
-PartyName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$")]
+PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
+SALT_PATTERN = r"^[0-9a-f]{8,64}$"
+PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 
 
@@ -56,8 +67,8 @@ class Parties(Spec):
 class Privacy(Spec):
     """One side's guarantee for its records that match nothing, and the noise that gives it."""
 
-    epsilon: Exact = Field(gt=0)
-    delta: Exact = Field(gt=0, lt=1)
+    epsilon: Exact = Field(gt=0, le=64)
+    delta: Exact = Field(ge=Fraction(1, 2**128), lt=1)
     noise: Literal["geometric", "gaussian", "paper", "negligible"]
 
 
@@ -67,10 +78,10 @@ class Laplace(Spec):
     name: Literal["laplace"]
     A: Privacy
     B: Privacy
-    sort: bool = True
-    prune: int = Field(default=0, ge=0, le=99)
+    sort: StrictBool = True
+    prune: StrictInt = Field(default=0, ge=0, le=99)
     """Stop at this percentile of the bins' noisy sizes; 0 compares everything."""
-    greedy: bool = True
+    greedy: StrictBool = True
     """Greedy Match & Clean: matched records are disclosed at once and need no further comparison."""
 
 
@@ -78,7 +89,7 @@ class AllPairs(Spec):
     """Every record with every record: ε = 0, at the highest cost."""
 
     name: Literal["all-pairs"]
-    greedy: bool = True
+    greedy: StrictBool = True
 
 
 class Disclosed(Spec):
@@ -92,7 +103,7 @@ class Agreement(Spec):
     """Everything that must be the same on both sides."""
 
     version: Literal[1]
-    salt: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8,64}$")]
+    salt: Annotated[str, StringConstraints(pattern=SALT_PATTERN)]
     """Public; spreads texts over hashes and filters. Nothing rests on its secrecy."""
     parties: Parties
     fields: dict[Name, FieldSpec] = Field(min_length=1)

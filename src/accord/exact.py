@@ -13,8 +13,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-_POWER = re.compile(r"([1-9]\d{0,2})\s*(?:\^|\*\*)\s*(-?\d{1,4})")
-_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?")
+_POWER = re.compile(r"([1-9]\d{0,2})\s*(?:\^|\*\*)\s*(-?\d{1,3})")
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 _RATIO = re.compile(r"[+-]?\d+/\d+")
 
 
