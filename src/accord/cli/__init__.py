@@ -11,6 +11,7 @@ import sys
 
 import typer
 
+from accord.cli import audit, forget, ledger
 from accord.errors import AccordError
 
 app = typer.Typer(
@@ -20,6 +21,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(audit.app, name="audit")
+app.add_typer(ledger.app, name="ledger")
+app.command()(forget.forget)
 
 
 def main() -> None:

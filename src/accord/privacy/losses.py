@@ -12,7 +12,8 @@ that lies *on* ε up, past it, and report a δ many orders too large.
 Rounding. Masses are floats that never understate: every sum of n non-negative products has a relative error
 below n·2^−53, so it is multiplied by 1 + n·2^−52. Direct convolution, not Fourier transforms, whose absolute
 error would drown a δ of 2^−40. Where an array grows long, its far upper tail is moved to infinity and its far
-lower tail up to the first kept loss; both raise δ, by at most `TRIMMED` each.
+lower tail up to the first kept loss; both raise δ, by at most
+`TRIMMED` each. `SLACK` covers products that underflow and units that are irrational and had to be rounded.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from accord.privacy.number import ULP, all_above
 from accord.privacy.window import Window
 
 TRIMMED = 2.0**-170
-UNDERFLOW = 2.0**-900
+SLACK = 2.0**-300
 _SHORT = 1 << 10
 
 Array = NDArray[np.float64]
@@ -54,7 +55,7 @@ class Losses:
         over = excess > 0
         shares = -np.expm1(-(excess[over] / scale).astype(np.float64))
         finite = float(np.sum(mass[over] * shares)) * (1 + (over.sum() + 8) * ULP)
-        return min(1.0, (self.infinite + finite) * (1 + 2 * ULP) + UNDERFLOW)
+        return min(1.0, (self.infinite + finite) * (1 + 2 * ULP) + SLACK)
 
     def trimmed(self) -> Losses:
         """The same with negligible tails of a long array folded upward."""

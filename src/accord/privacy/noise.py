@@ -69,5 +69,5 @@ def exact_delta(noise: Noise, bins_per_record: int, epsilon: Fraction) -> float:
 
 
 def table_delta(distance: Fraction, epsilon: Fraction) -> float:
-    """What it adds to δ that tables at this distance from the ideal are sampled; twice the bound, to be safe."""
+    """What tables at this distance from the ideal add to δ; doubled, which covers the rounding of e^ε."""
     return above(2 * distance * (1 + Fraction(exp(epsilon))))

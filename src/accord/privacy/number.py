@@ -65,7 +65,7 @@ def log(value: Fraction) -> Decimal:
 def above(value: Fraction | Decimal) -> float:
     """The least float that is certainly not smaller."""
     near = float(value)
-    return near if near and Fraction(near) == Fraction(value) else math.nextafter(near, math.inf)
+    return near if Fraction(near) == Fraction(value) else math.nextafter(near, math.inf)
 
 
 def all_above(values: Iterable[Decimal], count: int) -> NDArray[np.float64]:
