@@ -84,4 +84,5 @@ def _text(found: Audit) -> str:
         "",
         "       ε   exact δ(ε)",
     ]
-    return "\n".join(lines + [f"{float(e):8.4g}   {d:.4g}" for e, d in found.curve[::5]])
+    eighths = [(e, d) for e, d in found.curve if (8 * e / setting.epsilon).denominator == 1]
+    return "\n".join(lines + [f"{float(e):8.4g}   {d:.4g}" for e, d in eighths])

@@ -28,5 +28,7 @@ def audit(setting: Setting) -> Audit:
     """Compute the curve."""
     found = losses(setting.noise, setting.bins_per_record)
     distance = 2 * setting.bins_per_record * setting.noise.window.distance
-    grid = [setting.epsilon * i / PROMISED for i in range(POINTS + 1)]
+    # The curve falls off a cliff at ε, so it is also computed close before it.
+    shares = {Fraction(i, PROMISED) for i in range(POINTS + 1)} | {1 - Fraction(1, 10**i) for i in (2, 3, 4)}
+    grid = sorted(setting.epsilon * share for share in shares)
     return Audit(setting, tuple((e, min(1.0, found.delta(e) + table_delta(distance, e))) for e in grid))

@@ -29,6 +29,8 @@ from accord.privacy.window import LONGEST, Window, checked_cap, reach, window
 # Middles over deviations that can be best: from a δ near 1 down to 2^−128.
 _RATIOS = tuple(1.0 * 1.008**i for i in range(360))
 _TRIES = 64
+_FEW = 150
+_NEAR = (1.0, 0.98, 1.02, 0.96, 1.04, 0.94, 1.06, 0.92, 1.08)
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,11 @@ def candidates(epsilon: Fraction, delta: Fraction, bins_per_record: int) -> Iter
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    for middle in range(max(1, high - 1 - high // 1000), min(high + _TRIES, LONGEST)):
+    for middle in range(max(1, high - 2 - high // 1000), min(high + _TRIES, LONGEST)):
         deviation = _best(middle, float(epsilon), bins_per_record)[1]
-        yield Gaussian(middle, Fraction(f"{deviation**2:.5g}"), reach(delta))
+        # On few integers δ is no smooth function of σ, and the continuous optimum can miss the true one.
+        for share in _NEAR if middle < _FEW else (1.0,):
+            yield Gaussian(middle, Fraction(f"{(share * deviation) ** 2:.5g}"), reach(delta))
 
 
 def _best(middle: int, epsilon: float, bins_per_record: int) -> tuple[float, float]:

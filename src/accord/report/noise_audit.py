@@ -36,8 +36,10 @@ def draw(audit: Audit) -> Figure:
     axes.axhline(claimed[1], color=CLAIMED, ls="--", lw=1.5, label=f"claimed δ = {text(setting.delta)}")
     verdict = "kept" if setting.kept else "broken"
     label = f"exact δ at ε = {text(setting.epsilon)}: {setting.delta_exact:.4g} ({verdict})"
-    axes.plot(claimed[0], setting.delta_exact, "o", color=EXACT, ms=8, mec="white", label=label, zorder=3)
+    mark, colour = ("o", EXACT) if setting.kept else ("X", CLAIMED)
+    axes.plot(claimed[0], setting.delta_exact, mark, color=colour, ms=9, mec="white", label=label, zorder=3)
     axes.set(yscale="log", xlabel="ε", ylabel="δ", title=_title(audit), xlim=(0, float(audit.curve[-1][0])))
+    axes.set_ylim(bottom=min(claimed[1], audit.curve[-1][1]) / 4)
     axes.grid(alpha=0.25)
     axes.legend(frameon=True, framealpha=0.95)
     return figure
