@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from accord.privacy.calibration import AnyNoise
 from accord.privacy.definition import enumerated_delta
-from accord.privacy.losses import Losses, compose, nothing, on_grid, repeated, replacement
+from accord.privacy.losses import Losses, compose, nothing, on_grid, repeated
 from accord.privacy.noise import exact_delta, losses
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
@@ -132,12 +132,17 @@ def test_a_grid_only_raises_delta_and_not_by_much(noise: AnyNoise) -> None:
         assert grid.delta(epsilon + spacing) <= fine.delta(epsilon) * (1 + 1e-9)
 
 
-def test_trimming_only_raises_delta_and_not_by_much() -> None:
-    window = Gaussian(300, Fraction(900), 400).window
-    whole, epsilon = replacement(window, 1), Fraction(1, 4)
+def test_trimming_folds_tails_upward() -> None:
+    mass = np.full(3000, 1e-60)
+    mass[1000:2000] = 1e-3
+    whole = Losses((Fraction(1, 100),), (-1500,), mass, 0.0)
     cut = whole.trimmed()
-    assert len(cut.mass) < len(whole.mass)
-    assert whole.delta(epsilon) <= cut.delta(epsilon) <= whole.delta(epsilon) * (1 + 1e-9)
+    folded = cut.low[0] + 1500
+    assert 900 < folded <= 1000
+    assert 1000 <= len(cut.mass) < 1200
+    assert cut.mass[0] >= mass[: folded + 1].sum()
+    assert cut.infinite >= mass[folded + len(cut.mass) :].sum() > 0
+    assert cut.delta(Fraction(1)) == pytest.approx(whole.delta(Fraction(1)), rel=1e-12)
 
 
 def test_delta_never_grows_with_epsilon() -> None:

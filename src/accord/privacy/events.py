@@ -98,19 +98,17 @@ def decode(data: bytes) -> Event:
         if encode(event) != data:
             raise ValueError("not canonical")
         return event
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, UsageError):
         raise _unknown("what this version cannot read") from None
 
 
 def _event(body: dict[str, object]) -> Event:
     match body["kind"]:
         case "NoisyCounts":
-            noise = body["noise"]
-            assert isinstance(noise, dict)
-            kind = KINDS[noise["kind"]]
-            bins = body["bins_per_record"]
-            assert isinstance(bins, int)
-            return NoisyCounts(_noise(kind, noise), bins, _read_cost(body))
+            noise, bins = body["noise"], body["bins_per_record"]
+            if not isinstance(noise, dict) or not isinstance(bins, int):
+                raise ValueError("wrong types")
+            return NoisyCounts(_noise(KINDS[noise["kind"]], noise), bins, _read_cost(body))
         case "AllPairs":
             return AllPairs()
         case "Promise":

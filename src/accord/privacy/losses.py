@@ -55,7 +55,7 @@ class Losses:
         over = excess > 0
         shares = -np.expm1(-(excess[over] / scale).astype(np.float64))
         finite = float(np.sum(mass[over] * shares)) * (1 + (over.sum() + 8) * ULP)
-        return min(1.0, (self.infinite + finite) * (1 + 2 * ULP) + SLACK)
+        return min(1.0, float((self.infinite + finite) * (1 + 2 * ULP) + SLACK))
 
     def trimmed(self) -> Losses:
         """The same with negligible tails of a long array folded upward."""

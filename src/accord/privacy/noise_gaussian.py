@@ -24,13 +24,15 @@ from functools import cached_property
 import numpy as np
 
 from accord.privacy.number import exp, precise
-from accord.privacy.window import LONGEST, Window, checked_cap, reach, window
+from accord.privacy.window import Window, checked_cap, reach, window
 
 # Middles over deviations that can be best: from a δ near 1 down to 2^−128.
 _RATIOS = tuple(1.0 * 1.008**i for i in range(360))
 _TRIES = 64
-_FEW = 150
-_NEAR = (1.0, 0.98, 1.02, 0.96, 1.04, 0.94, 1.06, 0.92, 1.08)
+_FEW = 60
+_NEAR = tuple(1 + i / 200 for i in sorted(range(-16, 17), key=abs))
+# Its losses are convolved term by term, so a longer window would take minutes to verify.
+_LONGEST = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Gaussian:
 
     @cached_property
     def window(self) -> Window:
-        cap = checked_cap(self.middle + math.isqrt(math.ceil(2 * self.reach * self.variance)) + 1)
+        cap = checked_cap(self.middle + math.isqrt(math.ceil(2 * self.reach * self.variance)) + 1, _LONGEST)
         half = _half(self.variance, max(self.middle, cap - self.middle) + 1)
         weights = half[self.middle : 0 : -1] + half[: cap - self.middle + 1]
         # −z on units of 1/σ², and the 1 of 1 − 2z on 1/(2σ²), where the up and down bins cancel.
@@ -64,12 +66,12 @@ def candidates(epsilon: Fraction, delta: Fraction, bins_per_record: int) -> Iter
 
     high = 1
     while not enough(high):
-        high = checked_cap(2 * high)
+        high = checked_cap(2 * high, _LONGEST)
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    for middle in range(max(1, high - 2 - high // 1000), min(high + _TRIES, LONGEST)):
+    for middle in range(max(1, high - 2 if high < _FEW else high - 1), high + _TRIES):
         deviation = _best(middle, float(epsilon), bins_per_record)[1]
         # On few integers δ is no smooth function of σ, and the continuous optimum can miss the true one.
         for share in _NEAR if middle < _FEW else (1.0,):

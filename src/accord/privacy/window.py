@@ -103,9 +103,9 @@ def reach(delta: Fraction) -> int:
     return max(64, math.ceil(-log(delta)) + 20)
 
 
-def checked_cap(cap: int) -> int:
+def checked_cap(cap: int, most: int = LONGEST) -> int:
     """The cap, unless no table of that length should be made."""
-    if cap > LONGEST:
+    if cap > most:
         raise UsageError(
             problem=f"This setting needs up to {cap:,} dummies in a bin. Take a larger ε or a larger δ."
         )
