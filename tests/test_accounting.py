@@ -149,5 +149,6 @@ def test_hundreds_of_runs_can_be_accounted() -> None:
 
 def test_the_order_of_events_does_not_matter() -> None:
     small = released(calibrate("geometric", "0.4", "1e-5"))
-    one, two = ([small, HALF, small], [HALF, small, small])
+    one: list[Event] = [small, HALF, small]
+    two: list[Event] = [HALF, small, small]
     assert exact(one).delta(Fraction(1)) == pytest.approx(exact(two).delta(Fraction(1)), rel=1e-12)

@@ -27,15 +27,13 @@ def test_impossible_deltas_are_refused(delta: Number) -> None:
 
 
 def test_every_way_to_write_a_number_gives_the_same_setting() -> None:
-    found = {
-        calibrate("geometric", e, d).noise
-        for e, d in [
-            (0.4, 1e-5),
-            ("0.4", "1e-5"),
-            (Decimal("0.4"), Decimal("1e-5")),
-            (Fraction(2, 5), "1/100000"),
-        ]
-    }
+    written: list[tuple[Number, Number]] = [
+        (0.4, 1e-5),
+        ("0.4", "1e-5"),
+        (Decimal("0.4"), Decimal("1e-5")),
+        (Fraction(2, 5), "1/100000"),
+    ]
+    found = {calibrate("geometric", epsilon, delta).noise for epsilon, delta in written}
     assert len(found) == 1
 
 

@@ -1,4 +1,4 @@
-"""The truncated discrete Gaussian: the table of expected dummies, and why it is the default from three bins."""
+"""The truncated discrete Gaussian: its table, and why it is the default from three bins."""
 
 from __future__ import annotations
 

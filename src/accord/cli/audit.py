@@ -48,7 +48,7 @@ def noise(
 
 
 def _json(found: Audit) -> str:
-    from accord.privacy.number import above, text
+    from accord.privacy.number import text
 
     setting = found.setting
     parameters = {name: str(value) for name, value in vars(setting.noise).items() if name != "window"}
@@ -62,7 +62,7 @@ def _json(found: Audit) -> str:
         "delta_exact": setting.delta_exact,
         "kept": setting.kept,
         "expected_dummies": setting.expected_dummies,
-        "curve": [{"epsilon": above(e), "delta": d} for e, d in found.curve],
+        "curve": [{"epsilon": float(e), "delta": d} for e, d in found.curve],
         "warnings": list(setting.warnings),
     }
     return json.dumps(body, indent=2, ensure_ascii=False)
