@@ -147,6 +147,14 @@ def test_hundreds_of_runs_can_be_accounted() -> None:
     assert found < 15
 
 
+def test_losses_far_above_epsilon_do_not_make_it_slow_or_wrong() -> None:
+    wide = released(calibrate("paper", "0.1", "1e-5", 2))
+    found = exact([wide, wide, HALF])
+    total = basic([wide, wide, HALF])
+    assert len(found.losses.mass) < 40_000
+    assert float(total.delta) / 3 < found.delta(total.epsilon + Fraction(1, 50)) <= 1.01 * float(total.delta)
+
+
 def test_the_order_of_events_does_not_matter() -> None:
     small = released(calibrate("geometric", "0.4", "1e-5"))
     one: list[Event] = [small, HALF, small]

@@ -124,10 +124,23 @@ def test_lattices_do_not_mix() -> None:
 @pytest.mark.parametrize("noise", SMALL, ids=repr)
 def test_a_grid_only_raises_delta_and_not_by_much(noise: AnyNoise) -> None:
     fine, spacing = losses(noise, 2), Fraction(1, 10_007)
-    grid = on_grid(fine, spacing)
+    grid = on_grid(fine, spacing, 10**6)
     for epsilon in EPSILONS:
         assert fine.delta(epsilon) <= grid.delta(epsilon) * (1 + 1e-12)
         assert grid.delta(epsilon + spacing) <= fine.delta(epsilon) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 40])
+def test_clipping_only_raises_delta_and_nothing_inside(limit: int) -> None:
+    fine = Losses((Fraction(1, 2),), (-5,), np.array([0.1, 0.2, 0.05, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]), 0.01)
+    cut = fine.clipped(limit)
+    assert cut.low[0] >= -limit
+    assert cut.low[0] + len(cut.mass) - 1 <= limit
+    assert cut.mass.sum() + cut.infinite == pytest.approx(fine.mass.sum() + 0.01, rel=1e-12)
+    beyond = fine.mass[max(0, limit + 6) :].sum()
+    for epsilon in (Fraction(0), Fraction(1), Fraction(3)):
+        assert fine.delta(epsilon) <= cut.delta(epsilon) * (1 + 1e-12)
+        assert cut.delta(epsilon) <= fine.delta(epsilon) + beyond + 1e-12
 
 
 def test_trimming_folds_tails_upward() -> None:

@@ -8,7 +8,8 @@ distributions dominates all neighbours of an event, and products of such pairs d
 (Zhu, Dong and Wang, AISTATS'22, theorem 10). An event known only by its (ε, δ) is dominated by randomised
 response that fails with probability δ (Kairouz, Oh and Viswanath, ICML'15). Equal events compose on their
 own lattice, up to `BLOCK` changed bins; blocks and unlike events meet on a common grid, every loss rounded
-up.
+up. It is assumed that which noise is used next does not depend on what earlier noise came to; the sums of
+basic composition hold without that.
 
 Both are proofs; whichever is smaller holds.
 """
@@ -31,7 +32,9 @@ from accord.privacy.losses import Losses, compose, nothing, on_grid, repeated
 from accord.privacy.number import above, exp
 
 BLOCK = 64
-GRID = 1 << 13
+GRID = 1 << 12
+MARGIN = 8
+LONGEST = 1 << 14
 _STEPS = 24
 
 
@@ -67,13 +70,16 @@ class Total:
 
 def exact(events: Sequence[Event]) -> Total:
     """All the events together."""
-    groups = Counter(_known(event) for event in events if event.cost != NO_COST)
+    groups = Counter(event for event in map(_known, events) if event.cost != NO_COST)
+    if not groups:
+        return Total(nothing(), Fraction(0))
     distance = sum((_distance(event) * times for event, times in groups.items()), Fraction(0))
-    spacing = max(basic(events).epsilon, Fraction(1, GRID)) / GRID
     parts = [part for event, times in groups.items() for part in _blocks(event, times)]
-    if len(parts) == 1:
-        return Total(parts[0], distance)
-    return Total(reduce(compose, (on_grid(part, spacing) for part in parts), nothing((spacing,))), distance)
+    if len(parts) == 1 and parts[0][1] == 1:
+        return Total(parts[0][0], distance)
+    spacing, most = _grid(basic(events).epsilon, parts)
+    on_one = [repeated(on_grid(part, spacing, most), times, most) for part, times in parts]
+    return Total(reduce(lambda a, b: compose(a, b, most), on_one, nothing((spacing,))), distance)
 
 
 def spent(events: Sequence[Event], delta: Fraction) -> float:
@@ -90,13 +96,34 @@ def _known(event: Event) -> Event:
     return event
 
 
-def _blocks(event: Event, times: int) -> list[Losses]:
-    """The losses of `times` such events, in blocks that are short enough to be convolved on their lattice."""
+def _grid(epsilon: Fraction, parts: Sequence[tuple[Losses, int]]) -> tuple[Fraction, int]:
+    """A spacing for these parts, and the most steps of it that a loss may have.
+
+    A loss beyond the sum of all ε by MARGIN counts all but e^−MARGIN of its mass towards δ there anyway,
+    so it may as well be infinite. Where losses go far beyond ε the grid is coarser, to stay short.
+    """
+    limit = epsilon + MARGIN
+    fine = max(epsilon, Fraction(1, GRID)) / GRID
+    widest = max(_largest(part) for part, _ in parts)
+    spacing = fine if widest <= 4 * epsilon else max(fine, 2 * limit / LONGEST)
+    return spacing, int(limit / spacing)
+
+
+def _largest(part: Losses) -> Fraction:
+    """A bound on the losses of a part, of either sign."""
+    axes = zip(part.low, part.mass.shape, part.units, strict=True)
+    sizes = (max(abs(low), abs(low + size - 1)) * abs(unit) for low, size, unit in axes)
+    return sum(sizes, Fraction(0))
+
+
+def _blocks(event: Event, times: int) -> list[tuple[Losses, int]]:
+    """The losses of `times` such events, in blocks short enough to be convolved on their lattice."""
     single = _losses(event)
     most = max(1, BLOCK // (event.bins_per_record if isinstance(event, NoisyCounts) else 1))
-    block = repeated(single, min(most, times))
-    rest = [repeated(single, times % most)] if times > most and times % most else []
-    return [block] * max(1, times // most) + rest
+    if times <= most:
+        return [(repeated(single, times), 1)]
+    rest = [(repeated(single, times % most), 1)] if times % most else []
+    return [(repeated(single, most), times // most), *rest]
 
 
 def _losses(event: Event) -> Losses:

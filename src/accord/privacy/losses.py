@@ -73,29 +73,43 @@ class Losses:
         mass = kept.reshape(-1, *self.mass.shape[1:])
         return replace(self, low=low, mass=mass, infinite=self.infinite + TRIMMED)
 
+    def clipped(self, limit: int) -> Losses:
+        """The same on one axis, with losses beyond ±limit folded upward: to infinity, and to −limit."""
+        above = limit + 1 - self.low[0]
+        below = -limit - self.low[0]
+        if len(self.mass) <= above and below <= 0:
+            return self
+        rounding = 1 + len(self.mass) * ULP
+        infinite = (self.infinite + float(self.mass[max(above, 0) :].sum())) * rounding
+        kept = self.mass[: max(above, 0)]
+        if below > 0:
+            kept = np.concatenate([[float(kept[: below + 1].sum()) * rounding], kept[below + 1 :]])
+        return Losses(self.units, (max(self.low[0], -limit),), kept, infinite)
+
 
 def nothing(units: tuple[Fraction, ...] = (Fraction(1),)) -> Losses:
     """The losses of a release that tells nothing: L = 0."""
     return Losses(units, (0,) * len(units), np.ones((1,) * len(units)), 0.0)
 
 
-def compose(one: Losses, two: Losses) -> Losses:
-    """The losses of two independent releases on the same lattice."""
+def compose(one: Losses, two: Losses, limit: int | None = None) -> Losses:
+    """The losses of two independent releases on the same lattice, clipped if a limit is given."""
     if one.units != two.units:
         raise ValueError("losses on different lattices; put both on one grid first")
     low = tuple(a + b for a, b in zip(one.low, two.low, strict=True))
     infinite = (one.infinite + two.infinite * max(0.0, 1 - one.infinite)) * (1 + 4 * ULP)
-    return Losses(one.units, low, _convolved(one.mass, two.mass), infinite).trimmed()
+    both = Losses(one.units, low, _convolved(one.mass, two.mass), infinite).trimmed()
+    return both if limit is None else both.clipped(limit)
 
 
-def repeated(losses: Losses, times: int) -> Losses:
+def repeated(losses: Losses, times: int, limit: int | None = None) -> Losses:
     """The losses of `times` independent releases of the same kind."""
     result, square = nothing(losses.units), losses
     while times:
         if times & 1:
-            result = compose(result, square)
+            result = compose(result, square, limit)
         times >>= 1
-        square = compose(square, square) if times else square
+        square = compose(square, square, limit) if times else square
     return result
 
 
@@ -120,15 +134,16 @@ def replacement(window: Window, bins_per_record: int) -> Losses:
     return compose(repeated(up(window), bins_per_record), repeated(down(window), bins_per_record))
 
 
-def on_grid(losses: Losses, spacing: Fraction) -> Losses:
-    """The same with every loss rounded up to a multiple of `spacing`, which can only raise δ."""
+def on_grid(losses: Losses, spacing: Fraction, limit: int) -> Losses:
+    """The same with every loss rounded up to a multiple of `spacing`, and clipped; δ can only rise."""
     rows = np.nonzero(losses.mass)
     scale = lcm(spacing.denominator, *(unit.denominator for unit in losses.units))
     total: NDArray[np.object_] = np.zeros(len(rows[0]), dtype=object)
     for axis, unit in enumerate(losses.units):
         total = total + (rows[axis] + losses.low[axis]).astype(object) * int(unit * scale)
-    ceiling = -(-total // int(spacing * scale))
-    return _collected((spacing,), ceiling.astype(np.int64)[:, None], losses.mass[rows], losses.infinite)
+    ceiling = np.clip(-(-total // int(spacing * scale)), -limit, limit + 1)
+    places = ceiling.astype(np.int64)[:, None]
+    return _collected((spacing,), places, losses.mass[rows], losses.infinite).clipped(limit)
 
 
 def _collected(
