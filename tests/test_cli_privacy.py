@@ -81,6 +81,7 @@ def test_the_ledger_as_json(accord: Accord) -> None:
     assert 0.4999 < account["spent_epsilon_composed"] <= 0.5
     assert [run["cost"]["epsilon"] for run in body["runs"]] == ["0.5", "0"]
     assert body["runs"][0]["agreement"] == "ab" * 32
+    assert body["runs"][0]["release"] == body["runs"][1]["release"]
     assert body["runs"][0]["noise_stored"] is True
 
 

@@ -178,6 +178,14 @@ def test_asks_that_make_no_sense_are_refused(ledger: Ledger, wrong: Ask) -> None
         ledger.charge(wrong, giving(1), NOW)
 
 
+def test_noise_and_keys_are_not_shown_by_accident(ledger: Ledger) -> None:
+    asked = ask("r1", b"secret key")
+    charged = ledger.charge(asked, giving(31337), NOW)
+    shown = f"{asked!r} {charged!r} {ledger.runs()!r}"
+    assert "secret key" not in shown
+    assert "31337" not in shown
+
+
 def test_the_file_is_for_its_owner_only(ledger: Ledger, path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import UsageError
-from accord.privacy.number import Number, above, exact, exp, log, text
+from accord.privacy.number import Number, above, all_above, exact, exp, log, text
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,12 @@ def test_a_float_above_is_not_below_and_not_far(value: Fraction) -> None:
     near = Fraction(above(value))
     assert value <= near
     assert near <= value * (1 + Fraction(1, 2**51)) + Fraction(1, 2**1000)
+
+
+@given(st.lists(st.decimals(min_value=0, max_value=1, places=60), min_size=1, max_size=5))
+def test_floats_above_are_not_below(values: list[Decimal]) -> None:
+    found = all_above(values, len(values))
+    assert all(Fraction(value) <= Fraction(float(near)) for value, near in zip(values, found, strict=True))
 
 
 @given(st.fractions(min_value=-50, max_value=50, max_denominator=10**6))

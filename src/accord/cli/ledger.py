@@ -160,7 +160,8 @@ def _run(run: Run) -> dict[str, object]:
         "dataset": run.dataset,
         "partner": run.partner,
         "agreement": run.agreement.hex(),
-        "release": run.key.hex() if run.key else None,
+        # Which runs share a release; the key itself is a digest of private counts and stays inside.
+        "release": run.drawing,
         "cost": _cost(run.cost),
         "noise_stored": run.stored,
         "time": run.at.isoformat(),

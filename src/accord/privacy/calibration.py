@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from accord.errors import UsageError
 from accord.privacy import noise_gaussian, noise_geometric
@@ -19,6 +20,7 @@ from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
 from accord.privacy.noise_laplace import Laplace, negligible, published, shift_bounds
 from accord.privacy.number import Number, exact, text
+from accord.privacy.window import reach
 
 AnyNoise = Geometric | Gaussian | Laplace
 
@@ -75,9 +77,9 @@ def as_claimed(
     e, d = promise(epsilon, delta)
     if bins_per_record < 1:
         raise UsageError(problem="A record falls into at least one bin.")
-    noise = _chosen(name, e, d, bins_per_record, records)
-    found = exact_delta(noise, bins_per_record, e)
-    return Setting(name, noise, e, d, bins_per_record, found, warnings(d, records))
+    measure = cache(lambda noise: exact_delta(noise, bins_per_record, e))
+    noise = _chosen(name, e, d, bins_per_record, records, lambda noise: Fraction(measure(noise)) <= d)
+    return Setting(name, noise, e, d, bins_per_record, measure(noise), warnings(d, records))
 
 
 def promise(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
@@ -104,14 +106,16 @@ def warnings(delta: Fraction, records: int | None) -> tuple[str, ...]:
     return ()
 
 
-def _chosen(name: str, e: Fraction, d: Fraction, bins: int, records: int | None) -> AnyNoise:
+def _chosen(
+    name: str, e: Fraction, d: Fraction, bins: int, records: int | None, verify: Callable[[AnyNoise], bool]
+) -> AnyNoise:
     match name:
         case "geometric":
-            return _first(name, noise_geometric.candidates(e, d, bins), _verifier(e, d, bins))
+            return _first(name, noise_geometric.candidates(e, d, bins), verify)
         case "gaussian":
-            return _first(name, noise_gaussian.candidates(e, d, bins), _verifier(e, d, bins))
+            return _first(name, noise_gaussian.candidates(e, d, bins), verify)
         case "paper":
-            return _least_shift(e, d, bins)
+            return _least_shift(e, d, bins, verify)
         case "paper-2017":
             return published(e, d, bins)
         case "negligible" if records:
@@ -119,10 +123,6 @@ def _chosen(name: str, e: Fraction, d: Fraction, bins: int, records: int | None)
         case "negligible":
             raise UsageError(problem="The noise 'negligible' depends on the number of records. Name it.")
     raise UsageError(problem=f"There is no noise '{name}'. Choose one of {', '.join(NAMES)}.")
-
-
-def _verifier(e: Fraction, d: Fraction, bins: int) -> Callable[[AnyNoise], bool]:
-    return lambda noise: Fraction(exact_delta(noise, bins, e)) <= d
 
 
 def _first(name: str, candidates: Iterable[AnyNoise], verify: Callable[[AnyNoise], bool]) -> AnyNoise:
@@ -134,9 +134,9 @@ def _first(name: str, candidates: Iterable[AnyNoise], verify: Callable[[AnyNoise
     raise UsageError(problem=f"No setting of the noise '{name}' keeps this promise. Try another noise.")
 
 
-def _least_shift(e: Fraction, d: Fraction, bins: int) -> Laplace:
+def _least_shift(e: Fraction, d: Fraction, bins: int, verify: Callable[[AnyNoise], bool]) -> Laplace:
     """The least shift that verifies; the exact δ falls as the shift grows, so halving finds it."""
-    cut, slope, verify = published(e, d, bins).reach, e / (2 * bins), _verifier(e, d, bins)
+    cut, slope = reach(d), e / (2 * bins)
     low, high = shift_bounds(e, d, bins)
     while low < high:
         middle = (low + high) // 2

@@ -30,8 +30,9 @@ from accord.privacy.window import Window, checked_cap, reach, window
 _RATIOS = tuple(1.0 * 1.008**i for i in range(360))
 _TRIES = 64
 _FEW = 60
+_MANY = 1000
 _NEAR = tuple(1 + i / 200 for i in sorted(range(-16, 17), key=abs))
-# Its losses are convolved term by term, so a longer window would take minutes to verify.
+# Its losses are convolved term by term, in time that grows with the square of the window.
 _LONGEST = 1 << 15
 
 
@@ -58,7 +59,8 @@ def candidates(epsilon: Fraction, delta: Fraction, bins_per_record: int) -> Iter
     """Settings that should be (ε, δ), least middle first, each with the σ that suits it best.
 
     The search treats the bins as continuous and the two ways to fail as disjoint; it starts a little below
-    what that gives, so that the accountant's first 'yes' is at the least middle.
+    what that gives, so that the accountant's first 'yes' is at the least middle; among a thousand dummies one
+    more is not worth the time to rule it out.
     """
 
     def enough(middle: int) -> bool:
@@ -71,7 +73,8 @@ def candidates(epsilon: Fraction, delta: Fraction, bins_per_record: int) -> Iter
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    for middle in range(max(1, high - 2 if high < _FEW else high - 1), high + _TRIES):
+    early = 2 if high < _FEW else int(high < _MANY)
+    for middle in range(max(1, high - early), high + _TRIES):
         deviation = _best(middle, float(epsilon), bins_per_record)[1]
         # On few integers δ is no smooth function of σ, and the continuous optimum can miss the true one.
         for share in _NEAR if middle < _FEW else (1.0,):

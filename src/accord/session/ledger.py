@@ -21,7 +21,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class Ask:
     dataset: str
     partner: str
     agreement: bytes
-    key: bytes | None
+    key: bytes | None = field(repr=False)
     event: Event
 
 
@@ -69,7 +69,7 @@ class Ask:
 class Charged:
     """The noise to release with, what this run was charged, and whether the noise was drawn for it."""
 
-    noise: NDArray[np.int64]
+    noise: NDArray[np.int64] = field(repr=False)
     cost: Cost
     fresh: bool
 
@@ -82,7 +82,7 @@ class Run:
     dataset: str
     partner: str
     agreement: bytes
-    key: bytes | None
+    key: bytes | None = field(repr=False)
     drawing: int | None
     event: Event
     paid: bool
