@@ -70,16 +70,16 @@ def test_the_ledger_as_json(accord: Accord) -> None:
     accord("ledger", "budget", "patients", "--epsilon", "2", "--delta", "1e-6", "--runs", "5")
     body = json.loads(accord("ledger", "--json")[1])
     (account,) = body["accounts"]
-    half = {"epsilon": "0.5", "delta": "1e-09"}
+    half = {"epsilon": 0.5, "delta": 1e-09}
     assert (account["runs"], account["spent"], account["partners"]) == (
         2,
         half,
         {"clinic": half, "lab": half},
     )
-    assert (account["budget"], account["budget_runs"]) == ({"epsilon": "2", "delta": "1e-06"}, 5)
-    assert account["left"] == {"epsilon": "1.5", "delta": "9.99e-07"}
+    assert (account["budget"], account["budget_runs"]) == ({"epsilon": 2, "delta": 1e-06}, 5)
+    assert account["left"] == {"epsilon": 1.5, "delta": 9.99e-07}
     assert 0.4999 < account["spent_epsilon_composed"] <= 0.5
-    assert [run["cost"]["epsilon"] for run in body["runs"]] == ["0.5", "0"]
+    assert [run["cost"]["epsilon"] for run in body["runs"]] == [0.5, 0]
     assert body["runs"][0]["agreement"] == "ab" * 32
     assert body["runs"][0]["release"] == body["runs"][1]["release"]
     assert body["runs"][0]["noise_stored"] is True
@@ -123,7 +123,7 @@ def test_forgetting_keeps_the_cost_and_names_the_other_runs(accord: Accord) -> N
     assert "r2" in err
     assert not accord.state.run("r1").exists()
     body = json.loads(accord("ledger", "--json")[1])
-    assert body["accounts"][0]["spent"]["epsilon"] == "0.5"
+    assert body["accounts"][0]["spent"]["epsilon"] == 0.5
     assert [run["noise_stored"] for run in body["runs"]] == [False, False]
     assert "forgotten" in accord("ledger")[1]
 

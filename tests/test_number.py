@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import UsageError
-from accord.privacy.number import Number, above, all_above, exact, exp, log, text
+from accord.privacy.number import Number, above, all_above, exact, exp, log, rounded, shown, text
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,22 @@ def test_text_reads_back_as_the_same_number(value: Fraction) -> None:
 )
 def test_text_is_short(value: str, written: str) -> None:
     assert text(exact(value, "x")) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "up", "down"),
+    [
+        ("0.1", "0.1", "0.1"),
+        ("2^-40", "2^-40", "2^-40"),
+        ("1/3", "0.333334", "0.333333"),
+        ("3/274877906944", "1.0914e-11", "1.09139e-11"),
+        ("17179853559/17179869184000000", "1e-06", "9.99999e-07"),
+    ],
+)
+def test_what_is_shown_errs_on_the_side_it_should(value: str, up: str, down: str) -> None:
+    number = exact(value, "x")
+    assert (shown(number), shown(number, up=False)) == (up, down)
+    assert Fraction(rounded(number, up=False)) <= number <= Fraction(rounded(number))
 
 
 @given(st.fractions(min_value=0, max_value=1))

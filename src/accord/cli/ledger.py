@@ -97,28 +97,29 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Run]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from accord.privacy.number import text
+    from accord.privacy.number import shown
 
     totals = Table("data set", "runs", "spent ε", "spent δ", "limits", "left", title="Accounts")
-    shown = Table("data set", "partner", "ε", "δ", title="What each partner was shown")
+    seen = Table("data set", "partner", "ε", "δ", title="What each partner was shown")
     for account in found:
-        spent, left = account.spent, _pair(account.left) if account.left else ""
-        tight = "" if account.tight is None else f" (≤ {account.tight:.4g} composed)"
+        spent, left = account.spent, _pair(account.left, up=False) if account.left else ""
+        composed = account.tight is not None and account.tight < 0.999 * float(spent.epsilon)
+        tight = f" ({account.tight:.4g} composed)" if composed else ""
         totals.add_row(
-            *(account.dataset, str(account.runs), text(spent.epsilon) + tight, text(spent.delta)),
+            *(account.dataset, str(account.runs), shown(spent.epsilon) + tight, shown(spent.delta)),
             *(_limits(account.budget), left),
         )
         for partner, cost in account.shown.items():
-            shown.add_row(account.dataset, partner, text(cost.epsilon), text(cost.delta))
+            seen.add_row(account.dataset, partner, shown(cost.epsilon), shown(cost.delta))
     rows = Table("run", "data set", "partner", "agreement", "ε", "δ", "noise", "time", title="Runs")
     for run in runs:
         kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
         rows.add_row(
             *(run.run, run.dataset, run.partner, run.agreement.hex()[:12]),
-            *(text(run.cost.epsilon), text(run.cost.delta), kept, run.at.isoformat()),
+            *(shown(run.cost.epsilon), shown(run.cost.delta), kept, run.at.isoformat()),
         )
     console = Console(highlight=False, markup=False, soft_wrap=False)
-    for table in (totals, shown, rows):
+    for table in (totals, seen, rows):
         if table.row_count:
             console.print(table)
 
@@ -129,16 +130,18 @@ def _limits(budget: Budget) -> str:
     return "; ".join(parts) or "none"
 
 
-def _pair(cost: Cost) -> str:
-    from accord.privacy.number import text
+def _pair(cost: Cost, up: bool = True) -> str:
+    from accord.privacy.number import shown
 
-    return f"ε = {text(cost.epsilon)}, δ = {text(cost.delta)}"
+    return f"ε = {shown(cost.epsilon, up)}, δ = {shown(cost.delta, up)}"
 
 
-def _cost(cost: Cost | None) -> dict[str, str] | None:
-    from accord.privacy.number import text
+def _cost(cost: Cost | None, up: bool = True) -> dict[str, float] | None:
+    from accord.privacy.number import rounded
 
-    return None if cost is None else {"epsilon": text(cost.epsilon), "delta": text(cost.delta)}
+    if cost is None:
+        return None
+    return {"epsilon": float(rounded(cost.epsilon, up)), "delta": float(rounded(cost.delta, up))}
 
 
 def _account(account: Account) -> dict[str, object]:
@@ -149,7 +152,7 @@ def _account(account: Account) -> dict[str, object]:
         "spent_epsilon_composed": account.tight,
         "budget": _cost(account.budget.cost),
         "budget_runs": account.budget.runs,
-        "left": _cost(account.left),
+        "left": _cost(account.left, up=False),
         "partners": {partner: _cost(cost) for partner, cost in account.shown.items()},
     }
 

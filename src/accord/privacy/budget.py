@@ -15,7 +15,7 @@ from fractions import Fraction
 from accord.errors import BudgetError
 from accord.privacy.accounting import basic, exact
 from accord.privacy.events import NO_COST, Cost, Event
-from accord.privacy.number import text
+from accord.privacy.number import shown
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,14 @@ def _refusal(
     dataset: str, budget: Budget, past: Sequence[Event], runs: int, asked: Event, reason: str
 ) -> BudgetError:
     rest = left(budget, past)
-    parts = [] if rest is None else [f"ε = {text(rest.epsilon)}, δ = {text(rest.delta)}"]
+    parts = (
+        [] if rest is None else [f"ε = {shown(rest.epsilon, up=False)}, δ = {shown(rest.delta, up=False)}"]
+    )
     parts += [] if budget.runs is None else [f"{max(0, budget.runs - runs)} of {budget.runs} runs"]
     return BudgetError(
         dataset=dataset,
         reason=reason,
-        asked_epsilon=text(asked.cost.epsilon),
-        asked_delta=text(asked.cost.delta),
+        asked_epsilon=shown(asked.cost.epsilon),
+        asked_delta=shown(asked.cost.delta),
         left="; ".join(parts),
     )

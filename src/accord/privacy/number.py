@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -72,6 +72,21 @@ def all_above(values: Iterable[Decimal], count: int) -> NDArray[np.float64]:
     """A float that is not smaller, for each of the values."""
     near = np.fromiter((float(value) for value in values), dtype=np.float64, count=count)
     return np.nextafter(near, np.inf)
+
+
+def shown(value: Fraction, up: bool = True) -> str:
+    """The number for a reader: as it is if that is short, else six digits, rounded up or down."""
+    short = text(value)
+    return rounded(value, up) if "/" in short else short
+
+
+def rounded(value: Fraction, up: bool = True) -> str:
+    """The number as a decimal: exact if it is short, else six digits, rounded up or down."""
+    short = repr(float(value))
+    if Fraction(short) == value:
+        return short
+    context = Context(prec=6, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return repr(float(context.divide(Decimal(value.numerator), Decimal(value.denominator))))
 
 
 def text(value: Fraction) -> str:
