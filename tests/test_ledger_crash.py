@@ -202,13 +202,14 @@ def test_killed_at_any_point_a_charge_is_whole_or_absent(tmp_path: Path) -> None
 def kill_while_committing(path: Path, rounds: int) -> None:
     ledger, next_run = Ledger(path), 0
     for wait in below(Seeded("kill"), 8000, rounds):
-        process = start(ENDLESS, path, next_run)
-        assert process.stdout is not None
-        process.stdout.readline()
-        # Somewhere within the charges that follow; where exactly does not matter to what must hold.
-        time.sleep(int(wait) / 1e6)
-        process.kill()
-        answered = [next_run, *(int(line) for line in process.communicate()[0].split())]
+        with start(ENDLESS, path, next_run) as process:
+            assert process.stdout is not None
+            first = process.stdout.readline()
+            # Somewhere within the charges that follow; where exactly does not matter to what must hold.
+            time.sleep(int(wait) / 1e6)
+            process.kill()
+            answered = [int(line) for line in (first + process.stdout.read()).split()]
+        assert answered == list(range(next_run, answered[-1] + 1))
         rows = {run.run for run in ledger.runs()}
         assert {f"e-{i}" for i in answered} <= rows, "an answered charge was lost"
         assert rows <= {f"e-{i}" for i in range(answered[-1] + 2)}, "a charge appeared that nobody asked for"
