@@ -25,12 +25,11 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from accord.exact import Exact
 from accord.matching.blocking import Blocking, PartSpec, build_blocking
 from accord.matching.lowering import Lowered, lower
 from accord.matching.rule import Rule
 from accord.matching.rule_text import parse_rule
-from accord.records.schema import FieldSpec, Name, Spec
+from accord.records.schema import Exact, FieldSpec, Name, Spec
 from accord.secure.circuit import Side
 
 _DOMAIN = b"accord agreement 1\n"

@@ -86,3 +86,20 @@ class UnsupportedError(AccordError):
     """The engine '{engine}' cannot evaluate {node}. Choose another engine in the agreement."""
 
     exit_code = 3
+
+
+class SpentError(AccordError):
+    """Fresh randomness was asked for where only stored randomness may be used; nothing was sent."""
+
+
+class BudgetError(AccordError):
+    """The privacy budget of '{dataset}' does not allow this run: {reason} Asked: ε = {asked_epsilon},
+    δ = {asked_delta}. Left: {left}. Nothing was drawn and nothing was charged."""
+
+    exit_code = 6
+
+
+class LedgerError(AccordError):
+    """The ledger {path} cannot be used: {reason}. {mend}"""
+
+    exit_code = 6

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import typer
 
+from accord.cli import audit, forget, ledger
 from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.generate import generate
@@ -30,6 +31,9 @@ app = typer.Typer(
 )
 for command in (demo, generate, init, check, simulate):
     app.command()(command)
+app.add_typer(audit.app, name="audit")
+app.add_typer(ledger.app, name="ledger")
+app.command()(forget.forget)
 
 
 def main() -> None:

@@ -16,13 +16,22 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     StrictInt,
     StringConstraints,
+    WithJsonSchema,
     model_validator,
 )
 
-from accord.exact import Exact, text
+from accord.exact import exact, text
 
+Exact = Annotated[
+    Fraction,
+    BeforeValidator(exact),
+    PlainSerializer(text, return_type=str),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE/^*+-]+$"}]}),
+]
+"""A number of the agreement: `0.001`, `1e-9`, `"2^-40"`, `"1/3"`."""
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 HASH_BITS = 80
