@@ -22,9 +22,10 @@ def audits() -> None:
 @app.command()
 def noise(
     noise: Annotated[
-        str, typer.Option(help="geometric, gaussian, paper, paper-2017 or negligible.", show_default=False)
-    ],
-    epsilon: Annotated[str, typer.Option(help="The claimed ε.", show_default=False)],
+        str | None,
+        typer.Option(help="geometric, gaussian, paper, paper-2017 or negligible; default: the least noise."),
+    ] = None,
+    epsilon: Annotated[str, typer.Option(help="The claimed ε.")] = "1.6",
     delta: Annotated[str, typer.Option(help="The claimed δ, such as 1e-9 or 2^-40.")] = "2^-40",
     bins_per_record: Annotated[int, typer.Option(help="Bins that one record falls into.")] = 1,
     records: Annotated[int | None, typer.Option(help="Rows of the table, if they may be named.")] = None,
@@ -36,8 +37,10 @@ def noise(
     """Print the exact δ(ε) curve of a noise setting against the claimed one."""
     from accord.privacy.audit import audit
     from accord.privacy.calibration import as_claimed
+    from accord.privacy.noise import default_name
 
-    found = audit(as_claimed(noise, epsilon, delta, bins_per_record, records))
+    name = noise or default_name(bins_per_record)
+    found = audit(as_claimed(name, epsilon, delta, bins_per_record, records))
     if drawing is not None:
         from accord.report.noise_audit import save
 
