@@ -49,7 +49,15 @@ def test_text_reads_back_as_the_same_number(value: Fraction) -> None:
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [("0.00001", "0.00001"), ("1e-9", "1e-9"), ("2^-40", "2^-40"), ("1.6", "1.6"), ("2", "2"), ("1/3", "1/3")],
+    [
+        ("0.00001", "0.00001"),
+        ("1e-9", "1e-9"),
+        ("0.5", "0.5"),
+        ("2^-40", "2^-40"),
+        ("1.6", "1.6"),
+        ("2", "2"),
+        ("1/3", "1/3"),
+    ],
 )
 def test_text_is_short(value: str, written: str) -> None:
     assert text(exact(value, "x")) == written
