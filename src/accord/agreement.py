@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 from fractions import Fraction
-from functools import cached_property
 from typing import Annotated, Literal
 
 import tomli_w
@@ -99,7 +98,10 @@ class Disclosed(Spec):
 
 
 class Agreement(Spec):
-    """Everything that must be the same on both sides."""
+    """Everything that must be the same on both sides.
+
+    What follows from it is computed when asked for and never kept: a copy with changes must not remember.
+    """
 
     version: Literal[1]
     salt: Annotated[str, StringConstraints(pattern=SALT_PATTERN)]
@@ -117,7 +119,7 @@ class Agreement(Spec):
         plain = self.model_dump(mode="json")
         return _DOMAIN + json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """SHA-256 of the canonical bytes, in hex."""
         return hashlib.sha256(self.canonical()).hexdigest()
@@ -126,7 +128,7 @@ class Agreement(Spec):
         """The agreement as a file; reading it gives this agreement again."""
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
-    @cached_property
+    @property
     def plan(self) -> Blocking:
         """The blocking, ready to place records."""
         return build_blocking(self.blocking, self.fields)
