@@ -88,6 +88,14 @@ def test_canonical_bytes_spell_out_every_default() -> None:
     assert plain["fields"]["lat"]["missing"] == "error"
 
 
+def test_a_changed_copy_remembers_nothing() -> None:
+    agreed = starter("products")
+    assert (agreed.plan.bins, len(agreed.digest)) == (496, 64)
+    changed = agreed.model_copy(update={"blocking": agreed.blocking[:1]})
+    assert changed.plan.bins == 31
+    assert changed.digest != agreed.digest
+
+
 def test_sides() -> None:
     agreed = starter("places")
     assert (agreed.party(Side.A), agreed.party(Side.B)) == ("yellow-cabs", "green-cabs")

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.agreement_file import parse_agreement, read_agreement
+from accord.agreement_file import parse_agreement, read_agreement, require_sound
 from accord.datasets.starter import starter_text
 from accord.errors import AccordError, AgreementError, UnreadableError
+from accord.matching.rule import same, within
 
 TEXT = starter_text("products", "00000000")
 
@@ -31,7 +32,7 @@ def line_of(needle: str, text: str) -> int:
     ("old", "new", "problem"),
     [
         ("version = 1", "version = 2", "should be 1"),
-        ('salt = "00000000"', 'salt = "xyz"', "should match pattern"),
+        ('salt = "00000000"', 'salt = "xyz"', "8 to 64 hexadecimal digits"),
         ('engine = "ot"', 'engine = "magic"', "should be 'ot'"),
         ("hamming(name) <= 5", "haming(name) <= 5", "did you mean 'hamming'"),
         ("hamming(name) <= 5", "hamming(title) <= 5", "'title' is not an agreed field"),
@@ -57,6 +58,15 @@ def line_of(needle: str, text: str) -> int:
         ('noise = "geometric"', 'noise = "paper-2017"', "should be 'geometric'"),
         ('B = "south-shop"', 'B = "north-shop"', "different names"),
         ('A = ["day", "brand", "name"]', 'A = ["day"]', "add brand, name to disclose.A or set"),
+        ("epsilon = 1.6", "epsilon = 1e9", "less than or equal to 64"),
+        ("epsilon = 1.6", "epsilon = 1e5000", "must be a number"),
+        ('delta = "2^-40"', 'delta = "7^-999"', "greater than or equal to"),
+        ('A = "north-shop"', 'A = "B"', "a name of its own"),
+        ('A = "north-shop"', 'A = "<b>"', "begin with a letter or digit"),
+        ('A = ["day", "brand", "name"]', 'A = ["day", "brand", "name", "id"]', "always disclosed"),
+        ('A = ["day", "brand", "name"]', 'A = "day"', "should be a list"),
+        ("greedy = true", 'greedy = "true"', "valid boolean"),
+        ("prune = 0", "prune = true", "valid integer"),
         ('name = "laplace"', 'name = "lapace"', "'lapace' is not known here"),
         ("sort = true", 'sort = "maybe"', "valid boolean"),
     ],
@@ -67,6 +77,22 @@ def test_one_fault_with_its_line(old: str, new: str, problem: str) -> None:
     assert len(found) == 1, faults(text)
     assert len(faults(text)) <= 2
     assert found[0].startswith("line ")
+
+
+def test_a_slip_of_a_whole_part_names_the_part() -> None:
+    text = starter_text("places", "00000000").replace("reach = 0.001", "")
+    assert faults(text)[0].startswith(
+        f"line {line_of('[[blocking]]', text) + 6}, blocking[2]: reach goes with"
+    )
+
+
+def test_an_agreement_built_in_python_is_judged_alike() -> None:
+    agreed = parse_agreement(TEXT)
+    require_sound(agreed)
+    with pytest.raises(AgreementError, match="the sign '-' has no meaning"):
+        require_sound(agreed.model_copy(update={"rule": within("day", days=-1) & agreed.rule}))
+    with pytest.raises(AgreementError, match="not an agreed field"):
+        require_sound(agreed.model_copy(update={"rule": same("colour")}))
 
 
 def test_the_line_is_that_of_the_slip() -> None:
@@ -114,7 +140,7 @@ def test_a_grid_must_fit_its_fields() -> None:
     assert "multiple of the fields' step" in faults(text.replace("cell = 0.02", "cell = 0.0000005"))[0]
     assert "over 1000 cells" in faults(text.replace("cell = 0.02", "cell = 0.00001"))[0]
     assert "reach goes with style" in faults(text.replace("reach = 0.001", ""))[0]
-    other = text.replace('type = "latitude"      # kept to six decimals', 'type = "latitude"\nstep = 0.00001')
+    other = text.replace("max = 40.790719", "max = 40.79072\nstep = 0.00001")
     assert any("one and the same step" in fault for fault in faults(other))
 
 
@@ -131,7 +157,7 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="not UTF-8"):
         read_agreement(tmp_path / "a.toml")
     (tmp_path / "a.toml").write_text(TEXT)
-    assert read_agreement(tmp_path / "a.toml").parties.A == "north-shop"
+    assert read_agreement(str(tmp_path / "a.toml")).parties.A == "north-shop"
     (tmp_path / "a.toml").write_text("")
     with pytest.raises(AgreementError, match="'rule' is missing"):
         read_agreement(tmp_path / "a.toml")

@@ -84,11 +84,20 @@ def test_own_columns_are_mapped(shop: Path, tmp_path: Path) -> None:
     refused = accord(tmp_path, *arguments)
     assert refused.returncode == 4
     assert "column 'id': is not there" in refused.stderr
+    slip = accord(tmp_path, *arguments, "--id", "sku", "--column", "nmae=title")
+    assert slip.returncode == 2
+    assert "Did you mean 'name'" in slip.stderr
     (tmp_path / "b.csv").write_bytes((shop / "b.csv").read_bytes())
     (tmp_path / "columns.toml").write_text('id = "sku"\ndelimiter = ";"\n[columns]\nname = "title"\n')
     linked = accord(
         tmp_path, "simulate", "mine.csv", "b.csv", "--agreement", str(shop / "agreement.toml"),
         "--columns-a", "columns.toml",
+    )  # fmt: skip
+    assert linked.returncode == 0, linked.stderr
+    (tmp_path / "mine.csv").write_text(text)
+    linked = accord(
+        tmp_path, "simulate", "mine.csv", "b.csv", "--agreement", str(shop / "agreement.toml"),
+        "--id-a", "sku", "--column-a", "name=title",
     )  # fmt: skip
     assert linked.returncode == 0, linked.stderr
 
@@ -161,6 +170,28 @@ def test_nothing_is_overwritten_or_half_written(shop: Path, tmp_path: Path) -> N
         accord(tmp_path, "generate", "places", "--records", "6", "--out", "new/folder", "--force").returncode
         == 0
     )
+
+
+def test_faults_as_json(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text((shop / "a.csv").read_text().replace("2026-03-01", "1 March"))
+    done = accord(tmp_path, "check", str(shop / "agreement.toml"), "bad.csv", "--json")
+    assert done.returncode == 4
+    (fault,) = json.loads(done.stdout)["faults"]
+    assert fault["count"] == 400
+    assert fault["place"].endswith("column 'day'")
+
+
+def test_an_unexpected_error_shows_no_value(tmp_path: Path) -> None:
+    script = (
+        "import accord.cli, sys\n"
+        "def broken(*_): raise RuntimeError('SECRET')\n"
+        "accord.cli.app = broken\n"
+        "accord.cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "something unexpected went wrong (RuntimeError)" in done.stderr
+    assert "SECRET" not in done.stderr
 
 
 def test_demo(tmp_path: Path) -> None:

@@ -33,7 +33,9 @@ def test_examples_run_as_written(page: Path, tmp_path: Path) -> None:
         )
         assert done.returncode == 0, f"{script}\n{done.stderr}"
     for program in blocks(page, "python"):
-        subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=120)
+        (tmp_path / "example.txt").write_text(program)
+        run = ["-m", "doctest", "example.txt"] if program.startswith(">>>") else ["example.txt"]
+        subprocess.run([sys.executable, *run], cwd=tmp_path, check=True, timeout=120)
     for example in blocks(page, "toml"):
         tomllib.loads(example)
 

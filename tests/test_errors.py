@@ -28,7 +28,9 @@ def test_faults_are_listed_and_counted() -> None:
     assert str(one) == "a.csv has 1 fault:\n  row 1: is odd. Mend it."
     many = DataError("a.csv", [Fault(f"row {i}", "is odd.") for i in range(1000)])
     assert "has 1,000 faults" in str(many)
-    assert str(many).endswith("… and 980 more.")
+    assert str(many).endswith("… and 980 more kinds.")
+    wrong = DataError("a.csv", [Fault("rows 1, 2 and 998 more", "are odd.", count=1000)])
+    assert "has 1,000 faults" in str(wrong)
 
 
 def test_every_error_of_the_tree_has_words_and_a_documented_exit_code() -> None:

@@ -29,6 +29,13 @@ def test_a_pair_that_is_none(pair: str) -> None:
         Layout().mapped([pair])
 
 
+def test_only_agreed_names_can_be_mapped() -> None:
+    with pytest.raises(UsageError, match="Did you mean 'name'"):
+        Layout().mapped(["nmae=title"]).require_known(["name", "day"])
+    Layout().mapped(["name= title "]).require_known(["name"])
+    assert Layout().mapped(["name= title "]).source("name").column == " title "
+
+
 def test_faults(tmp_path: Path) -> None:
     path = tmp_path / "columns.toml"
     with pytest.raises(UnreadableError):

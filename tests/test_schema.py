@@ -35,10 +35,12 @@ def test_a_preset_is_spelt_out() -> None:
     [
         ({"type": "number", "min": 0, "max": 1, "step": 0}, "step must be above 0"),
         ({"type": "number", "min": 1, "max": 0, "step": 1}, "max must not be below min"),
-        ({"type": "number", "min": "0.5", "max": 3, "step": 1}, "min must be a multiple of step"),
+        ({"type": "number", "min": "0.5", "max": 3, "step": 1}, "multiples of step"),
         ({"type": "number", "min": 0, "max": 10**9, "step": "1e-9"}, "too many steps"),
         ({"type": "latitude", "max": 91}, "less than or equal to 90"),
         ({"type": "category", "values": ["a", "A "]}, "differ from each other"),
+        ({"type": "number", "min": 0, "max": "0.75", "step": "0.5"}, "multiples of step"),
+        ({"type": "category", "values": ["é", "e\u0301"]}, "differ from each other"),
         ({"type": "category", "values": [" "]}, "empty text"),
         ({"type": "date", "min": "2026-02-01", "max": "2026-01-01"}, "not be before min"),
         ({"type": "text", "encoder": "papr"}, "hash"),

@@ -15,11 +15,12 @@ from accord.datasets.paper import abt_buy, taxi, taxi_agreement
 from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter, starter_text
+from accord.errors import DataError
 from accord.matching.evaluate import Tables, holds
 from accord.records.columns import Bits, Integers
 from accord.records.load import load_records
 from accord.secure.circuit import Side
-from accord.simulation import candidate_pairs, truth_scores
+from accord.simulation import candidate_pairs, read_truth, truth_scores
 
 
 def test_products_find_every_match_of_the_rule() -> None:
@@ -68,11 +69,27 @@ def test_empty_tables() -> None:
     assert (result.matches, result.candidate_pairs, result.recall, result.reduction_ratio) == (0, 0, 1.0, 0.0)
 
 
+def test_the_faults_of_both_tables_are_listed_together() -> None:
+    made = generate_products(5, None, 1)
+    broken = made.a.set_column(1, "name", pa.array([None] * 5, pa.string()))
+    with pytest.raises(DataError) as caught:
+        accord.simulate(broken, broken, starter("products"))
+    assert [fault.place[:9] for fault in caught.value.faults] == ["A, rows 1", "B, rows 1"]
+    with pytest.raises(DataError, match="the table has 5 faults"):
+        accord.simulate(made.a, broken, starter("products"))
+
+
+def test_thresholds_beyond_any_distance() -> None:
+    made = generate_places(30, None, 1)
+    text = starter_text("places", "00000000").replace("<= 0.001", "<= 1e30")
+    assert accord.simulate(made.a, made.b, parse_agreement(text)).all_matches > 30
+
+
 def test_scores_against_the_truth(tmp_path: Path) -> None:
     made = generate_products(300, None, 1)
     pyarrow.csv.write_csv(made.truth, tmp_path / "truth.csv")
     result = accord.simulate(made.a, made.b, starter("products"))
-    scores = truth_scores(result, tmp_path / "truth.csv")
+    scores = truth_scores(result, read_truth(tmp_path / "truth.csv"))
     found = set(zip(*(result.pairs[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
     true = set(zip(*(made.truth[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
     assert scores["recall_of_truth"] == pytest.approx(len(found & true) / len(true))

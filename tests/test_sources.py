@@ -9,6 +9,7 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
@@ -47,6 +48,34 @@ def test_every_kind_of_object() -> None:
         assert rows(source) == EXPECTED, type(source)
 
 
+def test_views_dictionaries_and_runs_are_read_as_plain_columns(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"id": ["1", "2", "3"], "name": ["ä", "b", None]})
+    categorical = frame.with_columns(pl.col("name").cast(pl.Categorical))
+    assert rows(frame) == rows(categorical) == EXPECTED
+    frame.write_ipc(tmp_path / "frame.arrow")
+    assert rows(tmp_path / "frame.arrow") == EXPECTED
+    runs = pc.run_end_encode(pa.array(["x", "x", "y"]))
+    for column in (
+        pa.array(["x", "x", "y"]).dictionary_encode(),
+        runs,
+        pa.array(["x", "x", "y"], pa.string_view()),
+    ):
+        table = pa.table({"id": ["1", "2", "3"], "name": column})
+        assert [row["name"] for row in rows(table)] == ["x", "x", "y"]
+
+
+def test_objects_that_arrow_refuses(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="The table cannot be read"):
+        rows(pd.DataFrame({"id": ["1", 2], "name": [object(), "x"]}))
+    pyarrow.feather.write_feather(TABLE, str(tmp_path / "t.arrow"), compression="uncompressed")
+    whole = bytearray((tmp_path / "t.arrow").read_bytes())
+    at = whole.rindex("ä".encode())
+    whole[at : at + 2] = b"\xff\xff"
+    (tmp_path / "t.arrow").write_bytes(whole)
+    with pytest.raises(UnreadableError):
+        rows(tmp_path / "t.arrow")
+
+
 def test_encoding_delimiter_and_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
     path.write_bytes("id;name\n1;ä\n".encode("latin-1"))
@@ -79,7 +108,13 @@ def test_a_row_with_too_few_cells_does_not_hide_the_others(tmp_path: Path) -> No
         ("latin.csv", "id,name\n1,x\n2,é\n".encode("latin-1"), Layout(), "line 3 is not utf-8 text"),
         ("x.csv", b"id,name\n1,x\n", Layout(encoding="klingon"), "no known encoding"),
         ("x.csv", b"id,name\n1,x\n", Layout(encoding="utf-16"), "not utf-16 text"),
-        ("x.csv", b"id,name\n1,x\n", Layout(delimiter=";;"), "one character"),
+        ("x.csv", b"id,name\n1,x\n", Layout(encoding="base64"), "no known encoding"),
+        ("x.csv", b"id,name\n1,x\n", Layout(delimiter=";;"), "one ASCII character"),
+        ("x.csv", b"id,name\n1,x\n", Layout(delimiter="§"), "one ASCII character"),
+        ("open.csv", b'id,name\n1,"12 inch\n2,b\n3,c\n', Layout(), "near line 4 a quoted cell is not closed"),
+        ("late.csv", b'id,name\n1,"12 inch\n2,15" screen\n3,c\n', Layout(), "near line 3"),
+        ("x.csv.gz", b"no gzip", Layout(), "cannot be read"),
+        ("cut.csv.gz", gzip.compress(b"id,name\n" + b"1,x\n" * 5000)[:60], Layout(), "cannot be read"),
     ],
 )
 def test_what_cannot_be_read(
@@ -101,14 +136,21 @@ def test_a_folder_and_a_number_are_no_tables(tmp_path: Path) -> None:
 
 def test_missing_and_repeated_columns_are_all_named(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("nam,x,x\n1,2,3\n")
+    path.write_text("nam,x,x,id\n1,2,3,4\n")
     with pytest.raises(DataError) as caught:
-        open_table(path, ["name", "x", "price"], Layout())
+        open_table(path, ["name", "x", "price", "id"], Layout())
     assert [fault.place for fault in caught.value.faults] == ["column 'name'", "column 'x'", "column 'price'"]
     assert "Did you mean 'nam'?" in str(caught.value)
     path.write_text("id;name\n1;2\n")
     with pytest.raises(DataError, match="delimiter"):
         open_table(path, ["id", "name"], Layout())
+
+
+def test_a_file_without_a_header_shows_no_value(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("17,SECRET\n18,OTHER\n")
+    with pytest.raises(DataError, match="Is the first line a header") as caught:
+        rows(tmp_path / "t.csv")
+    assert "SECRET" not in str(caught.value)
 
 
 def test_a_truncated_parquet_file(tmp_path: Path) -> None:

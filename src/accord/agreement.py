@@ -10,23 +10,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cached_property
+from fractions import Fraction
 from typing import Annotated, Literal
 
 import tomli_w
-from pydantic import Field, PlainSerializer, PlainValidator, StringConstraints, WithJsonSchema
+from pydantic import (
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    StrictBool,
+    StrictInt,
+    StringConstraints,
+    WithJsonSchema,
+)
 
-from accord.exact import Exact
 from accord.matching.blocking import Blocking, PartSpec, build_blocking
 from accord.matching.lowering import Lowered, lower
 from accord.matching.rule import Rule
 from accord.matching.rule_text import parse_rule
-from accord.records.schema import FieldSpec, Name, Spec
+from accord.records.schema import Exact, FieldSpec, Name, Spec
 from accord.secure.circuit import Side
 
 _DOMAIN = b"accord agreement 1\n"
 
-PartyName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$")]
+PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
+SALT_PATTERN = r"^[0-9a-f]{8,64}$"
+PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 
 
@@ -56,8 +65,8 @@ class Parties(Spec):
 class Privacy(Spec):
     """One side's guarantee for its records that match nothing, and the noise that gives it."""
 
-    epsilon: Exact = Field(gt=0)
-    delta: Exact = Field(gt=0, lt=1)
+    epsilon: Exact = Field(gt=0, le=64)
+    delta: Exact = Field(ge=Fraction(1, 2**128), lt=1)
     noise: Literal["geometric", "gaussian", "paper", "negligible"]
 
 
@@ -67,10 +76,10 @@ class Laplace(Spec):
     name: Literal["laplace"]
     A: Privacy
     B: Privacy
-    sort: bool = True
-    prune: int = Field(default=0, ge=0, le=99)
+    sort: StrictBool = True
+    prune: StrictInt = Field(default=0, ge=0, le=99)
     """Stop at this percentile of the bins' noisy sizes; 0 compares everything."""
-    greedy: bool = True
+    greedy: StrictBool = True
     """Greedy Match & Clean: matched records are disclosed at once and need no further comparison."""
 
 
@@ -78,7 +87,7 @@ class AllPairs(Spec):
     """Every record with every record: ε = 0, at the highest cost."""
 
     name: Literal["all-pairs"]
-    greedy: bool = True
+    greedy: StrictBool = True
 
 
 class Disclosed(Spec):
@@ -89,10 +98,13 @@ class Disclosed(Spec):
 
 
 class Agreement(Spec):
-    """Everything that must be the same on both sides."""
+    """Everything that must be the same on both sides.
+
+    What follows from it is computed when asked for and never kept: a copy with changes must not remember.
+    """
 
     version: Literal[1]
-    salt: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8,64}$")]
+    salt: Annotated[str, StringConstraints(pattern=SALT_PATTERN)]
     """Public; spreads texts over hashes and filters. Nothing rests on its secrecy."""
     parties: Parties
     fields: dict[Name, FieldSpec] = Field(min_length=1)
@@ -107,7 +119,7 @@ class Agreement(Spec):
         plain = self.model_dump(mode="json")
         return _DOMAIN + json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """SHA-256 of the canonical bytes, in hex."""
         return hashlib.sha256(self.canonical()).hexdigest()
@@ -116,7 +128,7 @@ class Agreement(Spec):
         """The agreement as a file; reading it gives this agreement again."""
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
-    @cached_property
+    @property
     def plan(self) -> Blocking:
         """The blocking, ready to place records."""
         return build_blocking(self.blocking, self.fields)

@@ -18,21 +18,27 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from accord.agreement import Agreement, Disclosed, Parties, RuleText
+from accord.agreement import PARTY_PATTERN, SALT_PATTERN, Agreement, Disclosed, Parties, RuleText
 from accord.errors import AgreementError, Fault, UnreadableError
 from accord.matching.blocking import MOST_BINS, PartSpec, build_blocking
 from accord.matching.blocking_grid import GridSpec
 from accord.matching.blocking_key import KeySpec
 from accord.matching.rule import Rule, fields_of
 from accord.matching.rule_check import rule_faults
-from accord.records.schema import FieldSpec
+from accord.records.schema import NAME_PATTERN, FieldSpec
 
 Path_ = tuple[str | int, ...]
 _LARGEST = 16 << 20
+_PATTERNS = {
+    PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks, dots, - and _ only",
+    SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
+    NAME_PATTERN: "should begin with a letter and hold letters, digits and _ only",
+}
 
 
-def read_agreement(path: Path) -> Agreement:
+def read_agreement(path: Path | str) -> Agreement:
     """Read and judge an agreement file."""
+    path = Path(path)
     try:
         with path.open("rb") as file:
             raw = file.read(_LARGEST + 1)
@@ -60,6 +66,11 @@ def parse_agreement(text: str, name: str = "the agreement") -> Agreement:
     return Agreement.model_validate(data)
 
 
+def require_sound(agreement: Agreement) -> None:
+    """Judge an agreement that was built in Python as one that was read from a file."""
+    parse_agreement(agreement.to_toml(), "the agreement")
+
+
 # -- the shape of each part -------------------------------------------------------------------------------
 
 
@@ -68,11 +79,11 @@ def _shape_faults(data: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
         Agreement.model_validate(data)
     except ValidationError as error:
         for slip in error.errors(include_url=False):
-            path = _toml_path(slip["loc"], data)
+            path = _toml_path(slip["loc"], data, slip["type"] == "missing")
             yield path, _in_words(slip["type"], slip["msg"], slip.get("ctx", {}), path)
 
 
-def _toml_path(location: tuple[str | int, ...], data: Any) -> Path_:
+def _toml_path(location: tuple[str | int, ...], data: Any, missing: bool) -> Path_:
     """Pydantic's location without the names of union members, which do not stand in the file."""
     path: list[str | int] = []
     node = data
@@ -83,7 +94,7 @@ def _toml_path(location: tuple[str | int, ...], data: Any) -> Path_:
         if inside:
             path.append(step)
             node = node[step]
-        elif i == len(location) - 1 and isinstance(node, Mapping):
+        elif missing and i == len(location) - 1:
             path.append(step)
     return tuple(path)
 
@@ -100,6 +111,10 @@ def _in_words(kind: str, message: str, context: Mapping[str, Any], path: Path_) 
         return f"'{context['tag']}' is not known here. Known are {context['expected_tags']}."
     if kind == "union_tag_not_found":
         return f"'{name}' needs the key {context['discriminator']}."
+    if kind == "string_pattern_mismatch":
+        return f"'{name}' {_PATTERNS.get(context['pattern'], 'has a form that is not allowed')}."
+    if kind in ("tuple_type", "list_type"):
+        return f'\'{name}\' should be a list, such as ["day", "name"].'
     plain = message.removeprefix("Value error, ").removeprefix("Input ")
     return f"'{name}' {plain}." if plain.startswith(("should", "must")) else f"{plain}."
 
@@ -165,12 +180,22 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
 
 
 def _meaning_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
-    if found.parties and found.parties.A == found.parties.B:
-        yield ("parties", "B"), "the two parties must have different names."
+    if found.parties:
+        yield from _party_faults(found.parties)
+    if found.disclose and "id" in found.disclose.A + found.disclose.B:
+        yield ("disclose",), "the id of a matching record is always disclosed; remove 'id'."
     if found.rule is not None:
         yield from ((("rule",), fault) for fault in rule_faults(found.rule, found.fields, found.broken))
     yield from _blocking_faults(found)
     yield from _protocol_faults(found)
+
+
+def _party_faults(parties: Parties) -> Iterator[tuple[Path_, str]]:
+    if parties.A == parties.B:
+        yield ("parties", "B"), "the two parties must have different names."
+    for side, name in (("A", parties.A), ("B", parties.B)):
+        if name in ("A", "B", "a", "b"):
+            yield ("parties", side), "a party needs a name of its own; A and B name the sides."
 
 
 def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:

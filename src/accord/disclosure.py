@@ -1,7 +1,7 @@
 """What each partner will learn, in words, from the agreement alone.
 
 These sentences are what a steward and a lawyer read before anything is sent. They follow the guarantee of
-`docs/privacy.md`: it protects records that match nothing in the other table, against a partner who follows
+the Laplace Protocol: it protects records that match nothing in the other table, against a partner who follows
 the protocol and is curious.
 """
 

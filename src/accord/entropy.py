@@ -1,8 +1,14 @@
-"""The one door for randomness: where a secret comes from is an argument, never a global.
+"""The one door for randomness: every random byte of Accord comes through here, as an argument.
 
-`System` is for real runs. `Seeded` is for tests and simulation only: whoever knows the seed knows every
-mask. `Spent` stands where no randomness may be drawn any more. A named stream never repeats the bytes of
-another stream, so noise and masks cannot mix.
+An `Entropy` gives bytes, and streams that are independent of it and of each other; noise and masks are
+drawn from streams of different names, so that no draw of one can shift or repeat a draw of the other.
+
+    System   the operating system's generator; the only one for a linkage
+    Seeded   a fixed stream for tests and simulation; whoever knows the seed knows all of it
+    Spent    none: for code that must use what is stored and may not draw again
+
+The helpers below turn bytes into integers and orders *exactly*: no float, no modulo bias. Nothing here has
+a default generator, so code that was not handed randomness cannot use any.
 """
 
 from __future__ import annotations
@@ -11,17 +17,31 @@ import hashlib
 import os
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.errors import SpentError, UsageError
+
+NOISE = "noise"
+MASKS = "masks"
+ORDER = "order"
+
+_TAG = b"accord entropy v1\0"
+_BLOCK = 1 << 16
+
 
 class Entropy(Protocol):
-    """A source of uniform bytes that can be split into named, independent streams."""
+    """A source of independent uniform bytes."""
 
-    def bytes(self, count: int) -> bytes: ...
+    def bytes(self, count: int) -> bytes:
+        """The next `count` bytes."""
 
-    def stream(self, name: str) -> Entropy: ...
+    def stream(self, name: str) -> Entropy:
+        """A source of its own, independent of this one and of streams with other names."""
 
 
 class System:
-    """The operating system's generator."""
+    """The operating system's generator. Its streams need no state: every byte is fresh."""
 
     def bytes(self, count: int) -> bytes:
         return os.urandom(count)
@@ -31,26 +51,83 @@ class System:
 
 
 class Seeded:
-    """SHAKE-256 of a seed: the same bytes on every machine."""
+    """A deterministic stream (SHAKE-256 in counter mode), for tests and simulation. Never for a linkage.
 
-    def __init__(self, seed: int | str) -> None:
-        self._seed = str(seed)
-        self._drawn = 0
+    Splitting a read does not change what is read. Two streams of the same name give the same bytes.
+    """
+
+    def __init__(self, seed: int | str | bytes) -> None:
+        kind, raw = _seed_bytes(seed)
+        self._key = hashlib.sha256(_TAG + kind + raw).digest()
+        self._block = 0
+        self._buffer = b""
 
     def bytes(self, count: int) -> bytes:
-        label = f"accord/entropy/1:{self._drawn}:{self._seed}".encode()
-        self._drawn += 1
-        return hashlib.shake_256(label).digest(count)
+        missing = count - len(self._buffer)
+        parts = [self._buffer]
+        for _ in range(max(0, -(-missing // _BLOCK))):
+            counter = self._block.to_bytes(8, "little")
+            parts.append(hashlib.shake_256(_TAG + self._key + counter).digest(_BLOCK))
+            self._block += 1
+        ready = b"".join(parts)
+        self._buffer = ready[count:]
+        return ready[:count]
 
     def stream(self, name: str) -> Seeded:
-        return Seeded(f"{self._seed}/{name}")
+        return Seeded(b"stream" + self._key + name.encode())
 
 
 class Spent:
-    """A source that must not be asked."""
+    """No randomness at all: any use raises."""
 
     def bytes(self, count: int) -> bytes:
-        raise RuntimeError("randomness was asked for where none may be drawn")
+        raise SpentError
 
     def stream(self, name: str) -> Spent:
         return self
+
+
+def _seed_bytes(seed: int | str | bytes) -> tuple[bytes, bytes]:
+    if isinstance(seed, bytes):
+        return b"b", seed
+    return (b"i", str(seed).encode()) if isinstance(seed, int) else (b"s", seed.encode())
+
+
+def words(entropy: Entropy, count: int) -> NDArray[np.uint64]:
+    """`count` independent uniform 64-bit words."""
+    return np.frombuffer(entropy.bytes(8 * count), dtype="<u8").astype(np.uint64)
+
+
+def below(entropy: Entropy, bound: int, count: int) -> NDArray[np.uint64]:
+    """`count` independent integers, uniform on 0..bound−1.
+
+    A word is kept when it lies under the largest multiple of `bound` that 64 bits hold, so every remainder
+    has exactly as many kept words as any other.
+    """
+    if not 0 < bound <= 1 << 64:
+        raise UsageError(problem=f"No integer lies below {bound}.")
+    last = np.uint64((1 << 64) - (1 << 64) % bound - 1)
+    found = words(entropy, count)
+    while len(bad := np.flatnonzero(found > last)):
+        found[bad] = words(entropy, len(bad))
+    return found if bound == 1 << 64 else found % np.uint64(bound)
+
+
+def permutation(entropy: Entropy, count: int) -> NDArray[np.int64]:
+    """A uniformly random order of 0..count−1."""
+    return arrangement(entropy, np.zeros(count, dtype=np.int64))
+
+
+def arrangement(entropy: Entropy, bins: NDArray[np.int64]) -> NDArray[np.int64]:
+    """An order of rows that groups them by bin, ascending, and is uniform and independent within each bin.
+
+    Rows are sorted by fresh random words. Given that no two words of a bin are equal, every order of the
+    bin is equally likely by symmetry; if two are equal all words are drawn again, so the result is exactly
+    uniform and not merely close to it.
+    """
+    while True:
+        keys = words(entropy, len(bins))
+        order = np.lexsort((keys, bins))
+        same_bin = bins[order][1:] == bins[order][:-1]
+        if not np.any(same_bin & (keys[order][1:] == keys[order][:-1])):
+            return order.astype(np.int64, copy=False)

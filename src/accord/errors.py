@@ -20,6 +20,8 @@ class Fault:
     place: str
     problem: str
     mend: str = ""
+    count: int = 1
+    """How many cells or rows have this very fault."""
 
     def __str__(self) -> str:
         text = f"{self.place}: {self.problem}" if self.place else self.problem
@@ -47,13 +49,13 @@ class FaultyError(AccordError):
 
     def __init__(self, what: str, faults: Sequence[Fault]) -> None:
         self.faults = tuple(faults)
-        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults):,} faults"
-        super().__init__(what=what, count=count)
+        total = sum(fault.count for fault in self.faults)
+        super().__init__(what=what, count="1 fault" if total == 1 else f"{total:,} faults")
 
     def __str__(self) -> str:
         lines = [super().__str__(), *(f"  {fault}" for fault in self.faults[:SHOWN_FAULTS])]
         hidden = len(self.faults) - SHOWN_FAULTS
-        return "\n".join(lines + ([f"  … and {hidden:,} more."] if hidden > 0 else []))
+        return "\n".join(lines + ([f"  … and {hidden:,} more kinds."] if hidden > 0 else []))
 
 
 class AgreementError(FaultyError):
@@ -84,6 +86,23 @@ class UnsupportedError(AccordError):
     """The engine '{engine}' cannot evaluate {node}. Choose another engine in the agreement."""
 
     exit_code = 3
+
+
+class SpentError(AccordError):
+    """Fresh randomness was asked for where only stored randomness may be used; nothing was sent."""
+
+
+class BudgetError(AccordError):
+    """The privacy budget of '{dataset}' does not allow this run: {reason} Asked: ε = {asked_epsilon},
+    δ = {asked_delta}. Left: {left}. Nothing was drawn and nothing was charged."""
+
+    exit_code = 6
+
+
+class LedgerError(AccordError):
+    """The ledger {path} cannot be used: {reason}. {mend}"""
+
+    exit_code = 6
 
 
 class PeerError(AccordError):

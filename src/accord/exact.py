@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
-
-_POWER = re.compile(r"([1-9]\d{0,2})\s*(?:\^|\*\*)\s*(-?\d{1,4})")
-_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?")
+_POWER = re.compile(r"([1-9]\d{0,2})\s*(?:\^|\*\*)\s*(-?\d{1,3})")
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_PLAIN_DIGITS = 6
 _RATIO = re.compile(r"[+-]?\d+/\d+")
+
+
+Number = Fraction | Decimal | int | float | str
 
 
 def exact(value: object) -> Fraction:
@@ -52,15 +53,9 @@ def text(value: Fraction) -> str:
     digits = 0
     while (value * 10**digits).denominator != 1:
         digits += 1
-    if digits > 9:
-        return f"{(value * 10**digits).numerator}e-{digits}"
+    if digits > _PLAIN_DIGITS:
+        figures = str(abs(value * 10**digits))
+        point = f".{figures[1:]}" if len(figures) > 1 else ""
+        return f"{'-' if value < 0 else ''}{figures[0]}{point}e{len(figures) - 1 - digits}"
     whole = str(abs(value * 10**digits)).rjust(digits + 1, "0")
     return f"{'-' if value < 0 else ''}{whole[:-digits]}.{whole[-digits:]}"
-
-
-Exact = Annotated[
-    Fraction,
-    BeforeValidator(exact),
-    PlainSerializer(text, return_type=str),
-    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE/^*+-]+$"}]}),
-]

@@ -65,8 +65,13 @@ def _announcer(name: str) -> Any:
     from numba.core import event
 
     class Announcer(event.Listener):  # type: ignore[misc]
+        told = False
+
         def on_start(self, event: Any) -> None:
-            log.info("Compiling %s for this machine, once.", name)
+            # Once: what numba compiles on the way has events of its own.
+            if not self.told:
+                log.info("Compiling %s for this machine, once.", name)
+            self.told = True
 
         def on_end(self, event: Any) -> None:
             pass

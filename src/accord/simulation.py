@@ -10,14 +10,15 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from accord.agreement import Agreement
+from accord.agreement_file import require_sound
+from accord.errors import DataError
 from accord.matching.evaluate import Indices, Tables
 from accord.matching.join import Progress, full_join
 from accord.records.columns import Records
@@ -79,11 +80,13 @@ def simulate(
 ) -> Simulation:
     """Link two tables (files, or anything with the Arrow C stream interface) in the clear."""
     began = time.perf_counter()
-    left = load_records(a, agreement.fields, agreement.salt, agreement.disclosed(Side.A), layout_a)
-    right = load_records(b, agreement.fields, agreement.salt, agreement.disclosed(Side.B), layout_b)
+    require_sound(agreement)
+    left, right = load_both(a, b, agreement, layout_a, layout_b)
     tables = Tables(agreement.fields, left.columns, right.columns)
     rows_a, rows_b = full_join(agreement.rule, tables, (len(left), len(right)), progress)
-    met = agreement.plan.compares(tables, rows_a, rows_b)
+    met = np.ones(len(rows_a), np.bool_)
+    if agreement.plan.losses(agreement.rule):
+        met = agreement.plan.compares(tables, rows_a, rows_b)
     candidates = candidate_pairs(agreement, left, right)
     return Simulation(
         pairs=_output(left, right, rows_a[met], rows_b[met]),
@@ -99,22 +102,57 @@ def simulate(
     )
 
 
-def truth_scores(result: Simulation, truth: Path) -> dict[str, float]:
-    """How the matches found compare with a file of the true pairs, columns `id_a` and `id_b`."""
-    table = open_table(truth, ["id_a", "id_b"], Layout())
-    true = {pair for batch in table.batches for pair in _id_pairs(batch)}
-    found = set(_id_pairs(result.pairs))
-    both = len(true & found)
+def load_both(
+    a: object, b: object, agreement: Agreement, layout_a: Layout | None, layout_b: Layout | None
+) -> tuple[Records, Records]:
+    """Both tables, or the faults of both."""
+    loaded: list[Records] = []
+    faulty: list[DataError] = []
+    for source, side, layout in ((a, Side.A, layout_a), (b, Side.B, layout_b)):
+        try:
+            shown = agreement.disclosed(side)
+            loaded.append(load_records(source, agreement.fields, agreement.salt, shown, layout))
+        except DataError as error:
+            faulty.append(error)
+    if len(faulty) == 2:
+        both = [
+            replace(fault, place=f"{side.value}, {fault.place}".rstrip(", "))
+            for side, error in zip(Side, faulty, strict=True)
+            for fault in error.faults
+        ]
+        raise DataError("A's and B's data together", both)
+    if faulty:
+        raise faulty[0]
+    return loaded[0], loaded[1]
+
+
+def read_truth(path: Path) -> pa.Table:
+    """A file of true pairs, columns `id_a` and `id_b`."""
+    table = open_table(path, ["id_a", "id_b"], Layout())
+    empty = pa.table({name: pa.array([], pa.large_string()) for name in ("id_a", "id_b")})
+    batches = [pa.Table.from_batches([batch]).cast(empty.schema) for batch in table.batches]
+    return pa.concat_tables([empty, *batches])
+
+
+def truth_scores(result: Simulation, truth: pa.Table) -> dict[str, float]:
+    """How the matches found compare with the true pairs."""
+    found, true = _codes(result.pairs, truth)
+    both = len(np.intersect1d(found, true))
     return {
         "true_pairs": len(true),
-        "recall_of_truth": both / len(true) if true else 1.0,
-        "precision_of_truth": both / len(found) if found else 1.0,
+        "recall_of_truth": both / len(true) if len(true) else 1.0,
+        "precision_of_truth": both / len(found) if len(found) else 1.0,
     }
 
 
-def _id_pairs(table: pa.Table | pa.RecordBatch) -> Iterable[tuple[str, str]]:
-    ids = [table.column(name).cast(pa.large_string()).to_pylist() for name in ("id_a", "id_b")]
-    return zip(*ids, strict=True)
+def _codes(found: pa.Table, true: pa.Table) -> tuple[Indices, Indices]:
+    """Pairs of ids as whole numbers, each pair once, so that they can be compared without a loop."""
+    keys = np.zeros(len(found) + len(true), np.int64)
+    for name in ("id_a", "id_b"):
+        ids = pa.chunked_array([*found[name].chunks, *true[name].chunks], pa.large_string())
+        distinct = ids.combine_chunks().dictionary_encode()
+        keys = keys * len(distinct.dictionary) + np.asarray(distinct.indices)
+    return np.unique(keys[: len(found)]), np.unique(keys[len(found) :])
 
 
 def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:

@@ -6,12 +6,15 @@ stdout carries the result, stderr the rest. Commands import what they need insid
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
+import traceback
+from pathlib import Path
 
 import typer
 
-from accord.cli.bench import bench
+from accord.cli import audit, bench, forget, ledger
 from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.generate import generate
@@ -28,12 +31,15 @@ app = typer.Typer(
 )
 for command in (demo, generate, init, check, simulate):
     app.command()(command)
-app.add_typer(bench, name="bench")
+app.add_typer(audit.app, name="audit")
+app.add_typer(ledger.app, name="ledger")
+app.command()(forget.forget)
+app.add_typer(bench.app, name="bench")
 
 
 def main() -> None:
     """Run one command and end with its exit code."""
-    logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.INFO)
+    _show_log()
     try:
         app()
     except AccordError as error:
@@ -42,3 +48,26 @@ def main() -> None:
     except KeyboardInterrupt:
         typer.echo("accord: stopped.", err=True)
         raise SystemExit(130) from None
+    except Exception as error:
+        _report(error)
+        raise SystemExit(1) from None
+
+
+def _show_log() -> None:
+    """What Accord itself has to say goes to stderr; other libraries stay quiet unless they warn."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger = logging.getLogger("accord")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+
+
+def _report(error: Exception) -> None:
+    """Where an unexpected error happened, without its text, which may quote a record."""
+    frames = traceback.extract_tb(error.__traceback__)
+    typer.echo(f"accord: something unexpected went wrong ({type(error).__name__}). Please report:", err=True)
+    for frame in frames[-8:]:
+        typer.echo(f"  {Path(frame.filename).name}:{frame.lineno} in {frame.name}", err=True)

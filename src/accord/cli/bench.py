@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 
-bench = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
+app = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
 
 
-@bench.callback()
+@app.callback()
 def _group() -> None:
     """Measure speed on this machine."""
 
 
-@bench.command()
+@app.command()
 def compare(
     engine: Annotated[list[str] | None, typer.Option(help="Engine; may be repeated. Default: ot.")] = None,
     rule: Annotated[

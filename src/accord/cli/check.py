@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from accord.cli.options import ColumnPairs, Delimiter, Encoding, IdColumn, Json, LayoutFile, layout
-from accord.errors import UsageError
+from accord.errors import FaultyError, UsageError
 
 if TYPE_CHECKING:
     from accord.agreement import Agreement
@@ -28,6 +29,24 @@ def check(
     as_json: Json = False,
 ) -> None:
     """List all faults of an agreement and of your data, and say what the partner will learn."""
+    try:
+        found, facts, side = _judged(agreement, data, party, (columns, column, id, encoding, delimiter))
+    except FaultyError as error:
+        if as_json:
+            typer.echo(json.dumps({"faults": [asdict(fault) for fault in error.faults]}, ensure_ascii=False))
+        raise
+    if as_json:
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    typer.echo(_words(agreement, data, facts))
+    if data is not None and side is None and found.disclose.A + found.disclose.B:
+        typer.echo("Name your side with --party to check the columns that you disclose, too.", err=True)
+
+
+def _judged(
+    agreement: Path, data: Path | None, party: str | None, own: tuple[Any, ...]
+) -> tuple[Agreement, dict[str, Any], Side | None]:
+    """The agreement and the facts about it and the data; raises all faults."""
     from accord.agreement_file import read_agreement
 
     found = read_agreement(agreement)
@@ -37,15 +56,9 @@ def check(
         from accord.records.load import load_records
 
         shown = found.disclosed(side) if side is not None else ()
-        own = layout(columns, column, id, encoding, delimiter)
-        records = load_records(data, found.fields, found.salt, shown, own)
+        records = load_records(data, found.fields, found.salt, shown, layout(found, *own))
         facts["data"] = {"records": len(records), "left_out": records.left_out}
-    if as_json:
-        typer.echo(json.dumps(facts, ensure_ascii=False))
-        return
-    typer.echo(_words(agreement, data, facts))
-    if data is not None and side is None and found.disclose.A + found.disclose.B:
-        typer.echo("Name your side with --party to check the columns that you disclose, too.", err=True)
+    return found, facts, side
 
 
 def _side(agreement: Agreement, party: str) -> Side:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from accord.agreement import Agreement
     from accord.records.layout import Layout
 
 LayoutFile = Annotated[
@@ -24,6 +25,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def layout(
+    agreement: Agreement,
     file: Path | None,
     pairs: list[str] | None = None,
     id: str | None = None,
@@ -34,9 +36,11 @@ def layout(
     from accord.records.layout import Layout, read_layout
 
     found = read_layout(file) if file is not None else Layout()
-    return replace(
+    mapped = replace(
         found,
         id=id or found.id,
         encoding=encoding or found.encoding,
         delimiter=delimiter or found.delimiter,
     ).mapped(pairs or [])
+    mapped.require_known(dict.fromkeys([*agreement.fields, *agreement.disclose.A, *agreement.disclose.B]))
+    return mapped

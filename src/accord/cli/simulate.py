@@ -25,6 +25,10 @@ def simulate(
     ] = None,
     columns_a: Annotated[Path | None, typer.Option(help="A's layout, see `accord check --columns`.")] = None,
     columns_b: Annotated[Path | None, typer.Option(help="B's layout.")] = None,
+    column_a: Annotated[list[str] | None, typer.Option(help="FIELD=COLUMN of A; repeatable.")] = None,
+    column_b: Annotated[list[str] | None, typer.Option(help="FIELD=COLUMN of B; repeatable.")] = None,
+    id_a: Annotated[str | None, typer.Option(help="A's id column.")] = None,
+    id_b: Annotated[str | None, typer.Option(help="B's id column.")] = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     as_json: Json = False,
@@ -32,24 +36,27 @@ def simulate(
     """Link two tables in the clear: matches, recall, candidate pairs. For data that you may see both of."""
     from accord.agreement_file import read_agreement
     from accord.records.sinks import require_writable, write_table
+    from accord.simulation import peak_mib, read_truth, truth_scores
     from accord.simulation import simulate as run
-    from accord.simulation import truth_scores
 
     agreed = read_agreement(agreement)
     if out is not None:
         require_writable(out)
+    true = read_truth(truth) if truth is not None else None
+    layout_a = layout(agreed, columns_a, column_a, id_a, encoding, delimiter)
+    layout_b = layout(agreed, columns_b, column_b, id_b, encoding, delimiter)
     with progress("Comparing") as advance:
         result = run(
             a,
             b,
             agreed,
-            layout_a=layout(columns_a, encoding=encoding, delimiter=delimiter),
-            layout_b=layout(columns_b, encoding=encoding, delimiter=delimiter),
+            layout_a=layout_a,
+            layout_b=layout_b,
             progress=advance,
         )
     facts = report(result)
-    if truth is not None:
-        facts |= truth_scores(result, truth)
+    if true is not None:
+        facts |= truth_scores(result, true) | {"peak_mib": peak_mib()}
     if out is not None:
         write_table(result.pairs, out)
     typer.echo(json.dumps(facts) if as_json else words(facts, result))

@@ -2,8 +2,8 @@
 
 A's records lie around hot spots, by hour of the day; B's are those of A moved by up to θ in each direction,
 and others of its own. With many records nearly every one matches something, and the guarantee protects few.
-In the *sparse* variant the parties' own records keep to streets of their own, more than θ apart, so that
-only the shared ones match.
+In the *sparse* variant A's own, B's own and the shared records keep to streets of their own, more than θ
+apart, so that only the shared ones match.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from accord.datasets.generated import Generated, ids
 # The paper's bounding box: south, west, and its height and width in degrees.
 SOUTH, WEST, HEIGHT, WIDTH = 40.711720, -74.006600, 0.07505, 0.07693
 THETA = 0.001
-_STREET = 0.004
+# Eight blocks of three streets, each θ/2 wide: where A's own, B's own and the shared records lie.
+_BLOCK, _BLOCKS = 0.009, 8
+_STREETS = {"A": 0.0005, "B": 0.003, "shared": 0.006}
 _HOURS = np.array(
     [3.9, 2.8, 2.1, 1.5, 1.1, 1.0, 2.2, 3.8, 4.6, 4.7, 4.6, 4.7,
      4.9, 4.8, 5.0, 4.8, 4.1, 5.0, 6.1, 6.3, 5.9, 5.8, 5.6, 4.7]
@@ -29,26 +31,27 @@ def generate_places(records: int, overlap: float | None, seed: int, sparse: bool
     share = overlap if overlap is not None else (0.02 if sparse else 1.0)
     rng = np.random.default_rng(seed)
     shared = round(share * records)
-    at_a, hour_a = _draw(rng, records, 0.0 if sparse else None)
-    own, own_hour = _draw(rng, records - shared, _STREET / 2 if sparse else None)
-    chosen = rng.permutation(records)[:shared]
-    moved = at_a[chosen] + rng.uniform(-THETA, THETA, (shared, 2))
-    order = rng.permutation(records)
-    at_b, hour_b = np.concatenate([moved, own])[order], np.concatenate([hour_a[chosen], own_hour])[order]
-    a, b = _table("A", at_a, hour_a), _table("B", at_b, hour_b)
-    place = np.empty(records, np.int64)
-    place[order] = np.arange(records)
-    truth = pa.table({"id_a": a["id"].take(chosen), "id_b": b["id"].take(place[:shared])})
+    streets = _STREETS if sparse else dict.fromkeys(_STREETS)
+    common, common_hour = _draw(rng, shared, streets["shared"])
+    only_a, hour_a = _draw(rng, records - shared, streets["A"])
+    only_b, hour_b = _draw(rng, records - shared, streets["B"])
+    moved = common + rng.uniform(-THETA, THETA, (shared, 2))
+    order_a, order_b = rng.permutation(records), rng.permutation(records)
+    a = _table("A", np.concatenate([common, only_a])[order_a], np.concatenate([common_hour, hour_a])[order_a])
+    b = _table("B", np.concatenate([moved, only_b])[order_b], np.concatenate([common_hour, hour_b])[order_b])
+    place_a, place_b = np.argsort(order_a)[:shared], np.argsort(order_b)[:shared]
+    truth = pa.table({"id_a": a["id"].take(place_a), "id_b": b["id"].take(place_b)})
     return Generated(a, b, truth)
 
 
 def _draw(
     rng: np.random.Generator, count: int, street: float | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Points of the box and their hours; with `street`, only on stripes that begin there, θ/2 wide."""
-    hot = rng.random((40, 2))
-    spread = rng.uniform(0.01, 0.08, 40)
-    weight = rng.dirichlet(np.full(40, 0.7))
+    """Points of the box and their hours; with `street`, only on the streets that begin there in a block."""
+    # The city is the same for every table.
+    city = np.random.default_rng(0)
+    hot, spread = city.random((40, 2)), city.uniform(0.01, 0.08, 40)
+    weight = city.dirichlet(np.full(40, 0.7))
     spot = rng.choice(40, count, p=weight)
     unit = hot[spot] + spread[spot][:, None] * rng.standard_normal((count, 2))
     flat = rng.random(count) < 0.25
@@ -58,9 +61,8 @@ def _draw(
     unit = np.where(unit > 1, 2 - unit, unit)
     points = np.array([SOUTH, WEST]) + unit * np.array([HEIGHT, WIDTH])
     if street is not None:
-        into = (points[:, 1] - WEST) % _STREET
-        points[:, 1] += street + into * (THETA / 2) / _STREET - into
-        points[:, 1] = np.minimum(points[:, 1], WEST + WIDTH)
+        block, into = np.divmod(unit[:, 1] * _BLOCKS, 1)
+        points[:, 1] = WEST + np.minimum(block, _BLOCKS - 1) * _BLOCK + street + into * THETA / 2
     hours = rng.choice(24, count, p=_HOURS / _HOURS.sum())
     return points, hours
 

@@ -29,7 +29,7 @@ from accord.records.columns import Columns
 from accord.secure.circuit import Side
 
 PartSpec = Annotated[KeySpec | GridSpec, Field(discriminator="kind")]
-MOST_BINS = 100_000_000
+MOST_BINS = 5_000_000
 
 
 class Part(Protocol):
@@ -120,7 +120,7 @@ class Blocking:
 
 
 def build_blocking(specs: tuple[KeySpec | GridSpec, ...], fields: Fields) -> Blocking:
-    """The blocking that the agreement describes; its faults have been judged by `blocking_faults`."""
+    """The blocking that the agreement describes; its faults are judged by the `faults` of each spec."""
     return Blocking(
         tuple(KeyPart(s, fields) if isinstance(s, KeySpec) else GridPart(s, fields) for s in specs)
     )

@@ -18,13 +18,13 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from accord.exact import Exact, text
+from accord.exact import text
 from accord.matching.evaluate import Indices, Mask, Tables
 from accord.matching.implied import reach
 from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields, root, step_of
 from accord.records.columns import Columns, Integers
-from accord.records.schema import Name, NumberField, Spec
+from accord.records.schema import Exact, Name, NumberField, Spec
 from accord.secure.circuit import Side
 
 _MOST_COPIES = 1000

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from accord.matching.evaluate import Indices, Mask, Tables
 from accord.matching.implied import requires_same
@@ -22,7 +22,7 @@ class KeySpec(Spec):
 
     kind: Literal["key"]
     field: Name
-    buckets: int | None = Field(default=None, ge=1, le=10_000_000)
+    buckets: StrictInt | None = Field(default=None, ge=1, le=5_000_000)
 
     @property
     def names(self) -> tuple[str, ...]:

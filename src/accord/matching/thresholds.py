@@ -18,6 +18,9 @@ from accord.records.schema import FieldSpec, NumberField
 
 Fields = Mapping[str, FieldSpec]
 
+_FARTHEST = 2**62
+"""More than any difference or squared distance of two codes: every threshold fits a machine's integer."""
+
 
 def step_of(spec: FieldSpec) -> Fraction:
     """What a difference of one code means: the step of a number, one day of a date."""
@@ -25,11 +28,11 @@ def step_of(spec: FieldSpec) -> Fraction:
 
 
 def within_steps(rule: Within, fields: Fields) -> int:
-    return floor(rule.bound / step_of(fields[rule.field]))
+    return min(_FARTHEST, floor(rule.bound / step_of(fields[rule.field])))
 
 
 def squared_steps(rule: Euclidean, fields: Fields) -> int:
-    return floor((rule.bound / step_of(fields[rule.fields[0]])) ** 2)
+    return min(_FARTHEST, floor((rule.bound / step_of(fields[rule.fields[0]])) ** 2))
 
 
 def linear_weights(rule: Similar) -> tuple[int, int]:

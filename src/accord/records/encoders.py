@@ -6,6 +6,7 @@ have it. Values are rounded to the agreed step in IEEE double arithmetic, which 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -14,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.exact import text
+from accord.exact import text as written
 from accord.records.columns import Bits, Column, Integers
+from accord.records.folding import folded, folded_list, trimmed
 from accord.records.schema import Bloom, CategoryField, DateField, FieldSpec, NumberField, TextField
 from accord.records.siphash import fill_filters, hash_texts, key
 
@@ -60,9 +62,7 @@ def encode(name: str, spec: FieldSpec, cells: pa.Array, salt: str, format: str |
 
 
 def _readable(cells: pa.Array, bad: dict[str, Mask]) -> pa.Array:
-    """Plain cells; raw bytes and nested values become missing and are noted."""
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
+    """Cells that can be compared; raw bytes and nested values become missing and are noted."""
     kind = cells.type
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
         bad[f"holds {kind} values, which cannot be compared; store text, numbers or dates"] = ~_missing(cells)
@@ -70,26 +70,14 @@ def _readable(cells: pa.Array, bad: dict[str, Mask]) -> pa.Array:
     return cells
 
 
-def _strings(cells: pa.Array) -> pa.Array:
-    """Cells as trimmed text; empty ones are null."""
-    trimmed = pc.utf8_trim_whitespace(cells.cast(pa.large_string()))
-    return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.large_string()), trimmed)
-
-
-def fold(cells: pa.Array) -> pa.Array:
-    """The text that is compared: NFKC, lower case, single blanks, trimmed."""
-    folded = pc.utf8_lower(pc.utf8_normalize(_strings(cells), form="NFKC"))
-    return pc.replace_substring_regex(folded, pattern=r"\s+", replacement=" ")
-
-
 def _missing(cells: pa.Array) -> Mask:
     return np.asarray(pc.is_null(cells))
 
 
 def _text(name: str, spec: TextField, cells: pa.Array, salt: str, bad: dict[str, Mask]) -> Encoded:
-    folded = fold(cells)
-    missing = _missing(folded)
-    filled = pc.fill_null(folded, "")
+    text = folded(cells)
+    missing = _missing(text)
+    filled = pc.fill_null(text, "")
     _, offsets, data = filled.buffers()
     # Copies: kernels take writable arrays, Arrow's buffers are not.
     starts = np.frombuffer(offsets, np.int64)[filled.offset : filled.offset + len(filled) + 1].copy()
@@ -106,10 +94,10 @@ def _text(name: str, spec: TextField, cells: pa.Array, salt: str, bad: dict[str,
 
 
 def _category(spec: CategoryField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged:
-    folded = pc.utf8_lower(_strings(cells))
-    listed = pa.array([value.strip().lower() for value in spec.values], pa.large_string())
-    missing = _missing(folded)
-    codes = np.asarray(pc.fill_null(pc.index_in(folded, value_set=listed), -1)).astype(np.int64)
+    text = folded(cells)
+    missing = _missing(text)
+    listed = pa.array(folded_list(spec.values), pa.large_string())
+    codes = np.asarray(pc.fill_null(pc.index_in(text, value_set=listed), -1)).astype(np.int64)
     other = (codes < 0) & ~missing
     if spec.other == "bin":
         codes[other] = spec.high
@@ -119,7 +107,7 @@ def _category(spec: CategoryField, cells: pa.Array, bad: dict[str, Mask]) -> _Ju
 
 def _number(spec: NumberField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged:
     if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
-        cells = _strings(cells)
+        cells = trimmed(cells)
         wrong = np.asarray(pc.fill_null(pc.invert(pc.match_substring_regex(cells, _NUMBER)), False))
         bad["is not a number"] = wrong
         cells = pc.if_else(pa.array(wrong), pa.scalar(None, cells.type), cells)
@@ -133,16 +121,22 @@ def _number(spec: NumberField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged
     missing = _missing(cells)
     bad["is not a number"] = bad.get("is not a number", np.zeros_like(missing)) | ~finite
     steps = np.rint(np.where(finite, numbers, 0.0) / float(spec.step)) - spec.first
-    other = (steps < 0) | (steps > spec.high)
+    # Judged before rounding: 23.4 is not within 0 to 23.
+    other = (numbers < float(spec.min)) | (numbers > float(spec.max)) | (steps < 0) | (steps > spec.high)
     return _Judged(np.where(other, 0, steps).astype(np.int64), missing, bad, other & ~missing & finite)
 
 
 def _date(spec: DateField, cells: pa.Array, format: str | None, bad: dict[str, Mask]) -> _Judged:
     if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
-        cells = _strings(cells)
+        cells = trimmed(cells)
         given = ~_missing(cells)
         cells = _parsed_dates(cells, format or "%Y-%m-%d")
-        bad[f"is not a date written as {format or 'YYYY-MM-DD'}"] = given & _missing(cells)
+        bad[f"is not a date written as {format or 'YYYY-MM-DD'}; name another format in a columns file"] = (
+            given & _missing(cells)
+        )
+    if pa.types.is_timestamp(cells.type) and cells.type.tz is not None:
+        bad["is a moment in a time zone, not a day; store days"] = ~_missing(cells)
+        cells = pa.nulls(len(cells), pa.date32())
     try:
         days = cells.cast(pa.date32(), safe=False).cast(pa.int32())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -167,7 +161,7 @@ def _parsed_dates(cells: pa.Array, format: str) -> pa.Array:
 def _parsed_date(value: str, format: str) -> date | None:
     try:
         return datetime.strptime(value, format).date()
-    except ValueError:
+    except (ValueError, re.error):
         return None
 
 
@@ -197,4 +191,4 @@ def _outside(spec: NumberField | CategoryField | DateField) -> str:
         return "not in the agreed list of values"
     if isinstance(spec, DateField):
         return f"outside the agreed range {spec.min} to {spec.max}"
-    return f"outside the agreed range {text(spec.min)} to {text(spec.max)}"
+    return f"outside the agreed range {written(spec.min)} to {written(spec.max)}"

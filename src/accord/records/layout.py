@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -47,8 +48,17 @@ class Layout:
             name, equals, column = pair.partition("=")
             if not (equals and name.strip() and column.strip()):
                 raise UsageError(problem=f"--column takes field=column, not '{pair}'.")
-            changed[name.strip()] = Source(column=column.strip())
+            changed[name.strip()] = Source(column=column)
         return replace(self, columns=changed)
+
+    def require_known(self, names: Iterable[str]) -> None:
+        """Raise for a mapped name that the agreement does not have."""
+        known = list(names)
+        for name in self.columns:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, 1)
+                hint = f"Did you mean '{close[0]}'?" if close else f"Agreed are: {', '.join(known)}."
+                raise UsageError(problem=f"The agreement has no field or column '{name}' to map. {hint}")
 
 
 def read_layout(path: Path) -> Layout:

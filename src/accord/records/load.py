@@ -20,7 +20,7 @@ from accord.records.layout import Layout
 from accord.records.schema import FieldSpec
 from accord.records.sources import Table, open_table
 
-_KEPT_FAULTS = 1000
+_SHOWN_ROWS = 5
 
 
 def load_records(
@@ -42,30 +42,41 @@ def load_records(
         chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults))
         faults.first += batch.num_rows
     _judge_ids(ids, layout.id, faults)
-    if faults.found or table.broken:
-        raise DataError(table.name, [*table.broken.values(), *faults.found])
+    if found := [*table.broken.values(), *faults.found()]:
+        raise DataError(table.name, found)
     if not ids and table.is_file:
         raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
     return _joined(chunks, fields, disclose)
 
 
 class _Faults:
-    """Keeps the first thousand faults; nobody reads more, and a wrong column has one a row."""
+    """Faults by column and problem: each with its first rows and its number, so that none hides another."""
 
     def __init__(self, table: Table) -> None:
-        self.found: list[Fault] = []
         self.first = 0
         """How many records were read before the chunk at hand."""
         self._table = table
+        self._rows: dict[tuple[str, str], list[int]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
 
     def note(self, bad: NDArray[np.bool_], column: str, problem: str) -> None:
         rows = np.flatnonzero(bad)
-        room = max(0, _KEPT_FAULTS - len(self.found))
-        for i in rows[:room]:
-            place = f"row {self._table.row(self.first + int(i)):,}, column '{column}'"
-            self.found.append(Fault(place, f"{problem}."))
-        if room and len(rows) > room:
-            self.found.append(Fault("", "Only the first thousand faults are listed."))
+        if len(rows):
+            known = self._rows.setdefault((column, problem), [])
+            known += [self.first + int(i) for i in rows[: _SHOWN_ROWS - len(known)]]
+            self._counts[column, problem] = self._counts.get((column, problem), 0) + len(rows)
+
+    def found(self) -> list[Fault]:
+        """In the order of their first rows."""
+        groups = sorted(self._rows.items(), key=lambda group: group[1][0])
+        return [self._fault(*group, rows) for group, rows in groups]
+
+    def _fault(self, column: str, problem: str, rows: list[int]) -> Fault:
+        count = self._counts[column, problem]
+        numbers = ", ".join(f"{self._table.row(row):,}" for row in rows)
+        more = f" and {count - len(rows):,} more" if count > len(rows) else ""
+        word = "row" if count == 1 else "rows"
+        return Fault(f"{word} {numbers}{more}, column '{column}'", f"{problem}.", count=count)
 
 
 def _encode_batch(
@@ -87,7 +98,7 @@ def _encode_batch(
             faults.note(rows, source.column, problem)
         if encoded.left_out is not None:
             left_out |= encoded.left_out
-    faults.note(np.asarray(pc.is_null(ids)), layout.id, "is empty; every record needs an id")
+    faults.note(np.asarray(pc.is_null(ids)), layout.id, "is empty or no text; every record needs an id")
     shown = pa.table({name: _as_text(batch.column(layout.source(name).column)) for name in disclose})
     kept = ~left_out
     return Records(
@@ -99,9 +110,8 @@ def _encode_batch(
 
 
 def _as_text(cells: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
-    if pa.types.is_binary(cells.type) or pa.types.is_large_binary(cells.type):
+    kind = cells.type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
         return pa.nulls(len(cells), pa.large_string())
     return cells.cast(pa.large_string())
 

@@ -11,11 +11,29 @@ from datetime import date
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StrictInt,
+    StringConstraints,
+    WithJsonSchema,
+    model_validator,
+)
 
-from accord.exact import Exact, text
+from accord.exact import exact, text
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+Exact = Annotated[
+    Fraction,
+    BeforeValidator(exact),
+    PlainSerializer(text, return_type=str),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE/^*+-]+$"}]}),
+]
+"""A number of the agreement: `0.001`, `1e-9`, `"2^-40"`, `"1/3"`."""
+NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 HASH_BITS = 80
 PAPER_BLOOM = {"kind": "bloom", "bits": 50, "hashes": 1, "grams": 3}
 
@@ -27,12 +45,12 @@ class Spec(BaseModel):
 
 
 class Bloom(Spec):
-    """A Bloom filter of the text's q-grams; see `accord.records.bloom`."""
+    """A Bloom filter of the text's q-grams; see `accord.records.siphash`."""
 
     kind: Literal["bloom"]
-    bits: int = Field(ge=8, le=8192)
-    hashes: int = Field(ge=1, le=100)
-    grams: int = Field(ge=1, le=8)
+    bits: StrictInt = Field(ge=8, le=8192)
+    hashes: StrictInt = Field(ge=1, le=100)
+    grams: StrictInt = Field(ge=1, le=8)
 
 
 class Hash(Spec):
@@ -86,8 +104,8 @@ class NumberField(_Ranged):
             raise ValueError("step must be above 0")
         if self.max < self.min:
             raise ValueError("max must not be below min")
-        if (self.min / self.step).denominator != 1:
-            raise ValueError(f"min must be a multiple of step {text(self.step)}")
+        if (self.min / self.step).denominator != 1 or (self.max / self.step).denominator != 1:
+            raise ValueError(f"min and max must be multiples of step {text(self.step)}")
         if max(abs(self.min), abs(self.max)) / self.step > 2**52 or self.high >= 2**40:
             raise ValueError("the range holds too many steps; take a larger step or a smaller range")
         return self
@@ -121,7 +139,7 @@ class LongitudeField(NumberField):
 
 
 class CategoryField(_Field):
-    """One of a public list of values; letter case and blanks around do not count."""
+    """One of a public list of values, folded as texts are: letter case and blanks around do not count."""
 
     type: Literal["category"]
     values: tuple[str, ...] = Field(min_length=1, max_length=1_000_000)
@@ -130,8 +148,11 @@ class CategoryField(_Field):
 
     @model_validator(mode="after")
     def _fits(self) -> CategoryField:
-        folded = [value.strip().lower() for value in self.values]
-        if "" in folded:
+        # Imported here: reading an agreement's shape needs no Arrow.
+        from accord.records.folding import folded_list
+
+        folded = folded_list(self.values)
+        if None in folded:
             raise ValueError("values must not hold an empty text; an empty cell is a missing value")
         if len(set(folded)) < len(folded):
             raise ValueError("values must differ from each other, whatever their letter case")

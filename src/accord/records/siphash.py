@@ -85,7 +85,8 @@ def fill_filters(
 
     The text is read as code points with one blank before and after it, and more blanks after one that is
     too short to hold a q-gram. The positions of a q-gram are
-    x, x + y, x + 2y + 1, … mod bits: enhanced double hashing [Dillinger, Manolios, FMCAD'04].
+    x, x + y, x + 2y, x + 3y + 1, x + 4y + 4, … mod bits, where y grows by 0, 1, 2, …: enhanced double hashing
+    [Dillinger, Manolios, FMCAD'04]. x and y are the two words of the q-gram's hash.
     """
     window = np.empty(4 * grams, np.uint8)
     for i in range(out.shape[0]):

@@ -7,13 +7,17 @@ Anything with the Arrow C stream interface (pyarrow, polars, pandas, duckdb) is 
 from __future__ import annotations
 
 import codecs
+import csv
 import difflib
+import io
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -23,8 +27,10 @@ from accord.records.layout import Layout
 _CSV = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
+_REFUSED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError)
 KINDS = ", ".join((*_CSV, *_PARQUET, *_ARROW))
 _BLOCK = 8 << 20
+_MAP = "Map yours with --column FIELD=COLUMN or --id COLUMN; in simulate with --column-a, --id-a and so on."
 
 
 @dataclass
@@ -50,9 +56,12 @@ class Table:
 def open_table(source: object, columns: Sequence[str], layout: Layout) -> Table:
     """Open a file (by its ending) or any object with the Arrow C stream interface; columns are distinct."""
     if hasattr(source, "__arrow_c_stream__"):
-        reader = pa.RecordBatchReader.from_stream(source)
+        try:
+            reader = pa.RecordBatchReader.from_stream(source)
+        except _REFUSED as error:
+            raise UnreadableError(path="The table", reason=_brief(error), mend="Mend the column.") from None
         _require(columns, reader.schema.names, "the table")
-        return Table("the table", (batch.select(list(columns)) for batch in reader), is_file=False)
+        return Table("the table", _guarded(reader, "the table", columns), is_file=False)
     if not isinstance(source, str | Path):
         raise UnreadableError(
             path=f"A {type(source).__name__}", reason="it is no table", mend="Give a file or an Arrow table."
@@ -68,7 +77,7 @@ def open_table(source: object, columns: Sequence[str], layout: Layout) -> Table:
             return _open_arrow(path, columns)
         if ending in _CSV or (ending == ".gz" and suffixes[-2:-1] and suffixes[-2] in _CSV):
             return _open_csv(path, columns, layout)
-    except pa.ArrowInvalid as error:
+    except _REFUSED as error:
         raise UnreadableError(path=path, reason=_brief(error), mend="Is it what its name says?") from None
     raise UnreadableError(path=path, reason=f"its ending '{ending}' is not known", mend=f"Known are {KINDS}.")
 
@@ -94,9 +103,11 @@ def _require(wanted: Sequence[str], found: Sequence[str], name: str) -> None:
             faults.append(Fault(f"column '{column}'", "stands more than once in the header.", "Rename one."))
         elif column not in found:
             close = difflib.get_close_matches(column, found, 1)
-            hint = f"Did you mean '{close[0]}'?" if close else f"There are: {', '.join(found) or 'none'}."
-            mend = f"{hint} Map it with --column FIELD=COLUMN or --id COLUMN."
-            faults.append(Fault(f"column '{column}'", "is not there.", mend))
+            hint = f"Did you mean '{close[0]}'? " if close else ""
+            faults.append(Fault(f"column '{column}'", "is not there.", f"{hint}{_MAP}"))
+    # The names that are there are shown to nobody: without a header they would be a record's values.
+    if len(faults) == len(wanted) and len(found) > 1:
+        faults = [Fault("", "None of the wanted columns is there.", f"Is the first line a header? {_MAP}")]
     if faults and len(found) == 1:
         faults = [
             Fault("", "There is one column only.", "Name the file's delimiter, such as --delimiter ';'.")
@@ -107,9 +118,12 @@ def _require(wanted: Sequence[str], found: Sequence[str], name: str) -> None:
 
 def _open_csv(path: Path, columns: Sequence[str], layout: Layout) -> Table:
     delimiter = "\t" if layout.delimiter in ("\\t", "tab") else layout.delimiter
-    if len(delimiter) != 1:
-        raise UnreadableError(path=path, reason="a delimiter is one character", mend="Mend --delimiter.")
+    if len(delimiter.encode()) != 1:
+        raise UnreadableError(
+            path=path, reason="a delimiter is one ASCII character", mend="Mend --delimiter."
+        )
     _require_text(path, layout.encoding)
+    _require_quotes(path, layout.encoding, delimiter)
     broken: dict[int, Fault] = {}
 
     def note(row: Any) -> str:
@@ -133,12 +147,14 @@ def _open_csv(path: Path, columns: Sequence[str], layout: Layout) -> Table:
         strings_can_be_null=True,
     )
     stream = pa.input_stream(str(path), compression="detect")
-    return Table(str(path), _guarded(pyarrow.csv.open_csv(stream, read, parse, convert), path), broken)
+    batches = pyarrow.csv.open_csv(stream, read, parse, convert)
+    return Table(str(path), _guarded(batches, path, columns), broken)
 
 
 def _require_text(path: Path, encoding: str) -> None:
     """Read the file through once as text: Arrow would say neither where nor what is wrong."""
     try:
+        "".encode(encoding)
         decoder = codecs.getincrementaldecoder(encoding)()
     except LookupError:
         reason = f"'{encoding}' is no known encoding"
@@ -159,17 +175,46 @@ def _require_text(path: Path, encoding: str) -> None:
                 return
 
 
-def _guarded(batches: Iterator[pa.RecordBatch], path: Path) -> Iterator[pa.RecordBatch]:
+def _require_quotes(path: Path, encoding: str, delimiter: str) -> None:
+    """Read the file through once as csv: Arrow would swallow all rows up to the next quote without a word."""
+    with pa.input_stream(str(path), compression="detect") as stream:
+        rows = csv.reader(io.TextIOWrapper(stream, encoding, newline=""), delimiter=delimiter, strict=True)
+        try:
+            deque(rows, maxlen=0)
+        except csv.Error:
+            reason = f"near line {rows.line_num:,} a quoted cell is not closed, or goes on after its quote"
+            mend = 'A quote inside a quoted cell is written twice: ""'
+            raise UnreadableError(path=path, reason=reason, mend=mend) from None
+
+
+def _guarded(
+    batches: Iterator[pa.RecordBatch], name: Path | str, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """The wanted columns of sound batches, in plain types; what Arrow refuses becomes a sentence."""
     try:
-        yield from batches
-    except (pa.ArrowInvalid, OSError) as error:
-        raise UnreadableError(path=path, reason=_brief(error), mend="Was it written in full?") from None
+        for batch in batches:
+            chosen = batch.select(list(columns))
+            chosen.validate(full=True)
+            yield pa.record_batch([_plain(column) for column in chosen.columns], names=list(columns))
+    except _REFUSED as error:
+        raise UnreadableError(path=name, reason=_brief(error), mend="Was it written in full?") from None
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """A column without views, dictionaries and runs, which many of Arrow's functions do not take."""
+    if pa.types.is_run_end_encoded(column.type):
+        column = pc.run_end_decode(column)
+    if pa.types.is_dictionary(column.type):
+        column = _plain(column.dictionary).take(column.indices)
+    if pa.types.is_string(column.type) or pa.types.is_string_view(column.type):
+        return column.cast(pa.large_string())
+    return column.cast(pa.large_binary()) if pa.types.is_binary_view(column.type) else column
 
 
 def _open_parquet(path: Path, columns: Sequence[str]) -> Table:
     file = pyarrow.parquet.ParquetFile(path)
     _require(columns, file.schema_arrow.names, str(path))
-    return Table(str(path), _guarded(file.iter_batches(columns=list(columns)), path))
+    return Table(str(path), _guarded(file.iter_batches(columns=list(columns)), path, columns))
 
 
 def _open_arrow(path: Path, columns: Sequence[str]) -> Table:
@@ -182,10 +227,11 @@ def _open_arrow(path: Path, columns: Sequence[str]) -> Table:
         file = pa.ipc.open_stream(source)
         batches = iter(file)
     _require(columns, file.schema.names, str(path))
-    return Table(str(path), _guarded((batch.select(list(columns)) for batch in batches), path))
+    return Table(str(path), _guarded(batches, path, columns))
 
 
 def _brief(error: Exception) -> str:
     """Arrow's reason without what follows the first line: it may quote cells."""
     first = str(error).splitlines()[0] if str(error) else "it is damaged"
-    return first.split(":", 1)[0].strip().rstrip(".")[:120].lower()
+    reason = first.split(":", 1)[0].split("(")[0].strip().rstrip(".")[:120].lower()
+    return "it holds no table of cells" if reason in ("csv parse error", "empty csv file") else reason

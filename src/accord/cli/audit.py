@@ -1,0 +1,91 @@
+"""`accord audit`: check a claim by computation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from accord.privacy.audit import Audit
+
+app = typer.Typer(help="Check what is claimed by computing it.", no_args_is_help=True)
+
+
+@app.callback()
+def audits() -> None:
+    """Check what is claimed by computing it."""
+
+
+@app.command()
+def noise(
+    noise: Annotated[
+        str | None,
+        typer.Option(help="geometric, gaussian, paper, paper-2017 or negligible; default: the least noise."),
+    ] = None,
+    epsilon: Annotated[str, typer.Option(help="The claimed ε.")] = "1.6",
+    delta: Annotated[str, typer.Option(help="The claimed δ, such as 1e-9 or 2^-40.")] = "2^-40",
+    bins_per_record: Annotated[int, typer.Option(help="Bins that one record falls into.")] = 1,
+    records: Annotated[int | None, typer.Option(help="Rows of the table, if they may be named.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    drawing: Annotated[
+        Path | None, typer.Option("--draw", help="Draw the curve into this .png, .svg or .pdf.")
+    ] = None,
+) -> None:
+    """Print the exact δ(ε) curve of a noise setting against the claimed one."""
+    from accord.privacy.audit import audit
+    from accord.privacy.calibration import as_claimed
+    from accord.privacy.noise import default_name
+
+    name = noise or default_name(bins_per_record)
+    found = audit(as_claimed(name, epsilon, delta, bins_per_record, records))
+    if drawing is not None:
+        from accord.report.noise_audit import save
+
+        save(found, drawing)
+    for warning in found.setting.warnings:
+        typer.echo(f"Warning: {warning}", err=True)
+    typer.echo(_json(found) if as_json else _text(found))
+
+
+def _json(found: Audit) -> str:
+    from accord.exact import text
+
+    setting = found.setting
+    parameters = {name: str(value) for name, value in vars(setting.noise).items() if name != "window"}
+    body = {
+        "noise": setting.name,
+        "parameters": parameters,
+        "bins_per_record": setting.bins_per_record,
+        "epsilon": float(setting.epsilon),
+        "delta_claimed": float(setting.delta),
+        "delta_claimed_exactly": text(setting.delta),
+        "delta_exact": setting.delta_exact,
+        "kept": setting.kept,
+        "expected_dummies": setting.expected_dummies,
+        "curve": [{"epsilon": float(e), "delta": d} for e, d in found.curve],
+        "warnings": list(setting.warnings),
+    }
+    return json.dumps(body, indent=2, ensure_ascii=False)
+
+
+def _text(found: Audit) -> str:
+    from fractions import Fraction
+
+    from accord.exact import text
+
+    setting, window = found.setting, found.setting.noise.window
+    most = window.quantile(Fraction(999, 1000))
+    lines = [
+        f"{setting.name} noise at ε = {text(setting.epsilon)}, bins per record {setting.bins_per_record}",
+        f"  δ claimed         {text(setting.delta)}",
+        f"  δ exact           {setting.delta_exact:.6g}  ({'kept' if setting.kept else 'NOT kept'})",
+        f"  dummies in a bin  {setting.expected_dummies:.1f} expected, sd {window.deviation:.1f}, "
+        f"99.9 % at most {most}",
+        "",
+        "       ε   exact δ(ε)",
+    ]
+    eighths = [(e, d) for e, d in found.curve if (8 * e / setting.epsilon).denominator == 1]
+    return "\n".join(lines + [f"{float(e):8.4g}   {d:.4g}" for e, d in eighths])

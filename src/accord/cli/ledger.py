@@ -1,0 +1,171 @@
+"""`accord ledger`: what was spent, on which data, with whom; and the limits."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from accord.privacy.budget import Budget
+    from accord.privacy.events import Cost
+    from accord.session.accounts import Account
+    from accord.session.ledger import Ledger, Run
+
+StateOption = Annotated[
+    Path | None, typer.Option("--state", help="The state folder, if not the usual one.", show_default=False)
+]
+
+app = typer.Typer(help="Show what was spent, and limit it.", invoke_without_command=True)
+
+
+@app.callback()
+def ledger(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    state: StateOption = None,
+) -> None:
+    """Show what was spent on every data set, and every run."""
+    if context.invoked_subcommand is not None:
+        context.obj = state
+        return
+    from accord.session.accounts import accounts
+
+    opened = open_ledger(state)
+    runs = opened.runs()
+    found = accounts(runs, opened.budgets())
+    if as_json:
+        body = {"accounts": [_account(a) for a in found], "runs": [_run(r) for r in runs]}
+        typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
+    elif found:
+        _print_tables(found, runs)
+    else:
+        typer.echo("Nothing was spent and no budget is set.")
+
+
+@app.command()
+def budget(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The data set.", show_default=False)],
+    epsilon: Annotated[str | None, typer.Option(help="All releases together: at most this ε.")] = None,
+    delta: Annotated[str | None, typer.Option(help="All releases together: at most this δ.")] = None,
+    runs: Annotated[int | None, typer.Option(min=0, help="At most this many runs.")] = None,
+    state: StateOption = None,
+) -> None:
+    """Limit what a data set may release. What is not named stays as it is; what is spent stays spent."""
+    opened = open_ledger(state or context.obj)
+    limits = _changed(opened.budgets().get(name), epsilon, delta, runs)
+    opened.set_budget(name, limits)
+    typer.echo(f"{name}: {_limits(limits)}")
+
+
+def open_ledger(state: Path | None) -> Ledger:
+    """The ledger in the state folder that was named, or in the usual one."""
+    from accord.session.ledger import Ledger
+    from accord.session.state import open_state
+
+    return Ledger(open_state(state, os.environ).ledger)
+
+
+def _changed(old: Budget | None, epsilon: str | None, delta: str | None, runs: int | None) -> Budget:
+    from accord.errors import UsageError
+    from accord.privacy.budget import Budget
+    from accord.privacy.events import Cost
+    from accord.privacy.number import exact
+
+    if epsilon is None and delta is None and runs is None:
+        raise UsageError(problem="Name a limit: --epsilon with --delta, or --runs.")
+    cost = old.cost if old else None
+    if epsilon is not None or delta is not None:
+        if cost is None and (epsilon is None or delta is None):
+            raise UsageError(problem="A budget has both parts: name --epsilon and --delta.")
+        cost = Cost(
+            exact(cost.epsilon if epsilon is None and cost else epsilon or "", "ε"),
+            exact(cost.delta if delta is None and cost else delta or "", "δ"),
+        )
+        if cost.epsilon < 0 or not 0 <= cost.delta < 1:
+            raise UsageError(problem="A budget has ε of at least 0, and δ of at least 0 and below 1.")
+    return Budget(cost, runs if runs is not None else (old.runs if old else None))
+
+
+def _print_tables(found: Sequence[Account], runs: Sequence[Run]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from accord.privacy.number import shown
+
+    totals = Table("data set", "runs", "spent ε", "spent δ", "limits", "left", title="Accounts")
+    seen = Table("data set", "partner", "ε", "δ", title="What each partner was shown")
+    for account in found:
+        spent, left = account.spent, _pair(account.left, up=False) if account.left else ""
+        composed = account.tight is not None and account.tight < 0.999 * float(spent.epsilon)
+        tight = f" ({account.tight:.4g} composed)" if composed else ""
+        totals.add_row(
+            *(account.dataset, str(account.runs), shown(spent.epsilon) + tight, shown(spent.delta)),
+            *(_limits(account.budget), left),
+        )
+        for partner, cost in account.shown.items():
+            seen.add_row(account.dataset, partner, shown(cost.epsilon), shown(cost.delta))
+    rows = Table("run", "data set", "partner", "agreement", "ε", "δ", "noise", "time", title="Runs")
+    for run in runs:
+        kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
+        rows.add_row(
+            *(run.run, run.dataset, run.partner, run.agreement.hex()[:12]),
+            *(shown(run.cost.epsilon), shown(run.cost.delta), kept, run.at.isoformat()),
+        )
+    console = Console(highlight=False, markup=False, soft_wrap=False)
+    for table in (totals, seen, rows):
+        if table.row_count:
+            console.print(table)
+
+
+def _limits(budget: Budget) -> str:
+    parts = [_pair(budget.cost)] if budget.cost else []
+    parts += [f"{budget.runs} runs"] if budget.runs is not None else []
+    return "; ".join(parts) or "none"
+
+
+def _pair(cost: Cost, up: bool = True) -> str:
+    from accord.privacy.number import shown
+
+    return f"ε = {shown(cost.epsilon, up)}, δ = {shown(cost.delta, up)}"
+
+
+def _cost(cost: Cost | None, up: bool = True) -> dict[str, float] | None:
+    from accord.privacy.number import rounded
+
+    if cost is None:
+        return None
+    return {"epsilon": float(rounded(cost.epsilon, up)), "delta": float(rounded(cost.delta, up))}
+
+
+def _account(account: Account) -> dict[str, object]:
+    return {
+        "dataset": account.dataset,
+        "runs": account.runs,
+        "spent": _cost(account.spent),
+        "spent_epsilon_composed": account.tight,
+        "budget": _cost(account.budget.cost),
+        "budget_runs": account.budget.runs,
+        "left": _cost(account.left, up=False),
+        "partners": {partner: _cost(cost) for partner, cost in account.shown.items()},
+    }
+
+
+def _run(run: Run) -> dict[str, object]:
+    return {
+        "run": run.run,
+        "dataset": run.dataset,
+        "partner": run.partner,
+        "agreement": run.agreement.hex(),
+        # Which runs share a release; the key itself is a digest of private counts and stays inside.
+        "release": run.drawing,
+        "cost": _cost(run.cost),
+        "noise_stored": run.stored,
+        "time": run.at.isoformat(),
+    }

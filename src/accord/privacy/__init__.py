@@ -1,0 +1,7 @@
+"""What a partner may infer from noisy bin sizes, and how it is bounded. Pure.
+
+Read in this order: `window` (a distribution and its steps), the three `noise_*` (distributions with their
+proofs), `losses` (δ(ε) exactly), `calibration` (the least noise that keeps a promise), `events` and
+`accounting` (what was released, and what it adds up to), `budget` (what may still be), `release` (what
+counts as the same release), `definition` (δ from its definition, to check all of this against).
+"""

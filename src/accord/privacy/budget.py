@@ -1,0 +1,72 @@
+"""The rules of spending: what a data set may still release. Pure; the ledger applies them under its lock.
+
+All releases about a named data set compose, whatever its content was and whoever the partner: two partners
+may pool what they saw. A run is allowed when some accountant proves that everything released so far and the
+new release stay within the budget together, and when the cap on runs has room. Runs that cost nothing count
+as runs: a partner learns a result from each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from accord.errors import BudgetError
+from accord.privacy.accounting import basic, exact
+from accord.privacy.events import NO_COST, Cost, Event
+from accord.privacy.number import shown
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most that all releases about a data set may come to; None is no limit."""
+
+    cost: Cost | None = None
+    runs: int | None = None
+
+
+def check(dataset: str, budget: Budget, past: Sequence[Event], runs: int, asked: Event) -> None:
+    """Raise unless `asked` fits into the budget beside `past`, the events of the `runs` runs so far."""
+    if budget.runs is not None and runs + 1 > budget.runs:
+        raise _refusal(dataset, budget, past, runs, asked, f"all {budget.runs} runs are used.")
+    if not _fits(budget, past, asked):
+        raise _refusal(dataset, budget, past, runs, asked, "it would overspend.")
+
+
+def left(budget: Budget, past: Sequence[Event]) -> Cost | None:
+    """What remains by the sums of ε and δ, never below 0; exact composition may allow more."""
+    if budget.cost is None:
+        return None
+    used = basic(past)
+    zero = Fraction(0)
+    return Cost(max(zero, budget.cost.epsilon - used.epsilon), max(zero, budget.cost.delta - used.delta))
+
+
+def _fits(budget: Budget, past: Sequence[Event], asked: Event) -> bool:
+    if budget.cost is None or asked.cost == NO_COST:
+        return True
+    together = basic([*past, asked])
+    if together.epsilon <= budget.cost.epsilon and together.delta <= budget.cost.delta:
+        return True
+    # Σδ over the budget and one bad event settle it without a convolution.
+    if asked.cost.epsilon > budget.cost.epsilon and asked.cost.delta >= budget.cost.delta:
+        return False
+    return Fraction(exact([*past, asked]).delta(budget.cost.epsilon)) <= budget.cost.delta
+
+
+def _refusal(
+    dataset: str, budget: Budget, past: Sequence[Event], runs: int, asked: Event, reason: str
+) -> BudgetError:
+    rest = left(budget, past)
+    parts = (
+        [] if rest is None else [f"ε = {shown(rest.epsilon, up=False)}, δ = {shown(rest.delta, up=False)}"]
+    )
+    parts += [] if budget.runs is None else [f"{max(0, budget.runs - runs)} of {budget.runs} runs"]
+    return BudgetError(
+        dataset=dataset,
+        reason=reason,
+        asked_epsilon=shown(asked.cost.epsilon),
+        asked_delta=shown(asked.cost.delta),
+        left="; ".join(parts),
+    )

@@ -1,0 +1,141 @@
+"""What was released about a table, as data. Accountants interpret it; the ledger keeps it.
+
+    NoisyCounts   bin counts under a noise: its losses are known exactly
+    AllPairs      nothing but the sizes and the result (IND-S2PC): ε = 0, δ = 0
+    Promise       something of which only its (ε, δ) is known
+
+An event's bytes are canonical JSON with a version, so the same event always has the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+from accord.errors import UsageError
+from accord.exact import text
+from accord.privacy.calibration import AnyNoise, Setting
+from accord.privacy.noise import KINDS
+from accord.privacy.number import exact
+
+VERSION = 1
+LONGEST = 4096
+
+
+@dataclass(frozen=True)
+class Cost:
+    """An (ε, δ) guarantee."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.epsilon + other.epsilon, self.delta + other.delta)
+
+
+NO_COST = Cost(Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True)
+class NoisyCounts:
+    """The noisy size of every bin; a record is in at most `bins_per_record`; `cost` is the promise."""
+
+    noise: AnyNoise
+    bins_per_record: int
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class AllPairs:
+    """All pairs compared: the partner sees the size of the table and the result, and no noisy count."""
+
+    @property
+    def cost(self) -> Cost:
+        return NO_COST
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A release that is (ε, δ), however it was made."""
+
+    cost: Cost
+
+
+Event = NoisyCounts | AllPairs | Promise
+
+
+def released(setting: Setting) -> NoisyCounts:
+    """The event of releasing counts with this setting. A promise that is not kept costs what is true."""
+    delta = setting.delta if setting.kept else Fraction(setting.delta_exact)
+    return NoisyCounts(setting.noise, setting.bins_per_record, Cost(setting.epsilon, delta))
+
+
+def encode(event: Event) -> bytes:
+    """The event's canonical bytes."""
+    body: dict[str, object] = {"accord event": VERSION, "kind": type(event).__name__}
+    match event:
+        case NoisyCounts(noise, bins, cost):
+            kind = next(name for name, kind in KINDS.items() if kind is type(noise))
+            values = {f.name: _written(getattr(noise, f.name)) for f in fields(noise)}
+            body |= {"noise": {"kind": kind, **values}, "bins_per_record": bins, **_cost(cost)}
+        case Promise(cost):
+            body |= _cost(cost)
+        case AllPairs():
+            pass
+        case _:
+            raise _unknown(type(event).__name__)
+    return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+
+
+def decode(data: bytes) -> Event:
+    """The event that `encode` made these bytes of; anything else is refused."""
+    try:
+        if len(data) > LONGEST:
+            raise ValueError("too long")
+        body = json.loads(data)
+        event = _event(body)
+        if encode(event) != data:
+            raise ValueError("not canonical")
+        return event
+    except (ValueError, KeyError, TypeError, AttributeError, UsageError):
+        raise _unknown("what this version cannot read") from None
+
+
+def _event(body: dict[str, object]) -> Event:
+    match body["kind"]:
+        case "NoisyCounts":
+            noise, bins = body["noise"], body["bins_per_record"]
+            if not isinstance(noise, dict) or not isinstance(bins, int):
+                raise ValueError("wrong types")
+            return NoisyCounts(_noise(KINDS[noise["kind"]], noise), bins, _read_cost(body))
+        case "AllPairs":
+            return AllPairs()
+        case "Promise":
+            return Promise(_read_cost(body))
+    raise ValueError("no such kind")
+
+
+def _noise(kind: Callable[..., AnyNoise], body: dict[str, int | str]) -> AnyNoise:
+    return kind(**{name: _read(value) for name, value in body.items() if name != "kind"})
+
+
+def _written(value: int | Fraction) -> int | str:
+    return value if isinstance(value, int) else text(value)
+
+
+def _read(value: int | str) -> int | Fraction:
+    return value if isinstance(value, int) else exact(value, "a parameter")
+
+
+def _cost(cost: Cost) -> dict[str, object]:
+    return {"epsilon": text(cost.epsilon), "delta": text(cost.delta)}
+
+
+def _read_cost(body: dict[str, object]) -> Cost:
+    return Cost(exact(str(body["epsilon"]), "ε"), exact(str(body["delta"]), "δ"))
+
+
+def _unknown(kind: str) -> UsageError:
+    return UsageError(problem=f"No accountant knows the event '{kind}', so its cost cannot be stated.")

@@ -1,0 +1,73 @@
+"""Noise: how many dummies hide a bin's count, by name.
+
+    geometric   mechanism A; the default for records in one or two bins      noise_geometric.py
+    gaussian    truncated discrete Gaussian; the default from three          noise_gaussian.py
+    paper       the paper's clamped Laplace, with its δ made true            noise_laplace.py
+    paper-2017  the paper's as published; audit and reproduction only        noise_laplace.py
+    negligible  the paper's, δ negligible in the number of records           noise_laplace.py
+
+A `Noise` is its parameters; its `window` is everything the sampler and the accountant read, so what is
+accounted is what is drawn. Noise of different bins is independent and never negative.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import NOISE, Entropy
+from accord.privacy.losses import Losses, replacement
+from accord.privacy.noise_gaussian import Gaussian
+from accord.privacy.noise_geometric import Geometric
+from accord.privacy.noise_laplace import Laplace
+from accord.privacy.number import above, exp
+from accord.privacy.sampling import sample
+from accord.privacy.window import Window
+
+NAMES = ("geometric", "gaussian", "paper", "paper-2017", "negligible")
+KINDS: dict[str, type[Geometric] | type[Gaussian] | type[Laplace]] = {
+    "geometric": Geometric,
+    "gaussian": Gaussian,
+    "laplace": Laplace,
+}
+
+
+class Noise(Protocol):
+    """The parameters of a distribution on 0, 1, 2, …"""
+
+    @property
+    def window(self) -> Window:
+        """Its probabilities and their steps."""
+
+
+def default_name(bins_per_record: int) -> str:
+    """The noise that needs the fewest dummies for records in that many bins."""
+    return "geometric" if bins_per_record <= 2 else "gaussian"
+
+
+def draw(noise: Noise, bins: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Fresh dummies for each bin, from the entropy's noise stream.
+
+    *Distribution*: independent, each exactly `noise.window.table`. *Learns*: nobody; the owner adds them to
+    its counts, and the partner sees only sums.
+    """
+    return sample(noise.window, bins, entropy.stream(NOISE))
+
+
+def losses(noise: Noise, bins_per_record: int) -> Losses:
+    """The losses of the noisy counts when one record is replaced."""
+    return replacement(noise.window, bins_per_record)
+
+
+def exact_delta(noise: Noise, bins_per_record: int, epsilon: Fraction) -> float:
+    """δ(ε) of the counts that are released, rounded up; the rounding of the table is in it."""
+    table = table_delta(2 * bins_per_record * noise.window.distance, epsilon)
+    return min(1.0, losses(noise, bins_per_record).delta(epsilon) + table)
+
+
+def table_delta(distance: Fraction, epsilon: Fraction) -> float:
+    """What tables at this distance from the ideal add to δ; doubled, which covers the rounding of e^ε."""
+    return above(2 * distance * (1 + Fraction(exp(epsilon))))

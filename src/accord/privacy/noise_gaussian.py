@@ -1,0 +1,108 @@
+"""`gaussian`: the discrete Gaussian around m, truncated to 0..cap. For records in three bins or more.
+
+*Distribution.* q(x) ∝ e^{−(x − m)²/(2σ²)} for 0 ≤ x ≤ cap, σ² rational.
+
+*Privacy.* With z = x − m, ln q(x)/q(x − 1) = (1 − 2z)/(2σ²) in an up bin and ln q(x)/q(x + 1) = (1 +
+2z)/(2σ²) in a down bin, so a replacement has loss (k' − S)/σ² with S = Σ_up z − Σ_down z: an integer over
+σ². The distribution of S is a convolution of k' reflected and k' plain copies of q on that lattice, and
+δ(ε) is the sum of `losses.py` over it, plus the probability that an up bin sits at 0 or a down bin at the
+cap. *Proof.* Independence of the bins, and the definition of δ(ε); no inequality is used. ∎
+
+Why it wins for large k': the worst case of the geometric is that all 2k' losses are the largest at once, and
+ε must pay for it; here losses average out, so σ grows like √k' and not like k'.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from accord.privacy.number import exp, precise
+from accord.privacy.window import Window, checked_cap, reach, window
+
+# Middles over deviations that can be best: from a δ near 1 down to 2^−128.
+_RATIOS = tuple(1.0 * 1.008**i for i in range(360))
+_TRIES = 64
+_FEW = 60
+_MANY = 1000
+_NEAR = tuple(1 + i / 200 for i in sorted(range(-16, 17), key=abs))
+# Its losses are convolved term by term, in time that grows with the square of the window.
+_LONGEST = 1 << 15
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """m = `middle`, σ² = `variance`; the right side is cut where it has fallen e^`reach` times."""
+
+    middle: int
+    variance: Fraction
+    reach: int
+
+    @cached_property
+    def window(self) -> Window:
+        cap = checked_cap(self.middle + math.isqrt(math.ceil(2 * self.reach * self.variance)) + 1, _LONGEST)
+        half = _half(self.variance, max(self.middle, cap - self.middle) + 1)
+        weights = half[self.middle : 0 : -1] + half[: cap - self.middle + 1]
+        # −z on units of 1/σ², and the 1 of 1 − 2z on 1/(2σ²), where the up and down bins cancel.
+        steps = np.ones((cap, 2), dtype=np.int64)
+        steps[:, 0] = self.middle - np.arange(1, cap + 1)
+        return window(weights, self.middle, (1 / self.variance, 1 / (2 * self.variance)), steps)
+
+
+def candidates(epsilon: Fraction, delta: Fraction, bins_per_record: int) -> Iterator[Gaussian]:
+    """Settings that should be (ε, δ), least middle first, each with the σ that suits it best.
+
+    The search treats the bins as continuous and the two ways to fail as disjoint; it starts a little below
+    what that gives, so that the accountant's first 'yes' is at the least middle; among a thousand dummies one
+    more is not worth the time to rule it out.
+    """
+
+    def enough(middle: int) -> bool:
+        return _best(middle, float(epsilon), bins_per_record)[0] <= float(delta)
+
+    high = 1
+    while not enough(high):
+        high = checked_cap(2 * high, _LONGEST)
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    early = 2 if high < _FEW else int(high < _MANY)
+    for middle in range(max(1, high - early), high + _TRIES):
+        deviation = _best(middle, float(epsilon), bins_per_record)[1]
+        # On few integers δ is no smooth function of σ, and the continuous optimum can miss the true one.
+        for share in _NEAR if middle < _FEW else (1.0,):
+            yield Gaussian(middle, Fraction(f"{(share * deviation) ** 2:.5g}"), reach(delta))
+
+
+def _best(middle: int, epsilon: float, bins_per_record: int) -> tuple[float, float]:
+    """The least δ that any σ gives with this middle, about, and that σ."""
+    return min((_estimate(middle, middle / r, epsilon, bins_per_record), middle / r) for r in _RATIOS)
+
+
+def _estimate(middle: int, deviation: float, epsilon: float, bins_per_record: int) -> float:
+    mu = math.sqrt(2 * bins_per_record) / deviation
+    finite = _tail(epsilon / mu - mu / 2) - math.exp(epsilon) * _tail(epsilon / mu + mu / 2)
+    edge = math.exp(-((middle / deviation) ** 2) / 2) / (deviation * math.sqrt(2 * math.pi))
+    return max(finite, 0.0) + bins_per_record * edge / (1 - _tail(middle / deviation))
+
+
+def _tail(z: float) -> float:
+    """Pr[N(0, 1) > z]."""
+    return math.erfc(z / math.sqrt(2)) / 2
+
+
+def _half(variance: Fraction, count: int) -> list[Decimal]:
+    """e^{−z²/(2σ²)} for z = 0, 1, …: each step multiplies by e^{−(2z + 1)/(2σ²)}."""
+    factor, squared, found = exp(-1 / (2 * variance)), exp(-1 / variance), [Decimal(1)]
+    with localcontext(precise()):
+        for _ in range(count - 1):
+            found.append(found[-1] * factor)
+            factor *= squared
+    return found

@@ -1,0 +1,98 @@
+"""`geometric`: the asymmetric two-sided geometric, conditioned on ≥ 0 (mechanism A).
+
+*Distribution.* X = m + G_d − G_u conditioned on 0 ≤ X ≤ cap, with independent G_u ~ Geom(e^−s_u) and G_d ~
+Geom(e^−s_d) on {0, 1, …}. Up to a constant, q(x) = e^{−s_u(m − x)} left of m and e^{−s_d(x − m)} right of
+it. The slopes satisfy k'(s_u + s_d) = ε.
+
+*Privacy.* With q₀ = q(0) and q_c = q(cap), a release is exactly (ε, δ) for δ = 1 − ((1 − q₀)(1 − q_c))^{k'}.
+*Proof.* An up bin has loss ln q(x)/q(x − 1) ≤ s_u for x ≥ 1 and ∞ at 0; a down bin ln q(x)/q(x + 1) ≤ s_d for
+x < cap and ∞ at the cap. Off the infinite losses at most k' of each add up to k'(s_u + s_d) = ε, which
+contributes nothing at ε; the bins are independent, so some loss is infinite with probability δ. The output
+'every up bin at 0' is impossible under the neighbour, so no smaller δ holds. Swapping D and D' swaps up and
+down. ∎
+
+Against the paper's clamped Laplace: conditioning leaves no atom at 0, only up bins fail at the lower end, and
+since a replacement always pairs a step up with a step down, a steep left side may be paid by a flat right
+side. Not for neighbours that add or remove a record: there ε would be k'·max(s_u, s_d).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.privacy.number import exp, precise
+from accord.privacy.window import Window, checked_cap, reach, window
+
+SHARES = 500
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """m = `middle`, s_u = `up`, s_d = `down`; the right side is cut where it has fallen e^`reach` times."""
+
+    middle: int
+    up: Fraction
+    down: Fraction
+    reach: int
+
+    @cached_property
+    def window(self) -> Window:
+        cap = checked_cap(self.middle + math.ceil(self.reach / self.down))
+        left = _powers(self.up, self.middle + 1)
+        right = _powers(self.down, cap - self.middle + 1)
+        steps = np.zeros((cap, 2), dtype=np.int64)
+        steps[: self.middle, 0] = 1
+        steps[self.middle :, 1] = -1
+        return window(left[:0:-1] + right, self.middle, (self.up, self.down), steps)
+
+
+def candidates(epsilon: Fraction, delta: Fraction, bins_per_record: int) -> Iterator[Geometric]:
+    """Settings that should be (ε, δ), least expected noise first; floats choose, the accountant decides.
+
+    s_u takes each of the shares 1/500..499/500 of ε/k'; given the slopes the least middle follows from q₀.
+    """
+    shares = np.arange(1, SHARES) / SHARES
+    slope = float(epsilon / bins_per_record)
+    failing = -math.expm1(math.log1p(-float(delta)) / bins_per_record)
+    middles = _least_middles(shares * slope, (1 - shares) * slope, failing)
+    means = expected(middles, shares * slope, (1 - shares) * slope)
+    for extra in range(2):
+        for index in np.argsort(means, kind="stable"):
+            share = Fraction(int(index) + 1, SHARES) * epsilon / bins_per_record
+            rest = epsilon / bins_per_record - share
+            yield Geometric(int(middles[index]) + extra, share, rest, reach(delta))
+
+
+def expected(
+    middle: NDArray[np.float64], up: NDArray[np.float64], down: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """E[X] in closed form, without the cap."""
+    a, b = np.exp(-down), np.exp(-up)
+    peak = -np.expm1(-down) * -np.expm1(-up) / -np.expm1(-up - down)
+    kept = 1 - peak * b ** (middle + 1) / (1 - b)
+    left = b * (1 - (middle + 1) * b**middle + middle * b ** (middle + 1)) / (1 - b) ** 2
+    return middle + peak * (a / (1 - a) ** 2 - left) / kept
+
+
+def _least_middles(up: NDArray[np.float64], down: NDArray[np.float64], failing: float) -> NDArray[np.float64]:
+    """The least m with q₀ = C·b^m / (1 − C·b^{m+1}/(1 − b)) ≤ failing."""
+    b = np.exp(-up)
+    peak = -np.expm1(-down) * -np.expm1(-up) / -np.expm1(-up - down)
+    return np.maximum(0, np.ceil(np.log(peak * (1 + failing * b / (1 - b)) / failing) / up))
+
+
+def _powers(slope: Fraction, count: int) -> list[Decimal]:
+    """1, e^−slope, e^−2·slope, …"""
+    ratio, found = exp(-slope), [Decimal(1)]
+    with localcontext(precise()):
+        for _ in range(count - 1):
+            found.append(found[-1] * ratio)
+    return found

@@ -1,0 +1,37 @@
+"""Release keys: which releases are the same one.
+
+Noise drawn twice for one release could be averaged away by the partner; noise kept after the data changed
+would show the exact change. So noise is stored under a digest of everything that the noisy counts are a
+function of: own bin counts, blocking with its bins, side, mechanism, ε, δ. Not the partner, engine,
+threshold or columns: one padded table serves any number of partners for one ε.
+
+The key is a digest of private counts: it stays in the ledger and is never sent or logged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.errors import UsageError
+from accord.exact import text
+
+_TAG = b"accord release v1\0"
+
+
+def release_key(
+    counts: NDArray[np.int64], blocking: bytes, side: str, mechanism: str, epsilon: Fraction, delta: Fraction
+) -> bytes:
+    """32 bytes, the same for the same release. *Requires* canonical bytes of the blocking with its bins."""
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or (len(counts) and counts.min() < 0):
+        raise UsageError(problem="Bin counts are one list of whole numbers, none below 0.")
+    digest = hashlib.sha256(_TAG)
+    words = (side.encode(), mechanism.encode(), text(epsilon).encode(), text(delta).encode())
+    # Each part with its length in front, so that no two lists of parts run into the same bytes.
+    for part in (*words, blocking, counts.astype("<i8").tobytes()):
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.digest()

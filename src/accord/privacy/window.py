@@ -1,0 +1,112 @@
+"""A distribution on 0, 1, …, cap, as a proof needs it and as a sampler needs it.
+
+Theory. A mechanism adds independent noise X ≥ 0 to every bin. Replacing one record adds 1 to at most k'
+bins ('up') and takes 1 from at most k' others ('down'). Seen from the noise, an up bin that showed noise x
+must have shown x − 1 under the neighbour, a down bin x + 1; so everything about privacy follows from the
+probabilities q(x) and the *steps*
+
+    step(x) = ln q(x) − ln q(x − 1),   x = 1..cap:
+    up bin:    loss  step(x)       with probability q(x), x = 1..cap;     infinite with probability q(0)
+    down bin:  loss −step(x + 1)   with probability q(x), x = 0..cap − 1; infinite with probability q(cap).
+
+Steps are kept exactly, as integer combinations of a few units: that lattice is what lets the accountant
+tell a loss *at* ε from one above it. The cap costs q(cap) per down bin and is in δ like all else.
+
+The table. q is irrational; what is sampled is `table`, integers that sum to 2^256 and differ from 2^256·q by
+less than one each (the middle takes the difference). Its statistical distance from q is below
+`distance` = (cap + 2)/2^256, and a release over 2k' such bins is (ε, δ + 2k'(1 + e^ε)·distance) when q gives
+(ε, δ): replace P and Q by their neighbours in P(S) ≤ e^ε·Q(S) + δ. Accountants add this term.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.errors import UsageError
+from accord.privacy.number import log, precise
+
+PRECISION = 256
+LONGEST = 1 << 21
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """Probabilities on 0..cap with the steps of their logarithms, in multiples of `units`.
+
+    `steps` has one row for each x = 1..cap and one column for each unit.
+    """
+
+    probabilities: tuple[Decimal, ...]
+    middle: int
+    units: tuple[Fraction, ...]
+    steps: NDArray[np.int64]
+
+    @property
+    def cap(self) -> int:
+        return len(self.probabilities) - 1
+
+    @property
+    def distance(self) -> Fraction:
+        """A bound on the statistical distance between `table` and `probabilities`."""
+        return Fraction(self.cap + 2, 1 << PRECISION)
+
+    @cached_property
+    def table(self) -> tuple[int, ...]:
+        """What is sampled: table[x] / 2^256 is the probability of x, exactly."""
+        scale = 1 << PRECISION
+        with localcontext(precise()):
+            floors = [int(value * scale) for value in self.probabilities]
+        floors[self.middle] += scale - sum(floors)
+        return tuple(floors)
+
+    @cached_property
+    def mean(self) -> Fraction:
+        """E[X], of the table."""
+        return Fraction(sum(x * weight for x, weight in enumerate(self.table)), 1 << PRECISION)
+
+    @cached_property
+    def deviation(self) -> float:
+        """The standard deviation of X, for display."""
+        square = Fraction(sum(x * x * weight for x, weight in enumerate(self.table)), 1 << PRECISION)
+        return float(square - self.mean**2) ** 0.5
+
+    def quantile(self, share: Fraction) -> int:
+        """The least x with Pr[X ≤ x] ≥ share, of the table."""
+        missing = share * (1 << PRECISION)
+        for x, weight in enumerate(self.table):
+            missing -= weight
+            if missing <= 0:
+                return x
+        return self.cap
+
+
+def window(
+    weights: Sequence[Decimal], middle: int, units: tuple[Fraction, ...], steps: NDArray[np.int64]
+) -> Window:
+    """The window whose probabilities are proportional to `weights`."""
+    with localcontext(precise()):
+        total = sum(weights, Decimal(0))
+        probabilities = tuple(weight / total for weight in weights)
+    return Window(probabilities, middle, units, steps)
+
+
+def reach(delta: Fraction) -> int:
+    """A distribution is cut where it has fallen e^reach times: nothing beside δ."""
+    return max(64, math.ceil(-log(delta)) + 20)
+
+
+def checked_cap(cap: int, most: int = LONGEST) -> int:
+    """The cap, unless no table of that length should be made."""
+    if cap > most:
+        raise UsageError(
+            problem=f"This setting needs up to {cap:,} dummies in a bin. Take a larger ε or a larger δ."
+        )
+    return cap

@@ -1,0 +1,61 @@
+"""The figure of a noise audit: the exact δ(ε) curve and the promise it is measured against.
+
+Colours are two of the palette of Okabe and Ito, told apart by any eye; line styles and words say the same
+again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accord.errors import OutputError, UsageError
+from accord.exact import text
+from accord.privacy.audit import Audit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+EXACT = "#0072B2"
+CLAIMED = "#D55E00"
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def draw(audit: Audit) -> Figure:
+    """The figure."""
+    from matplotlib.figure import Figure
+
+    setting = audit.setting
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot(
+        [float(e) for e, _ in audit.curve], [d for _, d in audit.curve], color=EXACT, lw=2, label="exact δ(ε)"
+    )
+    claimed = (float(setting.epsilon), float(setting.delta))
+    axes.axvline(claimed[0], color=CLAIMED, ls=":", lw=1)
+    axes.axhline(claimed[1], color=CLAIMED, ls="--", lw=1.5, label=f"claimed δ = {text(setting.delta)}")
+    verdict = "kept" if setting.kept else "broken"
+    label = f"exact δ at ε = {text(setting.epsilon)}: {setting.delta_exact:.4g} ({verdict})"
+    mark, colour = ("o", EXACT) if setting.kept else ("X", CLAIMED)
+    axes.plot(claimed[0], setting.delta_exact, mark, color=colour, ms=9, mec="white", label=label, zorder=3)
+    axes.set(yscale="log", xlabel="ε", ylabel="δ", title=_title(audit), xlim=(0, float(audit.curve[-1][0])))
+    axes.set_ylim(bottom=min(claimed[1], audit.curve[-1][1]) / 4)
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=True, framealpha=0.95)
+    return figure
+
+
+def save(audit: Audit, path: Path) -> None:
+    """Write the figure; the name's ending says how."""
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(problem=f"A figure ends in one of {', '.join(FORMATS)}.")
+    try:
+        draw(audit).savefig(path, dpi=150)
+    except OSError as error:
+        raise OutputError(path=path, reason=error.strerror) from None
+
+
+def _title(audit: Audit) -> str:
+    setting = audit.setting
+    bins = "1 bin" if setting.bins_per_record == 1 else f"{setting.bins_per_record} bins"
+    return f"{setting.name} noise, {bins} a record, {setting.expected_dummies:.1f} dummies a bin expected"

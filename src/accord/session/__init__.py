@@ -1,0 +1,1 @@
+"""The only package that talks to the partner or keeps anything after the program ends."""

@@ -1,0 +1,322 @@
+"""The ledger: what was spent on every data set, and the noise that was drawn for it. One per installation.
+
+The invariant: noise reaches a caller only after its cost is on disk, and no noise is drawn twice for one
+release. One transaction looks up, checks, draws, stores and charges. It holds SQLite's write lock from its
+beginning (BEGIN IMMEDIATE), so two processes cannot both pass a check that only one may pass; it is synced
+with its folder (synchronous = EXTRA) before `charge` returns, so neither a kill nor a power cut can lose a
+charge that was answered, and one that was not answered is there whole or not at all. A run is named by its
+caller: charging it again, after a crash, finds the first charge.
+
+    drawings   noise by release key; a forgotten drawing keeps its row and loses its noise
+    runs       one row a run, also for runs that cost nothing; `paid` where the account was charged
+    budgets    the limits of a named data set
+
+An account pays once for each drawing: again for a new drawing under the same key (after `forget`), and for a
+drawing that another data set paid for, since every account holds all that was released about it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.errors import LedgerError, UsageError
+from accord.exact import text
+from accord.privacy import events
+from accord.privacy.budget import Budget, check
+from accord.privacy.events import NO_COST, AllPairs, Cost, Event
+from accord.privacy.number import exact
+from accord.session import noise_format
+from accord.session.state import checked_run, sync_folder
+
+VERSION = 1
+APPLICATION = 0x41434C47
+PATIENCE_SECONDS = 30.0
+
+_SCHEMA = """
+CREATE TABLE budgets (dataset TEXT PRIMARY KEY, epsilon TEXT, delta TEXT, runs INTEGER);
+CREATE TABLE drawings (drawing INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL, noise BLOB);
+CREATE UNIQUE INDEX one_noise_a_key ON drawings (key) WHERE noise IS NOT NULL;
+CREATE TABLE runs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL,
+    partner TEXT NOT NULL, agreement BLOB NOT NULL, key BLOB, drawing INTEGER REFERENCES drawings,
+    event BLOB NOT NULL, paid INTEGER NOT NULL, at TEXT NOT NULL
+);
+CREATE INDEX runs_of_dataset ON runs (dataset);
+"""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A release that is about to be made; `key` is None where no noise is drawn."""
+
+    run: str
+    dataset: str
+    partner: str
+    agreement: bytes
+    key: bytes | None = field(repr=False)
+    event: Event
+
+
+@dataclass(frozen=True, eq=False)
+class Charged:
+    """The noise to release with, what this run was charged, and whether the noise was drawn for it."""
+
+    noise: NDArray[np.int64] = field(repr=False)
+    cost: Cost
+    fresh: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """A row of the ledger. `cost` is what the run was charged; `stored` whether its noise is still kept."""
+
+    run: str
+    dataset: str
+    partner: str
+    agreement: bytes
+    key: bytes | None = field(repr=False)
+    drawing: int | None
+    event: Event
+    paid: bool
+    at: datetime
+    stored: bool
+
+    @property
+    def cost(self) -> Cost:
+        return self.event.cost if self.paid else NO_COST
+
+
+class Ledger:
+    """The ledger in a file, made if it is missing. Every method is one transaction."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._guarded():
+            _create_file(path)
+        with self._writing() as db:
+            _prepare(db, path)
+
+    def charge(self, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime) -> Charged:
+        """Check the budget, draw or find the noise, charge, sync; then answer. Raises without any trace."""
+        _check_ask(ask)
+        with self._writing() as db:
+            known = _find_run(db, ask.run)
+            return self._again(db, ask, known) if known else _charged(db, ask, draw, now)
+
+    def set_budget(self, dataset: str, budget: Budget) -> None:
+        """Limit a data set from now on; what is spent stays spent."""
+        _check_name("data set", dataset)
+        cost = budget.cost
+        row = (dataset, *((text(cost.epsilon), text(cost.delta)) if cost else (None, None)), budget.runs)
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO budgets VALUES (?, ?, ?, ?)", row)
+
+    def budgets(self) -> dict[str, Budget]:
+        """The limits of every data set that has some."""
+        with self._reading() as db:
+            return {row[0]: _budget(row[1:]) for row in db.execute("SELECT * FROM budgets ORDER BY dataset")}
+
+    def runs(self) -> tuple[Run, ...]:
+        """All rows, oldest first."""
+        with self._reading() as db:
+            return tuple(_run(row) for row in db.execute(f"{_SELECT_RUNS} ORDER BY number"))
+
+    def forget(self, run: str) -> tuple[str, ...]:
+        """Remove the noise stored for a run, never its row; the other runs that relied on the same noise."""
+        with self._writing() as db:
+            known = _find_run(db, checked_run(run))
+            if known is None:
+                raise UsageError(problem=f"The ledger knows no run '{run}'. `accord ledger` lists them.")
+            db.execute("UPDATE drawings SET noise = NULL WHERE drawing = ?", (known.drawing,))
+            others = db.execute(
+                "SELECT run FROM runs WHERE drawing = ? AND run <> ? ORDER BY number", (known.drawing, run)
+            )
+            return tuple(row[0] for row in others)
+
+    def _again(self, db: sqlite3.Connection, ask: Ask, known: Run) -> Charged:
+        """The answer to a run that was charged before: the same noise, no new row, no new cost."""
+        same = (known.dataset, known.partner, known.agreement, known.key) == (
+            (ask.dataset, ask.partner, ask.agreement, ask.key)
+        )
+        if not same or known.event != ask.event:
+            raise LedgerError(
+                path=self._path,
+                reason=f"the run '{ask.run}' was charged for another release",
+                mend="Start a new run.",
+            )
+        if known.drawing is None:
+            return Charged(np.zeros(0, dtype=np.int64), known.cost, False)
+        stored = db.execute("SELECT noise FROM drawings WHERE drawing = ?", (known.drawing,)).fetchone()[0]
+        if stored is None:
+            reason = f"the noise of the run '{ask.run}' was forgotten"
+            raise LedgerError(path=self._path, reason=reason, mend="Start a new run; it is charged anew.")
+        return Charged(_decoded(stored), known.cost, False)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            locked = "locked" in str(error)
+            mend = "Wait for the other run." if locked else "Restore it from a copy, or name another --state."
+            raise LedgerError(path=self._path, reason=str(error), mend=mend) from error
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        with (
+            self._guarded(),
+            closing(sqlite3.connect(self._path, timeout=PATIENCE_SECONDS, isolation_level=None)) as db,
+        ):
+            db.execute("PRAGMA synchronous = EXTRA")
+            db.execute("PRAGMA foreign_keys = ON")
+            # Forgotten noise is overwritten, not only unlinked.
+            db.execute("PRAGMA secure_delete = ON")
+            yield db
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._connected() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+            except BaseException:
+                # SQLite has already rolled back by itself where the disk was full.
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+            db.execute("COMMIT")
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._connected() as db:
+            db.execute("BEGIN")
+            yield db
+
+
+_SELECT_RUNS = (
+    "SELECT run, dataset, partner, agreement, runs.key, runs.drawing, event, paid, at, noise IS NOT NULL "
+    "FROM runs LEFT JOIN drawings USING (drawing)"
+)
+
+
+def _charged(
+    db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime
+) -> Charged:
+    drawing, stored = _find_noise(db, ask.key)
+    due = not _has_paid(db, ask.dataset, drawing)
+    _check_budget(db, ask.dataset, ask.event if due else AllPairs())
+    noise = np.zeros(0, dtype=np.int64)
+    if stored is not None:
+        noise = _decoded(stored)
+    elif ask.key is not None:
+        noise = draw()
+        row = (ask.key, noise_format.encode(noise))
+        drawing = db.execute("INSERT INTO drawings (key, noise) VALUES (?, ?)", row).lastrowid
+    db.execute(
+        "INSERT INTO runs (run, dataset, partner, agreement, key, drawing, event, paid, at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(ask.run, ask.dataset, ask.partner, ask.agreement, ask.key, drawing),
+            *(events.encode(ask.event), int(due), now.astimezone(UTC).isoformat(timespec="seconds")),
+        ),
+    )
+    return Charged(noise, ask.event.cost if due else NO_COST, stored is None and ask.key is not None)
+
+
+def _find_noise(db: sqlite3.Connection, key: bytes | None) -> tuple[int | None, bytes | None]:
+    query = "SELECT drawing, noise FROM drawings WHERE key = ? AND noise IS NOT NULL"
+    found: tuple[int, bytes] | None = db.execute(query, (key,)).fetchone()
+    return found or (None, None)
+
+
+def _decoded(stored: bytes) -> NDArray[np.int64]:
+    try:
+        return noise_format.decode(stored)
+    except ValueError as error:
+        raise sqlite3.DatabaseError(str(error)) from None
+
+
+def _has_paid(db: sqlite3.Connection, dataset: str, drawing: int | None) -> bool:
+    query = "SELECT 1 FROM runs WHERE dataset = ? AND drawing = ? AND paid"
+    return db.execute(query, (dataset, drawing)).fetchone() is not None
+
+
+def _check_budget(db: sqlite3.Connection, dataset: str, asked: Event) -> None:
+    limits = db.execute("SELECT epsilon, delta, runs FROM budgets WHERE dataset = ?", (dataset,)).fetchone()
+    if limits is None:
+        return
+    rows = db.execute("SELECT event, paid FROM runs WHERE dataset = ?", (dataset,)).fetchall()
+    past = [events.decode(event) for event, paid in rows if paid]
+    check(dataset, _budget(limits), past, len(rows), asked)
+
+
+def _find_run(db: sqlite3.Connection, run: str) -> Run | None:
+    row = db.execute(f"{_SELECT_RUNS} WHERE run = ?", (run,)).fetchone()
+    return _run(row) if row else None
+
+
+def _run(row: tuple[object, ...]) -> Run:
+    run, dataset, partner, agreement, key, drawing, event, paid, at, stored = row
+    assert isinstance(agreement, bytes)
+    assert isinstance(event, bytes)
+    assert key is None or isinstance(key, bytes)
+    assert drawing is None or isinstance(drawing, int)
+    return Run(
+        *(str(run), str(dataset), str(partner), agreement, key, drawing),
+        *(events.decode(event), bool(paid), datetime.fromisoformat(str(at)), bool(stored)),
+    )
+
+
+def _budget(row: tuple[str | None, str | None, int | None]) -> Budget:
+    epsilon, delta, runs = row
+    if epsilon is None or delta is None:
+        return Budget(None, runs)
+    return Budget(Cost(exact(epsilon, "ε"), exact(delta, "δ")), runs)
+
+
+def _check_ask(ask: Ask) -> None:
+    checked_run(ask.run)
+    _check_name("data set", ask.dataset)
+    _check_name("partner", ask.partner)
+    if (ask.key is None) != isinstance(ask.event, AllPairs):
+        raise UsageError(problem="A release has a key exactly when noise is drawn for it.")
+
+
+def _check_name(what: str, name: str) -> None:
+    if not (0 < len(name) <= 100 and name.isprintable() and name == name.strip()):
+        raise UsageError(problem=f"A {what} is named by up to 100 printable characters.")
+
+
+def _create_file(path: Path) -> None:
+    """An empty file that only its owner may read; SQLite gives its journal the same mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+    sync_folder(path.parent)
+
+
+def _prepare(db: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of an empty file; refuse a file that is not a ledger of this version."""
+    version, application = (
+        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id")
+    )
+    if (version, application) == (VERSION, APPLICATION):
+        return
+    if (version, application) != (0, 0) or db.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise LedgerError(
+            path=path, reason="it is not a ledger of this version", mend="Use the version that made it."
+        )
+    for statement in _SCHEMA.split(";")[:-1]:
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute(f"PRAGMA application_id = {APPLICATION}")

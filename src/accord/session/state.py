@@ -1,0 +1,92 @@
+"""The state folder: where one installation keeps its ledger and what its runs need to be resumed.
+
+    <folder>/ledger.sqlite   0600   what was spent, and the noise of every release
+    <folder>/runs/<run>/     0700   what belongs to one run
+
+The folder is named by the caller or is `accord` in the user's XDG state folder. Whoever reads it can take the
+noise off what the partner saw, so nothing in it is open to others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from accord.errors import LedgerError, UsageError
+
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True)
+class State:
+    """A state folder."""
+
+    folder: Path
+
+    @property
+    def ledger(self) -> Path:
+        return self.folder / "ledger.sqlite"
+
+    def run(self, run: str) -> Path:
+        """The folder of a run; it need not exist."""
+        return self.folder / "runs" / checked_run(run)
+
+    def create_run(self, run: str) -> Path:
+        """The folder of a run, made if it is missing."""
+        folder = self.run(run)
+        _make(self.folder)
+        _make(folder.parent)
+        _make(folder)
+        return folder
+
+    def remove_run(self, run: str) -> bool:
+        """Remove what a run kept; whether there was anything."""
+        folder = self.run(run)
+        if not folder.exists():
+            return False
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise LedgerError(path=folder, reason=error.strerror, mend="Remove it by hand.") from None
+        return True
+
+
+def open_state(folder: Path | None, environment: Mapping[str, str]) -> State:
+    """The state in `folder`, or in the user's own place, made if it is missing."""
+    if folder is None:
+        base = environment.get("XDG_STATE_HOME", "")
+        # The standard says that a relative path is to be ignored.
+        home = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
+        folder = home / "accord"
+    _make(folder)
+    return State(folder)
+
+
+def checked_run(run: str) -> str:
+    """The name of a run, if it can also name a folder."""
+    if not _RUN.fullmatch(run):
+        raise UsageError(problem="A run is named by up to 64 letters, digits, dots, dashes and underscores.")
+    return run
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            sync_folder(folder.parent)
+    except OSError as error:
+        raise LedgerError(path=folder, reason=error.strerror, mend="Name another with --state.") from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the folder's list of names on disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,192 @@
+"""`accord ledger`, `accord forget` and `accord audit noise` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accord.cli import main
+from accord.privacy.events import AllPairs, Cost, Promise
+from accord.session.ledger import Ask, Ledger
+from accord.session.state import State
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+class Accord:
+    """Runs a command with a state folder of its own; keeps the exit code."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.state = State(folder)
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder.parent))
+        monkeypatch.setenv("COLUMNS", "200")
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        self._monkeypatch.setattr(sys, "argv", ["accord", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = self._capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    def charge(self, run: str, key: bytes | None, partner: str = "clinic") -> None:
+        event = Promise(Cost(Fraction(1, 2), Fraction("1e-9"))) if key else AllPairs()
+        self.state.folder.mkdir(exist_ok=True)
+        ask = Ask(run, "patients", partner, b"\xab" * 32, key, event)
+        Ledger(self.state.ledger).charge(ask, lambda: np.array([1, 2], dtype=np.int64), NOW)
+
+
+@pytest.fixture
+def accord(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Accord:
+    return Accord(tmp_path / "accord", monkeypatch, capsys)
+
+
+def test_an_empty_ledger_says_so(accord: Accord) -> None:
+    assert accord("ledger") == (0, "Nothing was spent and no budget is set.\n", "")
+    assert json.loads(accord("ledger", "--json")[1]) == {"accounts": [], "runs": []}
+
+
+def test_the_ledger_as_a_table(accord: Accord) -> None:
+    accord.charge("r1", b"k")
+    accord.charge("r2", b"k", "lab")
+    accord.charge("r3", None)
+    code, out, _ = accord("ledger")
+    assert code == 0
+    for word in ("patients", "clinic", "lab", "r1", "r2", "r3", "0.5", "abababababab", "2026-01-02T03:04:05"):
+        assert word in out
+
+
+def test_the_ledger_as_json(accord: Accord) -> None:
+    accord.charge("r1", b"k")
+    accord.charge("r2", b"k", "lab")
+    accord("ledger", "budget", "patients", "--epsilon", "2", "--delta", "1e-6", "--runs", "5")
+    body = json.loads(accord("ledger", "--json")[1])
+    (account,) = body["accounts"]
+    half = {"epsilon": 0.5, "delta": 1e-09}
+    assert (account["runs"], account["spent"], account["partners"]) == (
+        2,
+        half,
+        {"clinic": half, "lab": half},
+    )
+    assert (account["budget"], account["budget_runs"]) == ({"epsilon": 2, "delta": 1e-06}, 5)
+    assert account["left"] == {"epsilon": 1.5, "delta": 9.99e-07}
+    assert 0.4999 < account["spent_epsilon_composed"] <= 0.5
+    assert [run["cost"]["epsilon"] for run in body["runs"]] == [0.5, 0]
+    assert body["runs"][0]["agreement"] == "ab" * 32
+    assert body["runs"][0]["release"] == body["runs"][1]["release"]
+    assert body["runs"][0]["noise_stored"] is True
+
+
+def test_a_budget_is_set_and_its_parts_are_kept(accord: Accord) -> None:
+    assert accord("ledger", "budget", "patients", "--epsilon", "2", "--delta", "2^-20")[1] == (
+        "patients: ε = 2, δ = 2^-20\n"
+    )
+    assert accord("ledger", "budget", "patients", "--runs", "3")[1] == "patients: ε = 2, δ = 2^-20; 3 runs\n"
+    assert (
+        accord("ledger", "budget", "patients", "--epsilon", "1")[1] == "patients: ε = 1, δ = 2^-20; 3 runs\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [(), ("--epsilon", "1"), ("--epsilon", "-1", "--delta", "0"), ("--epsilon", "1", "--delta", "1")],
+)
+def test_half_a_budget_is_refused(accord: Accord, limits: tuple[str, ...]) -> None:
+    code, out, err = accord("ledger", "budget", "patients", *limits)
+    assert (code, out) == (2, "")
+    assert err.startswith("accord: ")
+
+
+def test_the_state_folder_can_be_named_before_and_after_the_command(accord: Accord, tmp_path: Path) -> None:
+    other = str(tmp_path / "other")
+    accord("ledger", "--state", other, "budget", "x", "--runs", "1")
+    accord("ledger", "budget", "y", "--runs", "1", "--state", other)
+    names = [a["dataset"] for a in json.loads(accord("ledger", "--state", other, "--json")[1])["accounts"]]
+    assert names == ["x", "y"]
+    assert json.loads(accord("ledger", "--json")[1])["accounts"] == []
+
+
+def test_forgetting_keeps_the_cost_and_names_the_other_runs(accord: Accord) -> None:
+    accord.charge("r1", b"k")
+    accord.charge("r2", b"k")
+    (accord.state.create_run("r1") / "slots").write_bytes(b"x")
+    code, out, err = accord("forget", "r1")
+    assert (code, out) == (0, "r1: forgotten. What it spent stays in the ledger.\n")
+    assert "r2" in err
+    assert not accord.state.run("r1").exists()
+    body = json.loads(accord("ledger", "--json")[1])
+    assert body["accounts"][0]["spent"]["epsilon"] == 0.5
+    assert [run["noise_stored"] for run in body["runs"]] == [False, False]
+    assert "forgotten" in accord("ledger")[1]
+
+
+def test_forgetting_what_is_not_there(accord: Accord) -> None:
+    code, _, err = accord("forget", "r9")
+    assert (code, err) == (2, "accord: The ledger knows no run 'r9'. `accord ledger` lists them.\n")
+
+
+AUDIT = (
+    "audit",
+    "noise",
+    "--noise",
+    "geometric",
+    "--epsilon",
+    "1.6",
+    "--delta",
+    "1e-5",
+    "--bins-per-record",
+    "1",
+)
+
+
+def test_an_audit_as_json(accord: Accord) -> None:
+    code, out, err = accord(*AUDIT, "--json")
+    body = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (body["epsilon"], body["delta_claimed"], body["kept"]) == (1.6, 1e-5, True)
+    assert body["delta_exact"] == pytest.approx(9.7588514e-06, rel=1e-6)
+    assert body["expected_dummies"] == pytest.approx(10.171, abs=1e-3)
+    at = {point["epsilon"]: point["delta"] for point in body["curve"]}
+    assert at[1.6] == body["delta_exact"]
+    assert list(at.values()) == sorted(at.values(), reverse=True)
+
+
+def test_an_audit_as_text(accord: Accord) -> None:
+    code, out, _ = accord(*AUDIT)
+    assert code == 0
+    assert "δ exact           9.75885e-06  (kept)" in out
+    assert "10.2 expected, sd 3.1, 99.9 % at most 28" in out
+
+
+def test_an_audit_finds_the_paper_out(accord: Accord) -> None:
+    _, out, _ = accord("audit", "noise", "--noise", "paper-2017", "--epsilon", "0.1", "--delta", "1e-5")
+    assert "1.00891e-05  (NOT kept)" in out
+
+
+def test_an_audit_warns_on_stderr(accord: Accord) -> None:
+    code, out, err = accord(*AUDIT, "--records", "1000000", "--json")
+    assert code == 0
+    assert err.startswith("Warning: δ = 0.00001 is more than 1/n")
+    assert json.loads(out)["warnings"]
+
+
+def test_an_audit_of_nonsense_is_refused(accord: Accord) -> None:
+    code, out, err = accord("audit", "noise", "--noise", "geometric", "--epsilon", "0")
+    assert (code, out) == (2, "")
+    assert "ε must be above 0" in err
+
+
+def test_an_audit_is_drawn(accord: Accord, tmp_path: Path) -> None:
+    for name, start in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml")):
+        assert accord(*AUDIT, "--draw", str(tmp_path / name))[0] == 0
+        assert (tmp_path / name).read_bytes().startswith(start)
+    assert accord(*AUDIT, "--draw", str(tmp_path / "a.txt"))[0] == 2
+    assert accord(*AUDIT, "--draw", str(tmp_path / "no" / "a.png"))[0] == 5

@@ -1,0 +1,64 @@
+"""Events: canonical bytes, and nothing unknown is read or accounted."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from accord.errors import UsageError
+from accord.privacy.calibration import as_claimed, calibrate
+from accord.privacy.events import AllPairs, Cost, Event, Promise, decode, encode, released
+
+EVENTS: list[Event] = [
+    AllPairs(),
+    Promise(Cost(Fraction(1, 3), Fraction(1, 2**40))),
+    released(calibrate("geometric", "0.1", "2^-40", 2)),
+    released(calibrate("gaussian", "1.6", "1e-5", 3)),
+    released(calibrate("paper", "1.6", "1e-5")),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_bytes_read_back_as_the_same_event(event: Event) -> None:
+    assert decode(encode(event)) == event
+    assert encode(decode(encode(event))) == encode(event)
+
+
+def test_different_events_have_different_bytes() -> None:
+    assert len({encode(event) for event in EVENTS}) == len(EVENTS)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"accord event":1,"kind":"Gossip"}',
+        b'{"accord event":2,"kind":"AllPairs"}',
+        b'{"accord event":1,"kind":"AllPairs"} ',
+        b'{"accord event":1,"kind":"AllPairs","epsilon":"1"}',
+        b'{"accord event":1,"kind":"Promise","epsilon":"x","delta":"0"}',
+        encode(EVENTS[2]).replace(b'"middle"', b'"center"'),
+        encode(EVENTS[2]).replace(b'"geometric"', b'"uniform"'),
+        encode(EVENTS[2])[:-1],
+        encode(AllPairs()) + b" " * 5000,
+    ],
+)
+def test_anything_else_is_refused(data: bytes) -> None:
+    with pytest.raises(UsageError, match="No accountant knows"):
+        decode(data)
+
+
+def test_the_version_is_in_the_bytes() -> None:
+    assert json.loads(encode(AllPairs()))["accord event"] == 1
+
+
+def test_an_event_costs_its_promise_or_what_is_true_if_that_is_more() -> None:
+    assert released(calibrate("geometric", "0.1", "1e-5")).cost == Cost(Fraction(1, 10), Fraction(1, 10**5))
+    broken = as_claimed("paper-2017", "0.1", "1e-5")
+    assert released(broken).cost.delta == Fraction(broken.delta_exact) > Fraction(1, 10**5)
+    assert AllPairs().cost == Cost(Fraction(0), Fraction(0))

@@ -1,0 +1,162 @@
+"""Losses on a lattice against the definition of δ, by listing every outcome."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accord.privacy.calibration import AnyNoise
+from accord.privacy.definition import enumerated_delta
+from accord.privacy.losses import Losses, compose, nothing, on_grid, repeated
+from accord.privacy.noise import exact_delta, losses
+from accord.privacy.noise_gaussian import Gaussian
+from accord.privacy.noise_geometric import Geometric
+from accord.privacy.noise_laplace import Laplace
+
+EPSILONS = [Fraction(n, 8) for n in range(0, 25, 3)]
+
+SMALL: list[AnyNoise] = [
+    Geometric(3, Fraction(1), Fraction(1, 2), 3),
+    Geometric(0, Fraction(1), Fraction(1, 2), 3),
+    Geometric(2, Fraction(1, 5), Fraction(3, 5), 3),
+    Gaussian(3, Fraction(4), 3),
+    Gaussian(1, Fraction(7, 3), 2),
+    Laplace(3, Fraction(1, 2), 2),
+    Laplace(3, Fraction(2, 5), 2),
+    Laplace(2, Fraction(6, 5), 4),
+    Laplace(0, Fraction(1, 2), 2),
+]
+
+
+def fractions(noise: AnyNoise) -> list[Fraction]:
+    return [Fraction(weight, 2**256) for weight in noise.window.table]
+
+
+def assert_just_above(found: float, true: Fraction) -> None:
+    assert true <= Fraction(found) <= true * (1 + Fraction(1, 10**10)) + Fraction(1, 2**200)
+
+
+@pytest.mark.parametrize("noise", SMALL, ids=repr)
+def test_one_bin_agrees_with_the_definition(noise: AnyNoise) -> None:
+    for epsilon in EPSILONS:
+        assert_just_above(exact_delta(noise, 1, epsilon), enumerated_delta(fractions(noise), 1, epsilon))
+
+
+@pytest.mark.parametrize("noise", [SMALL[0], SMALL[4], SMALL[7], SMALL[8]], ids=repr)
+def test_two_bins_agree_with_the_definition(noise: AnyNoise) -> None:
+    for epsilon in EPSILONS[2::3]:
+        assert_just_above(exact_delta(noise, 2, epsilon), enumerated_delta(fractions(noise), 2, epsilon))
+
+
+@pytest.mark.parametrize("noise", [SMALL[1], SMALL[3], SMALL[6]], ids=repr)
+def test_three_bins_agree_with_a_count_of_losses(noise: AnyNoise) -> None:
+    q = [float(p) for p in noise.window.probabilities]
+    ups = [(p, q[x - 1] if x else 0.0) for x, p in enumerate(q)]
+    downs = [(p, q[x + 1] if x + 1 < len(q) else 0.0) for x, p in enumerate(q)]
+    here, there = np.ones(1), np.ones(1)
+    for pairs in [ups] * 3 + [downs] * 3:
+        here = np.outer(here, [p for p, _ in pairs]).ravel()
+        there = np.outer(there, [p for _, p in pairs]).ravel()
+    for epsilon in (0.5, 1.0):
+        direct = float(np.maximum(0, here - exp(epsilon) * there).sum())
+        assert exact_delta(noise, 3, Fraction(epsilon)) == pytest.approx(direct, rel=1e-9)
+
+
+def test_the_enumeration_vector_for_counts() -> None:
+    noise = [Fraction(n, 100) for n in (5, 20, 40, 25, 10)]
+    found = [float(enumerated_delta(noise, 1, Fraction(n, 2))) for n in (1, 2, 3, 4)]
+    assert found == pytest.approx([0.397762, 0.297150, 0.206937, 0.158055], abs=5e-7)
+
+
+@given(
+    st.lists(st.integers(0, 50), min_size=2, max_size=5),
+    st.lists(st.integers(0, 50), min_size=2, max_size=5),
+    st.integers(-3, 3),
+    st.integers(-3, 3),
+)
+@settings(max_examples=50, deadline=None)
+def test_composition_is_a_sum_over_pairs(one: list[int], two: list[int], low: int, lower: int) -> None:
+    unit = (Fraction(1, 3),)
+    first = Losses(unit, (low,), np.array(one) / 256, 0.25)
+    second = Losses(unit, (lower,), np.array(two) / 256, 0.125)
+    both = compose(first, second)
+    for epsilon in (Fraction(0), Fraction(1, 3), Fraction(1)):
+        direct = 0.25 + 0.125 * 0.75
+        for (i, p), (j, r) in product(enumerate(one), enumerate(two)):
+            loss = float((low + i + lower + j) * unit[0] - epsilon)
+            direct += p * r / 65536 * max(0.0, 1 - exp(-loss))
+        assert both.delta(epsilon) == pytest.approx(min(1.0, direct), rel=1e-12)
+
+
+def test_two_axes_convolve_without_running_over() -> None:
+    units = (Fraction(1), Fraction(1, 7))
+    one = Losses(units, (0, -1), np.array([[0.1, 0.2], [0.3, 0.4]]), 0.0)
+    both = compose(one, one)
+    assert both.low == (0, -2)
+    assert both.mass == pytest.approx(
+        np.array([[0.01, 0.04, 0.04], [0.06, 0.20, 0.16], [0.09, 0.24, 0.16]]), rel=1e-12
+    )
+
+
+def test_repetition_is_composition() -> None:
+    one = losses(SMALL[0], 1)
+    many = compose(compose(one, one), compose(one, compose(one, one)))
+    for epsilon in EPSILONS:
+        assert repeated(one, 5).delta(epsilon) == pytest.approx(many.delta(epsilon), rel=1e-11)
+
+
+def test_nothing_has_no_loss() -> None:
+    assert nothing().delta(Fraction(0)) < 2.0**-200
+    assert repeated(losses(SMALL[0], 1), 0).delta(Fraction(0)) < 2.0**-200
+
+
+def test_lattices_do_not_mix() -> None:
+    with pytest.raises(ValueError, match="grid"):
+        compose(losses(SMALL[0], 1), losses(SMALL[2], 1))
+
+
+@pytest.mark.parametrize("noise", SMALL, ids=repr)
+def test_a_grid_only_raises_delta_and_not_by_much(noise: AnyNoise) -> None:
+    fine, spacing = losses(noise, 2), Fraction(1, 10_007)
+    grid = on_grid(fine, spacing, 10**6)
+    for epsilon in EPSILONS:
+        assert fine.delta(epsilon) <= grid.delta(epsilon) * (1 + 1e-12)
+        assert grid.delta(epsilon + spacing) <= fine.delta(epsilon) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 40])
+def test_clipping_only_raises_delta_and_nothing_inside(limit: int) -> None:
+    fine = Losses((Fraction(1, 2),), (-5,), np.array([0.1, 0.2, 0.05, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]), 0.01)
+    cut = fine.clipped(limit)
+    assert cut.low[0] >= -limit
+    assert cut.low[0] + len(cut.mass) - 1 <= limit
+    assert cut.mass.sum() + cut.infinite == pytest.approx(fine.mass.sum() + 0.01, rel=1e-12)
+    beyond = fine.mass[max(0, limit + 6) :].sum()
+    for epsilon in (Fraction(0), Fraction(1), Fraction(3)):
+        assert fine.delta(epsilon) <= cut.delta(epsilon) * (1 + 1e-12)
+        assert cut.delta(epsilon) <= fine.delta(epsilon) + beyond + 1e-12
+
+
+def test_trimming_folds_tails_upward() -> None:
+    mass = np.full(3000, 1e-60)
+    mass[1000:2000] = 1e-3
+    whole = Losses((Fraction(1, 100),), (-1500,), mass, 0.0)
+    cut = whole.trimmed()
+    folded = cut.low[0] + 1500
+    assert 900 < folded <= 1000
+    assert 1000 <= len(cut.mass) < 1200
+    assert cut.mass[0] >= mass[: folded + 1].sum()
+    assert cut.infinite >= mass[folded + len(cut.mass) :].sum() > 0
+    assert cut.delta(Fraction(1)) == pytest.approx(whole.delta(Fraction(1)), rel=1e-12)
+
+
+def test_delta_never_grows_with_epsilon() -> None:
+    found = [losses(SMALL[5], 2).delta(epsilon) for epsilon in EPSILONS]
+    assert found == sorted(found, reverse=True)
+    assert found[0] > found[-1]

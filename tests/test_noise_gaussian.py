@@ -1,0 +1,68 @@
+"""The truncated discrete Gaussian: its table, and why it is the default from three bins."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from accord.privacy.calibration import calibrate
+from accord.privacy.noise import default_name, exact_delta
+from accord.privacy.noise_gaussian import Gaussian
+
+# k', ε, expected dummies at δ = 1e-5, 1e-7, 1e-9
+TABLE = [
+    (1, "0.1", 177, 294, 415),
+    (1, "0.4", 54, 83, 114),
+    (1, "1.6", 16, 24, 32),
+    (2, "0.1", 257, 422, 593),
+    (2, "0.4", 77, 119, 162),
+    (2, "1.6", 24, 34, 45),
+    (10, "0.4", 180, 274, 370),
+    (10, "1.6", 54, 78, 102),
+]
+
+
+@pytest.mark.parametrize(("bins", "epsilon", "five", "seven", "nine"), TABLE)
+def test_the_table_of_expected_dummies(bins: int, epsilon: str, five: int, seven: int, nine: int) -> None:
+    for delta, mean in (("1e-5", five), ("1e-7", seven), ("1e-9", nine)):
+        found = calibrate("gaussian", epsilon, delta, bins)
+        assert found.kept
+        # A finer search over σ than the table's finds one dummy less in places, never more.
+        assert mean - 1.1 < found.expected_dummies < mean + 0.6
+
+
+@pytest.mark.slow
+def test_the_table_at_ten_bins_and_a_small_epsilon() -> None:
+    means = [calibrate("gaussian", "0.1", delta, 10).expected_dummies for delta in ("1e-5", "1e-7", "1e-9")]
+    assert means == pytest.approx([603, 973, 1356], abs=0.6)
+
+
+def test_probabilities_are_gaussian() -> None:
+    q = Gaussian(12, Fraction(9), 64).window.probabilities
+    for x in (0, 5, 12, 20):
+        assert float(q[x] / q[12]) == pytest.approx(math.exp(-((x - 12) ** 2) / 18), rel=1e-14)
+
+
+def test_one_less_in_the_middle_would_break_the_promise() -> None:
+    found = calibrate("gaussian", "1.6", "1e-5", 3)
+    assert isinstance(found.noise, Gaussian)
+    variances = [found.noise.variance * Fraction(share, 100) for share in range(70, 131, 5)]
+    tighter = [Gaussian(found.noise.middle - 1, variance, found.noise.reach) for variance in variances]
+    assert min(exact_delta(noise, 3, Fraction("1.6")) for noise in tighter) > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("8", "1e-5"), ("20", "1e-9"), ("0.5", "0.3"), ("3", "2^-128")]
+)
+def test_unusual_promises_are_kept_too(epsilon: str, delta: str) -> None:
+    assert calibrate("gaussian", epsilon, delta, 3).kept
+
+
+def test_the_default_is_the_noise_that_needs_fewer_dummies() -> None:
+    for bins in (1, 2, 3, 4, 10):
+        means = {
+            name: calibrate(name, "0.4", "1e-5", bins).expected_dummies for name in ("geometric", "gaussian")
+        }
+        assert default_name(bins) == min(means, key=lambda name: means[name])
