@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from fractions import Fraction
 from typing import Annotated, Literal
 
 import tomli_w
@@ -18,17 +17,16 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
-    StrictBool,
-    StrictInt,
     StringConstraints,
     WithJsonSchema,
 )
 
 from accord.matching.blocking import Blocking, PartSpec, build_blocking
-from accord.matching.lowering import Lowered, lower
 from accord.matching.rule import Rule
 from accord.matching.rule_text import parse_rule
-from accord.records.schema import Exact, FieldSpec, Name, Spec
+from accord.protocols.spec import Laplace, Privacy, ProtocolSpec
+from accord.protocols.task import Task
+from accord.records.schema import FieldSpec, Name, Spec
 from accord.secure.circuit import Side
 
 _DOMAIN = b"accord agreement 1\n"
@@ -62,34 +60,6 @@ class Parties(Spec):
     B: PartyName
 
 
-class Privacy(Spec):
-    """One side's guarantee for its records that match nothing, and the noise that gives it."""
-
-    epsilon: Exact = Field(gt=0, le=64)
-    delta: Exact = Field(ge=Fraction(1, 2**128), lt=1)
-    noise: Literal["geometric", "gaussian", "paper", "negligible"]
-
-
-class Laplace(Spec):
-    """The Laplace Protocol [HMFS17, §4]: noisy bins, dummies, secure comparison of compared bins."""
-
-    name: Literal["laplace"]
-    A: Privacy
-    B: Privacy
-    sort: StrictBool = True
-    prune: StrictInt = Field(default=0, ge=0, le=99)
-    """Stop at this percentile of the bins' noisy sizes; 0 compares everything."""
-    greedy: StrictBool = True
-    """Greedy Match & Clean: matched records are disclosed at once and need no further comparison."""
-
-
-class AllPairs(Spec):
-    """Every record with every record: ε = 0, at the highest cost."""
-
-    name: Literal["all-pairs"]
-    greedy: StrictBool = True
-
-
 class Disclosed(Spec):
     """The columns of its matching records that each side shows to the other."""
 
@@ -110,7 +80,7 @@ class Agreement(Spec):
     fields: dict[Name, FieldSpec] = Field(min_length=1)
     rule: RuleText
     blocking: tuple[PartSpec, ...] = ()
-    protocol: Annotated[Laplace | AllPairs, Field(discriminator="name")]
+    protocol: ProtocolSpec
     disclose: Disclosed = Disclosed()
     engine: Literal["ot"]
 
@@ -133,15 +103,16 @@ class Agreement(Spec):
         """The blocking, ready to place records."""
         return build_blocking(self.blocking, self.fields)
 
-    def lowered(self) -> Lowered:
-        """The circuit that is left of the rule after what the blocking guarantees."""
-        return lower(self.rule, self.fields, self.plan.equal)
+    @property
+    def task(self) -> Task:
+        """What a protocol needs to know."""
+        names = tuple(name for part in self.blocking for name in part.names)
+        disclose = {side: self.disclosed(side) for side in Side}
+        return Task(self.rule, self.fields, self.plan, names, self.protocol, disclose)
 
     def privacy(self, side: Side) -> Privacy | None:
         """A side's budget and noise; none where the protocol reveals no noisy counts."""
-        if isinstance(self.protocol, AllPairs):
-            return None
-        return self.protocol.A if side is Side.A else self.protocol.B
+        return self.protocol.privacy(side) if isinstance(self.protocol, Laplace) else None
 
     def disclosed(self, side: Side) -> tuple[str, ...]:
         return self.disclose.A if side is Side.A else self.disclose.B

@@ -7,9 +7,10 @@ the protocol and is curious.
 
 from __future__ import annotations
 
-from accord.agreement import Agreement, Laplace
+from accord.agreement import Agreement
 from accord.exact import text
 from accord.matching.rule import Same, fields_of, predicates
+from accord.protocols.leakage import leakage
 from accord.records.schema import TextField
 from accord.secure.circuit import Side
 
@@ -17,23 +18,21 @@ from accord.secure.circuit import Side
 def learned_about(agreement: Agreement, side: Side) -> list[str]:
     """What the partner learns about this side's table."""
     own, partner = agreement.party(side), agreement.party(side.other)
+    told = leakage(agreement.task, side)
     lines = [f"how many records {own} has;"]
-    protocol = agreement.protocol
-    if isinstance(protocol, Laplace):
-        privacy = protocol.A if side is Side.A else protocol.B
-        bins = agreement.plan.bins
+    if told.bins:
         lines.append(
-            f"how many records fall into each of {bins:,} bins, with dummies added: "
-            f"(ε, δ) = ({text(privacy.epsilon)}, {text(privacy.delta)}) for each record that matches nothing;"
+            f"how many records fall into each of {told.bins:,} bins, with dummies added: "
+            f"(ε, δ) = ({text(told.epsilon)}, {text(told.delta)}) for each record that matches nothing;"
         )
-    shown = agreement.disclosed(side)
-    lines.append(f"of each record that matches one of {partner}: {_list(['its id', *shown])};")
-    if isinstance(protocol, Laplace):
+    lines.append(f"of each record that matches one of {partner}: {', '.join(['its id', *told.columns])};")
+    if told.bins:
         lines.append("of each record that matches: the bins it falls into;")
-    if protocol.greedy:
+    if told.fields:
+        beyond = ", also where the blocking does not compare them" if told.beyond_blocking else ""
         lines.append(
-            "that a match discloses its rule fields at once "
-            f"({_list(fields_of(agreement.rule))}), so that {partner} can find its other matches;"
+            f"that a match discloses its rule fields at once ({', '.join(told.fields)}), so that {partner} "
+            f"can find its other matches{beyond};"
         )
     lines.append("nothing else: no similarity, no value of a record without a match.")
     return lines
@@ -53,7 +52,3 @@ def advice(agreement: Agreement) -> list[str]:
     idle = [name for name in agreement.fields if name not in used]
     notes += [f"The field {name} is used by neither rule nor blocking." for name in idle]
     return notes
-
-
-def _list(words: list[str] | tuple[str, ...]) -> str:
-    return ", ".join(words)

@@ -1,8 +1,9 @@
-"""Both parties in one process, in the clear: what an agreement will find and what it will cost.
+"""Both parties in one process: what an agreement will find and what it will cost.
 
 `simulate` sees both tables, so it is for planning, teaching and research on data that one may see; a linkage
-never runs this way. It finds the exact matches of the rule, those among them that the blocking brings
-together, and how many pairs must be compared for it.
+never runs this way. The program is the one that runs between two parties; only the wire is a queue in memory,
+and with the `ideal` engine the comparisons are made in the clear. Beside the protocol's output it finds the
+exact matches of the rule, which the output is measured against.
 """
 
 from __future__ import annotations
@@ -10,62 +11,116 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from statistics import mean, pstdev
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import tomli_w
 
 from accord.agreement import Agreement
-from accord.agreement_file import require_sound
+from accord.agreement_file import parse_agreement, require_sound
+from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError
 from accord.matching.evaluate import Indices, Tables
-from accord.matching.join import Progress, full_join
+from accord.matching.join import full_join
+from accord.privacy import events
+from accord.privacy.calibration import Setting, as_claimed
+from accord.privacy.noise import default_name, draw
+from accord.protocols.linkage import Own, Watch, linkage, prepare
+from accord.protocols.outcome import Outcome
+from accord.ranges import contained, distinct
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sources import open_table
 from accord.secure.circuit import Side
+from accord.secure.engine import Engine, engine_named
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import Wire, run_pair
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the protocol."""
+
+    matches: int
+    comparisons: int
+    dummies_a: int
+    dummies_b: int
+    rounds: int
+    bytes: int
+    seconds: float
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """The outcome of a simulated linkage."""
+    """The outcome of one or several simulated linkages of the same tables."""
 
-    pairs: pa.Table
-    """The matches found: `id_a`, `id_b`, and the disclosed columns of both sides."""
+    runs: tuple[Run, ...]
     records_a: int
     records_b: int
     left_out: int
     all_matches: int
-    """Pairs that the rule accepts, whether or not the blocking brings them together."""
+    """Pairs that the rule accepts, whether or not the protocol compares them."""
+    true_positives: int
+    """Matches of the first run that the rule accepts."""
     candidate_pairs: int
-    comparisons: int
+    """Pairs of real records that the blocking brings together."""
     bins: int
+    epsilon: dict[str, float]
+    delta: dict[str, float]
     seconds: float
+    join_seconds: float
+    """Of these, for the exact matches in the clear."""
     peak_mib: float
+    _tables: tuple[Records, Records] = field(repr=False)
+    _rows: tuple[Indices, Indices] = field(repr=False)
+
+    @cached_property
+    def pairs(self) -> pa.Table:
+        """The matches of the first run: `id_a`, `id_b`, and the disclosed columns of both sides."""
+        return _output(*self._tables, *self._rows)
 
     @property
     def matches(self) -> int:
-        return self.pairs.num_rows
+        return len(self._rows[0])
 
-    @property
+    @cached_property
+    def comparisons(self) -> float:
+        """Secure comparisons, dummies included: the mean over the runs."""
+        return mean(run.comparisons for run in self.runs)
+
+    @cached_property
+    def comparisons_sd(self) -> float:
+        return pstdev(run.comparisons for run in self.runs)
+
+    @cached_property
     def recall(self) -> float:
-        """The share of all matches that was found."""
-        return self.matches / self.all_matches if self.all_matches else 1.0
+        """The share of all matches that was found: the mean over the runs."""
+        return mean(run.matches for run in self.runs) / self.all_matches if self.all_matches else 1.0
 
     @property
     def precision(self) -> float:
-        """1 by construction: what was found is drawn from what the rule accepts."""
-        return 1.0
+        """The share of what was found that the rule accepts."""
+        return self.true_positives / self.matches if self.matches else 1.0
 
     @property
     def all_pairs(self) -> int:
         return self.records_a * self.records_b
 
     @property
+    def cost_ratio(self) -> float:
+        """Comparisons against comparing all pairs."""
+        return self.comparisons / self.all_pairs if self.all_pairs else 0.0
+
+    @property
     def reduction_ratio(self) -> float:
-        """The share of all pairs that the blocking spares."""
+        """The share of all pairs that the blocking spares, dummies aside."""
         return 1 - self.candidate_pairs / self.all_pairs if self.all_pairs else 0.0
 
 
@@ -74,32 +129,151 @@ def simulate(
     b: object,
     agreement: Agreement,
     *,
+    engine: str = "ideal",
+    noise: str | None = None,
+    runs: int = 1,
+    seed: int | None = None,
     layout_a: Layout | None = None,
     layout_b: Layout | None = None,
-    progress: Progress | None = None,
+    watch: Watch = lambda status: None,
 ) -> Simulation:
-    """Link two tables (files, or anything with the Arrow C stream interface) in the clear."""
+    """Run the agreement's protocol on two tables (files, or anything with the Arrow C stream interface).
+
+    `noise` replaces the agreement's, `paper-2017` included, which no linkage may use. With a seed the run can
+    be repeated exactly.
+    """
     began = time.perf_counter()
     require_sound(agreement)
     left, right = load_both(a, b, agreement, layout_a, layout_b)
     tables = Tables(agreement.fields, left.columns, right.columns)
-    rows_a, rows_b = full_join(agreement.rule, tables, (len(left), len(right)), progress)
-    met = np.ones(len(rows_a), np.bool_)
-    if agreement.plan.losses(agreement.rule):
-        met = agreement.plan.compares(tables, rows_a, rows_b)
-    candidates = candidate_pairs(agreement, left, right)
+    loaded = time.perf_counter()
+    accepted = full_join(agreement.rule, tables, (len(left), len(right)))
+    joined = time.perf_counter()
+    settings = {
+        side: setting(agreement, side, len(r), noise) for side, r in ((Side.A, left), (Side.B, right))
+    }
+    figures, first = [], (np.zeros(0, np.int64), np.zeros(0, np.int64))
+    for number in range(runs):
+        entropy = System() if seed is None else Seeded(f"simulate {seed} {number}")
+        outcome, figure = _run(agreement, left, right, settings, engine, entropy, watch)
+        figures.append(figure)
+        if number == 0:
+            first = _rows(outcome, right)
     return Simulation(
-        pairs=_output(left, right, rows_a[met], rows_b[met]),
+        runs=tuple(figures),
         records_a=len(left),
         records_b=len(right),
         left_out=left.left_out + right.left_out,
-        all_matches=len(rows_a),
-        candidate_pairs=candidates,
-        comparisons=candidates,
+        all_matches=len(accepted[0]),
+        true_positives=int(contained(_keys(first, right), _keys(accepted, right)).sum()),
+        candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins,
+        epsilon={side.value: float(s.epsilon) if s else 0.0 for side, s in settings.items()},
+        delta={side.value: s.delta_exact if s else 0.0 for side, s in settings.items()},
         seconds=time.perf_counter() - began,
+        join_seconds=joined - loaded,
         peak_mib=peak_mib(),
+        _tables=(left, right),
+        _rows=first,
     )
+
+
+def adjusted(
+    agreement: Agreement,
+    *,
+    protocol: str | None = None,
+    epsilon: object = None,
+    delta: object = None,
+    prune: int | None = None,
+    greedy: bool | None = None,
+) -> Agreement:
+    """The agreement with another protocol or other options: to see what they would find and cost."""
+    changed = agreement.model_dump(mode="json")
+    options = changed["protocol"]
+    if protocol is not None and protocol != options["name"]:
+        kept = {name: options[name] for name in ("greedy", "closure", "slab")}
+        sides = {side.value: _default_privacy(agreement, side) for side in Side}
+        options = {"name": protocol, **kept, **(sides if protocol == "laplace" else {})}
+    if options["name"] == "all-pairs":
+        changed["blocking"] = []
+    given: dict[str, object] = {"prune": prune, "greedy": greedy}
+    options |= {name: value for name, value in given.items() if value is not None}
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        for side in ("A", "B"):
+            if value is not None:
+                options.setdefault(side, {})[name] = str(value)
+    return parse_agreement(tomli_w.dumps(_without_none(changed | {"protocol": options})), "What is asked for")
+
+
+def _without_none(value: Any) -> Any:
+    """TOML has no word for nothing."""
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    return [_without_none(item) for item in value] if isinstance(value, list) else value
+
+
+def _default_privacy(agreement: Agreement, side: Side) -> dict[str, str]:
+    return {"epsilon": "1.6", "delta": "2^-40", "noise": default_name(agreement.plan.per_record(side))}
+
+
+def setting(agreement: Agreement, side: Side, records: int, noise: str | None = None) -> Setting | None:
+    """The noise of one side, with its exact δ; none for all-pairs."""
+    privacy = agreement.privacy(side)
+    if privacy is None:
+        return None
+    per_record = agreement.plan.per_record(side)
+    return as_claimed(noise or privacy.noise, privacy.epsilon, privacy.delta, per_record, records)
+
+
+def make_own(
+    agreement: Agreement, side: Side, records: Records, noise: Setting | None, entropy: Entropy
+) -> Own:
+    """One side, with fresh noise; a linkage takes its noise from the ledger instead."""
+    if noise is None:
+        dummies = np.zeros(agreement.plan.bins, np.int64)
+        return prepare(agreement.task, side, records, dummies, entropy, (events.AllPairs(),))
+    dummies = draw(noise.noise, agreement.plan.bins, entropy)
+    return prepare(agreement.task, side, records, dummies, entropy, (events.released(noise),))
+
+
+def _run(
+    agreement: Agreement,
+    left: Records,
+    right: Records,
+    settings: dict[Side, Setting | None],
+    engine: str,
+    entropy: Entropy,
+    watch: Watch,
+) -> tuple[Outcome, Run]:
+    began = time.perf_counter()
+    chosen: Engine = IdealEngine() if engine == "ideal" else engine_named(engine)
+    own_a = make_own(agreement, Side.A, left, settings[Side.A], entropy.stream("A"))
+    own_b = make_own(agreement, Side.B, right, settings[Side.B], entropy.stream("B"))
+    own_a.watch = watch
+    wire = Wire()
+    outcome, other = run_pair(
+        linkage(agreement.task, own_a, chosen), linkage(agreement.task, own_b, chosen), wire
+    )
+    seconds = time.perf_counter() - began
+    return outcome, Run(
+        len(outcome.own),
+        outcome.comparisons,
+        outcome.dummies,
+        other.dummies,
+        outcome.rounds,
+        wire.bytes,
+        seconds,
+    )
+
+
+def _rows(outcome: Outcome, right: Records) -> tuple[Indices, Indices]:
+    """The matches as rows of both tables: here the partner's ids can be looked up."""
+    partner = pc.index_in(outcome.partner_ids, value_set=right.ids)
+    return outcome.own, np.asarray(partner).astype(np.int64)[outcome.partner]
+
+
+def _keys(pairs: tuple[Indices, Indices], right: Records) -> Indices:
+    return pairs[0] * max(1, len(right)) + pairs[1]
 
 
 def load_both(
@@ -137,7 +311,7 @@ def read_truth(path: Path) -> pa.Table:
 def truth_scores(result: Simulation, truth: pa.Table) -> dict[str, float]:
     """How the matches found compare with the true pairs."""
     found, true = _codes(result.pairs, truth)
-    both = len(np.intersect1d(found, true))
+    both = len(np.flatnonzero(contained(found, true)))
     return {
         "true_pairs": len(true),
         "recall_of_truth": both / len(true) if len(true) else 1.0,
@@ -150,9 +324,9 @@ def _codes(found: pa.Table, true: pa.Table) -> tuple[Indices, Indices]:
     keys = np.zeros(len(found) + len(true), np.int64)
     for name in ("id_a", "id_b"):
         ids = pa.chunked_array([*found[name].chunks, *true[name].chunks], pa.large_string())
-        distinct = ids.combine_chunks().dictionary_encode()
-        keys = keys * len(distinct.dictionary) + np.asarray(distinct.indices)
-    return np.unique(keys[: len(found)]), np.unique(keys[len(found) :])
+        coded = ids.combine_chunks().dictionary_encode()
+        keys = keys * len(coded.dictionary) + np.asarray(coded.indices)
+    return distinct(keys[: len(found)]), distinct(keys[len(found) :])
 
 
 def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:

@@ -32,6 +32,7 @@ app = typer.Typer(
 for command in (demo, generate, init, check, simulate):
     app.command()(command)
 app.add_typer(audit.app, name="audit")
+app.add_typer(bench.app, name="bench")
 app.add_typer(ledger.app, name="ledger")
 app.command()(forget.forget)
 app.add_typer(bench.app, name="bench")

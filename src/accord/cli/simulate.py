@@ -1,8 +1,11 @@
-"""`accord simulate`: both tables in one place, in the clear, to see what an agreement finds and costs."""
+"""`accord simulate`: both tables in one place, to see what an agreement finds and what it costs."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +15,7 @@ from accord.cli.options import Delimiter, Encoding, Json, layout
 from accord.cli.terminal import progress
 
 if TYPE_CHECKING:
+    from accord.protocols.linkage import Status, Watch
     from accord.simulation import Simulation
 
 
@@ -23,6 +27,19 @@ def simulate(
     truth: Annotated[
         Path | None, typer.Option(help="The true pairs (id_a, id_b): report recall and precision, too.")
     ] = None,
+    protocol: Annotated[str | None, typer.Option(help="laplace or all-pairs, instead of the agreed.")] = None,
+    engine: Annotated[
+        str, typer.Option(help="ideal (in the clear) or ot (the real cryptography).")
+    ] = "ideal",
+    epsilon: Annotated[str | None, typer.Option(help="Another ε for both sides.")] = None,
+    delta: Annotated[str | None, typer.Option(help="Another δ for both sides, such as 2^-40.")] = None,
+    noise: Annotated[str | None, typer.Option(help="Another noise for both; paper-2017, too.")] = None,
+    prune: Annotated[int | None, typer.Option(help="Stop at this percentile of noisy sizes.")] = None,
+    greedy: Annotated[
+        bool | None, typer.Option("--greedy/--no-greedy", help="Greedy Match & Clean, instead of the agreed.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, max=10_000, help="Repeat with fresh noise.")] = 1,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same run.")] = None,
     columns_a: Annotated[Path | None, typer.Option(help="A's layout, see `accord check --columns`.")] = None,
     columns_b: Annotated[Path | None, typer.Option(help="B's layout.")] = None,
     column_a: Annotated[list[str] | None, typer.Option(help="FIELD=COLUMN of A; repeatable.")] = None,
@@ -33,26 +50,32 @@ def simulate(
     delimiter: Delimiter = None,
     as_json: Json = False,
 ) -> None:
-    """Link two tables in the clear: matches, recall, candidate pairs. For data that you may see both of."""
+    """Run the protocol on two tables in one process: matches, recall, comparisons. For data you may see."""
     from accord.agreement_file import read_agreement
     from accord.records.sinks import require_writable, write_table
-    from accord.simulation import peak_mib, read_truth, truth_scores
+    from accord.simulation import adjusted, peak_mib, read_truth, truth_scores
     from accord.simulation import simulate as run
 
-    agreed = read_agreement(agreement)
+    agreed = adjusted(
+        read_agreement(agreement), protocol=protocol, epsilon=epsilon, delta=delta, prune=prune, greedy=greedy
+    )
     if out is not None:
         require_writable(out)
     true = read_truth(truth) if truth is not None else None
     layout_a = layout(agreed, columns_a, column_a, id_a, encoding, delimiter)
     layout_b = layout(agreed, columns_b, column_b, id_b, encoding, delimiter)
-    with progress("Comparing") as advance:
+    with _watched() as watch:
         result = run(
             a,
             b,
             agreed,
+            engine=engine,
+            noise=noise,
+            runs=runs,
+            seed=seed,
             layout_a=layout_a,
             layout_b=layout_b,
-            progress=advance,
+            watch=watch,
         )
     facts = report(result)
     if true is not None:
@@ -64,25 +87,41 @@ def simulate(
         typer.echo(f"Wrote {out}.", err=True)
 
 
+@contextmanager
+def _watched() -> Iterator[Watch]:
+    with progress("Comparing") as advance:
+
+        def watch(status: Status) -> None:
+            advance(status.comparisons, status.most_comparisons)
+
+        yield watch
+
+
 def report(result: Simulation) -> dict[str, Any]:
     """The figures of a simulation under the names that people know."""
     names = (
-        "records_a records_b left_out matches all_matches candidate_pairs comparisons all_pairs bins "
-        "recall precision reduction_ratio seconds peak_mib"
+        "records_a records_b left_out matches all_matches candidate_pairs comparisons comparisons_sd "
+        "all_pairs cost_ratio bins recall precision reduction_ratio epsilon delta seconds "
+        "join_seconds peak_mib"
     )
-    return {name: getattr(result, name) for name in names.split()}
+    facts = {name: getattr(result, name) for name in names.split()}
+    return facts | {"runs": [asdict(run) for run in result.runs]}
 
 
 def words(facts: dict[str, Any], result: Simulation) -> str:
     """The same for people, with the first few pairs."""
+    run = result.runs[0]
+    spread = f" ± {facts['comparisons_sd']:,.0f} over {len(result.runs)} runs" if len(result.runs) > 1 else ""
     lines = [
         f"Records          {facts['records_a']:,} (A) and {facts['records_b']:,} (B)",
         f"Matches          {facts['matches']:,} of {facts['all_matches']:,} that the rule accepts",
         f"Recall           {facts['recall']:.4f}",
         f"Precision        {facts['precision']:.4f}",
+        f"Comparisons      {facts['comparisons']:,.0f}{spread}, {facts['cost_ratio']:.2%} of all pairs",
         f"Candidate pairs  {facts['candidate_pairs']:,} of {facts['all_pairs']:,}",
-        f"Reduction ratio  {facts['reduction_ratio']:.4f}",
-        f"Bins             {facts['bins']:,}",
+        f"Bins             {facts['bins']:,}, with {run.dummies_a:,} (A) and {run.dummies_b:,} (B) dummies",
+        f"Privacy          {_privacy(facts, 'A')}; {_privacy(facts, 'B')}",
+        f"Rounds, bytes    {run.rounds:,} and {run.bytes:,}",
         f"Time, memory     {facts['seconds']:.1f} s, {facts['peak_mib']:,.0f} MiB",
     ]
     if facts["left_out"]:
@@ -97,3 +136,9 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         lines += ["", "The first pairs:"]
         lines += [f"  {pair['id_a']} – {pair['id_b']}" for pair in shown]
     return "\n".join(lines)
+
+
+def _privacy(facts: dict[str, Any], side: str) -> str:
+    if not facts["epsilon"][side]:
+        return f"{side}: ε = 0"
+    return f"{side}: ε = {facts['epsilon'][side]:g}, δ = {facts['delta'][side]:.3g}"

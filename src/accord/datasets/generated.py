@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from accord.ranges import ranges
+
 
 @dataclass(frozen=True)
 class Generated:
@@ -28,6 +30,4 @@ def pair_up(left: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[NDArray[
     order = np.argsort(right, kind="stable")
     starts = np.searchsorted(right[order], left, "left")
     stops = np.where(left < 0, starts, np.searchsorted(right[order], left, "right"))
-    sizes = stops - starts
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.repeat(np.arange(len(left)), sizes), order[np.repeat(starts, sizes) + within]
+    return np.repeat(np.arange(len(left)), stops - starts), order[ranges(starts, stops)]

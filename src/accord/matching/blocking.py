@@ -25,6 +25,7 @@ from accord.matching.blocking_key import KeyPart, KeySpec
 from accord.matching.evaluate import Indices, Mask, Tables
 from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields
+from accord.ranges import ranges
 from accord.records.columns import Columns
 from accord.secure.circuit import Side
 
@@ -89,7 +90,7 @@ class Blocking:
         for part in self.parts:
             placed, code = part.place(side, columns)
             starts, stops = np.searchsorted(placed, record), np.searchsorted(placed, record, "right")
-            chosen = _ranges(starts, stops)
+            chosen = ranges(starts, stops)
             record, bin_ = np.repeat(record, stops - starts), np.repeat(bin_, stops - starts)
             bin_ = bin_ * part.size + code[chosen]
         return record, bin_
@@ -124,10 +125,3 @@ def build_blocking(specs: tuple[KeySpec | GridSpec, ...], fields: Fields) -> Blo
     return Blocking(
         tuple(KeyPart(s, fields) if isinstance(s, KeySpec) else GridPart(s, fields) for s in specs)
     )
-
-
-def _ranges(starts: Indices, stops: Indices) -> Indices:
-    """starts[0]..stops[0], starts[1]..stops[1], … one after the other."""
-    sizes = stops - starts
-    ends = np.cumsum(sizes)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)

@@ -78,10 +78,7 @@ def _text(name: str, spec: TextField, cells: pa.Array, salt: str, bad: dict[str,
     text = folded(cells)
     missing = _missing(text)
     filled = pc.fill_null(text, "")
-    _, offsets, data = filled.buffers()
-    # Copies: kernels take writable arrays, Arrow's buffers are not.
-    starts = np.frombuffer(offsets, np.int64)[filled.offset : filled.offset + len(filled) + 1].copy()
-    octets = np.frombuffer(data, np.uint8).copy() if data is not None else np.zeros(0, np.uint8)
+    starts, octets = text_buffers(filled)
     words = np.zeros((len(filled), (spec.bits + 63) // 64), np.uint64)
     k0, k1 = key(salt, name)
     if isinstance(spec.encoder, Bloom):
@@ -91,6 +88,16 @@ def _text(name: str, spec: TextField, cells: pa.Array, salt: str, bad: dict[str,
         hash_texts(k0, k1, starts, octets, words)
         words[missing] = 0
     return _missing_policy(spec, Encoded(Bits(words, spec.bits, ~missing), bad), missing)
+
+
+def text_buffers(texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Where each text begins, and all UTF-8 octets; copies, since kernels take arrays that can be written."""
+    plain = texts.cast(pa.large_string())
+    _, offsets, data = plain.buffers()
+    if offsets is None:
+        return np.zeros(1, np.int64), np.zeros(0, np.uint8)
+    starts = np.frombuffer(offsets, np.int64)[plain.offset : plain.offset + len(plain) + 1].copy()
+    return starts, np.frombuffer(data, np.uint8).copy() if data is not None else np.zeros(0, np.uint8)
 
 
 def _category(spec: CategoryField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged:

@@ -66,7 +66,11 @@ def _value(
         case Hamming(of):
             return np.sum(a[of.name][left] ^ b[of.name][right], axis=1)
         case SquaredEuclidean(of):
-            return np.sum((a[of.name][left] - b[of.name][right]) ** 2, axis=1)
+            # Coordinate by coordinate: there are few, and numpy is slow on the short axis of an array.
+            total = np.zeros(len(left), dtype=np.int64)
+            for x, y in zip(a[of.name].T, b[of.name].T, strict=True):
+                total += (x[left] - y[right]) ** 2
+            return total
         case Bilinear(products, offset, weight_a, weight_b):
             total = np.zeros(len(left), dtype=np.int64)
             for p in products:

@@ -1,0 +1,350 @@
+"""The Laplace Protocol and all-pairs, as one party [HMFS17, Algorithms 2 and 3].
+
+    1  sizes, then commitments, then noisy counts               (slots.py)
+    2  the engine's set-up
+    3  rounds of secure comparisons, in the order of schedule.py; both sides learn the match bits
+    4  greedy: after each round, matched records are disclosed, matched in the clear against *all* own
+       records to a fixed point, and every copy is cleaned; otherwise disclosed once, at the end
+    5  a keyed digest of the output, which must be equal on both sides
+
+All-pairs is the same with one bin and no noise: its count is the public size of the table.
+
+*Learns*: each side the other's size, noisy counts and matching records. A slot that matches nothing answers
+0 to every comparison and is never named, so the view is a function of those and of one's own table [MATHS
+§1(h)]. The paper's Algorithm 3 removes matched records before it matches them in the clear and loses pairs;
+here nothing is removed before it was matched against everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from accord.entropy import MASKS, Entropy
+from accord.errors import PeerError
+from accord.matching.evaluate import Tables
+from accord.matching.join import Index
+from accord.matching.rule import fields_of
+from accord.privacy.events import Event
+from accord.protocols.disclosed import Disclosed, Shape, exchange, rows_of, take
+from accord.protocols.outcome import Outcome
+from accord.protocols.schedule import Round, Schedule, order_pairs
+from accord.protocols.slots import Slots, exchange_counts, make_slots
+from accord.protocols.spec import Laplace
+from accord.protocols.task import Task
+from accord.ranges import contained, distinct, ranges
+from accord.records.columns import Columns, Records
+from accord.records.encoders import text_buffers
+from accord.records.siphash import hash_texts, key
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import Side
+from accord.secure.engine import Engine
+from accord.secure.party import Party, Send, receive
+
+Ints = NDArray[np.int64]
+_DIGEST = b"accord output 1\n"
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a linkage is: public numbers only."""
+
+    comparisons: int
+    most_comparisons: int
+    matches: int
+
+
+Watch = Callable[[Status], None]
+
+
+@dataclass
+class Own:
+    """One side's private part of a linkage."""
+
+    side: Side
+    records: Records
+    slots: Slots
+    entropy: Entropy
+    released: tuple[Event, ...] = ()
+    watch: Watch = lambda status: None
+    clock: Callable[[], float] = time.perf_counter
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def prepare(
+    task: Task,
+    side: Side,
+    records: Records,
+    dummies: Ints,
+    entropy: Entropy,
+    released: tuple[Event, ...] = (),
+) -> Own:
+    """Fix this side's slots for a run. *Requires*: as `make_slots`."""
+    slots = make_slots(task.blocking, side, records.columns, len(records), dummies, entropy)
+    return Own(side, records, slots, entropy, released)
+
+
+def linkage(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
+    """One side of the linkage."""
+    engine.supports(task.lowered.node)
+    began = own.clock()
+    yield Send(len(own.records).to_bytes(8, "little"))
+    partner_size = int.from_bytes((yield from receive(8)).tobytes(), "little")
+    counts = yield from exchange_counts(own.slots)
+    session = yield from engine.set_up(own.side, own.entropy.stream(MASKS))
+    own.seconds["set-up"] = own.clock() - began
+    run = _Run(task, own, engine, session, counts, partner_size)
+    yield from run.rounds()
+    if not task.protocol.greedy:
+        yield from run.disclose_matched()
+    outcome = run.outcome()
+    yield from _confirm(own, outcome)
+    return outcome
+
+
+class _Run:
+    """The state of one side between the set-up and the outcome."""
+
+    def __init__(
+        self, task: Task, own: Own, engine: Engine, session: object, counts: Ints, partner_size: int
+    ) -> None:
+        self.task, self.own, self.engine, self.session = task, own, engine, session
+        self.partner_size = partner_size
+        self.me = 0 if own.side is Side.A else 1
+        both = (own.slots.counts, counts) if self.me == 0 else (counts, own.slots.counts)
+        self.partner_counts = counts
+        self.schedule = _schedule(task, both)
+        self.most = self.schedule.most_comparisons
+        self.comparisons = self.round_count = self.matches = 0
+        self.shape = Shape(
+            task.fields,
+            task.shown_fields,
+            task.disclose[own.side.other],
+            partner_size,
+            int(counts.sum()),
+        )
+        self.shown = np.zeros(len(own.records), np.bool_)
+        self.matched_slots = [np.zeros((0, 2), np.int64)]
+        self.found = [np.zeros((0, 2), np.int64)]
+        """Pairs (own row, number of the partner's record), from the clear."""
+        self.partner_slot = np.full(self.shape.slots, -1, np.int64)
+        """For each slot of the partner the number of its disclosed record."""
+        self.seen: list[Disclosed] = []
+        self.index = Index(task.rule, task.fields, own.records.columns, len(own.records))
+
+    def rounds(self) -> Party[None]:
+        while (round_ := self.schedule.next()) is not None:
+            began, known = self.own.clock(), len(self.found)
+            pairs = yield from self._compare(round_)
+            self._spend("compare", began)
+            if self.task.protocol.greedy and len(pairs):
+                began = self.own.clock()
+                yield from self._clean(pairs)
+                self._spend("disclose", began)
+            self.matched_slots.append(pairs)
+            self.matches += sum(map(len, self.found[known:])) if self.task.protocol.greedy else len(pairs)
+            self.own.watch(Status(self.comparisons, self.most, self.matches))
+
+    def _spend(self, phase: str, began: float) -> None:
+        self.own.seconds[phase] = self.own.seconds.get(phase, 0.0) + self.own.clock() - began
+
+    def _compare(self, round_: Round) -> Party[Ints]:
+        """Both sides' match bits of a round, as pairs (own slot, partner's slot)."""
+        blocks = Blocks.of_sizes(round_.a_counts, round_.b_counts)
+        table = self._table(round_.a if self.me == 0 else round_.b)
+        bits = yield from self.engine.evaluate(self.session, self.task.lowered.node, blocks, table)
+        self.comparisons += blocks.pairs
+        self.round_count += 1
+        a, b = _pairs(round_, np.flatnonzero(bits))
+        return np.stack([a, b] if self.me == 0 else [b, a], axis=1)
+
+    def _table(self, slots: Ints) -> Table:
+        """The circuit's inputs of these slots; a dummy carries the zeros that every code may be."""
+        record = self.own.slots.record[slots]
+        real = record >= 0
+        own = self.own.records.columns
+        columns = {name: rows_of(own[name], record[real]) for name in fields_of(self.task.rule)}
+        inputs = {}
+        for name, values in self.task.lowered.inputs(self.own.side, columns).items():
+            spread = np.zeros((len(slots), values.shape[1]), np.int64)
+            spread[real] = values
+            inputs[name] = spread
+        return Table(inputs, real)
+
+    # -- Greedy Match & Clean -----------------------------------------------------------------------------
+
+    def _clean(self, pairs: Ints) -> Party[None]:
+        """Disclose what matched, find its other matches in the clear to a fixed point, clean every copy."""
+        known = len(self.found)
+        fresh = distinct(self.own.slots.record[pairs[:, 0]])
+        if len(fresh) and fresh[0] < 0:
+            raise PeerError(problem="a match with a dummy")
+        while True:
+            fresh = fresh[~self.shown[fresh]]
+            own = self._disclosure(fresh)
+            theirs = yield from exchange(own, self.shape)
+            if not len(own) and not len(theirs):
+                break
+            self.shown[fresh] = True
+            self.schedule.remove(self.me, own.slots)
+            fresh = self._take_in(theirs)
+        self._require_matches(pairs, self.found[known:])
+
+    def _disclosure(self, records: Ints) -> Disclosed:
+        """These records with all their slots."""
+        of, slots = self.own.slots.of_record
+        starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
+        shown = take(self.own.records, records, self.task.shown_fields)
+        return Disclosed(stops - starts, slots[ranges(starts, stops)], *shown)
+
+    def _take_in(self, theirs: Disclosed) -> Ints:
+        """Check the partner's records, clean them, and give one's own records that match them."""
+        if not len(theirs):
+            return np.zeros(0, np.int64)
+        self._require_bins(theirs)
+        first = self._number(theirs)
+        self.schedule.remove(1 - self.me, theirs.slots)
+        number, row = self.index.matches(theirs.fields, len(theirs))
+        if self.task.protocol.closure == "candidates":
+            met = self._compared(theirs.fields, number, row)
+            number, row = number[met], row[met]
+        self.found.append(np.stack([row, number + first], axis=1))
+        return distinct(row)
+
+    def _number(self, theirs: Disclosed) -> int:
+        """Give the partner's records their numbers; give the first."""
+        first = sum(map(len, self.seen))
+        if (self.partner_slot[theirs.slots] >= 0).any():
+            raise PeerError(problem="a record that it had disclosed before")
+        self.partner_slot[theirs.slots] = first + np.repeat(np.arange(len(theirs)), theirs.slot_counts)
+        self.seen.append(theirs)
+        if first + len(theirs) > self.partner_size:
+            raise PeerError(problem="more disclosed records than its table holds")
+        return first
+
+    def _compared(self, theirs: Columns, number: Ints, row: Ints) -> NDArray[np.bool_]:
+        mine = self.own.records.columns
+        if self.me == 0:
+            return self.task.blocking.compares(Tables(self.task.fields, mine, theirs), row, number)
+        return self.task.blocking.compares(Tables(self.task.fields, theirs, mine), number, row)
+
+    def _require_bins(self, theirs: Disclosed) -> None:
+        """The slots of a disclosed record lie in the very bins of its values."""
+        record, bins = self.task.blocking.place(self.own.side.other, theirs.fields, len(theirs))
+        claimed = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
+        ends = np.cumsum(self.partner_counts)
+        in_bin = np.searchsorted(ends, theirs.slots, "right")
+        expected = np.lexsort((bins, record))
+        stated = np.lexsort((in_bin, claimed))
+        same = len(record) == len(claimed) and (
+            np.array_equal(record[expected], claimed[stated])
+            and np.array_equal(bins[expected], in_bin[stated])
+        )
+        if not same:
+            raise PeerError(problem="a disclosed record whose slots lie in other bins than its values")
+
+    def _require_matches(self, pairs: Ints, found: list[Ints]) -> None:
+        """Every pair that the engine called a match is one under the rule.
+
+        Its two records were not disclosed before this round, or they would have been cleaned; so the pair is
+        among those that were found in the clear since.
+        """
+        numbers = self.partner_slot[pairs[:, 1]]
+        if (numbers < 0).any():
+            raise PeerError(problem="a match whose record it did not disclose")
+        claimed = np.stack([self.own.slots.record[pairs[:, 0]], numbers], axis=1)
+        width = max(1, self.partner_size)
+        known = np.concatenate([part[:, 0] * width + part[:, 1] for part in found])
+        if not contained(claimed[:, 0] * width + claimed[:, 1], np.sort(known)).all():
+            raise PeerError(problem="a match that the rule denies")
+
+    # -- without greedy -----------------------------------------------------------------------------------
+
+    def disclose_matched(self) -> Party[None]:
+        """Disclose every matched slot, and only those; so copies in other bins stay unknown."""
+        pairs = np.concatenate(self.matched_slots)
+        slots = distinct(pairs[:, 0])
+        order = np.argsort(self.own.slots.record[slots], kind="stable")
+        records, counts = np.unique(self.own.slots.record[slots], return_counts=True)
+        own = Disclosed(counts.astype(np.int64), slots[order], *take(self.own.records, records, ()))
+        theirs = yield from exchange(own, self.shape)
+        self._number(theirs)
+        numbers = self.partner_slot[pairs[:, 1]]
+        if (numbers < 0).any() or len(theirs.slots) != len(distinct(pairs[:, 1])):
+            raise PeerError(problem="other records than those that matched")
+        # Each once: every blocking brings a pair of records together in at most one pair of bins.
+        self.found.append(np.stack([self.own.slots.record[pairs[:, 0]], numbers], axis=1))
+
+    def outcome(self) -> Outcome:
+        width = max(1, self.partner_size)
+        keys = np.sort(np.concatenate([part[:, 0] * width + part[:, 1] for part in self.found]))
+        names = self.task.disclose[self.own.side.other]
+        empty = pa.table({name: pa.array([], pa.large_string()) for name in names})
+        return Outcome(
+            own=keys // width,
+            partner=keys % width,
+            partner_ids=pa.chunked_array([d.ids for d in self.seen], pa.large_string()).combine_chunks(),
+            partner_columns=pa.concat_tables([empty, *(d.columns for d in self.seen)]),
+            partner_size=self.partner_size,
+            comparisons=self.comparisons,
+            rounds=self.round_count,
+            dummies=int((self.own.slots.record < 0).sum()),
+            released=self.own.released,
+            seconds=self.own.seconds,
+        )
+
+
+def _schedule(task: Task, counts: tuple[Ints, Ints]) -> Schedule:
+    options = task.protocol
+    pairs = task.blocking.pairs()
+    sort, prune = (options.sort, options.prune) if isinstance(options, Laplace) else (False, 0)
+    order = order_pairs(pairs, counts, sort, prune)
+    return Schedule((pairs[0][order], pairs[1][order]), counts, options.slab, options.greedy)
+
+
+def _pairs(round_: Round, places: Ints) -> tuple[Ints, Ints]:
+    """The slots (of A, of B) at these places of a round's answer."""
+    sizes = round_.a_counts * round_.b_counts
+    ends = np.cumsum(sizes)
+    unit = np.searchsorted(ends, places, "right")
+    within = places - (ends - sizes)[unit]
+    width = round_.b_counts[unit]
+    a_first, b_first = (
+        np.cumsum(round_.a_counts) - round_.a_counts,
+        np.cumsum(round_.b_counts) - round_.b_counts,
+    )
+    return round_.a[a_first[unit] + within // width], round_.b[b_first[unit] + within % width]
+
+
+def _confirm(own: Own, outcome: Outcome) -> Party[None]:
+    """Both sides hold the same pairs of ids: compare a digest under a key that both made.
+
+    Ids stand for themselves by a keyed hash of 64 bits, so that the pairs can be put in one order quickly.
+    """
+    half = own.entropy.stream("confirm").bytes(32)
+    yield Send(half)
+    other = (yield from receive(32)).tobytes()
+    joint = half + other if own.side is Side.A else other + half
+    mine = _hashed(own.records.ids, joint)[outcome.own]
+    theirs = _hashed(outcome.partner_ids, joint)[outcome.partner]
+    first, second = (mine, theirs) if own.side is Side.A else (theirs, mine)
+    # One word for a pair, since a sum of odd multiples of two hashes is as good as a hash of both.
+    listed = np.sort(first * np.uint64(0x9E3779B97F4A7C15) + second * np.uint64(0xD1B54A32D192ED03))
+    digest = hmac.new(joint, _DIGEST + listed.astype("<u8").tobytes(), hashlib.sha256).digest()
+    yield Send(digest)
+    if not hmac.compare_digest((yield from receive(32)).tobytes(), digest):
+        raise PeerError(problem="a digest of another output than ours")
+
+
+def _hashed(ids: pa.Array, joint: bytes) -> NDArray[np.uint64]:
+    starts, octets = text_buffers(ids)
+    words = np.zeros((len(ids), 2), np.uint64)
+    hash_texts(*key(joint.hex(), "output"), starts, octets, words)
+    return words[:, 0]

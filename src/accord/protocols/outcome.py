@@ -1,0 +1,36 @@
+"""What a linkage gives to one side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from accord.privacy.events import Event
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The matches, and public figures of the run."""
+
+    own: Ints
+    """For each match the row of one's own table."""
+    partner: Ints
+    """For each match the place of the partner's record in `partner_ids` and `partner_columns`."""
+    partner_ids: pa.Array
+    partner_columns: pa.Table
+    partner_size: int
+    comparisons: int
+    """Secure comparisons, dummies included."""
+    rounds: int
+    dummies: int
+    """One's own dummies."""
+    released: tuple[Event, ...]
+    """What this side released about its table."""
+    seconds: Mapping[str, float]
+    """Time by phase: set-up, compare, disclose."""

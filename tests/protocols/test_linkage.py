@@ -1,0 +1,234 @@
+"""The Laplace Protocol and all-pairs: the paper's theorems as properties, the traps, the edge cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accord.agreement import Agreement
+from accord.entropy import Seeded
+from accord.errors import PeerError
+from accord.protocols import linkage as module
+from accord.protocols.linkage import Status, linkage
+from accord.secure.circuit import Side
+from accord.secure.engine_ot import OtEngine
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import run_pair
+from tests.protocols import worlds
+
+points = st.tuples(st.integers(0, 15), st.integers(0, 15))
+rows = st.lists(points, max_size=25)
+clustered = st.lists(st.tuples(st.integers(3, 6), st.integers(3, 6)), max_size=15)
+tables = rows | clustered
+options = st.fixed_dictionaries(
+    {
+        "style": st.sampled_from(["neighbours", "replicate"]),
+        "sort": st.booleans(),
+        "slab": st.sampled_from([1, 2, 5, 64]),
+        "closure": st.sampled_from(["all", "candidates"]),
+    }
+)
+
+
+@given(tables, tables, options, st.integers(0, 99), st.integers(0, 3))
+def test_without_greedy_the_output_is_the_blocked_join(
+    a: worlds.Rows, b: worlds.Rows, chosen: dict[str, object], seed: int, dummies: int
+) -> None:
+    """[HMFS17, Theorem on recall]: and both sides hold the same; with a complete blocking recall is 1."""
+    agreed = worlds.agreement(greedy=False, **chosen)
+    left, right, _ = worlds.link(agreed, a, b, seed, dummies)
+    blocked = [pair for pair in worlds.textbook(a, b) if pair in worlds.compared(agreed, a, b)]
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == blocked == worlds.textbook(a, b)
+    assert left.comparisons == right.comparisons
+    assert left.dummies == right.dummies == dummies * agreed.plan.bins
+
+
+@given(tables, tables, options, st.integers(0, 99), st.integers(0, 3))
+def test_greedy_finds_as_much_with_no_more_comparisons(
+    a: worlds.Rows, b: worlds.Rows, chosen: dict[str, object], seed: int, dummies: int
+) -> None:
+    """[HMFS17, Theorem on Greedy Match & Clean], in any batching and with precision 1."""
+    plain, _, _ = worlds.link(worlds.agreement(greedy=False, **chosen), a, b, seed, dummies)
+    left, right, _ = worlds.link(worlds.agreement(**chosen), a, b, seed, dummies)
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
+    assert left.comparisons <= plain.comparisons
+
+
+@given(tables, tables, options, st.sampled_from([10, 50, 90]), st.booleans())
+def test_pruned_or_lossy_outputs_are_matches_and_the_same_on_both_sides(
+    a: worlds.Rows, b: worlds.Rows, chosen: dict[str, object], prune: int, greedy: bool
+) -> None:
+    agreed = worlds.agreement(prune=prune, greedy=greedy, **chosen)
+    left, right, _ = worlds.link(agreed, a, b)
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right)
+    assert set(worlds.pairs_of_a(left)) <= set(worlds.textbook(a, b))
+    if chosen["closure"] == "candidates" or not greedy:
+        assert set(worlds.pairs_of_a(left)) <= worlds.compared(agreed, a, b)
+
+
+@given(tables, tables, st.booleans(), st.sampled_from([1, 3, 64]))
+def test_all_pairs(a: worlds.Rows, b: worlds.Rows, greedy: bool, slab: int) -> None:
+    agreed = worlds.agreement(protocol="all-pairs", greedy=greedy, slab=slab)
+    left, right, _ = worlds.link(agreed, a, b)
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
+    assert left.comparisons <= len(a) * len(b)
+    if not greedy:
+        assert left.comparisons == len(a) * len(b)
+
+
+def test_a_match_across_a_batch_is_not_lost() -> None:
+    """MATHS §4.6: a1b1 and a2b2 in one batch, a1b2 in a later one; the paper's Algorithm 3 loses a1b2."""
+    a, b = [(3, 3), (5, 3)], [(3, 3), (4, 3)]
+    assert worlds.textbook(a, b) == [(0, 0), (0, 1), (1, 1)]
+    for slab in (1, 64):
+        left, _, _ = worlds.link(worlds.agreement(slab=slab), a, b)
+        assert worlds.pairs_of_a(left) == worlds.textbook(a, b)
+
+
+def test_closure_beyond_the_blocking() -> None:
+    """With a lossy blocking the closure finds matches of disclosed records that were never compared."""
+    a, b = [(3, 3), (4, 3)], [(3, 3), (3, 4)]
+    lossy = worlds.agreement(style="replicate")
+    narrow = lossy.model_copy(update={"blocking": (lossy.blocking[0].model_copy(update={"reach": 0}),)})
+    everything, _, _ = worlds.link(narrow, a, b)
+    assert worlds.pairs_of_a(everything) == [(0, 0), (0, 1), (1, 0)]
+    bound = narrow.protocol.model_copy(update={"closure": "candidates"})
+    limited, _, _ = worlds.link(narrow.model_copy(update={"protocol": bound}), a, b)
+    assert worlds.pairs_of_a(limited) == [(0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([], []),
+        ([], [(1, 1)]),
+        ([(1, 1)], []),
+        ([(1, 1)], [(1, 1)]),
+        ([(1, 1)] * 9, [(1, 1)] * 7),
+        ([(i, 0) for i in range(16)], [(i, 15) for i in range(16)]),
+        ([(5, 5)] * 40, [(5, 6)]),
+    ],
+    ids=["both empty", "A empty", "B empty", "one", "all match, duplicates", "none match", "one huge bin"],
+)
+@pytest.mark.parametrize("protocol", ["laplace", "all-pairs"])
+@pytest.mark.parametrize("greedy", [True, False])
+def test_edge_cases(a: worlds.Rows, b: worlds.Rows, protocol: str, greedy: bool) -> None:
+    for style in ("neighbours", "replicate"):
+        agreed = worlds.agreement(protocol=protocol, greedy=greedy, style=style)
+        left, right, _ = worlds.link(agreed, a, b, dummies=0)
+        assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
+
+
+@settings(max_examples=8)
+@given(rows, rows, options, st.booleans())
+def test_the_real_engine_gives_the_same(
+    a: worlds.Rows, b: worlds.Rows, chosen: dict[str, object], greedy: bool
+) -> None:
+    agreed = worlds.agreement(greedy=greedy, **chosen)
+    ideal, _, _ = worlds.link(agreed, a, b)
+    left, right, _ = worlds.link(agreed, a, b, engine=OtEngine())
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
+    assert (left.comparisons, left.rounds) == (ideal.comparisons, ideal.rounds)
+
+
+def test_a_rule_that_the_blocking_guarantees_altogether() -> None:
+    """The circuit is empty: every pair of real records in one bin matches, and dummies still do not."""
+    agreed = worlds.agreement(rule="same(x)")
+    by_key = agreed.model_validate(
+        agreed.model_dump(mode="json") | {"blocking": [{"kind": "key", "field": "x"}]}
+    )
+    a, b = [(1, 0), (2, 0), (2, 5)], [(2, 9), (3, 3)]
+    for engine in (IdealEngine(), OtEngine()):
+        left, _, _ = worlds.link(by_key, a, b, engine=engine)
+        assert worlds.pairs_of_a(left) == [(1, 0), (2, 0)]
+
+
+def test_the_partner_sees_the_agreed_columns_and_status_is_public() -> None:
+    seen: list[Status] = []
+    agreed, entropy, engine = worlds.agreement(), Seeded(1), IdealEngine()
+    own_a = worlds.side(agreed, Side.A, [(1, 1), (9, 9)], entropy)
+    own_b = worlds.side(agreed, Side.B, [(1, 2), (14, 14)], entropy)
+    own_a.watch = seen.append
+    left, _ = run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))
+    assert left.partner_columns.to_pylist() == [{"x": "1", "y": "2"}]
+    assert left.partner_size == 2
+    assert set(left.seconds) == {"set-up", "compare", "disclose"}
+    assert seen[-1].matches == 1
+    assert seen[-1].comparisons == left.comparisons <= seen[-1].most_comparisons
+
+
+# -- a partner that lies ----------------------------------------------------------------------------------
+
+
+def liar(agreed: Agreement, a: worlds.Rows, b: worlds.Rows, meddle: Callable[[Any], None]) -> None:
+    """Run with a side B whose run `meddle` has changed; A must notice."""
+    entropy, engine = Seeded(3), IdealEngine()
+    own_a, own_b = (worlds.side(agreed, s, r, entropy) for s, r in ((Side.A, a), (Side.B, b)))
+    honest = module._Run
+
+    class Lying(honest):  # type: ignore
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            if self.own.side is Side.B:
+                meddle(self)
+
+    module._Run = Lying  # type: ignore
+    try:
+        run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))
+    finally:
+        module._Run = honest  # type: ignore
+
+
+def test_a_match_that_the_rule_denies_is_refused() -> None:
+    def meddle(run: module._Run) -> None:
+        columns = dict(run.own.records.columns)
+        true = run._disclosure
+
+        def disclosure(records: np.ndarray) -> object:
+            told = true(records)
+            # Another place in the same cell, too far away to match.
+            for name in ("x", "y"):
+                told.fields[name].values[:] = 4 * (columns[name].values[records] // 4)  # type: ignore
+            return told
+
+        run._disclosure = disclosure  # type: ignore
+
+    with pytest.raises(PeerError, match="a match that the rule denies"):
+        liar(worlds.agreement(), [(3, 3)], [(3, 3)], meddle)
+
+
+def test_a_record_in_other_bins_than_its_values_is_refused() -> None:
+    def meddle(run: module._Run) -> None:
+        true = run._disclosure
+
+        def disclosure(records: np.ndarray) -> object:
+            told = true(records)
+            told.fields["x"].values[:] = 15  # type: ignore
+            return told
+
+        run._disclosure = disclosure  # type: ignore
+
+    with pytest.raises(PeerError, match="in other bins than its values"):
+        liar(worlds.agreement(), [(3, 3)], [(3, 3)], meddle)
+
+
+def test_a_match_without_its_record_is_refused() -> None:
+    def meddle(run: module._Run) -> None:
+        true = run._disclosure
+        run._disclosure = lambda records: true(records[:0])  # type: ignore
+
+    with pytest.raises(PeerError):
+        liar(worlds.agreement(), [(3, 3)], [(3, 3)], meddle)
+
+
+def test_another_output_is_noticed() -> None:
+    def meddle(run: module._Run) -> None:
+        run.found.append(np.array([[0, 0]]))
+
+    with pytest.raises(PeerError, match="digest of another output"):
+        liar(worlds.agreement(), [(3, 3)], [(3, 3), (3, 3)], meddle)

@@ -1,0 +1,205 @@
+"""Privacy as tests: the partner's view depends on noisy counts and matching records, and on nothing else."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import product
+from math import exp
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from accord.agreement import Agreement
+from accord.entropy import Seeded
+from accord.protocols.linkage import Own, linkage
+from accord.protocols.slots import Slots
+from accord.secure.circuit import Side
+from accord.secure.engine import Engine
+from accord.secure.engine_ot import OtEngine
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import Buffer, Wire, run_pair
+from tests.protocols import worlds
+
+# -- coupled runs: same counts, same places of the matching records ⇒ the same shape, message by message ---
+
+
+def coupled(
+    agreed: Agreement, b: worlds.Rows, inert: set[int], counts: NDArray[np.int64], seed: int
+) -> Slots:
+    """B's slots with these noisy counts; matching records lie where the seed says, whatever else is there."""
+    table = worlds.records(b, agreed)
+    record, bins = agreed.plan.place(Side.B, table.columns, len(b))
+    rng = np.random.default_rng(seed)
+    placed = np.full(int(counts.sum()), -1, np.int64)
+    first = np.cumsum(counts) - counts
+    for bin_, size in enumerate(counts):
+        order = first[bin_] + rng.permutation(size)
+        here = record[bins == bin_]
+        matching = [r for r in here if r not in inert]
+        others = [r for r in here if r in inert]
+        placed[order[: len(matching)]] = matching
+        placed[order[size - len(others) :]] = others
+    return Slots(counts, placed, bytes(64))
+
+
+def shape(
+    agreed: Agreement, a: worlds.Rows, b: worlds.Rows, slots: Slots, engine: Engine
+) -> tuple[object, ...]:
+    """All that has a size, a number or an order in A's view."""
+    entropy, wire = Seeded(9), Wire()
+    own_a = worlds.side(agreed, Side.A, a, entropy)
+    own_b = Own(Side.B, worlds.records(b, agreed, "B"), slots, entropy.stream("B"))
+    left, _ = run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine), wire)
+    output = worlds.pairs_of_a(left), left.partner_ids.to_pylist()
+    return wire.sizes[Side.A], wire.sizes[Side.B], wire.rounds, left.comparisons, left.rounds, *output
+
+
+def neighbours(rng: np.random.Generator) -> tuple[worlds.Rows, worlds.Rows, worlds.Rows] | None:
+    """A, and two tables of B that differ in one record, which matches nothing in A either way."""
+    a = [tuple(p) for p in rng.integers(0, 16, (rng.integers(1, 12), 2)).tolist()]
+    b = [tuple(p) for p in rng.integers(0, 16, (rng.integers(1, 12), 2)).tolist()]
+    other = [tuple(rng.integers(0, 16, 2).tolist()), *b[1:]]
+    if {0} & {j for _, j in worlds.textbook(a, b) + worlds.textbook(a, other)}:
+        return None
+    return a, b, other
+
+
+def options(rng: np.random.Generator) -> Agreement:
+    protocol = str(rng.choice(["laplace", "laplace", "laplace", "all-pairs"]))
+    chosen = {
+        "greedy": bool(rng.integers(0, 2)),
+        "slab": int(rng.choice([1, 3, 64])),
+        "closure": str(rng.choice(["all", "candidates"])),
+    }
+    if protocol == "laplace":
+        chosen |= {"sort": bool(rng.integers(0, 2)), "prune": int(rng.choice([0, 0, 30]))}
+        chosen |= {"style": str(rng.choice(["neighbours", "replicate"]))}
+    return worlds.agreement(protocol=protocol, **chosen)
+
+
+def check_coupled_runs(cases: int, engine: Engine, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    done = 0
+    while done < cases:
+        found = neighbours(rng)
+        if found is None:
+            continue
+        a, b, other = found
+        agreed = options(rng)
+        inert = set(range(len(b))) - {j for _, j in worlds.textbook(a, b)}
+        counts = [agreed.plan.counts(Side.B, worlds.records(t, agreed).columns, len(t)) for t in (b, other)]
+        noisy = np.maximum(*counts)
+        if agreed.protocol.name == "laplace":
+            noisy = noisy + rng.integers(0, 3, len(noisy))
+        order = int(rng.integers(0, 2**31))
+        views = [shape(agreed, a, t, coupled(agreed, t, inert, noisy, order), engine) for t in (b, other)]
+        assert views[0] == views[1]
+        done += 1
+
+
+def test_neighbours_look_alike() -> None:
+    check_coupled_runs(300, IdealEngine(), 1)
+
+
+def test_neighbours_look_alike_with_real_cryptography() -> None:
+    check_coupled_runs(12, OtEngine(), 2)
+
+
+@pytest.mark.slow
+def test_neighbours_look_alike_over_thousands_of_cases() -> None:
+    check_coupled_runs(5_000, IdealEngine(), 3)
+    check_coupled_runs(60, OtEngine(), 4)
+
+
+# -- exact enumeration [MATHS §1(h), §4.3] -----------------------------------------------------------------
+
+NOISE = (0.05, 0.2, 0.4, 0.25, 0.1)
+DELTAS = {0.5: 0.397762, 1.0: 0.297150, 1.5: 0.206937, 2.0: 0.158055}
+
+
+class Tape(Wire):
+    """Keeps what B sends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[bytes] = []
+
+    def record(self, sender: Side, buffer: Buffer, depth: int) -> None:
+        super().record(sender, buffer, depth)
+        if sender is Side.B:
+            self.sent.append(bytes(buffer))
+
+
+def two_bins() -> Agreement:
+    """Bins x = 0 and x = 1; a match is |y − y′| ≤ 1, so that a match may lie outside the blocking."""
+    agreed = worlds.agreement(rule="within(y, 1)")
+    fields = {"x": {"type": "number", "min": 0, "max": 1, "step": 1}, "y": agreed.fields["y"].model_dump()}
+    plain = agreed.model_dump(mode="json") | {"fields": fields, "blocking": [{"kind": "key", "field": "x"}]}
+    return Agreement.model_validate(plain)
+
+
+A_ROWS = [(0, 5), (1, 5)]
+MATCHING = (0, 5)
+HERE, THERE = (0, 12), (1, 12)
+"""B's inert record, in the one bin or in the other. It stands first in the table, the matching one second."""
+
+
+def arrangements(sizes: tuple[int, int], bins: tuple[int, int]) -> Iterator[list[int]]:
+    """Every way to place record 0 into bin bins[0] and record 1 into bins[1] of these sizes."""
+    starts = (0, sizes[0])
+    for i, j in product(range(sizes[bins[0]]), range(sizes[bins[1]])):
+        places = starts[bins[0]] + i, starts[bins[1]] + j
+        if places[0] != places[1]:
+            placed = [-1] * sum(sizes)
+            placed[places[0]], placed[places[1]] = 0, 1
+            yield placed
+
+
+def view(agreed: Agreement, b: worlds.Rows, counts: tuple[int, int], placed: list[int]) -> tuple[object, ...]:
+    """A's view: counts, sizes and contents of what B sends, without what is uniformly random."""
+    tape, entropy, engine = Tape(), Seeded(5), IdealEngine()
+    own_a = worlds.side(agreed, Side.A, A_ROWS, entropy, 1)
+    slots = Slots(np.array(counts), np.array(placed), bytes(64))
+    own_b = Own(Side.B, worlds.records(b, agreed, "B"), slots, entropy.stream("B"))
+    left, _ = run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine), tape)
+    size, commitment, opened, *rest = tape.sent
+    assert len(worlds.pairs_of_a(left)) == 2, "the second match is found by closure alone"
+    told = tuple(rest[:-2])  # the key half and the digest under it come last
+    return size, len(commitment), opened[32:], told, tuple(map(len, tape.sent)), left.comparisons
+
+
+def distribution(agreed: Agreement, inert: tuple[int, int], shuffled: bool) -> dict[object, float]:
+    """The exact distribution of A's view over noise and order."""
+    b = [inert, MATCHING]
+    found: dict[object, float] = defaultdict(float)
+    true = (1 + (inert[0] == 0), int(inert[0] == 1))
+    for (x, p), (y, q) in product(enumerate(NOISE), enumerate(NOISE)):
+        counts = true[0] + x, true[1] + y
+        ways = list(arrangements(counts, (inert[0], MATCHING[0])))
+        if not shuffled:
+            ways = [sorted(ways, key=lambda placed: (placed.index(0), placed.index(1)))[0]]
+        for placed in ways:
+            found[view(agreed, b, counts, placed)] += p * q / len(ways)
+    return found
+
+
+def delta(p: dict[object, float], q: dict[object, float], epsilon: float) -> float:
+    return sum(max(0.0, mass - exp(epsilon) * q.get(seen, 0.0)) for seen, mass in p.items())
+
+
+def test_the_shuffled_transcript_leaks_exactly_what_the_counts_leak() -> None:
+    agreed = two_bins()
+    here, there = (distribution(agreed, inert, shuffled=True) for inert in (HERE, THERE))
+    assert sum(here.values()) == pytest.approx(1)
+    for epsilon, expected in DELTAS.items():
+        assert delta(here, there, epsilon) == pytest.approx(expected, abs=1e-6)
+        assert delta(there, here, epsilon) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_unshuffled_transcript_leaks_everything() -> None:
+    agreed = two_bins()
+    here, there = (distribution(agreed, inert, shuffled=False) for inert in (HERE, THERE))
+    for epsilon in DELTAS:
+        assert delta(here, there, epsilon) == pytest.approx(1)

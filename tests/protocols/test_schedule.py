@@ -1,0 +1,108 @@
+"""The schedule: everything once, in order, in full batches, never a slot twice in an exclusive round."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.protocols.schedule import Round, Schedule, order_pairs
+
+sizes = st.lists(st.integers(0, 9), min_size=1, max_size=6)
+
+
+def all_pairs_of_bins(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    left, right = (grid.ravel() for grid in np.indices((len(a), len(b)), dtype=np.int64))
+    return left, right
+
+
+def slot_pairs(round_: Round) -> list[tuple[int, int]]:
+    a_ends, b_ends = np.cumsum(round_.a_counts), np.cumsum(round_.b_counts)
+    found = []
+    for a_end, a_count, b_end, b_count in zip(a_ends, round_.a_counts, b_ends, round_.b_counts, strict=True):
+        for i in round_.a[a_end - a_count : a_end]:
+            found += [(int(i), int(j)) for j in round_.b[b_end - b_count : b_end]]
+    return found
+
+
+def rounds(schedule: Schedule) -> list[Round]:
+    found = []
+    while (round_ := schedule.next()) is not None:
+        found.append(round_)
+        assert len(found) < 10_000
+    return found
+
+
+@given(sizes, sizes, st.integers(1, 20), st.integers(1, 60), st.booleans())
+def test_every_pair_of_slots_is_compared_once(
+    a: list[int], b: list[int], slab: int, batch: int, exclusive: bool
+) -> None:
+    counts = np.array(a), np.array(b)
+    schedule = Schedule(all_pairs_of_bins(*counts), counts, slab, exclusive, batch)
+    made = rounds(schedule)
+    pairs = [pair for round_ in made for pair in slot_pairs(round_)]
+    assert sorted(pairs) == [(i, j) for i in range(sum(a)) for j in range(sum(b))]
+    assert schedule.most_comparisons == len(pairs) == sum(round_.pairs for round_ in made)
+    for round_ in made:
+        if exclusive:
+            assert len(set(round_.a.tolist())) == len(round_.a)
+            assert len(set(round_.b.tolist())) == len(round_.b)
+            assert round_.a_counts.max() <= slab
+        # A round is full or overfull by at most its last unit of one row.
+        assert round_.pairs <= batch + max(b) or len(round_.a) == 1
+
+
+@given(sizes, sizes, st.integers(1, 5), st.data())
+def test_removed_slots_never_come_again(a: list[int], b: list[int], slab: int, data: st.DataObject) -> None:
+    counts = np.array(a), np.array(b)
+    schedule = Schedule(all_pairs_of_bins(*counts), counts, slab, True, 20)
+    gone: tuple[set[int], set[int]] = (set(), set())
+    seen: set[tuple[int, int]] = set()
+    for _ in range(10_000):
+        round_ = schedule.next()
+        if round_ is None:
+            break
+        assert not gone[0] & set(round_.a.tolist())
+        assert not gone[1] & set(round_.b.tolist())
+        fresh = set(slot_pairs(round_))
+        assert not fresh & seen
+        seen |= fresh
+        for side, slots in enumerate((round_.a, round_.b)):
+            chosen = data.draw(st.lists(st.sampled_from(slots.tolist()), max_size=3))
+            schedule.remove(side, np.array(chosen + chosen, np.int64))
+            gone[side].update(chosen)
+    left = {(i, j) for i in range(sum(a)) for j in range(sum(b)) if i not in gone[0] and j not in gone[1]}
+    assert left <= seen
+
+
+@given(sizes, sizes)
+def test_sorting_puts_the_largest_first_and_loses_nothing(a: list[int], b: list[int]) -> None:
+    counts = np.array(a), np.array(b)
+    pairs = all_pairs_of_bins(*counts)
+    order = order_pairs(pairs, counts, sort=True, prune=0)
+    smaller = np.minimum(counts[0][pairs[0]], counts[1][pairs[1]])[order]
+    assert sorted(order.tolist()) == list(range(len(pairs[0])))
+    assert (np.diff(smaller) <= 0).all()
+    assert order_pairs(pairs, counts, sort=False, prune=0).tolist() == list(range(len(pairs[0])))
+
+
+@pytest.mark.parametrize(
+    ("prune", "kept"), [(0, [0, 1, 2, 3, 4]), (20, [1, 2, 3, 4]), (50, [3, 4]), (90, [])]
+)
+def test_pruning_leaves_out_what_is_at_or_below_the_percentile(prune: int, kept: list[int]) -> None:
+    counts = np.array([1, 2, 3, 4, 5]), np.array([1, 2, 3, 4, 5])
+    pairs = np.arange(5), np.arange(5)
+    assert order_pairs(pairs, counts, False, prune).tolist() == kept
+
+
+def test_percentiles_are_per_side_when_the_sides_differ_twofold() -> None:
+    counts = np.array([1, 2, 3]), np.array([100, 200, 300])
+    pairs = np.arange(3), np.arange(3)
+    assert order_pairs(pairs, counts, False, 34).tolist() == [2]
+
+
+def test_slabs_grow_from_one_row() -> None:
+    counts = np.array([40]), np.array([3])
+    made = rounds(Schedule((np.array([0]), np.array([0])), counts, 8, True))
+    assert [len(round_.a) for round_ in made] == [1, 2, 4, 8, 8, 8, 8, 1]

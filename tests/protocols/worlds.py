@@ -1,0 +1,112 @@
+"""Small linkages for the tests of protocols: tables, agreements, and both sides with chosen dummies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from accord.agreement import Agreement
+from accord.entropy import Entropy, Seeded
+from accord.protocols.linkage import Own, linkage, prepare
+from accord.protocols.outcome import Outcome
+from accord.records.columns import Records
+from accord.records.load import load_records
+from accord.secure.circuit import Side
+from accord.secure.engine import Engine
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import Wire, run_pair
+
+Rows = list[tuple[int, int]]
+"""A record is a point (x, y) with 0 ≤ x, y ≤ 15; two of them match when they are at most 1 apart."""
+
+
+def agreement(**options: Any) -> Agreement:
+    """Points on a grid of 4 × 4 cells; `style`, `protocol` and the protocol's options can be chosen."""
+    style, name = options.pop("style", "neighbours"), options.pop("protocol", "laplace")
+    rule = options.pop("rule", "euclidean(x, y) <= 1")
+    privacy = {"epsilon": "1", "delta": "1e-3", "noise": "geometric"}
+    grid: dict[str, Any] = {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": style}
+    number = {"type": "number", "min": 0, "max": 15, "step": 1}
+    return Agreement.model_validate(
+        {
+            "version": 1,
+            "salt": "00000000",
+            "parties": {"A": "alice", "B": "bob"},
+            "fields": {"x": number, "y": number},
+            "rule": rule,
+            "blocking": []
+            if name == "all-pairs"
+            else [grid | ({"reach": 1} if style == "replicate" else {})],
+            "protocol": {
+                "name": name,
+                **({} if name == "all-pairs" else {"A": privacy, "B": privacy}),
+                **options,
+            },
+            "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
+            "engine": "ot",
+        }
+    )
+
+
+def records(rows: Rows, agreed: Agreement, prefix: str = "r") -> Records:
+    table = pa.table(
+        {
+            "id": [f"{prefix}{i}" for i in range(len(rows))],
+            "x": pa.array([x for x, _ in rows], pa.int64()),
+            "y": pa.array([y for _, y in rows], pa.int64()),
+        }
+    )
+    return load_records(table, agreed.fields, agreed.salt, ["x", "y"])
+
+
+def side(
+    agreed: Agreement, which: Side, rows: Rows, entropy: Entropy, dummies: int | NDArray[np.int64] = 2
+) -> Own:
+    """One side with this many dummies in every bin; none for all-pairs."""
+    if isinstance(dummies, int):
+        few = 0 if agreed.protocol.name == "all-pairs" else dummies
+        dummies = np.full(agreed.plan.bins, few, np.int64)
+    return prepare(
+        agreed.task, which, records(rows, agreed, which.value), dummies, entropy.stream(which.value)
+    )
+
+
+def link(
+    agreed: Agreement, a: Rows, b: Rows, seed: int = 0, dummies: int = 2, engine: Engine | None = None
+) -> tuple[Outcome, Outcome, Wire]:
+    """Both sides in this thread."""
+    entropy, wire = Seeded(seed), Wire()
+    chosen = engine or IdealEngine()
+    own_a, own_b = (side(agreed, s, rows, entropy, dummies) for s, rows in ((Side.A, a), (Side.B, b)))
+    left, right = run_pair(linkage(agreed.task, own_a, chosen), linkage(agreed.task, own_b, chosen), wire)
+    return left, right, wire
+
+
+def pairs_of_a(outcome: Outcome) -> list[tuple[int, int]]:
+    """Side A's output as positions in both tables."""
+    partner = [int(name[1:]) for name in outcome.partner_ids.to_pylist()]
+    return sorted((int(i), partner[j]) for i, j in zip(outcome.own, outcome.partner, strict=True))
+
+
+def pairs_of_b(outcome: Outcome) -> list[tuple[int, int]]:
+    return sorted((i, j) for j, i in pairs_of_a(outcome))
+
+
+def textbook(a: Rows, b: Rows) -> list[tuple[int, int]]:
+    """Every matching pair, by the formula."""
+    return [
+        (i, j) for i, (x, y) in enumerate(a) for j, (u, v) in enumerate(b) if (x - u) ** 2 + (y - v) ** 2 <= 1
+    ]
+
+
+def compared(agreed: Agreement, a: Rows, b: Rows) -> set[tuple[int, int]]:
+    """The pairs of real records that the blocking brings together."""
+    from accord.matching.evaluate import Tables
+
+    left, right = records(a, agreed), records(b, agreed)
+    i, j = (grid.ravel() for grid in np.indices((len(a), len(b)), dtype=np.int64))
+    met = agreed.plan.compares(Tables(agreed.fields, left.columns, right.columns), i, j)
+    return set(zip(i[met].tolist(), j[met].tolist(), strict=True))
