@@ -75,10 +75,18 @@ def test_a_comparison_that_occurs_twice_is_made_once() -> None:
     ("circuit", "node"),
     [
         (AtMost(Hamming(Input("x", 3, 2)), 1), "not bits"),
-        (AtMost(SquaredEuclidean(Input("x", 2, 1 << 31)), 5), "needs 65 bits"),
-        (And((LEAVES[0], Not(AtMost(Bilinear((), None, 0, 0, 0, 1 << 62), 5)))), "needs 63 bits"),
+        (AtMost(SquaredEuclidean(Input("x", 2, 1 << 31)), 5), "needs 64 bits"),
+        (And((LEAVES[0], Not(AtMost(Bilinear((), None, 0, 0, 0, 1 << 62), 5)))), "over 62 bits"),
+        (AtMost(Bilinear((), Input("x", 1, 1), 1 << 70, 1, 0, 9), 5), "over 62 bits"),
     ],
 )
 def test_what_cannot_be_done_is_named(circuit: object, node: str) -> None:
     with pytest.raises(UnsupportedError, match=f"'ot' cannot evaluate.*{node}"):
         compile_circuit(circuit, "ot")  # type: ignore[arg-type]
+
+
+def test_a_distance_too_wide_for_penalties_is_compared_without() -> None:
+    wide = AtMost(SquaredEuclidean(Input("x", 2, (1 << 30) - 1)), 1 << 60)
+    assert all(share.penalty == 0 for share in compile_circuit(wide, "ot").shares)
+    small = AtMost(SquaredEuclidean(Input("x", 2, 255)), 100)
+    assert all(share.penalty > 0 for share in compile_circuit(small, "ot").shares)

@@ -90,5 +90,5 @@ def _euclidean_faults(names: tuple[str, ...], fields: Fields) -> Iterator[str]:
     if len({step_of(fields[name]) for name in names}) > 1:
         steps = ", ".join(f"{name} {text(step_of(fields[name]))}" for name in names)
         yield f"the fields need one and the same step (now: {steps})."
-    if sum(spec.high**2 for name in names if isinstance(spec := fields[name], NumberField)) >= 2**62:
+    if sum(spec.high**2 for name in names if isinstance(spec := fields[name], NumberField)) >= 2**60:
         yield "the range of the fields holds too many steps; take a larger step or a smaller range."

@@ -63,6 +63,11 @@ class Table:
     real: NDArray[np.bool_]
     _known: dict[Input, Ints] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # Engines negate these marks; of numbers that would be something else, and dummies would match.
+        if self.real.dtype != np.bool_ or self.real.ndim != 1:
+            raise ValueError("which rows are real is one truth value a row")
+
     def checked(self, of: Input) -> Ints:
         """The values of an input, after a check, made once, that they are what the circuit says of them."""
         if of not in self._known:

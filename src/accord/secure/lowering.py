@@ -36,7 +36,7 @@ Comparison = AtMost | Equal
 def compile_circuit(node: Node, engine: str) -> Program:
     """The program of a circuit, or an `UnsupportedError` that names the node that has none."""
     build = _Build(engine)
-    if isinstance(node, AtMost | Equal) and _penalised(node) and _constant(node) is None:
+    if isinstance(node, AtMost | Equal) and _constant(node) is None and _penalised(node):
         build.compare(node, dummies=True)
     else:
         build.answer(node)
@@ -44,7 +44,11 @@ def compile_circuit(node: Node, engine: str) -> Program:
 
 
 def _penalised(node: Comparison) -> bool:
-    return isinstance(node, Equal) or not isinstance(node.value, Bilinear)
+    """Whether a dummy can be kept from matching by what its owner adds, within the widest ring."""
+    if isinstance(node, AtMost) and isinstance(node.value, Bilinear):
+        return False
+    form, bound = _bounds(node)
+    return form.high - form.low + 2 * (bound - form.low + 1) < 1 << (WIDEST - 1)
 
 
 def _bounds(node: Comparison) -> tuple[Form, int]:
@@ -91,6 +95,11 @@ class _Build:
     def _check(self, node: Comparison) -> None:
         if isinstance(node, AtMost) and isinstance(node.value, Hamming) and node.value.of.high > 1:
             raise UnsupportedError(engine=self.engine, node="a Hamming distance of numbers that are not bits")
+        if isinstance(node, AtMost) and isinstance(node.value, Bilinear):
+            of = node.value
+            numbers = (of.low, of.high, of.weight_a, of.weight_b, *(p.weight for p in of.products))
+            if max(map(abs, numbers)) >= 1 << WIDEST:
+                raise UnsupportedError(engine=self.engine, node=f"a weight or a bound of over {WIDEST} bits")
 
     def _narrow(self, share: Share, bound: int) -> Bit:
         size = 1 << share.bits

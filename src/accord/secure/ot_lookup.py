@@ -17,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from accord.errors import PeerError
 from accord.kernel import kernel
 from accord.secure.ot_extension import Receiver, Sender, correction_words, padded
 from accord.secure.ot_permutation import hash_rows
@@ -85,17 +86,25 @@ def answer(end: Sender, truth: Words, state: NDArray[np.uint8], bits: int, quest
 
 
 def to_wire(tables: Words, bits: int) -> NDArray[np.uint8]:
-    """Tables as bytes, each cut to its 2^bits entries."""
+    """Tables as bytes, each cut to its 2^bits entries; what is left of a byte is zero.
+
+    Nothing beyond the entries may leave: entry j + 2^bits would be masked by the same keys as entry j, so B
+    could open it, and find there nothing but the bit that A shares the answer with.
+    """
     if bits >= 6:
         return tables.reshape(-1).view(np.uint8)
-    return tables[:, 0].astype(f"<u{max(1, (1 << bits) // 8)}").view(np.uint8)
+    entries = tables[:, 0] & np.uint64((1 << (1 << bits)) - 1)
+    return entries.astype(f"<u{max(1, (1 << bits) // 8)}").view(np.uint8)
 
 
 def from_wire(data: NDArray[np.uint8], bits: int) -> Words:
-    """The inverse of `to_wire`."""
+    """The inverse of `to_wire`; what it would not have sent is refused."""
     if bits >= 6:
         return np.frombuffer(data.tobytes(), dtype="<u8").reshape(-1, table_words(bits)).copy()
-    return np.frombuffer(data.tobytes(), dtype=f"<u{max(1, (1 << bits) // 8)}").astype("<u8")[:, None]
+    tables = np.frombuffer(data.tobytes(), dtype=f"<u{max(1, (1 << bits) // 8)}").astype("<u8")
+    if (tables >> np.uint64(1 << bits)).any():
+        raise PeerError(problem="a table with more entries than it has")
+    return tables[:, None]
 
 
 def opened(tables: Words, masks: Words, index: NDArray[np.uint8]) -> NDArray[np.uint8]:
