@@ -68,4 +68,4 @@ def test_a_table_that_is_not_what_the_circuit_says_is_refused(values: list[list[
 def test_marks_that_are_no_truth_values_are_refused() -> None:
     for real in (np.ones(3, np.uint8), np.ones((3, 1), np.bool_)):
         with pytest.raises(ValueError, match="one truth value a row"):
-            Table({}, real)
+            Table({}, real)  # type: ignore[arg-type]
