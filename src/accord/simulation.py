@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import tomli_w
+from numpy.typing import NDArray
 
 from accord.agreement import Agreement
 from accord.agreement_file import parse_agreement, require_sound
@@ -32,7 +33,7 @@ from accord.privacy import events
 from accord.privacy.calibration import Setting, as_claimed
 from accord.privacy.noise import default_name, draw
 from accord.protocols.linkage import Own, Watch, linkage, prepare
-from accord.protocols.outcome import Outcome
+from accord.protocols.outcome import Outcome, Rows
 from accord.ranges import contained, distinct
 from accord.records.columns import Records
 from accord.records.layout import Layout
@@ -79,7 +80,7 @@ class Simulation:
     """Of these, for the exact matches in the clear."""
     peak_mib: float
     _tables: tuple[Records, Records] = field(repr=False)
-    _rows: tuple[Indices, Indices] = field(repr=False)
+    _rows: tuple[Rows, Rows] = field(repr=False)
 
     @cached_property
     def pairs(self) -> pa.Table:
@@ -147,12 +148,12 @@ def simulate(
     left, right = load_both(a, b, agreement, layout_a, layout_b)
     tables = Tables(agreement.fields, left.columns, right.columns)
     loaded = time.perf_counter()
-    accepted = full_join(agreement.rule, tables, (len(left), len(right)))
+    accepted = _keys(full_join(agreement.rule, tables, (len(left), len(right))), right)
     joined = time.perf_counter()
     settings = {
         side: setting(agreement, side, len(r), noise) for side, r in ((Side.A, left), (Side.B, right))
     }
-    figures, first = [], (np.zeros(0, np.int64), np.zeros(0, np.int64))
+    figures, first = [], (np.zeros(0, np.int32), np.zeros(0, np.int32))
     for number in range(runs):
         entropy = System() if seed is None else Seeded(f"simulate {seed} {number}")
         outcome, figure = _run(agreement, left, right, settings, engine, entropy, watch)
@@ -164,8 +165,8 @@ def simulate(
         records_a=len(left),
         records_b=len(right),
         left_out=left.left_out + right.left_out,
-        all_matches=len(accepted[0]),
-        true_positives=int(contained(_keys(first, right), _keys(accepted, right)).sum()),
+        all_matches=len(accepted),
+        true_positives=int(contained(_keys(first, right), accepted).sum()),
         candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins,
         epsilon={side.value: float(s.epsilon) if s else 0.0 for side, s in settings.items()},
@@ -266,14 +267,18 @@ def _run(
     )
 
 
-def _rows(outcome: Outcome, right: Records) -> tuple[Indices, Indices]:
+def _rows(outcome: Outcome, right: Records) -> tuple[Rows, Rows]:
     """The matches as rows of both tables: here the partner's ids can be looked up."""
     partner = pc.index_in(outcome.partner_ids, value_set=right.ids)
-    return outcome.own, np.asarray(partner).astype(np.int64)[outcome.partner]
+    return outcome.own, np.asarray(partner).astype(np.int32)[outcome.partner]
 
 
-def _keys(pairs: tuple[Indices, Indices], right: Records) -> Indices:
-    return pairs[0] * max(1, len(right)) + pairs[1]
+def _keys(pairs: tuple[NDArray[np.integer], NDArray[np.integer]], right: Records) -> Indices:
+    """Pairs of rows as whole numbers."""
+    keys = pairs[0].astype(np.int64)
+    keys *= max(1, len(right))
+    keys += pairs[1]
+    return keys
 
 
 def load_both(
@@ -337,7 +342,7 @@ def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:
     return int(np.dot(counts_a[bins_a], counts_b[bins_b]))
 
 
-def _output(a: Records, b: Records, rows_a: Indices, rows_b: Indices) -> pa.Table:
+def _output(a: Records, b: Records, rows_a: Rows, rows_b: Rows) -> pa.Table:
     columns = {"id_a": a.ids.take(pa.array(rows_a)), "id_b": b.ids.take(pa.array(rows_b))}
     for records, rows, side in ((a, rows_a, "a"), (b, rows_b, "b")):
         shown = records.disclosed.take(pa.array(rows)) if records.disclosed.num_columns else records.disclosed

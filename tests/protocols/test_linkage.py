@@ -228,7 +228,7 @@ def test_a_match_without_its_record_is_refused() -> None:
 
 def test_another_output_is_noticed() -> None:
     def meddle(run: module._Run) -> None:
-        run.found.append(np.array([[0, 0]]))
+        run.found.append(np.array([0]))
 
     with pytest.raises(PeerError, match="digest of another output"):
         liar(worlds.agreement(), [(3, 3)], [(3, 3), (3, 3)], meddle)

@@ -54,6 +54,7 @@ class Index:
         for branch in self._branches:
             found += [left * width + right for left, right in branch.matches(other, count, progress)]
         keys = np.concatenate(found)
+        found.clear()
         keys.sort()
         if len(self._branches) > 1:
             keys = keys[np.diff(keys, prepend=-1) != 0]

@@ -131,9 +131,11 @@ class _Run:
             int(counts.sum()),
         )
         self.shown = np.zeros(len(own.records), np.bool_)
+        self.width = max(1, partner_size)
+        self.found = [np.zeros(0, np.int64)]
+        """Matches as own row · width + number of the partner's record: there may be very many."""
         self.matched_slots = [np.zeros((0, 2), np.int64)]
-        self.found = [np.zeros((0, 2), np.int64)]
-        """Pairs (own row, number of the partner's record), from the clear."""
+        """Without greedy: pairs (own slot, partner's slot) that await disclosure."""
         self.partner_slot = np.full(self.shape.slots, -1, np.int64)
         """For each slot of the partner the number of its disclosed record."""
         self.seen: list[Disclosed] = []
@@ -144,12 +146,14 @@ class _Run:
             began, known = self.own.clock(), len(self.found)
             pairs = yield from self._compare(round_)
             self._spend("compare", began)
-            if self.task.protocol.greedy and len(pairs):
+            if not self.task.protocol.greedy:
+                self.matched_slots.append(pairs)
+                self.matches += len(pairs)
+            elif len(pairs):
                 began = self.own.clock()
                 yield from self._clean(pairs)
                 self._spend("disclose", began)
-            self.matched_slots.append(pairs)
-            self.matches += sum(map(len, self.found[known:])) if self.task.protocol.greedy else len(pairs)
+                self.matches += sum(map(len, self.found[known:]))
             self.own.watch(Status(self.comparisons, self.most, self.matches))
 
     def _spend(self, phase: str, began: float) -> None:
@@ -215,7 +219,7 @@ class _Run:
         if self.task.protocol.closure == "candidates":
             met = self._compared(theirs.fields, number, row)
             number, row = number[met], row[met]
-        self.found.append(np.stack([row, number + first], axis=1))
+        self.found.append(row * self.width + number + first)
         return distinct(row)
 
     def _number(self, theirs: Disclosed) -> int:
@@ -259,10 +263,8 @@ class _Run:
         numbers = self.partner_slot[pairs[:, 1]]
         if (numbers < 0).any():
             raise PeerError(problem="a match whose record it did not disclose")
-        claimed = np.stack([self.own.slots.record[pairs[:, 0]], numbers], axis=1)
-        width = max(1, self.partner_size)
-        known = np.concatenate([part[:, 0] * width + part[:, 1] for part in found])
-        if not contained(claimed[:, 0] * width + claimed[:, 1], np.sort(known)).all():
+        claimed = self.own.slots.record[pairs[:, 0]] * self.width + numbers
+        if not contained(claimed, np.sort(np.concatenate(found))).all():
             raise PeerError(problem="a match that the rule denies")
 
     # -- without greedy -----------------------------------------------------------------------------------
@@ -280,16 +282,17 @@ class _Run:
         if (numbers < 0).any() or len(theirs.slots) != len(distinct(pairs[:, 1])):
             raise PeerError(problem="other records than those that matched")
         # Each once: every blocking brings a pair of records together in at most one pair of bins.
-        self.found.append(np.stack([self.own.slots.record[pairs[:, 0]], numbers], axis=1))
+        self.found.append(self.own.slots.record[pairs[:, 0]] * self.width + numbers)
 
     def outcome(self) -> Outcome:
-        width = max(1, self.partner_size)
-        keys = np.sort(np.concatenate([part[:, 0] * width + part[:, 1] for part in self.found]))
+        keys = np.concatenate(self.found)
+        self.found.clear()
+        keys.sort()
         names = self.task.disclose[self.own.side.other]
         empty = pa.table({name: pa.array([], pa.large_string()) for name in names})
         return Outcome(
-            own=keys // width,
-            partner=keys % width,
+            own=(keys // self.width).astype(np.int32),
+            partner=(keys % self.width).astype(np.int32),
             partner_ids=pa.chunked_array([d.ids for d in self.seen], pa.large_string()).combine_chunks(),
             partner_columns=pa.concat_tables([empty, *(d.columns for d in self.seen)]),
             partner_size=self.partner_size,
@@ -332,15 +335,21 @@ def _confirm(own: Own, outcome: Outcome) -> Party[None]:
     yield Send(half)
     other = (yield from receive(32)).tobytes()
     joint = half + other if own.side is Side.A else other + half
+    digest = _digest(own, outcome, joint)
+    yield Send(digest)
+    if not hmac.compare_digest((yield from receive(32)).tobytes(), digest):
+        raise PeerError(problem="a digest of another output than ours")
+
+
+def _digest(own: Own, outcome: Outcome, joint: bytes) -> bytes:
     mine = _hashed(own.records.ids, joint)[outcome.own]
     theirs = _hashed(outcome.partner_ids, joint)[outcome.partner]
     first, second = (mine, theirs) if own.side is Side.A else (theirs, mine)
     # One word for a pair, since a sum of odd multiples of two hashes is as good as a hash of both.
     listed = np.sort(first * np.uint64(0x9E3779B97F4A7C15) + second * np.uint64(0xD1B54A32D192ED03))
-    digest = hmac.new(joint, _DIGEST + listed.astype("<u8").tobytes(), hashlib.sha256).digest()
-    yield Send(digest)
-    if not hmac.compare_digest((yield from receive(32)).tobytes(), digest):
-        raise PeerError(problem="a digest of another output than ours")
+    found = hmac.new(joint, _DIGEST, hashlib.sha256)
+    found.update(listed.astype("<u8", copy=False).data)
+    return found.digest()
 
 
 def _hashed(ids: pa.Array, joint: bytes) -> NDArray[np.uint64]:

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from accord.privacy.events import Event
 
-Ints = NDArray[np.int64]
+Rows = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The matches, and public figures of the run."""
 
-    own: Ints
+    own: Rows
     """For each match the row of one's own table."""
-    partner: Ints
+    partner: Rows
     """For each match the place of the partner's record in `partner_ids` and `partner_columns`."""
     partner_ids: pa.Array
     partner_columns: pa.Table
