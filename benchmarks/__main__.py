@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks import bloom, places
+from benchmarks import bloom, linkage, places
 
 for benchmark in (places, bloom):
     benchmark.run()
+if linkage.DATA.is_dir():
+    linkage.run_case("ab")

@@ -116,14 +116,18 @@ def cases(name: str) -> Iterator[tuple[str, Any, Any]]:
             )
 
 
+def run_case(name: str) -> None:
+    for label, made, agreed in cases(name):
+        both(made, agreed, label)
+
+
 def main() -> None:
     if sys.argv[1:2] == ["party"]:
         party(Side(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))
         return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("case", choices=["ab", "taxi"])
-    for label, made, agreed in cases(parser.parse_args().case):
-        both(made, agreed, label)
+    run_case(parser.parse_args().case)
 
 
 if __name__ == "__main__":

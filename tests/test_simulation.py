@@ -205,6 +205,15 @@ def test_taxi_counted_at_paper_scale(real_data: Path, greedy: bool) -> None:
 
 
 @pytest.mark.slow
+def test_sixteen_days_of_taxi(real_data: Path) -> None:
+    """4.8 million records a side, 98,304 bins, 812,544 pairs of bins."""
+    made, agreed = taxi(real_data / "taxi", days=16, seed=1)
+    result = accord.simulate(made.a, made.b, agreed, noise="paper-2017", seed=1)
+    assert result.recall == result.precision == 1.0
+    assert result.comparisons < result.candidate_pairs / 10
+
+
+@pytest.mark.slow
 def test_paper_scale() -> None:
     """300,000 + 300,000 places: exact."""
     made = generate_places(300_000, None, 1)
