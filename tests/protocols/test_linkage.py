@@ -162,6 +162,17 @@ def test_the_partner_sees_the_agreed_columns_and_status_is_public() -> None:
     assert seen[-1].comparisons == left.comparisons <= seen[-1].most_comparisons
 
 
+@pytest.mark.parametrize("greedy", [True, False])
+def test_the_order_of_disclosure_is_that_of_the_ids_not_of_the_table(greedy: bool) -> None:
+    agreed, entropy, engine = worlds.agreement(greedy=greedy), Seeded(1), IdealEngine()
+    rows = [(5, 5)] * 12
+    own_a = worlds.side(agreed, Side.A, [(5, 5)], entropy)
+    own_b = worlds.side(agreed, Side.B, rows, entropy)
+    left, _ = run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))
+    names = left.partner_ids.to_pylist()
+    assert names == sorted(names) == sorted(f"B{i}" for i in range(12))
+
+
 # -- a partner that lies ----------------------------------------------------------------------------------
 
 

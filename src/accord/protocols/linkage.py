@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.entropy import MASKS, Entropy
@@ -202,11 +203,16 @@ class _Run:
         self._require_matches(pairs, self.found[known:])
 
     def _disclosure(self, records: Ints) -> Disclosed:
-        """These records with all their slots."""
+        """These records with all their slots, in the order of their ids."""
+        records = self._by_id(records)
         of, slots = self.own.slots.of_record
         starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
         shown = take(self.own.records, records, self.task.shown_fields)
         return Disclosed(stops - starts, slots[ranges(starts, stops)], *shown)
+
+    def _by_id(self, records: Ints) -> Ints:
+        """The order of the table is nobody's business; that of the ids follows from what is disclosed."""
+        return records[np.asarray(pc.sort_indices(self.own.records.ids.take(pa.array(records))))]
 
     def _take_in(self, theirs: Disclosed) -> Ints:
         """Check the partner's records, clean them, and give one's own records that match them."""
@@ -273,9 +279,11 @@ class _Run:
         """Disclose every matched slot, and only those; so copies in other bins stay unknown."""
         pairs = np.concatenate(self.matched_slots)
         slots = distinct(pairs[:, 0])
-        order = np.argsort(self.own.slots.record[slots], kind="stable")
-        records, counts = np.unique(self.own.slots.record[slots], return_counts=True)
-        own = Disclosed(counts.astype(np.int64), slots[order], *take(self.own.records, records, ()))
+        of = self.own.slots.record[slots]
+        slots, of = slots[np.argsort(of, kind="stable")], np.sort(of)
+        records = self._by_id(distinct(of))
+        starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
+        own = Disclosed(stops - starts, slots[ranges(starts, stops)], *take(self.own.records, records, ()))
         theirs = yield from exchange(own, self.shape)
         self._number(theirs)
         numbers = self.partner_slot[pairs[:, 1]]
