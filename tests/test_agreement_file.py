@@ -126,6 +126,17 @@ def test_protocol_and_blocking_must_fit() -> None:
     assert "remove [[blocking]]" in faults(TEXT[:start] + all_pairs + TEXT[end:])[0]
 
 
+def test_greedy_needs_the_fields_of_the_blocking_disclosed_too() -> None:
+    text = TEXT.replace("same(day) and same(brand) and", "same(day) and").replace(
+        '"brand", "name"]', '"name"]'
+    )
+    found = faults(text)
+    assert [fault.split(": ")[1][:44] for fault in found] == [
+        "greedy discloses the fields of rule and bloc"
+    ] * 2
+    assert "add brand to disclose.A" in found[0]
+
+
 def test_too_many_bins_are_refused_with_their_number() -> None:
     text = (
         starter_text("places", "00000000")

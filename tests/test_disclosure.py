@@ -16,7 +16,7 @@ def test_laplace_with_greedy() -> None:
     assert "496 bins" in lines
     assert "(1.6, 2^-40)" in lines
     assert "its id, day, brand, name" in lines
-    assert "discloses its rule fields at once" in lines
+    assert "discloses its fields of rule and blocking at once (day, brand, name)" in lines
     assert lines.endswith("no value of a record without a match.")
 
 

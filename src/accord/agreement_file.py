@@ -226,11 +226,12 @@ def _protocol_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
     if found.protocol == "laplace" and not found.parts:
         yield ("protocol",), "laplace needs a blocking; add [[blocking]] or take 'all-pairs'."
     if found.greedy and found.rule is not None and found.disclose is not None:
-        known = [name for name in fields_of(found.rule) if name in found.fields or name in found.broken]
+        shown = [*fields_of(found.rule), *(name for part in found.blocking.values() for name in part.names)]
+        known = [name for name in dict.fromkeys(shown) if name in found.fields or name in found.broken]
         for side, columns in (("A", found.disclose.A), ("B", found.disclose.B)):
             hidden = [name for name in known if name not in columns]
             if hidden:
-                problem = "greedy discloses the rule's fields of matched records"
+                problem = "greedy discloses the fields of rule and blocking of matched records"
                 mend = f"add {', '.join(hidden)} to disclose.{side} or set greedy = false."
                 yield ("disclose", side), f"{problem}; {mend}"
 

@@ -31,8 +31,8 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
     if told.fields:
         beyond = ", also where the blocking does not compare them" if told.beyond_blocking else ""
         lines.append(
-            f"that a match discloses its rule fields at once ({', '.join(told.fields)}), so that {partner} "
-            f"can find its other matches{beyond};"
+            f"that a match discloses its fields of rule and blocking at once ({', '.join(told.fields)}), so "
+            f"that {partner} can find its other matches{beyond};"
         )
     lines.append("nothing else: no similarity, no value of a record without a match.")
     return lines
@@ -46,6 +46,8 @@ def advice(agreement: Agreement) -> list[str]:
         if isinstance(agreement.fields[name], TextField):
             notes.append(f"same({name}) compares a hash of 80 bits of the text.")
     for name, spec in agreement.fields.items():
+        if spec.missing == "skip" or getattr(spec, "other", "error") == "skip":
+            notes.append(f"Records that {name} leaves out are not counted in the size that the partner sees.")
         if spec.missing == "differs":
             notes.append(f"A record with an empty {name} agrees with nothing on it.")
     used = {*fields_of(agreement.rule), *(name for part in agreement.blocking for name in part.names)}

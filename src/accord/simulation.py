@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from accord.agreement import Agreement
 from accord.agreement_file import parse_agreement, require_sound
 from accord.entropy import Entropy, Seeded, System
-from accord.errors import DataError
+from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Indices, Tables
 from accord.matching.join import full_join
 from accord.privacy import events
@@ -197,6 +197,8 @@ def adjusted(
         options = {"name": protocol, **kept, **(sides if protocol == "laplace" else {})}
     if options["name"] == "all-pairs":
         changed["blocking"] = []
+        if (epsilon, delta, prune) != (None, None, None):
+            raise UsageError(problem="all-pairs has ε = 0 and no bins: leave out epsilon, delta and prune.")
     given: dict[str, object] = {"prune": prune, "greedy": greedy}
     options |= {name: value for name, value in given.items() if value is not None}
     for name, value in (("epsilon", epsilon), ("delta", delta)):

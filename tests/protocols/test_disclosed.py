@@ -12,7 +12,7 @@ from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.protocols.disclosed import Disclosed, Shape, decode, encode, exchange, take
 from accord.records.columns import Bits, Integers
-from accord.secure.party import run_pair
+from accord.secure.party import Party, Receive, Send, run_pair
 from tests import worlds
 
 NAMES = ("name", "code", "hour", "birth")
@@ -94,3 +94,14 @@ def test_more_records_than_the_table_holds() -> None:
     small = Shape(shape.fields, shape.field_names, shape.column_names, 1, shape.slots)
     with pytest.raises(PeerError, match="more than its table holds"):
         run_pair(exchange(made, small), exchange(made, shape))
+
+
+def test_a_body_out_of_proportion_is_refused() -> None:
+    made, shape = disclosed([])
+
+    def swollen() -> Party[None]:
+        yield Send(np.array([0, 1 << 33], "<u8").tobytes())
+        yield Receive(16)
+
+    with pytest.raises(PeerError, match="bytes for 0 disclosed records"):
+        run_pair(exchange(made, shape), swollen())

@@ -20,3 +20,9 @@ def test_laplace() -> None:
 def test_all_pairs_releases_no_count() -> None:
     told = leakage(worlds.agreement(protocol="all-pairs").task, Side.A)
     assert told == Leakage(0, Fraction(0), Fraction(0), ("x", "y"), ("x", "y"), False)
+
+
+def test_greedy_shows_the_fields_of_the_blocking_too() -> None:
+    agreed = worlds.agreement(rule="within(y, 1)")
+    told = leakage(agreed.task, Side.A)
+    assert told.fields == ("y", "x") == agreed.task.shown_fields

@@ -18,7 +18,7 @@ from accord.protocols.linkage import Status, linkage
 from accord.secure.circuit import Side
 from accord.secure.engine_ot import OtEngine
 from accord.secure.ideal import IdealEngine
-from accord.secure.party import run_pair
+from accord.secure.party import Party, Receive, Send, run_pair
 from tests.protocols import worlds
 
 points = st.tuples(st.integers(0, 15), st.integers(0, 15))
@@ -176,9 +176,15 @@ def test_the_order_of_disclosure_is_that_of_the_ids_not_of_the_table(greedy: boo
 # -- a partner that lies ----------------------------------------------------------------------------------
 
 
-def liar(agreed: Agreement, a: worlds.Rows, b: worlds.Rows, meddle: Callable[[Any], None]) -> None:
+def liar(
+    agreed: Agreement,
+    a: worlds.Rows,
+    b: worlds.Rows,
+    meddle: Callable[[Any], None],
+    engine: Any = None,
+) -> None:
     """Run with a side B whose run `meddle` has changed; A must notice."""
-    entropy, engine = Seeded(3), IdealEngine()
+    entropy, engine = Seeded(3), engine or IdealEngine()
     own_a, own_b = (worlds.side(agreed, s, r, entropy) for s, r in ((Side.A, a), (Side.B, b)))
     honest = module._Run
 
@@ -243,3 +249,85 @@ def test_another_output_is_noticed() -> None:
 
     with pytest.raises(PeerError, match="digest of another output"):
         liar(worlds.agreement(), [(3, 3)], [(3, 3), (3, 3)], meddle)
+
+
+class AllMatch(IdealEngine):
+    """An engine whose bits a cheating partner has set: everything matches."""
+
+    def evaluate(self, session: Any, circuit: Any, blocks: Any, table: Any) -> Any:
+        bits = yield from super().evaluate(session, circuit, blocks, table)
+        return np.ones_like(bits)
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_a_match_with_a_dummy_is_refused(greedy: bool) -> None:
+    with pytest.raises(PeerError, match="a match with a dummy"):
+        liar(worlds.agreement(greedy=greedy), [(3, 3)], [(3, 3)], lambda run: None, AllMatch())
+
+
+def test_a_record_that_was_not_due_is_refused() -> None:
+    """B names a record of its choice beside the one that matched, to see what it matches."""
+
+    def at_once(run: module._Run) -> None:
+        true = run._disclosure
+        run._disclosure = lambda records: true(np.array([0, 1]) if len(records) else records)  # type: ignore
+
+    with pytest.raises(PeerError, match="a record whose slot did not match"):
+        liar(worlds.agreement(), [(3, 3), (12, 12)], [(3, 3), (12, 8)], at_once)
+
+    def later(run: module._Run) -> None:
+        true, calls = run._disclosure, []
+
+        def disclosure(records: np.ndarray) -> object:
+            calls.append(1)
+            return true(np.array([1]) if len(calls) == 2 else records)
+
+        run._disclosure = disclosure  # type: ignore
+
+    with pytest.raises(PeerError, match="a record that matches nothing it was shown"):
+        liar(worlds.agreement(), [(3, 3), (12, 12)], [(3, 3), (12, 8)], later)
+
+
+def test_a_record_that_was_disclosed_before_is_refused() -> None:
+    def meddle(run: module._Run) -> None:
+        true = run._disclosure
+        run._disclosure = lambda records: true(np.array([0]))  # type: ignore
+
+    with pytest.raises(PeerError, match=r"disclosed before|more than its table holds"):
+        liar(worlds.agreement(), [(3, 3)], [(3, 3)], meddle)
+
+
+def test_without_greedy_other_records_than_those_that_matched_are_refused() -> None:
+    def meddle(run: module._Run) -> None:
+        true = run.rounds
+
+        def rounds() -> Any:
+            yield from true()
+            slot = int(np.flatnonzero(run.own.slots.record == 1)[0])
+            run.matched_slots.append(np.array([[slot, 0]]))
+
+        run.rounds = rounds  # type: ignore
+
+    with pytest.raises(PeerError, match="other records than those that matched"):
+        liar(worlds.agreement(greedy=False), [(3, 3)], [(3, 3), (12, 8)], meddle)
+
+
+def size_liar(size: int) -> Party[None]:
+    yield Send(size.to_bytes(8, "little"))
+    yield Receive(8)
+
+
+@pytest.mark.parametrize("size", [2**31, 2**62 + 1, 2**64 - 1])
+def test_a_size_that_no_table_has_is_refused(size: int) -> None:
+    agreed = worlds.agreement()
+    own = worlds.side(agreed, Side.A, [(3, 3)], Seeded(1))
+    with pytest.raises(PeerError, match="more than can be linked"):
+        run_pair(linkage(agreed.task, own, IdealEngine()), size_liar(size))
+
+
+def test_all_pairs_with_another_count_than_records_is_refused() -> None:
+    agreed, entropy, engine = worlds.agreement(protocol="all-pairs"), Seeded(1), IdealEngine()
+    own_a = worlds.side(agreed, Side.A, [(3, 3)], entropy)
+    own_b = worlds.side(agreed, Side.B, [(3, 3)], entropy, np.array([5]))
+    with pytest.raises(PeerError, match="another number of slots than of records"):
+        run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))

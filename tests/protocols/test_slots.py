@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from accord.entropy import Seeded, System
 from accord.errors import PeerError
-from accord.protocols.slots import Slots, commitments, exchange_counts, make_slots
+from accord.protocols.slots import Slots, commitments, exchange_counts, make_slots, most_slots
 from accord.secure.circuit import Side
 from accord.secure.party import Party, Receive, Send, run_pair
 from tests.protocols import worlds
@@ -24,7 +26,7 @@ def slots(
     agreed = worlds.agreement(style=style)
     table = worlds.records(rows, agreed)
     padding = np.full(agreed.plan.bins, dummies, np.int64)
-    return make_slots(agreed.plan, side, table.columns, len(table), padding, Seeded(seed))
+    return make_slots(agreed.plan, side, table, padding, Seeded(seed))
 
 
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=20), st.sampled_from(Side))
@@ -49,7 +51,7 @@ def test_the_order_within_a_bin_is_uniform() -> None:
     runs = 4800
     seen: Counter[tuple[int, ...]] = Counter()
     for seed in range(runs):
-        made = make_slots(agreed.plan, Side.A, table.columns, 3, np.array([1]), Seeded(seed))
+        made = make_slots(agreed.plan, Side.A, table, np.array([1]), Seeded(seed))
         seen[tuple(made.record.tolist())] += 1
     assert set(seen) == set(permutations([-1, 0, 1, 2]))
     chi = sum((count - runs / 24) ** 2 / (runs / 24) for count in seen.values())
@@ -59,17 +61,34 @@ def test_the_order_within_a_bin_is_uniform() -> None:
 def test_fresh_entropy_gives_fresh_orders_and_commitments() -> None:
     agreed = worlds.agreement(protocol="all-pairs")
     table = worlds.records([(i % 16, i // 16) for i in range(200)], agreed)
-    made = [make_slots(agreed.plan, Side.A, table.columns, 200, np.array([0]), System()) for _ in range(2)]
+    made = [make_slots(agreed.plan, Side.A, table, np.array([0]), System()) for _ in range(2)]
     assert made[0].record.tolist() != made[1].record.tolist()
-    assert commitments(made[0]) != commitments(made[1])
+    assert commitments(made[0], Side.A) != commitments(made[1], Side.A)
+
+
+def test_commitments_hide_and_bind() -> None:
+    """Both halves change with their salt, with what they are of, and with the side that made them."""
+    made = slots([(1, 1), (9, 9)])
+    first = commitments(made, Side.B)
+    salted = replace(made, salt=bytes([1]) + made.salt[1:-1] + bytes([made.salt[-1] ^ 1]))
+    for other in (
+        commitments(salted, Side.B),
+        commitments(made, Side.A),
+        commitments(slots([(1, 1), (9, 9), (9, 9)]), Side.B),
+    ):
+        assert other[:32] != first[:32]
+        assert other[32:] != first[32:]
+    moved = commitments(slots([(1, 1), (9, 10)]), Side.B)
+    assert moved[:32] == first[:32]
+    assert moved[32:] != first[32:], "another table with the same bins fits the commitment"
 
 
 def test_counts_are_exchanged_after_commitments() -> None:
     mine, theirs = slots([(1, 1)], Side.A), slots([(9, 9), (3, 4)], Side.B)
-    a, b = run_pair(exchange_counts(mine), exchange_counts(theirs))
+    a, b = run_pair(exchange_counts(mine, Side.A, 999), exchange_counts(theirs, Side.B, 999))
     assert a.tolist() == theirs.counts.tolist()
     assert b.tolist() == mine.counts.tolist()
-    party = exchange_counts(mine)
+    party = exchange_counts(mine, Side.A, 999)
     first = next(party)
     assert isinstance(first, Send)
     assert len(first.buffer) == 64
@@ -77,20 +96,34 @@ def test_counts_are_exchanged_after_commitments() -> None:
 
 
 def cheat(salt: bytes, committed: np.ndarray, opened: np.ndarray) -> Party[None]:
-    import hashlib
-
-    tag = b"accord commit counts 1\n"
+    tag = b"accord commit counts 1\nB"
     yield Send(hashlib.sha256(tag + salt + committed.astype("<i8").tobytes()).digest() + bytes(32))
     yield Receive(64)
     yield Send(salt + opened.astype("<i8").tobytes())
     yield Receive(32 + 8 * len(opened))
 
 
-def test_counts_that_differ_from_the_commitment_are_refused() -> None:
+def mirror() -> Party[None]:
+    """A partner that sends back what it gets."""
+    for size in (64, None):
+        echo = yield Receive(size or 32 + 8 * 16)
+        yield Send(bytes(echo))
+
+
+def test_counts_that_do_not_hold_are_refused() -> None:
     mine = slots([(1, 1)], Side.A)
     other = mine.counts + 1
     with pytest.raises(PeerError, match="differ from those it had committed to"):
-        run_pair(exchange_counts(mine), cheat(bytes(32), mine.counts, other))
-    impossible = mine.counts - 100
-    with pytest.raises(PeerError, match="that no table can have"):
-        run_pair(exchange_counts(mine), cheat(bytes(32), impossible, impossible))
+        run_pair(exchange_counts(mine, Side.A, 999), cheat(bytes(32), mine.counts, other))
+    with pytest.raises(PeerError, match="differ from those it had committed to"):
+        run_pair(exchange_counts(mine, Side.A, 999), mirror())
+    for impossible in (mine.counts - 100, mine.counts + 2**62, mine.counts + 100):
+        with pytest.raises(PeerError, match="that no table of its size can have"):
+            run_pair(exchange_counts(mine, Side.A, 999), cheat(bytes(32), impossible, impossible))
+
+
+def test_how_many_slots_a_table_may_have() -> None:
+    plan = worlds.agreement(style="replicate").plan
+    assert most_slots(plan, Side.A, 10) == 10 + 16 * 65536
+    assert most_slots(plan, Side.B, 10) == 40 + 16 * 65536
+    assert most_slots(plan, Side.B, 2**31) == 2**30

@@ -60,6 +60,8 @@ class GridSpec(Spec):
         if not all(isinstance(fields[name], NumberField) for name in self.fields):
             yield "a grid needs fields of numbers, latitudes or longitudes."
             return
+        if sum(f.high**2 for name in self.fields if isinstance(f := fields[name], NumberField)) >= 2**60:
+            yield "the range of the fields holds too many steps; take a larger step or a smaller range."
         steps = {step_of(fields[name]) for name in self.fields}
         if len(steps) > 1:
             yield "the fields of a grid need one and the same step."

@@ -27,7 +27,8 @@ from accord.secure.party import Party, Send, receive
 Ints = NDArray[np.int64]
 
 _TAG = b"accord disclosed 1\n"
-_MOST_BYTES = 1 << 34
+_MOST_BYTES = 1 << 20
+"""Of one record, and of all records 16,384 times as much."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,10 @@ def exchange(own: Disclosed, shape: Shape) -> Party[Disclosed]:
     body = encode(own)
     yield Send(np.array([len(own), len(body)], "<u8").tobytes())
     count, size = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
-    if count > shape.most_records or size > _MOST_BYTES:
+    if count > shape.most_records:
         raise PeerError(problem=f"{count:,} disclosed records, more than its table holds")
+    if size > len(_TAG) + min(count, 1 << 14) * _MOST_BYTES:
+        raise PeerError(problem=f"{size:,} bytes for {count:,} disclosed records")
     yield Send(body)
     return decode((yield from receive(size)).tobytes(), count, shape)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accord.matching.rule import fields_of
 from accord.protocols.spec import Laplace
 from accord.protocols.task import Task
 from accord.secure.circuit import Side
@@ -40,6 +39,6 @@ def leakage(task: Task, side: Side) -> Leakage:
         epsilon=protocol.privacy(side).epsilon if isinstance(protocol, Laplace) else Fraction(0),
         delta=protocol.privacy(side).delta if isinstance(protocol, Laplace) else Fraction(0),
         columns=task.disclose[side],
-        fields=fields_of(task.rule) if protocol.greedy else (),
+        fields=task.shown_fields,
         beyond_blocking=noisy and protocol.greedy and protocol.closure == "all",
     )

@@ -37,8 +37,8 @@ from accord.privacy.events import Event
 from accord.protocols.disclosed import Disclosed, Shape, exchange, rows_of, take
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Round, Schedule, order_pairs
-from accord.protocols.slots import Slots, exchange_counts, make_slots
-from accord.protocols.spec import Laplace
+from accord.protocols.slots import Slots, exchange_counts, make_slots, most_slots
+from accord.protocols.spec import AllPairs, Laplace
 from accord.protocols.task import Task
 from accord.ranges import contained, distinct, ranges
 from accord.records.columns import Columns, Records
@@ -51,6 +51,7 @@ from accord.secure.party import Party, Send, receive
 
 Ints = NDArray[np.int64]
 _DIGEST = b"accord output 1\n"
+_MOST_RECORDS = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def prepare(
     released: tuple[Event, ...] = (),
 ) -> Own:
     """Fix this side's slots for a run. *Requires*: as `make_slots`."""
-    slots = make_slots(task.blocking, side, records.columns, len(records), dummies, entropy)
+    slots = make_slots(task.blocking, side, records, dummies, entropy)
     return Own(side, records, slots, entropy, released)
 
 
@@ -98,7 +99,12 @@ def linkage(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     began = own.clock()
     yield Send(len(own.records).to_bytes(8, "little"))
     partner_size = int.from_bytes((yield from receive(8)).tobytes(), "little")
-    counts = yield from exchange_counts(own.slots)
+    if partner_size > _MOST_RECORDS:
+        raise PeerError(problem=f"a table of {partner_size:,} records, more than can be linked")
+    most = most_slots(task.blocking, own.side.other, partner_size)
+    counts = yield from exchange_counts(own.slots, own.side, most)
+    if isinstance(task.protocol, AllPairs) and counts.sum() != partner_size:
+        raise PeerError(problem="another number of slots than of records")
     session = yield from engine.set_up(own.side, own.entropy.stream(MASKS))
     own.seconds["set-up"] = own.clock() - began
     run = _Run(task, own, engine, session, counts, partner_size)
@@ -120,7 +126,6 @@ class _Run:
         self.partner_size = partner_size
         self.me = 0 if own.side is Side.A else 1
         both = (own.slots.counts, counts) if self.me == 0 else (counts, own.slots.counts)
-        self.partner_counts = counts
         self.schedule = _schedule(task, both)
         self.most = self.schedule.most_comparisons
         self.comparisons = self.round_count = self.matches = 0
@@ -140,7 +145,10 @@ class _Run:
         self.partner_slot = np.full(self.shape.slots, -1, np.int64)
         """For each slot of the partner the number of its disclosed record."""
         self.seen: list[Disclosed] = []
-        self.index = Index(task.rule, task.fields, own.records.columns, len(own.records))
+        self.seen_count = 0
+        self.partner_ends = np.cumsum(counts)
+        if task.protocol.greedy:
+            self.index = Index(task.rule, task.fields, own.records.columns, len(own.records))
 
     def rounds(self) -> Party[None]:
         while (round_ := self.schedule.next()) is not None:
@@ -171,26 +179,31 @@ class _Run:
         return np.stack([a, b] if self.me == 0 else [b, a], axis=1)
 
     def _table(self, slots: Ints) -> Table:
-        """The circuit's inputs of these slots; a dummy carries the zeros that every code may be."""
+        """The circuit's inputs of these slots; a dummy carries the zeros that every code may be.
+
+        A dummy is encoded as the first record and then overwritten, so that it takes the time of a real one.
+        """
         record = self.own.slots.record[slots]
         real = record >= 0
         own = self.own.records.columns
-        columns = {name: rows_of(own[name], record[real]) for name in fields_of(self.task.rule)}
-        inputs = {}
-        for name, values in self.task.lowered.inputs(self.own.side, columns).items():
-            spread = np.zeros((len(slots), values.shape[1]), np.int64)
-            spread[real] = values
-            inputs[name] = spread
-        return Table(inputs, real)
+        some = record.clip(0) if len(self.own.records) else record[:0]
+        columns = {name: rows_of(own[name], some) for name in fields_of(self.task.rule)}
+        inputs = self.task.lowered.inputs(self.own.side, columns)
+        if not len(some):
+            inputs = {name: np.zeros((len(slots), v.shape[1]), np.int64) for name, v in inputs.items()}
+        return Table({name: values * real[:, None] for name, values in inputs.items()}, real)
 
     # -- Greedy Match & Clean -----------------------------------------------------------------------------
 
     def _clean(self, pairs: Ints) -> Party[None]:
-        """Disclose what matched, find its other matches in the clear to a fixed point, clean every copy."""
+        """Disclose what matched, find its other matches in the clear to a fixed point, clean every copy.
+
+        A record of the partner is taken in only if it is due: its slot matched in this round, or it matches
+        a record that it was just shown. So nobody can name values of its choice and see what they match.
+        """
         known = len(self.found)
-        fresh = distinct(self.own.slots.record[pairs[:, 0]])
-        if len(fresh) and fresh[0] < 0:
-            raise PeerError(problem="a match with a dummy")
+        fresh = self._real(distinct(self.own.slots.record[pairs[:, 0]]))
+        due: Ints | None = None
         while True:
             fresh = fresh[~self.shown[fresh]]
             own = self._disclosure(fresh)
@@ -199,8 +212,20 @@ class _Run:
                 break
             self.shown[fresh] = True
             self.schedule.remove(self.me, own.slots)
-            fresh = self._take_in(theirs)
+            if due is None and not self._hit(theirs, distinct(pairs[:, 1])).all():
+                raise PeerError(problem="a record whose slot did not match")
+            fresh, due = self._take_in(theirs, due), fresh
         self._require_matches(pairs, self.found[known:])
+
+    def _real(self, records: Ints) -> Ints:
+        if len(records) and records[0] < 0:
+            raise PeerError(problem="a match with a dummy")
+        return records
+
+    def _hit(self, theirs: Disclosed, slots: Ints) -> NDArray[np.bool_]:
+        """Which of the records have one of these slots."""
+        of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
+        return np.bincount(of[contained(theirs.slots, slots)], minlength=len(theirs)) > 0
 
     def _disclosure(self, records: Ints) -> Disclosed:
         """These records with all their slots, in the order of their ids."""
@@ -214,8 +239,11 @@ class _Run:
         """The order of the table is nobody's business; that of the ids follows from what is disclosed."""
         return records[np.asarray(pc.sort_indices(self.own.records.ids.take(pa.array(records))))]
 
-    def _take_in(self, theirs: Disclosed) -> Ints:
-        """Check the partner's records, clean them, and give one's own records that match them."""
+    def _take_in(self, theirs: Disclosed, due: Ints | None) -> Ints:
+        """Check the partner's records, clean them, and give one's own records that match them.
+
+        `due`: own records of which each of them must match one; None where that has been checked.
+        """
         if not len(theirs):
             return np.zeros(0, np.int64)
         self._require_bins(theirs)
@@ -225,17 +253,20 @@ class _Run:
         if self.task.protocol.closure == "candidates":
             met = self._compared(theirs.fields, number, row)
             number, row = number[met], row[met]
+        if due is not None and len(distinct(number[contained(row, np.sort(due))])) < len(theirs):
+            raise PeerError(problem="a record that matches nothing it was shown")
         self.found.append(row * self.width + number + first)
         return distinct(row)
 
     def _number(self, theirs: Disclosed) -> int:
         """Give the partner's records their numbers; give the first."""
-        first = sum(map(len, self.seen))
+        first = self.seen_count
         if (self.partner_slot[theirs.slots] >= 0).any():
             raise PeerError(problem="a record that it had disclosed before")
         self.partner_slot[theirs.slots] = first + np.repeat(np.arange(len(theirs)), theirs.slot_counts)
         self.seen.append(theirs)
-        if first + len(theirs) > self.partner_size:
+        self.seen_count += len(theirs)
+        if self.seen_count > self.partner_size:
             raise PeerError(problem="more disclosed records than its table holds")
         return first
 
@@ -249,8 +280,7 @@ class _Run:
         """The slots of a disclosed record lie in the very bins of its values."""
         record, bins = self.task.blocking.place(self.own.side.other, theirs.fields, len(theirs))
         claimed = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
-        ends = np.cumsum(self.partner_counts)
-        in_bin = np.searchsorted(ends, theirs.slots, "right")
+        in_bin = np.searchsorted(self.partner_ends, theirs.slots, "right")
         expected = np.lexsort((bins, record))
         stated = np.lexsort((in_bin, claimed))
         same = len(record) == len(claimed) and (
@@ -280,6 +310,7 @@ class _Run:
         pairs = np.concatenate(self.matched_slots)
         slots = distinct(pairs[:, 0])
         of = self.own.slots.record[slots]
+        self._real(distinct(of))
         slots, of = slots[np.argsort(of, kind="stable")], np.sort(of)
         records = self._by_id(distinct(of))
         starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
@@ -316,7 +347,8 @@ def _schedule(task: Task, counts: tuple[Ints, Ints]) -> Schedule:
     options = task.protocol
     pairs = task.blocking.pairs()
     sort, prune = (options.sort, options.prune) if isinstance(options, Laplace) else (False, 0)
-    order = order_pairs(pairs, counts, sort, prune)
+    per_record = [task.blocking.per_record(side) for side in Side]
+    order = order_pairs(pairs, counts, sort, prune, pooled=per_record[0] == per_record[1])
     return Schedule((pairs[0][order], pairs[1][order]), counts, options.slab, options.greedy)
 
 
@@ -343,19 +375,23 @@ def _confirm(own: Own, outcome: Outcome) -> Party[None]:
     yield Send(half)
     other = (yield from receive(32)).tobytes()
     joint = half + other if own.side is Side.A else other + half
-    digest = _digest(own, outcome, joint)
-    yield Send(digest)
-    if not hmac.compare_digest((yield from receive(32)).tobytes(), digest):
+    listed = _listed(own, outcome, joint)
+    yield Send(_digest(joint, own.side, listed))
+    if not hmac.compare_digest((yield from receive(32)).tobytes(), _digest(joint, own.side.other, listed)):
         raise PeerError(problem="a digest of another output than ours")
 
 
-def _digest(own: Own, outcome: Outcome, joint: bytes) -> bytes:
+def _listed(own: Own, outcome: Outcome, joint: bytes) -> NDArray[np.uint64]:
+    """The pairs in an order that both sides come to."""
     mine = _hashed(own.records.ids, joint)[outcome.own]
     theirs = _hashed(outcome.partner_ids, joint)[outcome.partner]
     first, second = (mine, theirs) if own.side is Side.A else (theirs, mine)
     # One word for a pair, since a sum of odd multiples of two hashes is as good as a hash of both.
-    listed = np.sort(first * np.uint64(0x9E3779B97F4A7C15) + second * np.uint64(0xD1B54A32D192ED03))
-    found = hmac.new(joint, _DIGEST, hashlib.sha256)
+    return np.sort(first * np.uint64(0x9E3779B97F4A7C15) + second * np.uint64(0xD1B54A32D192ED03))
+
+
+def _digest(joint: bytes, side: Side, listed: NDArray[np.uint64]) -> bytes:
+    found = hmac.new(joint, _DIGEST + side.value.encode(), hashlib.sha256)
     found.update(listed.astype("<u8", copy=False).data)
     return found.digest()
 

@@ -5,11 +5,12 @@ word. A unit is a pair of bins and a slab of A's slots against all of B's; a rou
 a batch is full. With Greedy Match & Clean no round has two units that share a slot, so that a matched
 record is gone before its next comparison, and slabs are short, so that it is gone early [MATHS §1(h)]. Slabs
 double from one row in the first round up to the agreed number: where nearly everything matches, a few rows
-disclose it all, and elsewhere it costs a handful of small rounds.
+disclose it all, and elsewhere it costs a handful of small rounds. A slab against few slots of B is longer.
 
 Sort & Prune [HMFS17, §4.2.1]: pairs of bins by the smaller of their two noisy sizes, largest first, and those
-at or below the percentile are left out. Percentiles are pooled over both sides, unless the tables differ more
-than twofold in size; then each side has its own. At 0 nothing is left out.
+below the percentile are left out; the paper leaves out those at it, too, which with equal sizes would be all.
+Percentiles are pooled over both sides, unless their slots differ more than twofold in number or a record
+falls into more bins on one side than on the other; then each side has its own. At 0 nothing is left out.
 """
 
 from __future__ import annotations
@@ -43,20 +44,22 @@ class Round:
         return int(np.dot(self.a_counts, self.b_counts))
 
 
-def order_pairs(pairs: tuple[Ints, Ints], counts: tuple[Ints, Ints], sort: bool, prune: int) -> Ints:
+def order_pairs(
+    pairs: tuple[Ints, Ints], counts: tuple[Ints, Ints], sort: bool, prune: int, pooled: bool = True
+) -> Ints:
     """The positions of the pairs of bins to compare, in the order in which to compare them."""
     sizes = counts[0][pairs[0]], counts[1][pairs[1]]
     kept = np.arange(len(pairs[0]))
     if prune:
-        limits = _limits(counts, prune)
-        kept = kept[(sizes[0] > limits[0]) & (sizes[1] > limits[1])]
+        limits = _limits(counts, prune, pooled)
+        kept = kept[(sizes[0] >= limits[0]) & (sizes[1] >= limits[1])]
     if sort:
         smaller = np.minimum(sizes[0], sizes[1])[kept]
         kept = kept[np.argsort(-smaller, kind="stable")]
     return kept
 
 
-def _limits(counts: tuple[Ints, Ints], prune: int) -> tuple[int, int]:
+def _limits(counts: tuple[Ints, Ints], prune: int, pooled: bool) -> tuple[int, int]:
     """The percentile of the noisy sizes, by nearest rank: an integer, so that no float decides."""
 
     def percentile(sizes: Ints) -> int:
@@ -64,10 +67,10 @@ def _limits(counts: tuple[Ints, Ints], prune: int) -> tuple[int, int]:
         return int(ranked[-(-prune * len(ranked) // 100) - 1])
 
     totals = counts[0].sum(), counts[1].sum()
-    if max(totals) > 2 * min(totals):
+    if not pooled or max(totals) > 2 * min(totals):
         return percentile(counts[0]), percentile(counts[1])
-    pooled = percentile(np.concatenate(counts))
-    return pooled, pooled
+    both = percentile(np.concatenate(counts))
+    return both, both
 
 
 class Schedule:
@@ -86,7 +89,6 @@ class Schedule:
         self._counts = counts
         self._alive = tuple(np.ones(int(c.sum()), np.uint8) for c in counts)
         self._left = tuple(c.copy() for c in counts)
-        self._bin = tuple(np.repeat(np.arange(len(c)), c) for c in counts)
         self._cursor = np.zeros(len(pairs[0]), np.int64)
         self._mark = tuple(np.full(len(c), -1, np.int64) for c in counts)
         self._begin = 0
@@ -102,7 +104,8 @@ class Schedule:
         """Take slots of A (0) or B (1) out of all later rounds."""
         fresh = distinct(slots[self._alive[side][slots] == 1])
         self._alive[side][fresh] = 0
-        np.subtract.at(self._left[side], self._bin[side][fresh], 1)
+        bins = np.searchsorted(np.cumsum(self._counts[side]), fresh, "right")
+        np.subtract.at(self._left[side], bins, 1)
 
     def next(self) -> Round | None:
         """The next round, or None when all is compared."""
@@ -176,7 +179,8 @@ def _choose(
             continue
         most = max(1, (batch - pairs) // left_b[j])
         if exclusive:
-            most = min(most, slab)
+            # Many rows against few: a round must be worth its messages.
+            most = min(most, max(slab, 16384 // left_b[j]))
         rows = 0
         at = cursor[p]
         while at < counts[i] and rows < most:

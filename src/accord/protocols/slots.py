@@ -6,7 +6,8 @@ its bin and nothing else [MATHS §1(h): without the shuffle there is no privacy 
 in several bins cannot be linked before the record is disclosed.
 
 Counts are fixed before the partner's are seen: both sides exchange salted hashes of (i) their noisy counts
-and (ii) their slots, then open (i). (ii) is never opened; it binds a party to the table it began with.
+and (ii) their slots with the table behind them, then open (i). (ii) is never opened; it binds a party to the
+table it began with. Each hash names its side, so that none can be sent back as one's own.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from numpy.typing import NDArray
 from accord.entropy import ORDER, Entropy, arrangement
 from accord.errors import PeerError
 from accord.matching.blocking import Blocking
-from accord.records.columns import Columns
+from accord.records.columns import Bits, Records
+from accord.records.encoders import text_buffers
 from accord.secure.circuit import Side
 from accord.secure.party import Party, Send, receive
 
@@ -31,7 +33,9 @@ Ints = NDArray[np.int64]
 _COUNTS = b"accord commit counts 1\n"
 _SLOTS = b"accord commit slots 1\n"
 _SALT = 32
-_MOST_SLOTS = 1 << 40
+_MOST_SLOTS = 1 << 30
+_MOST_DUMMIES = 1 << 16
+"""In a bin, on average: far more than any noise that can be agreed needs."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Slots:
     record: Ints
     """For each slot its record, or −1 for a dummy; bin after bin."""
     salt: bytes
+    table: bytes = b""
+    """A digest of the records."""
 
     @cached_property
     def first(self) -> Ints:
@@ -57,43 +63,63 @@ class Slots:
         return self.record[real][order], real[order]
 
 
-def make_slots(
-    blocking: Blocking, side: Side, columns: Columns, records: int, dummies: Ints, entropy: Entropy
-) -> Slots:
+def make_slots(blocking: Blocking, side: Side, records: Records, dummies: Ints, entropy: Entropy) -> Slots:
     """Place, pad and shuffle.
 
     *Requires*: dummies[b] ≥ 0 was drawn for bin b of this very table (sticky noise) or is zero where counts
     may be known. *Distribution*: within each bin the order is uniform and independent of everything else.
     """
-    record, bins = blocking.place(side, columns, records)
+    record, bins = blocking.place(side, records.columns, len(records))
     padding = np.repeat(np.arange(blocking.bins), dummies)
     bins = np.concatenate([bins, padding])
     record = np.concatenate([record, np.full(len(padding), -1, np.int64)])
     order = arrangement(entropy.stream(ORDER), bins)
     counts = np.bincount(bins, minlength=blocking.bins).astype(np.int64)
-    return Slots(counts, record[order], entropy.stream("commitment").bytes(2 * _SALT))
+    salt = entropy.stream("commitment").bytes(2 * _SALT)
+    return Slots(counts, record[order], salt, _table_digest(records))
 
 
-def commitments(slots: Slots) -> bytes:
+def _table_digest(records: Records) -> bytes:
+    starts, octets = text_buffers(records.ids)
+    parts = [starts.astype("<i8"), octets]
+    for column in records.columns.values():
+        body = column.words.astype("<u8") if isinstance(column, Bits) else column.values.astype("<i8")
+        parts += [column.present, body]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.digest()
+
+
+def commitments(slots: Slots, side: Side) -> bytes:
     """The two salted hashes, 64 bytes."""
-    counts = hashlib.sha256(_COUNTS + slots.salt[:_SALT] + slots.counts.astype("<i8").tobytes())
-    order = hashlib.sha256(_SLOTS + slots.salt[_SALT:] + slots.record.astype("<i8").tobytes())
-    return counts.digest() + order.digest()
+    opened = slots.salt[:_SALT] + slots.counts.astype("<i8").tobytes()
+    order = hashlib.sha256(_SLOTS + side.value.encode() + slots.salt[_SALT:] + slots.table)
+    order.update(slots.record.astype("<i8").tobytes())
+    return _hidden_counts(opened, side) + order.digest()
 
 
-def exchange_counts(slots: Slots) -> Party[Ints]:
-    """Commit, then open the counts; give the partner's.
+def _hidden_counts(opened: bytes, side: Side) -> bytes:
+    return hashlib.sha256(_COUNTS + side.value.encode() + opened).digest()
+
+
+def exchange_counts(slots: Slots, side: Side, most: int) -> Party[Ints]:
+    """Commit, then open the counts; give the partner's, of which there may be `most`.
 
     *Learns*: each side the other's noisy counts, and nothing before its own were fixed.
     """
-    yield Send(commitments(slots))
+    yield Send(commitments(slots, side))
     committed = (yield from receive(64)).tobytes()
     yield Send(slots.salt[:_SALT] + slots.counts.astype("<i8").tobytes())
     opened = (yield from receive(_SALT + 8 * len(slots.counts))).tobytes()
-    found = hashlib.sha256(_COUNTS + opened).digest()
-    if not hmac.compare_digest(found, committed[:32]):
+    if not hmac.compare_digest(_hidden_counts(opened, side.other), committed[:32]):
         raise PeerError(problem="bin counts that differ from those it had committed to")
     counts = np.frombuffer(opened[_SALT:], "<i8").astype(np.int64)
-    if len(counts) and (counts.min() < 0 or counts.max() > _MOST_SLOTS or counts.sum() > _MOST_SLOTS):
-        raise PeerError(problem="bin counts that no table can have")
+    if len(counts) and (counts.min() < 0 or counts.max() > most or counts.sum() > most):
+        raise PeerError(problem="bin counts that no table of its size can have")
     return counts
+
+
+def most_slots(blocking: Blocking, side: Side, records: int) -> int:
+    """More slots than this no table of that many records needs."""
+    return min(_MOST_SLOTS, records * blocking.per_record(side) + blocking.bins * _MOST_DUMMIES)
