@@ -5,7 +5,7 @@
     3  rounds of secure comparisons, in the order of schedule.py; both sides learn the match bits
     4  greedy: after each round, matched records are disclosed, matched in the clear against *all* own
        records to a fixed point, and every copy is cleaned; otherwise disclosed once, at the end
-    5  a keyed digest of the output, which must be equal on both sides
+    5  a keyed digest of the output, which must be equal on both sides                   (confirm.py)
 
 All-pairs is the same with one bin and no noise: its count is the public size of the table.
 
@@ -17,8 +17,6 @@ here nothing is removed before it was matched against everything.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,6 +32,7 @@ from accord.matching.evaluate import Tables
 from accord.matching.join import Index
 from accord.matching.rule import fields_of
 from accord.privacy.events import Event
+from accord.protocols.confirm import confirm
 from accord.protocols.disclosed import Disclosed, Shape, exchange, rows_of, take
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Round, Schedule, order_pairs
@@ -42,15 +41,12 @@ from accord.protocols.spec import AllPairs, Laplace
 from accord.protocols.task import Task
 from accord.ranges import contained, distinct, ranges
 from accord.records.columns import Columns, Records
-from accord.records.encoders import text_buffers
-from accord.records.siphash import hash_texts, key
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Side
 from accord.secure.engine import Engine
 from accord.secure.party import Party, Send, receive
 
 Ints = NDArray[np.int64]
-_DIGEST = b"accord output 1\n"
 _MOST_RECORDS = (1 << 31) - 1
 
 
@@ -112,7 +108,7 @@ def linkage(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     if not task.protocol.greedy:
         yield from run.disclose_matched()
     outcome = run.outcome()
-    yield from _confirm(own, outcome)
+    yield from confirm(own.side, own.records.ids, outcome, own.entropy)
     return outcome
 
 
@@ -364,40 +360,3 @@ def _pairs(round_: Round, places: Ints) -> tuple[Ints, Ints]:
         np.cumsum(round_.b_counts) - round_.b_counts,
     )
     return round_.a[a_first[unit] + within // width], round_.b[b_first[unit] + within % width]
-
-
-def _confirm(own: Own, outcome: Outcome) -> Party[None]:
-    """Both sides hold the same pairs of ids: compare a digest under a key that both made.
-
-    Ids stand for themselves by a keyed hash of 64 bits, so that the pairs can be put in one order quickly.
-    """
-    half = own.entropy.stream("confirm").bytes(32)
-    yield Send(half)
-    other = (yield from receive(32)).tobytes()
-    joint = half + other if own.side is Side.A else other + half
-    listed = _listed(own, outcome, joint)
-    yield Send(_digest(joint, own.side, listed))
-    if not hmac.compare_digest((yield from receive(32)).tobytes(), _digest(joint, own.side.other, listed)):
-        raise PeerError(problem="a digest of another output than ours")
-
-
-def _listed(own: Own, outcome: Outcome, joint: bytes) -> NDArray[np.uint64]:
-    """The pairs in an order that both sides come to."""
-    mine = _hashed(own.records.ids, joint)[outcome.own]
-    theirs = _hashed(outcome.partner_ids, joint)[outcome.partner]
-    first, second = (mine, theirs) if own.side is Side.A else (theirs, mine)
-    # One word for a pair, since a sum of odd multiples of two hashes is as good as a hash of both.
-    return np.sort(first * np.uint64(0x9E3779B97F4A7C15) + second * np.uint64(0xD1B54A32D192ED03))
-
-
-def _digest(joint: bytes, side: Side, listed: NDArray[np.uint64]) -> bytes:
-    found = hmac.new(joint, _DIGEST + side.value.encode(), hashlib.sha256)
-    found.update(listed.astype("<u8", copy=False).data)
-    return found.digest()
-
-
-def _hashed(ids: pa.Array, joint: bytes) -> NDArray[np.uint64]:
-    starts, octets = text_buffers(ids)
-    words = np.zeros((len(ids), 2), np.uint64)
-    hash_texts(*key(joint.hex(), "output"), starts, octets, words)
-    return words[:, 0]
