@@ -66,6 +66,13 @@ def test_generate_init_check_simulate(shop: Path) -> None:
     assert f"{facts['matches']:,} of {facts['all_matches']:,}" in plain.stdout
 
 
+def test_check_warns_when_delta_is_large_for_the_table(shop: Path, tmp_path: Path) -> None:
+    text = (shop / "agreement.toml").read_text().replace('delta = "2^-40"', "delta = 0.01")
+    (tmp_path / "loose.toml").write_text(text)
+    done = accord(tmp_path, "check", "loose.toml", str(shop / "a.csv"), "--party", "A")
+    assert "is more than 1/n = 1/400" in done.stdout
+
+
 def test_check_as_json(shop: Path) -> None:
     facts = json.loads(accord(shop, "check", "agreement.toml", "a.csv", "--json").stdout)
     assert len(facts["digest"]) == 64

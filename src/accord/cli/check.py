@@ -58,7 +58,18 @@ def _judged(
         shown = found.disclosed(side) if side is not None else ()
         records = load_records(data, found.fields, found.salt, shown, layout(found, *own))
         facts["data"] = {"records": len(records), "left_out": records.left_out}
+        facts["advice"] += _warnings(found, side, len(records))
     return found, facts, side
+
+
+def _warnings(agreement: Agreement, side: Side | None, records: int) -> list[str]:
+    """Whether δ is small enough for a table of this size."""
+    from accord.privacy.calibration import warnings
+    from accord.secure.circuit import Side
+
+    chosen = [agreement.privacy(s) for s in ([side] if side is not None else Side)]
+    found = [warning for p in chosen if p is not None for warning in warnings(p.delta, records)]
+    return list(dict.fromkeys(found))
 
 
 def _side(agreement: Agreement, party: str) -> Side:
