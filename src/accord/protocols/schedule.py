@@ -113,7 +113,7 @@ class Schedule:
         count, self._begin = _choose(
             self._pairs[0], self._pairs[1], self._first[0], self._counts[0], self._alive[0],
             self._left[0], self._left[1], self._cursor, self._mark[0], self._mark[1], self._begin,
-            self._round, min(self._slab, 1 << min(self._round, 20)), self._batch, self._exclusive, chosen,
+            self._round, self._slab, 1 << min(self._round, 20), self._batch, self._exclusive, chosen,
         )  # fmt: skip
         self._round += 1
         if count == 0:
@@ -151,11 +151,12 @@ def _gather(alive: Any, starts: Any, stops: Any, slots: Any, counts: Any) -> Any
 
 @kernel(
     "UniTuple(int64, 2)(int64[::1], int64[::1], int64[::1], int64[::1], uint8[::1], int64[::1], int64[::1], "
-    "int64[::1], int64[::1], int64[::1], int64, int64, int64, int64, boolean, int64[:, ::1])"
+    "int64[::1], int64[::1], int64[::1], int64, int64, int64, int64, int64, boolean, int64[:, ::1])"
 )
 def _choose(
     pair_a: Any, pair_b: Any, first: Any, counts: Any, alive: Any, left_a: Any, left_b: Any, cursor: Any,
-    mark_a: Any, mark_b: Any, begin: Any, round_: Any, slab: Any, batch: Any, exclusive: Any, chosen: Any,
+    mark_a: Any, mark_b: Any, begin: Any, round_: Any, slab: Any, grown: Any, batch: Any, exclusive: Any,
+    chosen: Any,
 ) -> Any:  # fmt: skip
     """Units of the next round as (pair of bins, from, to) within A's bin; and where to begin to look next.
 
@@ -180,7 +181,7 @@ def _choose(
         most = max(1, (batch - pairs) // left_b[j])
         if exclusive:
             # Many rows against few: a round must be worth its messages.
-            most = min(most, max(slab, 16384 // left_b[j]))
+            most = min(most, grown, max(slab, 16384 // left_b[j]))
         rows = 0
         at = cursor[p]
         while at < counts[i] and rows < most:
