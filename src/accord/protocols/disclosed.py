@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.matching.thresholds import Fields
 from accord.ranges import distinct
-from accord.records.columns import Bits, Column, Columns, Integers, Records
+from accord.records.columns import Bits, Column, Columns, Integers, Records, rows_of
 from accord.records.encoders import text_buffers
 from accord.records.schema import TextField
 from accord.secure.party import Party, Send, receive
@@ -62,12 +62,6 @@ def take(records: Records, rows: Ints, names: Sequence[str]) -> tuple[Columns, p
     index = pa.array(rows)
     shown = records.disclosed.take(index) if records.disclosed.num_columns else records.disclosed
     return {name: rows_of(records.columns[name], rows) for name in names}, records.ids.take(index), shown
-
-
-def rows_of(column: Column, rows: Ints) -> Column:
-    if isinstance(column, Bits):
-        return Bits(column.words[rows], column.length, column.present[rows])
-    return Integers(column.values[rows], column.present[rows])
 
 
 def exchange(own: Disclosed, shape: Shape) -> Party[Disclosed]:

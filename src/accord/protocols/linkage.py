@@ -33,14 +33,14 @@ from accord.matching.join import Index
 from accord.matching.rule import fields_of
 from accord.privacy.events import Event
 from accord.protocols.confirm import confirm
-from accord.protocols.disclosed import Disclosed, Shape, exchange, rows_of, take
+from accord.protocols.disclosed import Disclosed, Shape, exchange, take
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Round, Schedule, order_pairs
 from accord.protocols.slots import Slots, exchange_counts, make_slots, most_slots
 from accord.protocols.spec import AllPairs, Laplace
 from accord.protocols.task import Task
 from accord.ranges import contained, distinct, ranges
-from accord.records.columns import Columns, Records
+from accord.records.columns import Columns, Records, rows_of
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Side
 from accord.secure.engine import Engine

@@ -46,6 +46,13 @@ Column = Integers | Bits
 Columns = Mapping[str, Column]
 
 
+def rows_of(column: Column, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Column:
+    """Some rows of a column, by number or by mark."""
+    if isinstance(column, Bits):
+        return Bits(column.words[rows], column.length, column.present[rows])
+    return Integers(column.values[rows], column.present[rows])
+
+
 @dataclass(frozen=True)
 class Records:
     """One party's table, ready to be linked."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.errors import DataError, Fault
-from accord.records.columns import Bits, Column, Integers, Records
+from accord.records.columns import Bits, Column, Integers, Records, rows_of
 from accord.records.encoders import encode
 from accord.records.layout import Layout
 from accord.records.schema import FieldSpec
@@ -103,7 +103,7 @@ def _encode_batch(
     kept = ~left_out
     return Records(
         ids.filter(pa.array(kept)),
-        {name: _rows(column, kept) for name, column in columns.items()},
+        {name: rows_of(column, kept) for name, column in columns.items()},
         shown.filter(pa.array(kept)) if disclose else shown,
         int(left_out.sum()),
     )
@@ -114,12 +114,6 @@ def _as_text(cells: pa.Array) -> pa.Array:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
         return pa.nulls(len(cells), pa.large_string())
     return cells.cast(pa.large_string())
-
-
-def _rows(column: Column, kept: NDArray[np.bool_]) -> Column:
-    if isinstance(column, Bits):
-        return Bits(column.words[kept], column.length, column.present[kept])
-    return Integers(column.values[kept], column.present[kept])
 
 
 def _judge_ids(chunks: Sequence[pa.Array], column: str, faults: _Faults) -> None:
