@@ -39,7 +39,7 @@ def party(side: Side, folder: Path, port: int) -> None:
     records = load_records(
         folder / f"{side.value}.parquet", agreed.fields, agreed.salt, agreed.disclosed(side)
     )
-    own = make_own(agreed, side, records, setting(agreed, side, len(records)), System())
+    own = make_own(agreed, side, records, len(records), setting(agreed, side, len(records)), System())
     channel = SocketChannel(_connected(side, port))
     meter = Meter()
     began = time.perf_counter()

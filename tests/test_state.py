@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.errors import LedgerError, UsageError
+from accord.errors import StateError, UsageError
 from accord.session.state import State, open_state
 
 
@@ -49,5 +49,5 @@ def test_names_that_leave_the_folder_are_refused(run: str) -> None:
 
 def test_a_place_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(LedgerError, match="--state"):
+    with pytest.raises(StateError, match="--state"):
         open_state(tmp_path / "file" / "state", {})

@@ -33,6 +33,7 @@ _HOME = {
     "accord.errors": ("AccordError",),
     "accord.matching.rule": ("cosine", "dice", "euclidean", "hamming", "jaccard", "same", "within"),
     "accord.records.layout": ("Layout",),
+    "accord.session.link": ("link", "resume"),
     "accord.simulation": ("simulate",),
 }
 _FACE = {name: module for module, names in _HOME.items() for name in names}

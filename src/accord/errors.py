@@ -105,8 +105,68 @@ class LedgerError(AccordError):
     exit_code = 6
 
 
+class StateError(AccordError):
+    """The state in {path} cannot be used: {reason}. {mend}"""
+
+    exit_code = 6
+
+
 class PeerError(AccordError):
-    """The partner sent something that does not fit the protocol: {problem}. Check that both sides run the
+    """{partner} sent something that does not fit the protocol: {problem}. Check that both sides run the
     same version of Accord with the same agreement, then run again."""
 
     exit_code = 7
+
+    def __init__(self, *, problem: str, partner: str = "The partner") -> None:
+        self.problem = problem
+        super().__init__(problem=problem, partner=partner)
+
+
+class RefusedError(AccordError):
+    """{problem} Nothing was charged, and nothing of your table was sent."""
+
+    exit_code = 7
+
+
+class DifferentAgreementError(AccordError):
+    """You and {partner} hold different agreements. Nothing of your table was sent. What differs:
+    {differences}"""
+
+    exit_code = 3
+
+    def __init__(self, partner: str, differences: Sequence[str]) -> None:
+        self.differences = tuple(differences)
+        super().__init__(partner=partner, differences="")
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__().rstrip(), *(f"  {line}" for line in self.differences)])
+
+
+class ConnectionLostError(AccordError):
+    """The connection to {partner} {problem}. {mend}"""
+
+    exit_code = 8
+
+
+class TrustError(AccordError):
+    """{problem} {mend}"""
+
+    exit_code = 9
+
+
+class StoppedError(AccordError):
+    """{partner} stopped: {reason}. {mend}"""
+
+    exit_code = 10
+
+
+class InterruptedRunError(AccordError):
+    """Stopped. What was done is kept; go on with `accord resume {run}`."""
+
+    exit_code = 130
+
+
+class DeclinedError(AccordError):
+    """You declined. Nothing was charged, and nothing of your table was sent."""
+
+    exit_code = 10

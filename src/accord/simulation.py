@@ -229,14 +229,21 @@ def setting(agreement: Agreement, side: Side, records: int, noise: str | None = 
 
 
 def make_own(
-    agreement: Agreement, side: Side, records: Records, noise: Setting | None, entropy: Entropy
+    agreement: Agreement,
+    side: Side,
+    records: Records,
+    partner_size: int,
+    noise: Setting | None,
+    entropy: Entropy,
 ) -> Own:
     """One side, with fresh noise; a linkage takes its noise from the ledger instead."""
     if noise is None:
         dummies = np.zeros(agreement.plan.bins, np.int64)
-        return prepare(agreement.task, side, records, dummies, entropy, (events.AllPairs(),))
-    dummies = draw(noise.noise, agreement.plan.bins, entropy)
-    return prepare(agreement.task, side, records, dummies, entropy, (events.released(noise),))
+        released: tuple[events.Event, ...] = (events.AllPairs(),)
+    else:
+        dummies = draw(noise.noise, agreement.plan.bins, entropy)
+        released = (events.released(noise),)
+    return prepare(agreement.task, side, records, partner_size, dummies, entropy, released)
 
 
 def _run(
@@ -250,8 +257,8 @@ def _run(
 ) -> tuple[Outcome, Run]:
     began = time.perf_counter()
     chosen: Engine = IdealEngine() if engine == "ideal" else engine_named(engine)
-    own_a = make_own(agreement, Side.A, left, settings[Side.A], entropy.stream("A"))
-    own_b = make_own(agreement, Side.B, right, settings[Side.B], entropy.stream("B"))
+    own_a = make_own(agreement, Side.A, left, len(right), settings[Side.A], entropy.stream("A"))
+    own_b = make_own(agreement, Side.B, right, len(left), settings[Side.B], entropy.stream("B"))
     own_a.watch = watch
     wire = Wire()
     outcome, other = run_pair(

@@ -18,7 +18,7 @@ from accord.protocols.linkage import Status, linkage
 from accord.secure.circuit import Side
 from accord.secure.engine_ot import OtEngine
 from accord.secure.ideal import IdealEngine
-from accord.secure.party import Party, Receive, Send, run_pair
+from accord.secure.party import run_pair
 from tests.protocols import worlds
 
 points = st.tuples(st.integers(0, 15), st.integers(0, 15))
@@ -151,8 +151,8 @@ def test_a_rule_that_the_blocking_guarantees_altogether() -> None:
 def test_the_partner_sees_the_agreed_columns_and_status_is_public() -> None:
     seen: list[Status] = []
     agreed, entropy, engine = worlds.agreement(), Seeded(1), IdealEngine()
-    own_a = worlds.side(agreed, Side.A, [(1, 1), (9, 9)], entropy)
-    own_b = worlds.side(agreed, Side.B, [(1, 2), (14, 14)], entropy)
+    own_a = worlds.side(agreed, Side.A, [(1, 1), (9, 9)], entropy, partner=2)
+    own_b = worlds.side(agreed, Side.B, [(1, 2), (14, 14)], entropy, partner=2)
     own_a.watch = seen.append
     left, _ = run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))
     assert left.partner_columns.to_pylist() == [{"x": "1", "y": "2"}]
@@ -166,8 +166,8 @@ def test_the_partner_sees_the_agreed_columns_and_status_is_public() -> None:
 def test_the_order_of_disclosure_is_that_of_the_ids_not_of_the_table(greedy: bool) -> None:
     agreed, entropy, engine = worlds.agreement(greedy=greedy), Seeded(1), IdealEngine()
     rows = [(5, 5)] * 12
-    own_a = worlds.side(agreed, Side.A, [(5, 5)], entropy)
-    own_b = worlds.side(agreed, Side.B, rows, entropy)
+    own_a = worlds.side(agreed, Side.A, [(5, 5)], entropy, partner=len(rows))
+    own_b = worlds.side(agreed, Side.B, rows, entropy, partner=1)
     left, _ = run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))
     names = left.partner_ids.to_pylist()
     assert names == sorted(names) == sorted(f"B{i}" for i in range(12))
@@ -185,7 +185,8 @@ def liar(
 ) -> None:
     """Run with a side B whose run `meddle` has changed; A must notice."""
     entropy, engine = Seeded(3), engine or IdealEngine()
-    own_a, own_b = (worlds.side(agreed, s, r, entropy) for s, r in ((Side.A, a), (Side.B, b)))
+    own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
+    own_b = worlds.side(agreed, Side.B, b, entropy, partner=len(a))
     honest = module._Run
 
     class Lying(honest):  # type: ignore
@@ -312,22 +313,9 @@ def test_without_greedy_other_records_than_those_that_matched_are_refused() -> N
         liar(worlds.agreement(greedy=False), [(3, 3)], [(3, 3), (12, 8)], meddle)
 
 
-def size_liar(size: int) -> Party[None]:
-    yield Send(size.to_bytes(8, "little"))
-    yield Receive(8)
-
-
-@pytest.mark.parametrize("size", [2**31, 2**62 + 1, 2**64 - 1])
-def test_a_size_that_no_table_has_is_refused(size: int) -> None:
-    agreed = worlds.agreement()
-    own = worlds.side(agreed, Side.A, [(3, 3)], Seeded(1))
-    with pytest.raises(PeerError, match="more than can be linked"):
-        run_pair(linkage(agreed.task, own, IdealEngine()), size_liar(size))
-
-
 def test_all_pairs_with_another_count_than_records_is_refused() -> None:
     agreed, entropy, engine = worlds.agreement(protocol="all-pairs"), Seeded(1), IdealEngine()
-    own_a = worlds.side(agreed, Side.A, [(3, 3)], entropy)
-    own_b = worlds.side(agreed, Side.B, [(3, 3)], entropy, np.array([5]))
+    own_a = worlds.side(agreed, Side.A, [(3, 3)], entropy, partner=1)
+    own_b = worlds.side(agreed, Side.B, [(3, 3)], entropy, np.array([5]), 1)
     with pytest.raises(PeerError, match="another number of slots than of records"):
         run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))

@@ -49,8 +49,8 @@ def shape(
 ) -> tuple[object, ...]:
     """All that has a size, a number or an order in A's view."""
     entropy, wire = Seeded(9), Wire()
-    own_a = worlds.side(agreed, Side.A, a, entropy)
-    own_b = Own(Side.B, worlds.records(b, agreed, "B"), slots, entropy.stream("B"))
+    own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
+    own_b = Own(Side.B, worlds.records(b, agreed, "B"), len(a), slots, entropy.stream("B"))
     left, _ = run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine), wire)
     output = worlds.pairs_of_a(left), left.partner_ids.to_pylist()
     return wire.sizes[Side.A], wire.sizes[Side.B], wire.rounds, left.comparisons, left.rounds, *output
@@ -160,14 +160,14 @@ def arrangements(sizes: tuple[int, int], bins: tuple[int, int]) -> Iterator[list
 def view(agreed: Agreement, b: worlds.Rows, counts: tuple[int, int], placed: list[int]) -> tuple[object, ...]:
     """A's view: counts, sizes and contents of what B sends, without what is uniformly random."""
     tape, entropy, engine = Tape(), Seeded(5), IdealEngine()
-    own_a = worlds.side(agreed, Side.A, A_ROWS, entropy, 1)
+    own_a = worlds.side(agreed, Side.A, A_ROWS, entropy, 1, len(b))
     slots = Slots(np.array(counts), np.array(placed), bytes(64))
-    own_b = Own(Side.B, worlds.records(b, agreed, "B"), slots, entropy.stream("B"))
+    own_b = Own(Side.B, worlds.records(b, agreed, "B"), len(A_ROWS), slots, entropy.stream("B"))
     left, _ = run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine), tape)
-    size, commitment, opened, *rest = tape.sent
+    commitment, opened, *rest = tape.sent
     assert len(worlds.pairs_of_a(left)) == 2, "the second match is found by closure alone"
     told = tuple(rest[:-2])  # the key half and the digest under it come last
-    return size, len(commitment), opened[32:], told, tuple(map(len, tape.sent)), left.comparisons
+    return len(commitment), opened[32:], told, tuple(map(len, tape.sent)), left.comparisons
 
 
 def distribution(agreed: Agreement, inert: tuple[int, int], shuffled: bool) -> dict[object, float]:

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,14 @@ from hypothesis import strategies as st
 
 from accord.entropy import Seeded, System
 from accord.errors import PeerError
-from accord.protocols.slots import Slots, commitments, exchange_counts, make_slots, most_slots
+from accord.protocols.slots import (
+    Slots,
+    commitments,
+    exchange_counts,
+    make_slots,
+    most_slots,
+    partner_counts,
+)
 from accord.secure.circuit import Side
 from accord.secure.party import Party, Receive, Send, run_pair
 from tests.protocols import worlds
@@ -83,12 +91,18 @@ def test_commitments_hide_and_bind() -> None:
     assert moved[32:] != first[32:], "another table with the same bins fits the commitment"
 
 
+def counts_seen(mine: Slots, partner: Party[Any]) -> np.ndarray:
+    """What A takes the partner's counts to be."""
+    answer, _ = run_pair(exchange_counts(mine, Side.A), partner)
+    return partner_counts(answer, Side.A, 999)
+
+
 def test_counts_are_exchanged_after_commitments() -> None:
     mine, theirs = slots([(1, 1)], Side.A), slots([(9, 9), (3, 4)], Side.B)
-    a, b = run_pair(exchange_counts(mine, Side.A, 999), exchange_counts(theirs, Side.B, 999))
-    assert a.tolist() == theirs.counts.tolist()
-    assert b.tolist() == mine.counts.tolist()
-    party = exchange_counts(mine, Side.A, 999)
+    a, b = run_pair(exchange_counts(mine, Side.A), exchange_counts(theirs, Side.B))
+    assert partner_counts(a, Side.A, 999).tolist() == theirs.counts.tolist()
+    assert partner_counts(b, Side.B, 999).tolist() == mine.counts.tolist()
+    party = exchange_counts(mine, Side.A)
     first = next(party)
     assert isinstance(first, Send)
     assert len(first.buffer) == 64
@@ -114,12 +128,12 @@ def test_counts_that_do_not_hold_are_refused() -> None:
     mine = slots([(1, 1)], Side.A)
     other = mine.counts + 1
     with pytest.raises(PeerError, match="differ from those it had committed to"):
-        run_pair(exchange_counts(mine, Side.A, 999), cheat(bytes(32), mine.counts, other))
+        counts_seen(mine, cheat(bytes(32), mine.counts, other))
     with pytest.raises(PeerError, match="differ from those it had committed to"):
-        run_pair(exchange_counts(mine, Side.A, 999), mirror())
+        counts_seen(mine, mirror())
     for impossible in (mine.counts - 100, mine.counts + 2**62, mine.counts + 100):
         with pytest.raises(PeerError, match="that no table of its size can have"):
-            run_pair(exchange_counts(mine, Side.A, 999), cheat(bytes(32), impossible, impossible))
+            counts_seen(mine, cheat(bytes(32), impossible, impossible))
 
 
 def test_how_many_slots_a_table_may_have() -> None:

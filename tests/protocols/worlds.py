@@ -63,14 +63,19 @@ def records(rows: Rows, agreed: Agreement, prefix: str = "r") -> Records:
 
 
 def side(
-    agreed: Agreement, which: Side, rows: Rows, entropy: Entropy, dummies: int | NDArray[np.int64] = 2
+    agreed: Agreement,
+    which: Side,
+    rows: Rows,
+    entropy: Entropy,
+    dummies: int | NDArray[np.int64] = 2,
+    partner: int = 1000,
 ) -> Own:
-    """One side with this many dummies in every bin; none for all-pairs."""
+    """One side with this many dummies in every bin, against a table of this size; none for all-pairs."""
     if isinstance(dummies, int):
         few = 0 if agreed.protocol.name == "all-pairs" else dummies
         dummies = np.full(agreed.plan.bins, few, np.int64)
     return prepare(
-        agreed.task, which, records(rows, agreed, which.value), dummies, entropy.stream(which.value)
+        agreed.task, which, records(rows, agreed, which.value), partner, dummies, entropy.stream(which.value)
     )
 
 
@@ -80,7 +85,8 @@ def link(
     """Both sides in this thread."""
     entropy, wire = Seeded(seed), Wire()
     chosen = engine or IdealEngine()
-    own_a, own_b = (side(agreed, s, rows, entropy, dummies) for s, rows in ((Side.A, a), (Side.B, b)))
+    own_a = side(agreed, Side.A, a, entropy, dummies, len(b))
+    own_b = side(agreed, Side.B, b, entropy, dummies, len(a))
     left, right = run_pair(linkage(agreed.task, own_a, chosen), linkage(agreed.task, own_b, chosen), wire)
     return left, right, wire
 

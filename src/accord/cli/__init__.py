@@ -14,7 +14,7 @@ from pathlib import Path
 
 import typer
 
-from accord.cli import audit, bench, forget, ledger
+from accord.cli import audit, bench, forget, identity, ledger, link
 from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.generate import generate
@@ -29,13 +29,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, generate, init, check, simulate):
+for command in (demo, generate, init, check, identity.identity, link.link, link.resume, simulate):
     app.command()(command)
+app.add_typer(identity.partner, name="partner")
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 app.add_typer(ledger.app, name="ledger")
 app.command()(forget.forget)
-app.add_typer(bench.app, name="bench")
 
 
 def main() -> None:

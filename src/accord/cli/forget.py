@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from accord.cli.ledger import StateOption
+from accord.cli.options import StateOption
 
 
 def forget(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.cli.options import StateOption
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -16,10 +18,6 @@ if TYPE_CHECKING:
     from accord.privacy.events import Cost
     from accord.session.accounts import Account
     from accord.session.ledger import Ledger, Run
-
-StateOption = Annotated[
-    Path | None, typer.Option("--state", help="The state folder, if not the usual one.", show_default=False)
-]
 
 app = typer.Typer(help="Show what was spent, and limit it.", invoke_without_command=True)
 

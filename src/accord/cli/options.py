@@ -21,6 +21,9 @@ ColumnPairs = Annotated[
 IdColumn = Annotated[str | None, typer.Option("--id", help="The column that names each record.")]
 Encoding = Annotated[str | None, typer.Option("--encoding", help="Of a csv: utf-8, latin-1, …")]
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of a csv: one character, or tab.")]
+StateOption = Annotated[
+    Path | None, typer.Option("--state", help="The state folder, if not the usual one.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

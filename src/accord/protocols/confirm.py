@@ -22,10 +22,12 @@ from accord.secure.circuit import Side
 from accord.secure.party import Party, Send, receive
 
 _TAG = b"accord output 1\n"
+KEY = 64
+"""The bytes of the key in front of a digest."""
 
 
-def confirm(side: Side, ids: pa.Array, outcome: Outcome, entropy: Entropy) -> Party[None]:
-    """Raise unless the partner has the same pairs of ids."""
+def confirm(side: Side, ids: pa.Array, outcome: Outcome, entropy: Entropy) -> Party[bytes]:
+    """The key and A's digest of the output, the same on both sides; raise if the partner has other pairs."""
     half = entropy.stream("confirm").bytes(32)
     yield Send(half)
     other = (yield from receive(32)).tobytes()
@@ -35,6 +37,12 @@ def confirm(side: Side, ids: pa.Array, outcome: Outcome, entropy: Entropy) -> Pa
     yield Send(_digest(joint, side, pairs))
     if not hmac.compare_digest((yield from receive(32)).tobytes(), _digest(joint, side.other, pairs)):
         raise PeerError(problem="a digest of another output than ours")
+    return joint + _digest(joint, Side.A, pairs)
+
+
+def output_digest(joint: bytes, ids_a: pa.Array, ids_b: pa.Array) -> bytes:
+    """A's digest of these pairs of ids, under a key that was made before."""
+    return _digest(joint, Side.A, _listed(_hashed(ids_a, joint), _hashed(ids_b, joint)))
 
 
 def _hashed(ids: pa.Array, joint: bytes) -> NDArray[np.uint64]:

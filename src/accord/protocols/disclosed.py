@@ -64,8 +64,8 @@ def take(records: Records, rows: Ints, names: Sequence[str]) -> tuple[Columns, p
     return {name: rows_of(records.columns[name], rows) for name in names}, records.ids.take(index), shown
 
 
-def exchange(own: Disclosed, shape: Shape) -> Party[Disclosed]:
-    """Show these records and see the partner's."""
+def exchange(own: Disclosed, shape: Shape) -> Party[bytes]:
+    """Show these records and see the partner's: how many, in eight bytes, then the records."""
     body = encode(own)
     yield Send(np.array([len(own), len(body)], "<u8").tobytes())
     count, size = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
@@ -74,7 +74,12 @@ def exchange(own: Disclosed, shape: Shape) -> Party[Disclosed]:
     if size > len(_TAG) + min(count, 1 << 14) * _MOST_BYTES:
         raise PeerError(problem=f"{size:,} bytes for {count:,} disclosed records")
     yield Send(body)
-    return decode((yield from receive(size)).tobytes(), count, shape)
+    return int(count).to_bytes(8, "little") + (yield from receive(size)).tobytes()
+
+
+def partner_records(answer: bytes, shape: Shape) -> Disclosed:
+    """The records that the partner showed."""
+    return decode(answer[8:], int.from_bytes(answer[:8], "little"), shape)
 
 
 def encode(own: Disclosed) -> bytes:

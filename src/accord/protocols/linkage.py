@@ -1,6 +1,6 @@
 """The Laplace Protocol and all-pairs, as one party [HMFS17, Algorithms 2 and 3].
 
-    1  sizes, then commitments, then noisy counts               (slots.py)
+    1  commitments, then noisy counts; sizes are known          (slots.py)
     2  the engine's set-up
     3  rounds of secure comparisons, in the order of schedule.py; both sides learn the match bits
     4  greedy: after each round, matched records are disclosed, matched in the clear against *all* own
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -33,10 +33,11 @@ from accord.matching.join import Index
 from accord.matching.rule import fields_of
 from accord.privacy.events import Event
 from accord.protocols.confirm import confirm
-from accord.protocols.disclosed import Disclosed, Shape, exchange, take
+from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records, take
+from accord.protocols.journal import Forgetful, Journal, step
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Round, Schedule, order_pairs
-from accord.protocols.slots import Slots, exchange_counts, make_slots, most_slots
+from accord.protocols.slots import Slots, exchange_counts, make_slots, most_slots, partner_counts
 from accord.protocols.spec import AllPairs, Laplace
 from accord.protocols.task import Task
 from accord.ranges import contained, distinct, ranges
@@ -44,10 +45,11 @@ from accord.records.columns import Columns, Records, rows_of
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Side
 from accord.secure.engine import Engine
-from accord.secure.party import Party, Send, receive
+from accord.secure.party import Party
 
 Ints = NDArray[np.int64]
-_MOST_RECORDS = (1 << 31) - 1
+MOST_RECORDS = (1 << 31) - 1
+"""More records than this no table may have."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,11 @@ class Own:
 
     side: Side
     records: Records
+    partner_size: int
     slots: Slots
     entropy: Entropy
     released: tuple[Event, ...] = ()
+    journal: Journal = field(default_factory=Forgetful)
     watch: Watch = lambda status: None
     clock: Callable[[], float] = time.perf_counter
     seconds: dict[str, float] = field(default_factory=dict)
@@ -80,46 +84,41 @@ def prepare(
     task: Task,
     side: Side,
     records: Records,
+    partner_size: int,
     dummies: Ints,
     entropy: Entropy,
     released: tuple[Event, ...] = (),
 ) -> Own:
     """Fix this side's slots for a run. *Requires*: as `make_slots`."""
     slots = make_slots(task.blocking, side, records, dummies, entropy)
-    return Own(side, records, slots, entropy, released)
+    return Own(side, records, partner_size, slots, entropy, released)
 
 
 def linkage(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     """One side of the linkage."""
     engine.supports(task.lowered.node)
     began = own.clock()
-    yield Send(len(own.records).to_bytes(8, "little"))
-    partner_size = int.from_bytes((yield from receive(8)).tobytes(), "little")
-    if partner_size > _MOST_RECORDS:
-        raise PeerError(problem=f"a table of {partner_size:,} records, more than can be linked")
-    most = most_slots(task.blocking, own.side.other, partner_size)
-    counts = yield from exchange_counts(own.slots, own.side, most)
-    if isinstance(task.protocol, AllPairs) and counts.sum() != partner_size:
+    most = most_slots(task.blocking, own.side.other, own.partner_size)
+    answer = yield from step(own.journal, exchange_counts(own.slots, own.side))
+    counts = partner_counts(answer, own.side, most)
+    if isinstance(task.protocol, AllPairs) and counts.sum() != own.partner_size:
         raise PeerError(problem="another number of slots than of records")
     session = yield from engine.set_up(own.side, own.entropy.stream(MASKS))
     own.seconds["set-up"] = own.clock() - began
-    run = _Run(task, own, engine, session, counts, partner_size)
+    run = _Run(task, own, engine, session, counts)
     yield from run.rounds()
     if not task.protocol.greedy:
         yield from run.disclose_matched()
     outcome = run.outcome()
-    yield from confirm(own.side, own.records.ids, outcome, own.entropy)
-    return outcome
+    return replace(outcome, digest=(yield from confirm(own.side, own.records.ids, outcome, own.entropy)))
 
 
 class _Run:
     """The state of one side between the set-up and the outcome."""
 
-    def __init__(
-        self, task: Task, own: Own, engine: Engine, session: object, counts: Ints, partner_size: int
-    ) -> None:
+    def __init__(self, task: Task, own: Own, engine: Engine, session: object, counts: Ints) -> None:
         self.task, self.own, self.engine, self.session = task, own, engine, session
-        self.partner_size = partner_size
+        self.partner_size = own.partner_size
         self.me = 0 if own.side is Side.A else 1
         both = (own.slots.counts, counts) if self.me == 0 else (counts, own.slots.counts)
         self.schedule = _schedule(task, both)
@@ -129,11 +128,11 @@ class _Run:
             task.fields,
             task.shown_fields,
             task.disclose[own.side.other],
-            partner_size,
+            own.partner_size,
             int(counts.sum()),
         )
         self.shown = np.zeros(len(own.records), np.bool_)
-        self.width = max(1, partner_size)
+        self.width = max(1, own.partner_size)
         self.found = [np.zeros(0, np.int64)]
         """Matches as own row · width + number of the partner's record: there may be very many."""
         self.matched_slots = [np.zeros((0, 2), np.int64)]
@@ -168,11 +167,20 @@ class _Run:
         """Both sides' match bits of a round, as pairs (own slot, partner's slot)."""
         blocks = Blocks.of_sizes(round_.a_counts, round_.b_counts)
         table = self._table(round_.a if self.me == 0 else round_.b)
-        bits = yield from self.engine.evaluate(self.session, self.task.lowered.node, blocks, table)
+        answer = yield from step(self.own.journal, self._places(blocks, table))
         self.comparisons += blocks.pairs
         self.round_count += 1
-        a, b = _pairs(round_, np.flatnonzero(bits))
+        a, b = _pairs(round_, np.frombuffer(answer, "<u8").astype(np.int64))
         return np.stack([a, b] if self.me == 0 else [b, a], axis=1)
+
+    def _places(self, blocks: Blocks, table: Table) -> Party[bytes]:
+        """Which of the pairs match."""
+        bits = yield from self.engine.evaluate(self.session, self.task.lowered.node, blocks, table)
+        return np.flatnonzero(bits).astype("<u8").tobytes()
+
+    def _exchange(self, own: Disclosed) -> Party[Disclosed]:
+        answer = yield from step(self.own.journal, exchange(own, self.shape))
+        return partner_records(answer, self.shape)
 
     def _table(self, slots: Ints) -> Table:
         """The circuit's inputs of these slots; a dummy carries the zeros that every code may be.
@@ -203,7 +211,7 @@ class _Run:
         while True:
             fresh = fresh[~self.shown[fresh]]
             own = self._disclosure(fresh)
-            theirs = yield from exchange(own, self.shape)
+            theirs = yield from self._exchange(own)
             if not len(own) and not len(theirs):
                 break
             self.shown[fresh] = True
@@ -311,7 +319,7 @@ class _Run:
         records = self._by_id(distinct(of))
         starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
         own = Disclosed(stops - starts, slots[ranges(starts, stops)], *take(self.own.records, records, ()))
-        theirs = yield from exchange(own, self.shape)
+        theirs = yield from self._exchange(own)
         self._number(theirs)
         numbers = self.partner_slot[pairs[:, 1]]
         if (numbers < 0).any() or len(theirs.slots) != len(distinct(pairs[:, 1])):
@@ -331,6 +339,7 @@ class _Run:
             partner_ids=pa.chunked_array([d.ids for d in self.seen], pa.large_string()).combine_chunks(),
             partner_columns=pa.concat_tables([empty, *(d.columns for d in self.seen)]),
             partner_size=self.partner_size,
+            partner_slots=self.shape.slots,
             comparisons=self.comparisons,
             rounds=self.round_count,
             dummies=int((self.own.slots.record < 0).sum()),

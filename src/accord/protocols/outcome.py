@@ -25,6 +25,8 @@ class Outcome:
     partner_ids: pa.Array
     partner_columns: pa.Table
     partner_size: int
+    partner_slots: int
+    """The partner's noisy total: its records in all bins, and its dummies."""
     comparisons: int
     """Secure comparisons, dummies included."""
     rounds: int
@@ -34,3 +36,5 @@ class Outcome:
     """What this side released about its table."""
     seconds: Mapping[str, float]
     """Time by phase: set-up, compare, disclose."""
+    digest: bytes = b""
+    """Of the pairs, under a key that both sides made; the key is in front. Empty before both confirmed."""

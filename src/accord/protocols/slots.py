@@ -32,6 +32,7 @@ Ints = NDArray[np.int64]
 
 _COUNTS = b"accord commit counts 1\n"
 _SLOTS = b"accord commit slots 1\n"
+COMMITMENT = 64
 _SALT = 32
 _MOST_SLOTS = 1 << 30
 _MOST_DUMMIES = 1 << 16
@@ -76,10 +77,11 @@ def make_slots(blocking: Blocking, side: Side, records: Records, dummies: Ints, 
     order = arrangement(entropy.stream(ORDER), bins)
     counts = np.bincount(bins, minlength=blocking.bins).astype(np.int64)
     salt = entropy.stream("commitment").bytes(2 * _SALT)
-    return Slots(counts, record[order], salt, _table_digest(records))
+    return Slots(counts, record[order], salt, table_digest(records))
 
 
-def _table_digest(records: Records) -> bytes:
+def table_digest(records: Records) -> bytes:
+    """A digest of ids and encoded values: private, since values can be guessed."""
     starts, octets = text_buffers(records.ids)
     parts = [starts.astype("<i8"), octets]
     for column in records.columns.values():
@@ -103,15 +105,20 @@ def _hidden_counts(opened: bytes, side: Side) -> bytes:
     return hashlib.sha256(_COUNTS + side.value.encode() + opened).digest()
 
 
-def exchange_counts(slots: Slots, side: Side, most: int) -> Party[Ints]:
-    """Commit, then open the counts; give the partner's, of which there may be `most`.
+def exchange_counts(slots: Slots, side: Side) -> Party[bytes]:
+    """Commit, then open the counts; give the partner's commitments and what it opened.
 
     *Learns*: each side the other's noisy counts, and nothing before its own were fixed.
     """
     yield Send(commitments(slots, side))
-    committed = (yield from receive(64)).tobytes()
+    committed = (yield from receive(COMMITMENT)).tobytes()
     yield Send(slots.salt[:_SALT] + slots.counts.astype("<i8").tobytes())
-    opened = (yield from receive(_SALT + 8 * len(slots.counts))).tobytes()
+    return committed + (yield from receive(_SALT + 8 * len(slots.counts))).tobytes()
+
+
+def partner_counts(answer: bytes, side: Side, most: int) -> Ints:
+    """The partner's counts, of which there may be `most`, if they are what it had committed to."""
+    committed, opened = answer[:COMMITMENT], answer[COMMITMENT:]
     if not hmac.compare_digest(_hidden_counts(opened, side.other), committed[:32]):
         raise PeerError(problem="bin counts that differ from those it had committed to")
     counts = np.frombuffer(opened[_SALT:], "<i8").astype(np.int64)

@@ -27,6 +27,10 @@ class _File(Spec):
     delimiter: str = ","
     columns: dict[str, str | Source] = Field(default_factory=dict)
 
+    def layout(self) -> Layout:
+        columns = {k: Source(column=v) if isinstance(v, str) else v for k, v in self.columns.items()}
+        return Layout(self.id, self.encoding, self.delimiter, columns)
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -40,6 +44,17 @@ class Layout:
     def source(self, name: str) -> Source:
         """Where the agreed name is found: by default in a column of that name."""
         return self.columns.get(name, Source(column=name))
+
+    def to_json(self) -> str:
+        """The layout as JSON; `from_json` reads it again."""
+        columns: dict[str, str | Source] = dict(self.columns)
+        return _File(
+            id=self.id, encoding=self.encoding, delimiter=self.delimiter, columns=columns
+        ).model_dump_json()
+
+    @classmethod
+    def from_json(cls, body: str) -> Layout:
+        return _File.model_validate_json(body).layout()
 
     def mapped(self, pairs: Iterable[str]) -> Layout:
         """This layout with `field=column` pairs from the command line."""
@@ -72,8 +87,7 @@ def read_layout(path: Path) -> Layout:
     except ValidationError as error:
         faults = [Fault(".".join(map(str, e["loc"])), e["msg"] + ".") for e in error.errors()]
         raise DataError(str(path), faults) from None
-    columns = {k: Source(column=v) if isinstance(v, str) else v for k, v in found.columns.items()}
-    return Layout(found.id, found.encoding, found.delimiter, columns)
+    return found.layout()
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:

@@ -32,13 +32,13 @@ class Account:
 def accounts(runs: Sequence[Run], budgets: Mapping[str, Budget]) -> tuple[Account, ...]:
     """An account for every data set that has a run or a budget, by name."""
     names = sorted({run.dataset for run in runs} | set(budgets))
-    return tuple(
-        _account(name, [run for run in runs if run.dataset == name], budgets.get(name, Budget()))
-        for name in names
-    )
+    return tuple(account(name, runs, budgets) for name in names)
 
 
-def _account(name: str, runs: Sequence[Run], budget: Budget) -> Account:
+def account(name: str, all_runs: Sequence[Run], budgets: Mapping[str, Budget]) -> Account:
+    """The account of one data set, also of one that has neither."""
+    runs = [run for run in all_runs if run.dataset == name]
+    budget = budgets.get(name, Budget())
     paid = [run.event for run in runs if run.paid]
     tight = None if budget.cost is None else spent(paid, budget.cost.delta)
     partners = sorted({run.partner for run in runs})

@@ -112,6 +112,14 @@ class Ledger:
             known = _find_run(db, ask.run)
             return self._again(db, ask, known) if known else _charged(db, ask, draw, now)
 
+    def quote(self, ask: Ask) -> Cost:
+        """What a new run with this release would be charged; raises if the budget does not allow it."""
+        _check_ask(ask)
+        with self._reading() as db:
+            due = not _has_paid(db, ask.dataset, _find_noise(db, ask.key)[0])
+            _check_budget(db, ask.dataset, ask.event if due else AllPairs())
+            return ask.event.cost if due else NO_COST
+
     def set_budget(self, dataset: str, budget: Budget) -> None:
         """Limit a data set from now on; what is spent stays spent."""
         _check_name("data set", dataset)

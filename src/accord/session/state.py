@@ -1,7 +1,9 @@
-"""The state folder: where one installation keeps its ledger and what its runs need to be resumed.
+"""The state folder: where one installation keeps its identity, its ledger and what its runs need.
 
-    <folder>/ledger.sqlite   0600   what was spent, and the noise of every release
-    <folder>/runs/<run>/     0700   what belongs to one run
+    <folder>/identity.pem     0600   one's own key and card                         (identity.py)
+    <folder>/partners/*.pem   0600   the partners' cards                            (partners.py)
+    <folder>/ledger.sqlite    0600   what was spent, and the noise of every release (ledger.py)
+    <folder>/runs/<run>/      0700   what belongs to one run                        (store.py)
 
 The folder is named by the caller or is `accord` in the user's XDG state folder. Whoever reads it can take the
 noise off what the partner saw, so nothing in it is open to others.
@@ -16,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from accord.errors import LedgerError, UsageError
+from accord.errors import StateError, UsageError
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -30,6 +32,14 @@ class State:
     @property
     def ledger(self) -> Path:
         return self.folder / "ledger.sqlite"
+
+    @property
+    def identity(self) -> Path:
+        return self.folder / "identity.pem"
+
+    @property
+    def partners(self) -> Path:
+        return self.folder / "partners"
 
     def run(self, run: str) -> Path:
         """The folder of a run; it need not exist."""
@@ -51,7 +61,7 @@ class State:
         try:
             shutil.rmtree(folder)
         except OSError as error:
-            raise LedgerError(path=folder, reason=error.strerror, mend="Remove it by hand.") from None
+            raise StateError(path=folder, reason=error.strerror, mend="Remove it by hand.") from None
         return True
 
 
@@ -80,7 +90,25 @@ def _make(folder: Path) -> None:
             folder.mkdir(mode=0o700, exist_ok=True)
             sync_folder(folder.parent)
     except OSError as error:
-        raise LedgerError(path=folder, reason=error.strerror, mend="Name another with --state.") from None
+        raise StateError(path=folder, reason=error.strerror, mend="Name another with --state.") from None
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file, whole or not at all, on disk when this returns; only its owner may read it."""
+    _make(path.parent)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        handle = os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        mend = "Make room, or name another --state."
+        raise StateError(path=path, reason=error.strerror, mend=mend) from None
 
 
 def sync_folder(folder: Path) -> None:

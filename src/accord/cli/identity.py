@@ -1,0 +1,120 @@
+"""`accord identity` and `accord partner`: who one is, and whom one trusts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord.cli.options import Json, StateOption
+from accord.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from accord.session.identity import Card
+    from accord.session.state import State
+
+partner = typer.Typer(help="The partners you know, each by one card.", no_args_is_help=True)
+
+
+def identity(
+    name: Annotated[str | None, typer.Option(help="What your card calls you.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the card; default: NAME.card")] = None,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Make a new key and card; the old card ends.")
+    ] = False,
+    state: StateOption = None,
+    as_json: Json = False,
+) -> None:
+    """Make your identity, once, and write the card that you hand to partners."""
+    from accord.session.identity import make_identity, own_card
+
+    opened = _open(state)
+    card = own_card(opened)
+    if card is not None and name not in (None, card.name) and not renew:
+        problem = f"You are '{card.name}' already. A new name needs a new card: add --renew."
+        raise UsageError(problem=problem)
+    if card is None or renew:
+        chosen = name or (card.name if card is not None else None)
+        if chosen is None:
+            raise UsageError(
+                problem="Say what your card is to call you: accord identity --name 'Hospital A'."
+            )
+        card = make_identity(opened, chosen, datetime.now(UTC))
+    path = out or Path(re.sub(r"[^A-Za-z0-9._-]+", "-", card.name).strip("-.") + ".card")
+    _write(path, card)
+    if as_json:
+        typer.echo(json.dumps(_facts(card) | {"card": str(path)}, ensure_ascii=False))
+        return
+    typer.echo(
+        f"{card.name}\nFingerprint  {card.fingerprint}\nCard         {path}, valid to {card.ends:%Y-%m-%d}"
+    )
+    typer.echo("Hand the card to your partner, and read the fingerprint to them over the phone.", err=True)
+
+
+@partner.command()
+def add(
+    name: Annotated[str, typer.Argument(help="The partner, as the agreement names it.", show_default=False)],
+    card: Annotated[Path, typer.Argument(help="The card that the partner sent.", show_default=False)],
+    state: StateOption = None,
+) -> None:
+    """Trust this card, and no other, for this partner."""
+    from accord.session.identity import read_card
+    from accord.session.partners import add_partner, partners
+
+    found, opened = read_card(card), _open(state)
+    old = partners(opened).get(name)
+    add_partner(opened, name, found)
+    typer.echo(
+        f"{name}\nFingerprint  {found.fingerprint}\nCalls itself {found.name}, valid to {found.ends:%Y-%m-%d}"
+    )
+    if old is not None and old.der != found.der:
+        typer.echo(f"This replaces the card {old.fingerprint}.", err=True)
+    typer.echo("Compare the fingerprint with the partner over the phone before you link.", err=True)
+
+
+@partner.command("list")
+def list_(state: StateOption = None, as_json: Json = False) -> None:
+    """List the partners you know."""
+    from accord.session.partners import partners
+
+    known = partners(_open(state))
+    if as_json:
+        typer.echo(json.dumps({name: _facts(card) for name, card in known.items()}, ensure_ascii=False))
+        return
+    for name, card in known.items():
+        typer.echo(f"{card.fingerprint}  {name} (calls itself {card.name}, valid to {card.ends:%Y-%m-%d})")
+    if not known:
+        typer.echo("You know no partner yet: accord partner add NAME CARD", err=True)
+
+
+@partner.command()
+def remove(
+    name: Annotated[str, typer.Argument(help="The partner.", show_default=False)], state: StateOption = None
+) -> None:
+    """Trust this partner no longer."""
+    from accord.session.partners import remove_partner
+
+    remove_partner(_open(state), name)
+    typer.echo(f"{name}: removed.")
+
+
+def _open(state: Path | None) -> State:
+    from accord.session.state import open_state
+
+    return open_state(state, os.environ)
+
+
+def _facts(card: Card) -> dict[str, str]:
+    return {"name": card.name, "fingerprint": card.fingerprint, "valid_to": card.ends.isoformat()}
+
+
+def _write(path: Path, card: Card) -> None:
+    try:
+        path.write_bytes(card.pem)
+    except OSError as error:
+        raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None

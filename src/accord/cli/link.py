@@ -1,0 +1,203 @@
+"""`accord link`: link one's own table with the partner's; `accord resume`: go on after a cut."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord.cli.options import ColumnPairs, Delimiter, Encoding, IdColumn, LayoutFile, StateOption, layout
+from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from accord.session.connection import Reach
+    from accord.session.link import Linked
+    from accord.session.offer import Offer
+
+Listen = Annotated[str, typer.Option(help="HOST:PORT at which to wait for the partner.", show_default=False)]
+Connect = Annotated[str, typer.Option(help="HOST:PORT at which the partner listens.", show_default=False)]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Write the matching pairs: .csv, .parquet, .arrow", show_default=False),
+]
+Events = Annotated[bool, typer.Option("--json", help="Print events, one JSON object a line.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress; only the result and errors.")]
+Wait = Annotated[float, typer.Option(min=1, help="Seconds until the partner must be there.")]
+Silence = Annotated[
+    float, typer.Option("--timeout", min=1, help="Seconds without a sign of life from the partner.")
+]
+
+
+def link(
+    data: Annotated[Path, typer.Argument(help="Your table: csv, parquet or arrow.", show_default=False)],
+    agreement: Annotated[Path, typer.Option(help="The agreement that both hold.", show_default=False)],
+    partner: Annotated[
+        str, typer.Option(help="The other party, as the agreement names it.", show_default=False)
+    ],
+    out: Out = None,
+    listen: Listen = "",
+    connect: Connect = "",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Agree to what is spent and shown; for scripts.")
+    ] = False,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="The account in the ledger; default: your name in the agreement.", show_default=False
+        ),
+    ] = None,
+    columns: LayoutFile = None,
+    column: ColumnPairs = None,
+    id: IdColumn = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    wait: Wait = 600,
+    timeout: Silence = 60,
+    state: StateOption = None,
+    as_json: Events = False,
+    quiet: Quiet = False,
+) -> None:
+    """Link your table with the partner's: both learn the matching pairs and nothing else."""
+    from accord.agreement_file import read_agreement
+    from accord.cli.progress import Display
+    from accord.session.link import link as run
+
+    agreed = read_agreement(agreement)
+    with Display(as_json, quiet) as display:
+        linked = run(
+            data,
+            agreed,
+            partner=partner,
+            listen=listen,
+            connect=connect,
+            out=_named(out, as_json),
+            dataset=dataset,
+            layout=layout(agreed, columns, column, id, encoding, delimiter),
+            state=state,
+            confirm=_confirm(yes, quiet or as_json),
+            tell=display.tell,
+            reach=_reach(wait, timeout),
+        )
+    _show(linked, out, as_json)
+
+
+def resume(
+    run: Annotated[
+        str | None, typer.Argument(help="The run; default: the latest that is not done.", show_default=False)
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The same table, if it has moved.", show_default=False)
+    ] = None,
+    out: Out = None,
+    listen: Listen = "",
+    connect: Connect = "",
+    wait: Wait = 600,
+    timeout: Silence = 60,
+    state: StateOption = None,
+    as_json: Events = False,
+    quiet: Quiet = False,
+) -> None:
+    """Go on with a run that was cut. Nothing is spent again; either side may listen."""
+    from accord.cli.progress import Display
+    from accord.session.link import resume as go_on
+
+    name = run or _latest(state)
+    with Display(as_json, quiet) as display:
+        linked = go_on(
+            name,
+            data=data,
+            listen=listen,
+            connect=connect,
+            out=out,
+            state=state,
+            tell=display.tell,
+            reach=_reach(wait, timeout),
+        )
+    _show(linked, out, as_json)
+
+
+def _reach(wait: float, silence: float) -> Reach:
+    from accord.session.channel import Patience
+    from accord.session.connection import Reach
+
+    return Reach(wait=wait, patience=Patience(silence=silence))
+
+
+def _latest(state: Path | None) -> str:
+    import os
+
+    from accord.session.state import open_state
+    from accord.session.store import runs
+
+    found = [run.manifest for run in runs(open_state(state, os.environ)) if not run.manifest.done]
+    if not found:
+        raise UsageError(problem="No run waits to be resumed. `accord runs` lists all.")
+    return found[0].run
+
+
+def _named(out: Path | None, as_json: bool) -> Path | None:
+    if out is None and as_json:
+        raise UsageError(problem="With --json the pairs need a file: name it with --out.")
+    return out
+
+
+def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
+    def ask(offer: Offer) -> bool:
+        if not silent:
+            typer.echo(words(offer), err=True)
+        if yes:
+            return True
+        if not sys.stdin.isatty():
+            raise UsageError(problem="Nobody can answer here: read what is spent, then add --yes.")
+        return typer.confirm("Go on?", err=True)
+
+    return ask
+
+
+def words(offer: Offer) -> str:
+    """What is spent, what is left and what the partner will learn, before anything leaves."""
+    from accord.privacy.number import shown
+
+    account = offer.account
+    left_out = f", {offer.left_out:,} left out by the agreement's policies" if offer.left_out else ""
+    cost = f"ε = {shown(offer.cost.epsilon)}, δ = {shown(offer.cost.delta)}"
+    if offer.cost != offer.event.cost:
+        cost = "nothing: the same release was paid for before"
+    left = "no budget is set"
+    if account.left is not None:
+        left = f"ε = {shown(account.left.epsilon, up=False)}, δ = {shown(account.left.delta, up=False)}"
+    if account.budget.runs is not None:
+        left += f"; {max(0, account.budget.runs - account.runs)} runs"
+    side, agreed = offer.side, offer.agreement
+    lines = [
+        f"You are      {agreed.party(side)} ({side.value}); partner: {offer.partner} ({side.other.value})",
+        f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
+        f"Records      {offer.records:,}{left_out}",
+        f"This spends  {cost}",
+        f"Account      '{offer.dataset}': spent so far ε = {shown(account.spent.epsilon)}, "
+        f"δ = {shown(account.spent.delta)}; left: {left}",
+        "",
+        f"What {offer.partner} will learn about your table:",
+        *(f"  - {line}" for line in offer.learned),
+        *(f"Warning: {warning}" for warning in offer.warnings),
+    ]
+    return "\n".join(lines)
+
+
+def _show(linked: Linked, out: Path | None, as_json: bool) -> None:
+    """The result on stdout: where it was written, or the pairs themselves."""
+    if as_json:
+        return
+    if out is None:
+        import io
+
+        import pyarrow.csv
+
+        sink = io.BytesIO()
+        pyarrow.csv.write_csv(linked.pairs, sink)
+        typer.echo(sink.getvalue().decode(), nl=False)
+        return
+    typer.echo(f"{linked.matches:,} matching pairs in {out}.")

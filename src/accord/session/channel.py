@@ -1,0 +1,281 @@
+"""One's own end of a TLS connection as the channel that a party runs over.
+
+Two threads move bytes, so that sending, receiving and computing overlap: one sends what waits in the outbox,
+and pings when there is nothing to send; one receives ahead, up to a few MiB, and then lets the partner wait
+(back-pressure by TCP). The outbox needs no bound of its own: between two messages that it waits for, a party
+sends no more than a batch.
+
+A partner is given up when nothing at all came from it for `silence` seconds, when a message has begun and
+comes too slowly, or when it pings without a message for `patience` seconds. OpenSSL allows one call on a
+connection at a time, so both threads share a lock and never wait while they hold it.
+"""
+
+from __future__ import annotations
+
+import queue
+import select
+import socket
+import ssl
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from accord.errors import ConnectionLostError, PeerError, StoppedError
+from accord.secure.party import Buffer
+from accord.session.frames import HEADER, Frame, Kind, Reason, decode_header, decode_reason, encode_header
+
+_AHEAD = 1 << 25
+_CHUNK = 1 << 18
+_SMALL = 1 << 14
+_SLOWEST = 1000.0
+"""Bytes a second, under which a message that has begun is given up."""
+_LINGER_SECONDS = 3.0
+_PINGS_A_SECOND = 10.0
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait, in seconds."""
+
+    silence: float = 60.0
+    """Without a single byte from the partner."""
+    message: float = 12 * 3600.0
+    """For the next message, while the partner says that it works."""
+
+
+class TlsChannel:
+    """A connected TLS socket as a channel; its owner closes it."""
+
+    def __init__(self, connection: ssl.SSLSocket, partner: str, patience: Patience | None = None) -> None:
+        self.sent = self.received = 0
+        self.run = ""
+        """The run that this connection serves, once it is on disk."""
+        self._began = time.monotonic()
+        self._partner = partner
+        self._patience = patience or Patience()
+        self._socket = connection
+        self._socket.setblocking(False)
+        self._lock = threading.Lock()
+        self._outbox: queue.SimpleQueue[tuple[Kind, Buffer] | None] = queue.SimpleQueue()
+        self._ready = threading.Condition()
+        self._chunks: deque[memoryview] = deque()
+        self._held = 0
+        self._problem: str | None = None
+        self._closing = False
+        self._pings, self._pings_since = 0.0, time.monotonic()
+        self._threads = [threading.Thread(target=t, daemon=True) for t in (self._send_all, self._read_ahead)]
+        for thread in self._threads:
+            thread.start()
+
+    # -- what a party uses --------------------------------------------------------------------------------
+
+    def send(self, buffer: Buffer) -> None:
+        self.sent += HEADER + len(buffer)
+        self._outbox.put((Kind.MESSAGE, buffer))
+
+    def receive(self, size: int) -> Buffer:
+        frame = self._next_message()
+        if frame.length != size:
+            raise PeerError(problem=f"a message of {frame.length:,} bytes where {size:,} were due")
+        buffer = np.empty(size, dtype=np.uint8).data
+        self._fill(buffer, self._patience.silence + size / _SLOWEST)
+        return buffer
+
+    def started(self, run: str) -> None:
+        """From now on there is something to go on with."""
+        self.run = run
+
+    @property
+    def _mend(self) -> str:
+        if not self.run:
+            return "Nothing was charged. Run again when it is mended."
+        return f"What was done is kept: go on with `accord resume {self.run}` on both sides."
+
+    @property
+    def seconds(self) -> float:
+        """How long the connection has lasted."""
+        return time.monotonic() - self._began
+
+    # -- the end ------------------------------------------------------------------------------------------
+
+    def stop(self, reason: Reason) -> None:
+        """Tell the partner why this side ends."""
+        self._outbox.put((Kind.STOP, bytes([reason])))
+
+    def close(self) -> None:
+        """Send what waits, let the partner read it, and end."""
+        self._outbox.put(None)
+        self._threads[0].join(_LINGER_SECONDS)
+        with self._ready:
+            self._closing = True
+            self._ready.notify_all()
+        # To close with unread bytes would reset the connection and take away what the partner has to read.
+        self._shut(socket.SHUT_WR)
+        self._threads[1].join(_LINGER_SECONDS)
+        self._shut(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(_LINGER_SECONDS)
+        self._socket.close()
+
+    def _shut(self, how: int) -> None:
+        # The connection below: OpenSSL's own farewell would need the lock and the partner.
+        with suppress(OSError):
+            socket.socket.shutdown(self._socket, how)
+
+    # -- receiving ----------------------------------------------------------------------------------------
+
+    def _next_message(self) -> Frame:
+        """The header of the next message; pings before it are taken, a stop is raised."""
+        until = time.monotonic() + self._patience.message
+        while True:
+            header = bytearray(HEADER)
+            self._fill(memoryview(header), max(0.0, until - time.monotonic()))
+            frame = decode_header(header)
+            if frame.kind is Kind.MESSAGE:
+                return frame
+            if frame.kind is Kind.STOP:
+                body = bytearray(1)
+                self._fill(memoryview(body), self._patience.silence)
+                self._raise_stopped(decode_reason(body))
+            self._count_ping()
+
+    def _count_ping(self) -> None:
+        """Each ping is answered for by the time that has passed: a flood of them would burn our time."""
+        now = time.monotonic()
+        self._pings = max(0.0, self._pings - (now - self._pings_since) * _PINGS_A_SECOND) + 1
+        self._pings_since = now
+        if self._pings > 10_000:
+            raise PeerError(problem="nothing but pings")
+
+    def _raise_stopped(self, reason: Reason) -> None:
+        raise StoppedError(partner=self._partner, reason=reason.words, mend=self._mend)
+
+    def _fill(self, view: memoryview, seconds: float) -> None:
+        """Fill the view from what was received, waiting at most so long."""
+        until = time.monotonic() + seconds
+        self.received += len(view)
+        while len(view):
+            view = view[self._take(view, until) :]
+
+    def _take(self, view: memoryview, until: float) -> int:
+        with self._ready:
+            while not self._chunks:
+                if self._problem is not None:
+                    raise ConnectionLostError(partner=self._partner, problem=self._problem, mend=self._mend)
+                left = until - time.monotonic()
+                if left <= 0 or not self._ready.wait(left):
+                    if time.monotonic() < until:
+                        continue
+                    problem = "brings no whole message within the time allowed"
+                    raise ConnectionLostError(partner=self._partner, problem=problem, mend=self._mend)
+            chunk = self._chunks[0]
+            count = min(len(chunk), len(view))
+            self._held -= count
+            if count == len(chunk):
+                self._chunks.popleft()
+            else:
+                self._chunks[0] = chunk[count:]
+            self._ready.notify_all()
+        view[:count] = chunk[:count]
+        return count
+
+    def _read_ahead(self) -> None:
+        """The receiving thread."""
+        try:
+            while self._room():
+                chunk = memoryview(bytearray(_CHUNK))
+                count = self._read(chunk)
+                if not count:
+                    return self._end("was closed by the partner")
+                with self._ready:
+                    if not self._closing:
+                        self._chunks.append(chunk[:count])
+                        self._held += count
+                    self._ready.notify_all()
+        except (OSError, ValueError) as error:
+            self._end(_cause(error))
+
+    def _room(self) -> bool:
+        with self._ready:
+            while self._held > _AHEAD and not self._closing:
+                self._ready.wait()
+        return True
+
+    def _read(self, chunk: memoryview) -> int:
+        """Wait for bytes and take what is there, at most a chunk; 0 at the end of the connection."""
+        count = 0
+        while count < len(chunk):
+            try:
+                with self._lock:
+                    got = self._socket.recv_into(chunk[count:])
+            except ssl.SSLWantReadError:
+                if count:
+                    break
+                if not _wait(self._socket, select.POLLIN, self._patience.silence):
+                    raise TimeoutError from None
+                continue
+            except ssl.SSLWantWriteError:
+                _wait(self._socket, select.POLLOUT, self._patience.silence)
+                continue
+            if not got:
+                break
+            count += got
+        return count
+
+    # -- sending ------------------------------------------------------------------------------------------
+
+    def _send_all(self) -> None:
+        """The sending thread."""
+        try:
+            while True:
+                try:
+                    due = self._outbox.get(timeout=self._patience.silence / 4)
+                except queue.Empty:
+                    due = (Kind.PING, b"")
+                if due is None:
+                    return
+                kind, buffer = due
+                header = encode_header(kind, len(buffer))
+                if len(buffer) <= _SMALL:
+                    self._write(header + bytes(buffer))
+                else:
+                    self._write(header)
+                    self._write(buffer)
+        except (OSError, ValueError) as error:
+            self._end(_cause(error))
+
+    def _write(self, buffer: Buffer) -> None:
+        view = memoryview(buffer)
+        while len(view):
+            try:
+                with self._lock:
+                    view = view[self._socket.send(view) :]
+            except ssl.SSLWantWriteError:
+                # A partner that does not read is busy; whether it is alive, the reading thread knows.
+                _wait(self._socket, select.POLLOUT, 1.0)
+            except ssl.SSLWantReadError:
+                _wait(self._socket, select.POLLIN, 1.0)
+            if self._problem is not None:
+                return
+
+    def _end(self, problem: str) -> None:
+        with self._ready:
+            self._problem = self._problem or problem
+            self._ready.notify_all()
+
+
+def _wait(connection: socket.socket, event: int, seconds: float) -> bool:
+    """Wait until the connection can be read or written."""
+    poll = select.poll()
+    poll.register(connection.fileno(), event)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
+
+
+def _cause(error: OSError | ValueError) -> str:
+    if isinstance(error, TimeoutError):
+        return "has gone silent"
+    return "was cut"

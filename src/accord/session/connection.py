@@ -1,0 +1,102 @@
+"""A connection to the partner for as long as it is needed, and what the partner is told at its end.
+
+Whatever ends a run on this side, the partner hears at once and by a closed list of reasons that something
+ended, and not more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from accord.errors import (
+    BudgetError,
+    ConnectionLostError,
+    DifferentAgreementError,
+    InterruptedRunError,
+    LedgerError,
+    OutputError,
+    PeerError,
+    RefusedError,
+    StateError,
+    StoppedError,
+    UsageError,
+)
+from accord.session.channel import Patience, TlsChannel
+from accord.session.connect import connect, listen, parse_address
+from accord.session.frames import Reason
+from accord.session.identity import Card
+from accord.session.state import State
+
+Tell = Callable[[str, Mapping[str, object]], None]
+"""Told what happens, and public facts about it."""
+
+_REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
+    (StoppedError, None),
+    (ConnectionLostError, None),
+    (PeerError, Reason.PROTOCOL),
+    (RefusedError, Reason.REFUSED),
+    (DifferentAgreementError, Reason.REFUSED),
+    (BudgetError, Reason.LEDGER),
+    (LedgerError, Reason.LEDGER),
+    (StateError, Reason.STATE),
+    (OutputError, Reason.DATA),
+    (KeyboardInterrupt, Reason.INTERRUPTED),
+    (BaseException, Reason.FAULT),
+)
+
+
+def NOBODY(event: str, facts: Mapping[str, object]) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How to come to the partner, and how long to wait."""
+
+    listen: str = ""
+    connect: str = ""
+    wait: float = 600.0
+    """Seconds until the partner must be there."""
+    patience: Patience = field(default_factory=Patience)
+
+    def checked(self) -> Reach:
+        """This, if exactly one way is named."""
+        if bool(self.listen) == bool(self.connect):
+            raise UsageError(problem="Name one of --listen HOST:PORT and --connect HOST:PORT.")
+        parse_address(self.listen or self.connect, "--listen" if self.listen else "--connect")
+        return self
+
+
+@contextmanager
+def connected(reach: Reach, state: State, card: Card, partner: str, tell: Tell) -> Iterator[TlsChannel]:
+    """A channel to the partner; errors inside are told to the partner as a reason and name the partner."""
+
+    def say(event: str, port: int) -> None:
+        tell(event, {"partner": partner, "port": port})
+
+    if reach.listen:
+        found = listen(parse_address(reach.listen, "--listen"), state, card, partner, reach.wait, say)
+    else:
+        found = connect(parse_address(reach.connect, "--connect"), state, card, partner, reach.wait, say)
+    channel = TlsChannel(found, partner, reach.patience)
+    try:
+        tell("connected", {"partner": partner})
+        yield channel
+    except BaseException as error:
+        reason = next(reason for kind, reason in _REASONS if isinstance(error, kind))
+        if reason is not None:
+            channel.stop(reason)
+        raise _named(error, partner, channel.run) from None
+    finally:
+        channel.close()
+
+
+def _named(error: BaseException, partner: str, run: str) -> BaseException:
+    """The same error, with the partner's name, and with what to do about a run that has begun."""
+    if isinstance(error, PeerError):
+        return PeerError(problem=error.problem, partner=partner)
+    if isinstance(error, KeyboardInterrupt) and run:
+        return InterruptedRunError(run=run)
+    return error

@@ -1,0 +1,93 @@
+"""What travels inside the TLS connection: frames. `docs/wire.md` is the same in words.
+
+    8 bytes   little-endian: the kind in the highest byte, the length of the body in the other seven
+    body      as many bytes
+
+A MESSAGE is what a party sends; its length is known to the receiver before it comes. A PING has no body and
+says that the sender is alive and works. A STOP has one byte, the reason, and ends the connection. Reasons are
+a closed list: a partner that stops can put nothing else into what its partner reads.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+from accord.errors import PeerError
+
+HEADER = 8
+_WORD = struct.Struct("<Q")
+_LENGTH = (1 << 56) - 1
+
+
+class Kind(IntEnum):
+    """The kinds of frames."""
+
+    MESSAGE = 1
+    PING = 2
+    STOP = 3
+
+
+class Reason(IntEnum):
+    """Why a party stopped."""
+
+    DECLINED = 1
+    LEDGER = 2
+    DATA = 3
+    INTERRUPTED = 4
+    PROTOCOL = 5
+    REFUSED = 6
+    FAULT = 7
+    STATE = 8
+
+    @property
+    def words(self) -> str:
+        return _WORDS[self]
+
+
+_WORDS = {
+    Reason.DECLINED: "it declined the run",
+    Reason.LEDGER: "its ledger refuses the run",
+    Reason.DATA: "its data or its output cannot be used",
+    Reason.INTERRUPTED: "it was interrupted",
+    Reason.PROTOCOL: "it received something from here that does not fit the protocol",
+    Reason.REFUSED: "it refuses this connection",
+    Reason.FAULT: "something unexpected went wrong there",
+    Reason.STATE: "its stored run does not fit this one",
+}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame's header."""
+
+    kind: Kind
+    length: int
+
+
+def encode_header(kind: Kind, length: int) -> bytes:
+    """The eight bytes before a body."""
+    if not 0 <= length <= _LENGTH:
+        raise ValueError("a frame holds up to 2^56 - 1 bytes")
+    return _WORD.pack(kind << 56 | length)
+
+
+def decode_header(header: bytes | bytearray) -> Frame:
+    """The kind and the length that eight bytes announce."""
+    (word,) = _WORD.unpack(header)
+    try:
+        frame = Frame(Kind(word >> 56), word & _LENGTH)
+    except ValueError:
+        raise PeerError(problem="a frame of an unknown kind") from None
+    if frame.length != {Kind.PING: 0, Kind.STOP: 1}.get(frame.kind, frame.length):
+        raise PeerError(problem="a ping or a stop of a wrong length")
+    return frame
+
+
+def decode_reason(body: bytes | bytearray) -> Reason:
+    """The reason of a STOP."""
+    try:
+        return Reason(body[0])
+    except ValueError:
+        raise PeerError(problem="a stop for an unknown reason") from None

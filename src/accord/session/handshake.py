@@ -1,0 +1,146 @@
+"""What two parties tell each other before anything about their tables: sans-IO, like every party.
+
+    1  hello      256 bytes: version, side, agreement digest, a nonce; for a run that is resumed also its
+                  name, how many steps are kept, and the commitments again. Who listens speaks first.
+    2  if the digests differ: both agreements, which hold no secret, so that both can show what differs;
+                  this is the end then
+    3  ready      the size of the table, after both users said yes and before anything is charged
+
+The hello has the same size and begins with the same bytes in every version, so that any two versions can
+tell each other apart. The run's name comes from both nonces: nobody can choose it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass, field
+
+from accord.agreement import Agreement
+from accord.agreement_diff import diff
+from accord.agreement_file import parse_agreement
+from accord.errors import AccordError, DifferentAgreementError, PeerError, RefusedError
+from accord.protocols.linkage import MOST_RECORDS
+from accord.protocols.slots import COMMITMENT
+from accord.secure.circuit import Side
+from accord.secure.party import Party, Send, receive
+
+WIRE = 1
+HELLO = 256
+NONCE = 32
+NO_RUN = ""
+_MAGIC = b"accord\r\n"
+_FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s")
+_MOST_AGREEMENT = 1 << 22
+_RUN_TAG = b"accord run 1\n"
+
+
+@dataclass(frozen=True)
+class Hello:
+    """Who one is, and which run one has in mind."""
+
+    side: Side
+    digest: bytes
+    nonce: bytes = field(repr=False)
+    run: str = NO_RUN
+    steps: int = 0
+    commitments: bytes = field(default=bytes(COMMITMENT), repr=False)
+
+
+def encode_hello(hello: Hello) -> bytes:
+    """A hello in its 256 bytes."""
+    words = _FIELDS.pack(
+        _MAGIC,
+        WIRE,
+        hello.side.value.encode(),
+        hello.digest,
+        hello.nonce,
+        hello.run.encode(),
+        hello.steps,
+        hello.commitments,
+    )
+    return words.ljust(HELLO, b"\0")
+
+
+def decode_hello(content: bytes, partner: str) -> Hello:
+    """The hello in these bytes."""
+    magic, wire, side, digest, nonce, run, steps, commitments = _FIELDS.unpack_from(content)
+    if magic != _MAGIC:
+        raise PeerError(problem="no hello of Accord", partner=partner)
+    if wire != WIRE:
+        older = "an older" if wire < WIRE else "a newer"
+        raise RefusedError(
+            problem=f"{partner} runs {older} version of Accord: it speaks version {wire} of the protocol, "
+            f"this installation version {WIRE}. Install the same version on both sides."
+        )
+    name = run.rstrip(b"\0")
+    if side not in (b"A", b"B") or any(content[_FIELDS.size :]) or not all(c in _HEX for c in name):
+        raise PeerError(problem="a hello that cannot be read", partner=partner)
+    return Hello(Side(side.decode()), digest, nonce, name.decode(), steps, commitments)
+
+
+_HEX = b"0123456789abcdef"
+
+
+def greet(own: Hello, agreement: Agreement, first: bool) -> Party[Hello]:
+    """Exchange hellos; raise unless versions, sides and agreements fit. `first` is who listens."""
+    partner = agreement.party(own.side.other)
+    if first:
+        yield Send(encode_hello(own))
+    content = (yield from receive(HELLO)).tobytes()
+    # Also to a version that is refused: it has to be able to say so, too.
+    if not first:
+        yield Send(encode_hello(own))
+    other = decode_hello(content, partner)
+    if other.side is own.side:
+        raise RefusedError(
+            problem=f"Both of you are side {own.side.value}, {agreement.party(own.side)}: --partner must "
+            "name the other organisation on each side."
+        )
+    if other.digest != own.digest:
+        yield from _show_difference(agreement, partner)
+    return other
+
+
+def _show_difference(agreement: Agreement, partner: str) -> Party[None]:
+    """Exchange the agreements, which hold no secret, and raise with what differs."""
+    body = agreement.to_toml().encode()
+    yield Send(len(body).to_bytes(8, "little"))
+    size = int.from_bytes((yield from receive(8)).tobytes(), "little")
+    if size > _MOST_AGREEMENT:
+        raise PeerError(problem="an agreement of several megabytes", partner=partner)
+    yield Send(body)
+    theirs = (yield from receive(size)).tobytes()
+    try:
+        found = diff(agreement, parse_agreement(theirs.decode(), "Their agreement"))
+    except (AccordError, UnicodeDecodeError):
+        found = [f"{partner}'s agreement cannot be read by this version of Accord."]
+    raise DifferentAgreementError(partner, found or ["nothing that can be named: compare the two files."])
+
+
+def exchange_sizes(records: int, partner: str) -> Party[int]:
+    """Say that this side is ready, and how many records it has; the partner's number of records."""
+    yield Send(records.to_bytes(8, "little"))
+    size = int.from_bytes((yield from receive(8)).tobytes(), "little")
+    if size > MOST_RECORDS:
+        raise RefusedError(problem=f"{partner} announces {size:,} records, more than can be linked.")
+    return size
+
+
+def require_same_run(own: Hello, other: Hello, partner: str) -> None:
+    """Both start a new run, or both resume the same one."""
+    if own.run == other.run:
+        return
+    if not own.run:
+        problem = f"{partner} resumes the run {other.run}, and you start a new one. Resume it, or both run"
+    elif not other.run:
+        problem = f"{partner} starts a new run, and you resume {own.run}. Both resume it, or both run"
+    else:
+        problem = f"{partner} resumes the run {other.run}, and you {own.run}. Resume the same, or both run"
+    raise RefusedError(problem=f"{problem} `accord link`, which costs nothing on unchanged data.")
+
+
+def run_name(own: Hello, other: Hello) -> str:
+    """The name of a new run, the same on both sides."""
+    a, b = (own, other) if own.side is Side.A else (other, own)
+    return hashlib.sha256(_RUN_TAG + a.nonce + b.nonce + own.digest).hexdigest()[:16]

@@ -1,0 +1,42 @@
+"""What a party writes down: the matching pairs, in the same order and the same columns on both sides.
+
+Rows are ordered by A's id, then by B's: an order that follows from what both know, and that makes the two
+files the same byte for byte.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from accord.agreement import Agreement
+from accord.protocols.outcome import Outcome
+from accord.records.columns import Records
+from accord.secure.circuit import Side
+
+Rows = NDArray[np.integer]
+
+
+def output(agreement: Agreement, side: Side, records: Records, outcome: Outcome) -> pa.Table:
+    """`id_a`, `id_b`, then the columns that A disclosed (`…_a`) and those of B (`…_b`)."""
+    mine = (records.ids, records.disclosed, outcome.own)
+    theirs = (outcome.partner_ids, outcome.partner_columns, outcome.partner)
+    a, b = (mine, theirs) if side is Side.A else (theirs, mine)
+    order = np.lexsort((_ranks(b[0])[b[2]], _ranks(a[0])[a[2]]))
+    columns = {
+        "id_a": a[0].take(pa.array(a[2][order])),
+        "id_b": b[0].take(pa.array(b[2][order])),
+    }
+    for (_, shown, rows), letter, which in ((a, "a", Side.A), (b, "b", Side.B)):
+        taken = pa.array(rows[order])
+        columns |= {f"{name}_{letter}": shown[name].take(taken) for name in agreement.disclosed(which)}
+    return pa.table(columns)
+
+
+def _ranks(ids: pa.Array) -> NDArray[np.int64]:
+    """The place of each id among all, by its bytes."""
+    ranks = np.empty(len(ids), np.int64)
+    ranks[np.asarray(pc.sort_indices(ids))] = np.arange(len(ids))
+    return ranks

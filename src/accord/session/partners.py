@@ -1,0 +1,59 @@
+"""The partners one knows: a name, and the one card that stands for it.
+
+    <state>/partners/<digest of the name>.pem   0600   the name in the first line, then the card
+
+Nothing else is trusted: no authority, no other card, not even a new card of the same partner before it was
+taken here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from accord.errors import TrustError, UsageError
+from accord.session.identity import Card, parse_card
+from accord.session.state import State, write_private
+
+_LINE = b"partner: "
+
+
+def add_partner(state: State, name: str, card: Card) -> None:
+    """Trust this card, and no other, for this partner."""
+    if not 0 < len(name) <= 100 or not name.isprintable() or name != name.strip():
+        raise UsageError(problem="A partner is named by up to 100 printable characters, as in the agreement.")
+    write_private(_path(state, name), _LINE + name.encode() + b"\n" + card.pem)
+
+
+def remove_partner(state: State, name: str) -> None:
+    """Trust this partner no longer."""
+    find_partner(state, name)
+    _path(state, name).unlink()
+
+
+def find_partner(state: State, name: str) -> Card:
+    """The card of a partner."""
+    known = partners(state)
+    if name not in known:
+        names = ", ".join(known) or "nobody"
+        raise TrustError(
+            problem=f"You have no card of '{name}'; you know {names}.",
+            mend=f"Take the card that they sent you with `accord partner add '{name}' CARD`.",
+        )
+    return known[name]
+
+
+def partners(state: State) -> dict[str, Card]:
+    """All partners, by name."""
+    found = {}
+    for path in sorted(state.partners.glob("*.pem")):
+        line, _, pem = path.read_bytes().partition(b"\n")
+        if not line.startswith(_LINE):
+            raise TrustError(problem=f"{path} names no partner.", mend="Remove it and add the partner again.")
+        found[line.removeprefix(_LINE).decode(errors="replace")] = parse_card(pem, path)
+    return dict(sorted(found.items()))
+
+
+def _path(state: State, name: str) -> Path:
+    """A file name that any name can have."""
+    return state.partners / f"{hashlib.sha256(name.encode()).hexdigest()[:24]}.pem"

@@ -1,0 +1,140 @@
+"""A receipt: what was done between two parties, in a form that both have signed.
+
+It holds public facts and no value of a record: the agreement's digest, sizes, noisy totals, ε and δ, the
+number of matches, the columns that were disclosed, versions, the time. The output itself is there as a digest
+under a key that only the two have, so that a receipt can be shown to others who must not test guesses of the
+output on it. Both sides compute the same bytes and sign them with the keys of their cards (Ed25519).
+
+    {"receipt": {…}, "signatures": {"A": {"card": …, "signature": …}, "B": {…}}}
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from accord.agreement import Agreement
+from accord.errors import PeerError, TrustError, UnreadableError
+from accord.exact import text
+from accord.protocols.confirm import KEY
+from accord.protocols.outcome import Outcome
+from accord.secure.circuit import Side
+from accord.secure.party import Party, Send, receive
+from accord.session.identity import Card, parse_card, sign, verify
+from accord.session.state import State
+
+_TAG = b"accord receipt 1\n"
+_MOST_BYTES = 1 << 16
+_SIGNATURE = 64
+_HALF = struct.Struct("<32sQ")
+_VERSION = b"0123456789abcdefghijklmnopqrstuvwxyz.+-"
+_LAST_SECOND = 253402300799
+"""The end of the year 9999."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A receipt with its signatures, both of which hold."""
+
+    facts: Mapping[str, Any]
+    cards: Mapping[Side, Card]
+
+
+@dataclass(frozen=True)
+class Half:
+    """What a side says of itself for the receipt: how many records, the noisy total, version and time."""
+
+    records: int
+    noisy_total: int
+    accord: str
+    time: int
+    """Seconds since 1970, by its own clock."""
+
+
+def facts(agreement: Agreement, run: str, outcome: Outcome, halves: Mapping[Side, Half]) -> dict[str, Any]:
+    """What a receipt says, the same on both sides."""
+    return {
+        "version": 1,
+        "run": run,
+        "agreement": agreement.digest,
+        "protocol": agreement.protocol.name,
+        "engine": agreement.engine,
+        "matches": len(outcome.own),
+        "comparisons": outcome.comparisons,
+        "output": outcome.digest[KEY:].hex(),
+        "parties": {side.value: _party(agreement, side, halves[side]) for side in Side},
+    }
+
+
+def _party(agreement: Agreement, side: Side, half: Half) -> dict[str, Any]:
+    privacy = agreement.privacy(side)
+    return {
+        "name": agreement.party(side),
+        "records": half.records,
+        "noisy_total": half.noisy_total,
+        "epsilon": text(privacy.epsilon) if privacy else "0",
+        "delta": text(privacy.delta) if privacy else "0",
+        "disclosed": list(agreement.disclosed(side)),
+        "accord": half.accord,
+        "time": datetime.fromtimestamp(half.time, UTC).isoformat(),
+    }
+
+
+def exchange_halves(own: Half, records: int, noisy_total: int) -> Party[Half]:
+    """Tell version and time, and hear the partner's, whose numbers are known."""
+    yield Send(_HALF.pack(own.accord.encode(), own.time))
+    version, seconds = _HALF.unpack((yield from receive(_HALF.size)).tobytes())
+    name = version.rstrip(b"\0")
+    if not all(c in _VERSION for c in name) or seconds > _LAST_SECOND:
+        raise PeerError(problem="a version or a time that cannot be read")
+    return Half(records, noisy_total, name.decode(), seconds)
+
+
+def exchange_signatures(
+    state: State, side: Side, cards: Mapping[Side, Card], body: Mapping[str, Any]
+) -> Party[bytes]:
+    """Sign, and take the partner's signature; the whole receipt as bytes."""
+    signed = _TAG + _canonical(body)
+    own = sign(state, signed)
+    yield Send(own)
+    theirs = (yield from receive(_SIGNATURE)).tobytes()
+    try:
+        verify(cards[side.other], theirs, signed)
+    except ValueError:
+        raise PeerError(problem="a signature that does not fit the receipt") from None
+    signatures = {
+        s.value: {"card": cards[s].pem.decode(), "signature": (own if s is side else theirs).hex()}
+        for s in Side
+    }
+    return json.dumps({"receipt": body, "signatures": signatures}, indent=1, ensure_ascii=False).encode()
+
+
+def read_receipt(path: Path) -> Receipt:
+    """A receipt from a file; raises unless both signatures hold."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UnreadableError(path=path, reason=error.strerror, mend="Name a receipt or a run.") from None
+    try:
+        if len(content) > _MOST_BYTES:
+            raise ValueError("too long")
+        found = json.loads(content)
+        body, signatures = found["receipt"], found["signatures"]
+        cards = {side: parse_card(signatures[side.value]["card"].encode(), path) for side in Side}
+        for side in Side:
+            verify(cards[side], bytes.fromhex(signatures[side.value]["signature"]), _TAG + _canonical(body))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise TrustError(
+            problem=f"{path} is not a receipt that both sides signed, or it was changed.",
+            mend="Ask the partner for its copy.",
+        ) from None
+    return Receipt(body, cards)
+
+
+def _canonical(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
