@@ -15,6 +15,7 @@ from accord.errors import AccordError, ConnectionLostError, TrustError, UsageErr
 from accord.secure.circuit import Side
 from accord.session import connect as module
 from accord.session.connect import Address, connect, listen, parse_address
+from accord.session.connection import Reach
 from accord.session.identity import make_identity, own_card
 from accord.session.ledger import Ledger
 from accord.session.partners import add_partner, remove_partner
@@ -39,7 +40,7 @@ def untouched(*organisations: worlds.Organisation) -> bool:
 
 def test_a_partner_without_a_card(both: Both) -> None:
     remove_partner(both[1].state, agreement().party(Side.A))
-    reach = worlds.Reach(wait=1.0)
+    reach = Reach(wait=1.0)
     left, right = worlds.link_both(*both, a_options={"reach": reach})
     assert isinstance(right, TrustError)
     assert "no card of 'alice'" in str(right)

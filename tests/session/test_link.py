@@ -28,6 +28,7 @@ from accord.privacy.budget import Budget
 from accord.privacy.events import Cost
 from accord.secure.circuit import Side
 from accord.session import handshake
+from accord.session.connection import Reach
 from accord.session.ledger import Ledger
 from accord.session.link import Linked
 from accord.session.offer import Offer
@@ -75,7 +76,11 @@ def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> N
         assert left.matches > 0
     assert (left.run, left.comparisons, left.bytes) == (right.run, right.comparisons, right.bytes)
     for own in both:
-        assert [event for event, _ in own.told if event != "progress"][-3:] == ["connected", "charged", "done"]
+        assert [event for event, _ in own.told if event != "progress"][-3:] == [
+            "connected",
+            "charged",
+            "done",
+        ]
         assert own.events("done")[0]["matches"] == left.matches
 
 
@@ -83,7 +88,10 @@ def test_the_done_event_has_what_scripts_read(both: Both) -> None:
     left, _ = worlds.link_both(*both)
     (done,) = both[0].events("done")
     assert {"matches", "comparisons", "bytes", "seconds", "epsilon", "delta"} <= set(done)
-    assert (done["epsilon"], done["charged_epsilon"]) == (float(left.cost.epsilon), float(left.charged.epsilon))
+    assert (done["epsilon"], done["charged_epsilon"]) == (
+        float(left.cost.epsilon),
+        float(left.charged.epsilon),
+    )
     assert done["epsilon"]
 
 
@@ -154,7 +162,7 @@ def test_who_declines_sends_and_spends_nothing(both: Both) -> None:
     def no(offer: Offer) -> bool:
         return False
 
-    reach = worlds.Reach(wait=1.0)
+    reach = Reach(wait=1.0)
     left, right = worlds.link_both(
         *both, a_options={"reach": reach}, b_options={"confirm": no, "reach": reach}
     )
@@ -210,14 +218,10 @@ def test_another_protocol_version(
 
 
 def test_a_table_size_that_does_not_fit(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    from accord.session import link as module
-
-    true = module.exchange_sizes
-
     def lie(records: int, partner: str) -> Any:
-        return true(2**31 if partner == agreement().party(Side.A) else records, partner)
+        return handshake.exchange_sizes(2**31 if partner == agreement().party(Side.A) else records, partner)
 
-    monkeypatch.setattr(module, "exchange_sizes", lie)
+    monkeypatch.setattr("accord.session.link.exchange_sizes", lie)
     left, right = worlds.link_both(*both)
     assert isinstance(left, RefusedError), left
     assert "announces 2,147,483,648 records, more than can be linked" in str(left)
@@ -229,7 +233,7 @@ def test_a_table_size_that_does_not_fit(both: Both, monkeypatch: pytest.MonkeyPa
 def test_an_overspent_budget_ends_before_anybody_is_called(both: Both) -> None:
     name = agreement().party(Side.A)
     Ledger(both[0].state.ledger).set_budget(name, Budget(Cost(_fraction("0.01"), _fraction("1e-9"))))
-    left, right = worlds.link_both(*both, b_options={"reach": worlds.Reach(wait=0.1)})
+    left, right = worlds.link_both(*both, b_options={"reach": Reach(wait=0.1)})
     assert isinstance(left, BudgetError)
     assert isinstance(right, AssertionError), "A listened before it had asked its ledger"
     assert untouched(*both)
@@ -255,9 +259,7 @@ def test_exactly_one_way_to_the_partner(both: Both, way: dict[str, str]) -> None
 def test_the_partner_must_be_a_party_of_the_agreement(both: Both) -> None:
     agreed = agreement()
     with pytest.raises(UsageError, match="one of the parties of the agreement, alice and bob"):
-        accord.link(
-            worlds.table([], "a"), agreed, partner="nobody", listen=":0", state=both[0].state.folder
-        )
+        accord.link(worlds.table([], "a"), agreed, partner="nobody", listen=":0", state=both[0].state.folder)
 
 
 # -- from the command line ----------------------------------------------------------------------------------

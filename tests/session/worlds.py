@@ -84,7 +84,7 @@ def link_both(
         b.told.append((event, dict(facts)))
 
     def first() -> Linked:
-        given = {"listen": "127.0.0.1:0", "tell": told_a} | options(a, A_ROWS, agreed) | (a_options or {})
+        given = options(a, A_ROWS, agreed) | {"listen": "127.0.0.1:0", "tell": told_a} | (a_options or {})
         try:
             return link(given.pop("data"), given.pop("agreement"), **given)
         finally:
@@ -93,11 +93,8 @@ def link_both(
     def second() -> Linked:
         assert listening.wait(20)
         assert port, "A never listened"
-        given = (
-            {"connect": f"127.0.0.1:{port[0]}", "tell": told_b}
-            | options(b, B_ROWS, agreed)
-            | (b_options or {})
-        )
+        way = {"connect": f"127.0.0.1:{port[0]}", "tell": told_b}
+        given = options(b, B_ROWS, agreed) | way | (b_options or {})
         return link(given.pop("data"), given.pop("agreement"), **given)
 
     return in_threads(first, second)
