@@ -3,6 +3,9 @@
 `python -m benchmarks.linkage ab` runs the paper's AB set-up (5,000 + 5,000 records, for which the paper
 estimates 80 hours); `taxi` its Taxi set-up (300,000 + 300,000). Both need the folder of real data. Each party
 loads its own table, draws its own noise and knows nothing of the other's.
+
+Each case runs side by side over a plain socket and through `accord link`, that is, with TLS, the ledger and a
+journal on disk; in turns, and the best of some turns counts.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +32,10 @@ from accord.records.sinks import write_table
 from accord.secure.circuit import Side
 from accord.secure.engine import engine_named
 from accord.secure.party import Meter, metered, run
+from accord.session.handshake import exchange_sizes
+from accord.session.identity import make_identity
+from accord.session.partners import add_partner
+from accord.session.state import open_state
 from accord.simulation import adjusted, make_own, peak_mib, setting
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -39,10 +47,11 @@ def party(side: Side, folder: Path, port: int) -> None:
     records = load_records(
         folder / f"{side.value}.parquet", agreed.fields, agreed.salt, agreed.disclosed(side)
     )
-    own = make_own(agreed, side, records, len(records), setting(agreed, side, len(records)), System())
     channel = SocketChannel(_connected(side, port))
     meter = Meter()
     began = time.perf_counter()
+    size = run(exchange_sizes(len(records), "the partner"), channel)
+    own = make_own(agreed, side, records, size, setting(agreed, side, len(records)), System())
     outcome = run(metered(linkage(agreed.task, own, engine_named(agreed.engine)), meter), channel)
     seconds = time.perf_counter() - began
     channel.close()
@@ -72,28 +81,81 @@ def _connected(side: Side, port: int) -> socket.socket:
     return found
 
 
-def both(made: Any, agreed: Any, label: str) -> None:
-    """Start the two parties and print what each of them saw."""
+def both(made: Any, agreed: Any, label: str, turns: int) -> None:
+    """Run the two parties in both ways, in turns, and print what each of them saw."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "agreement.toml").write_text(agreed.to_toml())
         write_table(made.a, folder / "A.parquet")
         write_table(made.b, folder / "B.parquet")
-        a = _start("A", folder, 0)
-        assert a.stdout is not None
-        b = _start("B", folder, int(a.stdout.readline()))
-        for child in (a, b):
-            out, _ = child.communicate(timeout=3600)
-            if child.returncode:
-                raise SystemExit("a party ended early; what it said is above")
-            facts = json.loads(out.splitlines()[-1])
+        _introduce(agreed, folder)
+        plain, linked = [], []
+        for _ in range(turns):
+            plain.append(_outcomes(_plain(side, folder, port) for side, port in _ports()))
+            linked.append(_outcomes(_link(side, agreed, folder, port) for side, port in _ports()))
+        for facts in min(plain, key=_slower):
             per_pair = facts["phases"]["compare"] / max(1, facts["comparisons"]) * 1e6
             print(f"{label}  {facts}  {per_pair:.2f} µs a comparison", flush=True)
+        seconds = min(map(_slower, plain)), min(map(_slower, linked))
+        print(
+            f"{label}  plain socket {seconds[0]:.2f} s, accord link {seconds[1]:.2f} s: "
+            f"{seconds[1] / seconds[0]:.2f} times, best of {turns}",
+            flush=True,
+        )
 
 
-def _start(side: str, folder: Path, port: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "benchmarks.linkage", "party", side, str(folder), str(port)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def _slower(pair: list[dict[str, Any]]) -> float:
+    return float(max(facts["seconds"] for facts in pair))
+
+
+def _ports() -> Iterator[tuple[Side, int]]:
+    """Each side with a free port of this turn."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    return ((side, port) for side in Side)
+
+
+def _outcomes(children: Iterable[subprocess.Popen[str]]) -> list[dict[str, Any]]:
+    """The last line of each party; the first must listen before the second begins."""
+    started: list[subprocess.Popen[str]] = []
+    for child in children:
+        assert child.stdout is not None
+        if not started:
+            child.stdout.readline()
+        started.append(child)
+    found = []
+    for child in started:
+        out, _ = child.communicate(timeout=3600)
+        if child.returncode:
+            raise SystemExit("a party ended early; what it said is above")
+        found.append(json.loads(out.splitlines()[-1]))
+    return found
+
+
+def _plain(side: Side, folder: Path, port: int) -> subprocess.Popen[str]:
+    return _start("benchmarks.linkage", "party", side.value, str(folder), str(port))
+
+
+def _introduce(agreed: Any, folder: Path) -> None:
+    """Identities of both sides, and the card of each with the other."""
+    states = {side: open_state(folder / f"state-{side.value}", {}) for side in Side}
+    cards = {side: make_identity(states[side], agreed.party(side), datetime.now(UTC)) for side in Side}
+    for side in Side:
+        add_partner(states[side], agreed.party(side.other), cards[side.other])
+
+
+def _link(side: Side, agreed: Any, folder: Path, port: int) -> subprocess.Popen[str]:
+    way = "--listen" if side is Side.A else "--connect"
+    return _start(
+        *("accord", "link", str(folder / f"{side.value}.parquet"), way, f"127.0.0.1:{port}"),
+        *("--agreement", str(folder / "agreement.toml"), "--partner", agreed.party(side.other)),
+        *("--out", str(folder / f"out-{side.value}.parquet"), "--state", str(folder / f"state-{side.value}")),
+        *("--yes", "--json"),
+    )
+
+
+def _start(*words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-m", *words], stdout=subprocess.PIPE, text=True)
 
 
 def cases(name: str) -> Iterator[tuple[str, Any, Any]]:
@@ -116,9 +178,9 @@ def cases(name: str) -> Iterator[tuple[str, Any, Any]]:
             )
 
 
-def run_case(name: str) -> None:
+def run_case(name: str, turns: int = 3) -> None:
     for label, made, agreed in cases(name):
-        both(made, agreed, label)
+        both(made, agreed, label, turns)
 
 
 def main() -> None:
@@ -127,7 +189,9 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("case", choices=["ab", "taxi"])
-    run_case(parser.parse_args().case)
+    parser.add_argument("--turns", type=int, default=3)
+    chosen = parser.parse_args()
+    run_case(chosen.case, chosen.turns)
 
 
 if __name__ == "__main__":

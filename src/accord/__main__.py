@@ -1,8 +1,5 @@
-"""`python -m accord` is `accord`."""
-
-from __future__ import annotations
+"""`python -m accord`: the command line."""
 
 from accord.cli import main
 
-if __name__ == "__main__":
-    main()
+main()

@@ -1,0 +1,190 @@
+"""The channel over a real TLS connection: order, sizes, pings, stops, silence, back-pressure."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.errors import ConnectionLostError, PeerError, StoppedError
+from accord.session import channel as module
+from accord.session.channel import Patience, TlsChannel
+from accord.session.connect import Address, connect, listen
+from accord.session.frames import HEADER, Kind, Reason, encode_header
+from tests.protocols.worlds import agreement
+from tests.session import worlds
+
+QUICK = Patience(silence=5.0, message=10.0)
+
+
+@pytest.fixture
+def sockets(tmp_path: Path) -> Iterator[tuple[Any, Any]]:
+    """Two ends of a TLS connection."""
+    a, b = worlds.introduce(tmp_path, agreement())
+    ready, port = threading.Event(), [0]
+
+    def say(event: str, at: int) -> None:
+        port[0] = at
+        ready.set()
+
+    def reach() -> object:
+        assert ready.wait(10)
+        return connect(Address("127.0.0.1", port[0]), b.state, a.card, "alice", 5, lambda e, p: None)
+
+    ends = worlds.in_threads(lambda: listen(Address("127.0.0.1", 0), a.state, b.card, "bob", 10, say), reach)
+    yield ends[0], ends[1]
+    for end in ends:
+        end.close()
+
+
+@pytest.fixture
+def channels(sockets: tuple[Any, Any]) -> Iterator[tuple[TlsChannel, TlsChannel]]:
+    ends = TlsChannel(sockets[0], "bob", QUICK), TlsChannel(sockets[1], "alice", QUICK)
+    yield ends
+    worlds.in_threads(ends[0].close, ends[1].close)
+
+
+def test_messages_arrive_whole_and_in_order(channels: tuple[TlsChannel, TlsChannel]) -> None:
+    sizes = [0, 1, 8, 16_384, 16_385, 1 << 18, (1 << 18) + 1, 5_000_000]
+    messages = [os.urandom(size) for size in sizes]
+    for message in messages:
+        channels[0].send(message)
+        channels[1].send(memoryview(message))
+    for end in channels:
+        for message in messages:
+            assert bytes(end.receive(len(message))) == message
+        assert end.sent == end.received == sum(sizes) + HEADER * len(sizes)
+
+
+def test_what_is_received_can_be_written(channels: tuple[TlsChannel, TlsChannel]) -> None:
+    channels[0].send(bytes(8))
+    assert np.frombuffer(channels[1].receive(8), np.uint8).flags.writeable
+
+
+def test_both_may_send_much_before_either_receives(channels: tuple[TlsChannel, TlsChannel]) -> None:
+    """More than any buffer in between holds: sending never waits for the partner to receive."""
+    body = bytes(100_000_000)
+    for end in channels:
+        end.send(body)
+    got = worlds.in_threads(*(lambda end=end: end.receive(len(body)) for end in channels))
+    assert [len(body) for body in got] == [100_000_000] * 2
+
+
+def test_reading_ahead_is_bounded(channels: tuple[TlsChannel, TlsChannel]) -> None:
+    channels[0].send(bytes(200_000_000))
+    time.sleep(1.5)
+    assert channels[1]._held <= module._AHEAD + module._CHUNK
+    assert len(channels[1].receive(200_000_000)) == 200_000_000
+
+
+def test_a_message_of_another_size_is_refused_unread(channels: tuple[TlsChannel, TlsChannel]) -> None:
+    channels[0].send(bytes(9))
+    with pytest.raises(PeerError, match="a message of 9 bytes where 8 were due"):
+        channels[1].receive(8)
+
+
+def test_a_stop_names_the_partner_and_the_reason(channels: tuple[TlsChannel, TlsChannel]) -> None:
+    channels[0].send(b"last words")
+    channels[0].stop(Reason.DECLINED)
+    channels[0].close()
+    assert bytes(channels[1].receive(10)) == b"last words"
+    with pytest.raises(StoppedError, match=r"alice stopped: it declined the run\. Nothing was charged"):
+        channels[1].receive(1)
+
+
+def test_a_cut_tells_how_to_go_on(channels: tuple[TlsChannel, TlsChannel]) -> None:
+    channels[1].started("0123456789abcdef")
+    channels[0].close()
+    with pytest.raises(ConnectionLostError, match="accord resume 0123456789abcdef"):
+        channels[1].receive(1)
+
+
+def test_a_partner_at_work_keeps_the_connection_alive(sockets: tuple[Any, Any]) -> None:
+    a = TlsChannel(sockets[0], "bob", Patience(silence=1.0, message=10.0))
+    b = TlsChannel(sockets[1], "alice", Patience(silence=1.0, message=10.0))
+    late = threading.Timer(3.0, lambda: a.send(b"x"))
+    late.start()
+    assert bytes(b.receive(1)) == b"x", "three seconds of work were taken for silence"
+    late.join()
+    worlds.in_threads(a.close, b.close)
+
+
+def test_pings_alone_end_when_patience_does(sockets: tuple[Any, Any]) -> None:
+    a = TlsChannel(sockets[0], "bob", Patience(silence=1.0, message=10.0))
+    b = TlsChannel(sockets[1], "alice", Patience(silence=1.0, message=2.0))
+    with pytest.raises(ConnectionLostError, match="no whole message"):
+        b.receive(1)
+    worlds.in_threads(a.close, b.close)
+
+
+def test_a_silent_partner_is_given_up(sockets: tuple[Any, Any]) -> None:
+    b = TlsChannel(sockets[1], "alice", Patience(silence=0.5, message=60.0))
+    with pytest.raises(ConnectionLostError, match="has gone silent"):
+        b.receive(1)
+    b.close()
+
+
+def test_a_trickled_message_is_given_up(sockets: tuple[Any, Any]) -> None:
+    """One byte now and then is a sign of life, but no message."""
+    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=1.0, message=60.0))
+    over = threading.Event()
+
+    def trickle() -> None:
+        a.sendall(encode_header(Kind.MESSAGE, 500))
+        while not over.wait(0.2):
+            a.sendall(b"x")
+
+    sender = threading.Thread(target=trickle, daemon=True)
+    sender.start()
+    with pytest.raises(ConnectionLostError, match="no whole message"):
+        b.receive(500)
+    over.set()
+    sender.join()
+    b.close()
+
+
+def test_a_flood_of_pings_is_refused(sockets: tuple[Any, Any]) -> None:
+    a, b = sockets[0], TlsChannel(sockets[1], "alice", QUICK)
+    flood = encode_header(Kind.PING, 0) * 20_000
+    sender = threading.Thread(target=lambda: a.sendall(flood), daemon=True)
+    sender.start()
+    with pytest.raises(PeerError, match="nothing but pings"):
+        b.receive(1)
+    b.close()
+    sender.join(5)
+
+
+@pytest.mark.parametrize("garbage", [b"\xff" * 8, encode_header(Kind.STOP, 1) + b"\x63"])
+def test_garbage_is_refused(sockets: tuple[Any, Any], garbage: bytes) -> None:
+    b = TlsChannel(sockets[1], "alice", QUICK)
+    sockets[0].sendall(garbage)
+    with pytest.raises(PeerError):
+        b.receive(8)
+    b.close()
+
+
+def test_a_reset_is_a_lost_connection(sockets: tuple[Any, Any]) -> None:
+    b = TlsChannel(sockets[1], "alice", QUICK)
+    linger = np.array([1, 0], "<i4").tobytes()
+    sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    sockets[0].close()
+    with pytest.raises(ConnectionLostError):
+        b.receive(8)
+    b.close()
+
+
+def test_nothing_is_left_behind(sockets: tuple[Any, Any]) -> None:
+    before = threading.active_count()
+    ends = TlsChannel(sockets[0], "bob", QUICK), TlsChannel(sockets[1], "alice", QUICK)
+    ends[0].send(b"1")
+    ends[1].receive(1)
+    worlds.in_threads(ends[0].close, ends[1].close)
+    assert threading.active_count() == before
+    assert ends[0]._socket.fileno() == -1

@@ -1,0 +1,243 @@
+"""Cards that are unknown, wrong or expired, and peers that speak something else: refused on both sides."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.errors import AccordError, ConnectionLostError, TrustError, UsageError
+from accord.secure.circuit import Side
+from accord.session import connect as module
+from accord.session.connect import Address, connect, listen, parse_address
+from accord.session.connection import Reach
+from accord.session.identity import make_identity, own_card
+from accord.session.ledger import Ledger
+from accord.session.partners import add_partner, remove_partner
+from accord.session.state import State
+from tests.protocols.worlds import agreement
+from tests.session import worlds
+
+Both = tuple[worlds.Organisation, worlds.Organisation]
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Both:
+    return worlds.introduce(tmp_path, agreement())
+
+
+def untouched(*organisations: worlds.Organisation) -> bool:
+    return all(
+        not Ledger(own.state.ledger).runs() and not list(own.state.folder.glob("runs/*"))
+        for own in organisations
+    )
+
+
+def test_a_partner_without_a_card(both: Both) -> None:
+    remove_partner(both[1].state, agreement().party(Side.A))
+    reach = Reach(wait=1.0)
+    left, right = worlds.link_both(*both, a_options={"reach": reach})
+    assert isinstance(right, TrustError)
+    assert "no card of 'alice'" in str(right)
+    assert "accord partner add 'alice' CARD" in str(right)
+    assert isinstance(left, ConnectionLostError), "the one who waits is told that nobody came"
+    assert untouched(*both)
+
+
+@pytest.mark.parametrize("who", [0, 1])
+def test_a_new_identity_that_the_partner_does_not_know(both: Both, who: int) -> None:
+    """Whoever renewed its identity is refused, listening or connecting, and both are told which."""
+    make_identity(both[who].state, "somebody new", worlds.NOW)
+    results = worlds.link_both(*both)
+    for error in results:
+        assert isinstance(error, TrustError), error
+        assert error.exit_code == 9
+    assert "refuses your card" in str(results[who])
+    assert "did not show the card of" in str(results[1 - who])
+    assert untouched(*both)
+
+
+@pytest.mark.parametrize("who", [0, 1])
+def test_an_expired_card(both: Both, who: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where both programs would overlook it: TLS itself refuses."""
+    from accord.session import link as linking
+
+    own, other = both[who], both[1 - who]
+    old = make_identity(own.state, "grown old", worlds.NOW - timedelta(days=365 * 5 + 2))
+    add_partner(other.state, agreement().party(own.side), old)
+    seen = worlds.link_both(*both)
+    assert isinstance(seen[0], TrustError)
+    assert ("Your own card" if who == 0 else "The card of bob is valid from") in str(seen[0])
+    assert isinstance(seen[1], AssertionError), "A listened with an expired card"
+    monkeypatch.setattr(linking, "require_own_card", lambda state, now: own_card(state))
+    monkeypatch.setattr(linking, "require_valid", lambda card, partner, now: None)
+    results = worlds.link_both(*both)
+    for error in results:
+        assert isinstance(error, TrustError), error
+        assert "expired" in str(error), error
+    assert untouched(*both)
+
+
+def test_a_plain_text_client_is_refused(both: Both) -> None:
+    answers: list[bytes] = []
+
+    def tell(event: str, facts: Any) -> None:
+        def speak() -> None:
+            with socket.create_connection(("127.0.0.1", facts["port"]), 10) as client:
+                client.sendall(b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n" * 10)
+                client.settimeout(10)
+                while got := client.recv(4096):
+                    answers.append(got)
+
+        if event == "listening":
+            threading.Thread(target=speak, daemon=True).start()
+
+    (left,) = worlds.in_threads(
+        lambda: listen(
+            Address("127.0.0.1", 0), both[0].state, both[1].card, "bob", 20, lambda e, p: tell(e, {"port": p})
+        )
+    )
+    assert isinstance(left, TrustError), left
+    assert "does not speak TLS 1.3" in str(left)
+    assert not any(b"accord" in answer for answer in answers)
+
+
+def test_a_plain_text_server_is_refused(both: Both) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            client, _ = server.accept()
+            with client:
+                client.sendall(b"220 mail.example ESMTP\r\n")
+                client.recv(4096)
+
+        threading.Thread(target=serve, daemon=True).start()
+        address = Address("127.0.0.1", server.getsockname()[1])
+        with pytest.raises(TrustError, match=r"does not speak TLS 1\.3"):
+            connect(address, both[1].state, both[0].card, "alice", 5, lambda event, port: None)
+
+
+def test_an_older_tls_is_refused(both: Both) -> None:
+    def old_client(port: int) -> object:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        with socket.create_connection(("127.0.0.1", port), 10) as plain:
+            return context.wrap_socket(plain)
+
+    result = _against(both[0].state, both[1], old_client)
+    assert isinstance(result[0], TrustError), result
+    assert isinstance(result[1], ssl.SSLError)
+
+
+def test_a_client_without_a_card_is_refused(both: Both) -> None:
+    def stranger(port: int) -> object:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        with (
+            socket.create_connection(("127.0.0.1", port), 10) as plain,
+            context.wrap_socket(plain) as secured,
+        ):
+            return secured.recv(1)
+
+    result = _against(both[0].state, both[1], stranger)
+    assert isinstance(result[0], TrustError), result
+    assert isinstance(result[1], ssl.SSLError), result
+
+
+def _against(state: State, partner: worlds.Organisation, client: Any) -> tuple[Any, Any]:
+    """A listener and some client."""
+    ready, port = threading.Event(), [0]
+
+    def say(event: str, at: int) -> None:
+        port[0] = at
+        ready.set()
+
+    def second() -> object:
+        assert ready.wait(10)
+        return client(port[0])
+
+    first = lambda: listen(Address("127.0.0.1", 0), state, partner.card, "bob", 20, say)  # noqa: E731
+    left, right = worlds.in_threads(first, second)
+    return left, right
+
+
+def test_a_silent_client_does_not_hold_the_listener(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_HANDSHAKE_SECONDS", 0.5)
+
+    def silent(port: int) -> object:
+        with socket.create_connection(("127.0.0.1", port), 10) as plain:
+            plain.settimeout(20)
+            return plain.recv(1)
+
+    left, _ = _against(both[0].state, both[1], silent)
+    assert isinstance(left, ConnectionLostError), left
+
+
+def test_only_the_very_card_is_accepted(both: Both, tmp_path: Path) -> None:
+    """A second certificate for the same key would pass the chain's check, and is still not the card."""
+    from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+
+    from accord.session.identity import _certificate
+
+    content = both[1].state.identity.read_bytes()
+    key = load_pem_private_key(content, None)
+    other = _certificate(key, "bob", worlds.NOW).public_bytes(Encoding.PEM)
+    both[1].state.identity.write_bytes(content[: content.index(b"-----BEGIN CERT")] + other)
+    left, right = worlds.link_both(*both)
+    assert isinstance(left, TrustError), left
+    assert isinstance(right, AccordError), right
+    assert untouched(*both)
+
+
+def test_nobody_listens(both: Both) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    said: list[str] = []
+    with pytest.raises(ConnectionLostError, match="does not answer"):
+        connect(
+            Address("127.0.0.1", port),
+            both[1].state,
+            both[0].card,
+            "alice",
+            1.2,
+            lambda event, port: said.append(event),
+        )
+    assert said == ["waiting"], "the user is told once"
+
+
+def test_nobody_comes_and_the_port_is_taken(both: Both) -> None:
+    with pytest.raises(ConnectionLostError, match="nobody came within"):
+        listen(Address("127.0.0.1", 0), both[0].state, both[1].card, "bob", 0.1, lambda e, p: None)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken = Address("127.0.0.1", server.getsockname()[1])
+        with pytest.raises(UsageError, match="Nothing can listen at"):
+            listen(taken, both[0].state, both[1].card, "bob", 0.1, lambda e, p: None)
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("example.org:7000", "example.org", 7000),
+        ("192.0.2.7:1", "192.0.2.7", 1),
+        ("[2001:db8::7]:65535", "2001:db8::7", 65535),
+        (":0", "", 0),
+    ],
+)
+def test_addresses(text: str, host: str, port: int) -> None:
+    found = parse_address(text, "--listen")
+    assert (found.host, found.port) == (host, port)
+    assert str(found) == text
+
+
+@pytest.mark.parametrize("text", ["", "host", "host:", "host:65536", "2001:db8::7:80", "host:1:2", "h:-1"])
+def test_wrong_addresses(text: str) -> None:
+    with pytest.raises(UsageError, match="--connect takes HOST:PORT"):
+        parse_address(text, "--connect")

@@ -1,0 +1,305 @@
+"""Two organisations over TLS on loopback: same output as `simulate`; refusals before anything is charged."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import accord
+from accord.agreement import Agreement
+from accord.errors import (
+    AccordError,
+    BudgetError,
+    DataError,
+    DeclinedError,
+    DifferentAgreementError,
+    RefusedError,
+    StoppedError,
+    UsageError,
+)
+from accord.privacy.budget import Budget
+from accord.privacy.events import Cost
+from accord.secure.circuit import Side
+from accord.session import handshake
+from accord.session.connection import Reach
+from accord.session.ledger import Ledger
+from accord.session.link import Linked
+from accord.session.offer import Offer
+from accord.simulation import simulate
+from tests.protocols.worlds import agreement
+from tests.session import worlds
+
+Both = tuple[worlds.Organisation, worlds.Organisation]
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Both:
+    return worlds.introduce(tmp_path, agreement())
+
+
+def untouched(*organisations: worlds.Organisation) -> bool:
+    """Nothing was charged and no run was begun."""
+    return all(
+        not Ledger(own.state.ledger).runs() and not list(own.state.folder.glob("runs/*"))
+        for own in organisations
+    )
+
+
+@pytest.mark.parametrize(
+    "agreed",
+    [
+        agreement(),
+        agreement(style="replicate"),
+        agreement(greedy=False),
+        agreement(protocol="all-pairs"),
+        agreement(closure="candidates", sort=False),
+        agreement(prune=20),
+    ],
+    ids=["laplace", "replicate", "not greedy", "all-pairs", "candidates", "pruned"],
+)
+def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> None:
+    left, right = worlds.link_both(*both, agreed)
+    assert isinstance(left, Linked), left
+    assert isinstance(right, Linked), right
+    assert left.pairs.equals(right.pairs)
+    tables = worlds.table(worlds.A_ROWS, "a"), worlds.table(worlds.B_ROWS, "b")
+    expected = simulate(*tables, agreed).pairs.sort_by([("id_a", "ascending"), ("id_b", "ascending")])
+    if not getattr(agreed.protocol, "prune", 0):
+        assert left.pairs.equals(expected.combine_chunks())
+        assert left.matches > 0
+    assert (left.run, left.comparisons, left.bytes) == (right.run, right.comparisons, right.bytes)
+    for own in both:
+        assert [event for event, _ in own.told if event != "progress"][-3:] == [
+            "connected",
+            "charged",
+            "done",
+        ]
+        assert own.events("done")[0]["matches"] == left.matches
+
+
+def test_the_done_event_has_what_scripts_read(both: Both) -> None:
+    left, _ = worlds.link_both(*both)
+    (done,) = both[0].events("done")
+    assert {"matches", "comparisons", "bytes", "seconds", "epsilon", "delta"} <= set(done)
+    assert (done["epsilon"], done["charged_epsilon"]) == (
+        float(left.cost.epsilon),
+        float(left.charged.epsilon),
+    )
+    assert done["epsilon"]
+
+
+def test_unchanged_inputs_are_charged_once_and_keep_their_noise(both: Both) -> None:
+    first, _ = worlds.link_both(*both)
+    again, _ = worlds.link_both(*both)
+    assert first.run != again.run
+    assert first.charged == first.cost
+    assert float(again.charged.epsilon) == 0
+    assert again.cost == first.cost
+    runs = Ledger(both[0].state.ledger).runs()
+    assert [run.paid for run in runs] == [True, False]
+    assert runs[0].drawing == runs[1].drawing, "the same release has other noise"
+    assert again.pairs.equals(first.pairs)
+
+
+def test_another_table_is_another_release(both: Both) -> None:
+    worlds.link_both(*both)
+    moved = worlds.table([(1, 1), (9, 9), (3, 12), (2, 14)], "a")
+    worlds.link_both(*both, a_options={"data": moved})
+    runs = Ledger(both[0].state.ledger).runs()
+    assert [run.paid for run in runs] == [True, True]
+    assert runs[0].drawing != runs[1].drawing
+
+
+def test_the_output_is_written_whole_and_the_same_on_both_sides(both: Both, tmp_path: Path) -> None:
+    for ending in ("csv", "parquet", "arrow"):
+        outs = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
+        left, right = worlds.link_both(*both, a_options={"out": outs[0]}, b_options={"out": outs[1]})
+        assert isinstance(left, Linked), left
+        assert isinstance(right, Linked), right
+        assert outs[0].read_bytes() == outs[1].read_bytes()
+    assert not list(tmp_path.glob(".*")), "a half-written file is left"
+
+
+def test_the_offer_tells_what_is_spent_and_learnt(both: Both) -> None:
+    Ledger(both[0].state.ledger).set_budget("mine", Budget(Cost(*map(_fraction, ("5", "1e-3"))), 9))
+    seen: list[Offer] = []
+
+    def confirm(offer: Offer) -> bool:
+        seen.append(offer)
+        return True
+
+    worlds.link_both(*both, a_options={"confirm": confirm, "dataset": "mine"})
+    (offer,) = seen
+    assert offer.cost == offer.event.cost
+    assert offer.account.left is not None
+    assert offer.account.budget.runs == 9
+    assert any("how many records" in line for line in offer.learned)
+    assert offer.partner == agreement().party(Side.B)
+    from accord.cli.link import words
+
+    said = words(offer)
+    for part in ("This spends  ε = ", "left: ε = 5", "9 runs", "will learn about your table"):
+        assert part in said
+
+
+def _fraction(text: str) -> Any:
+    from accord.privacy.number import exact
+
+    return exact(text, "number")
+
+
+# -- refusals: nothing of a table leaves, nothing is charged ------------------------------------------------
+
+
+def test_who_declines_sends_and_spends_nothing(both: Both) -> None:
+    def no(offer: Offer) -> bool:
+        return False
+
+    reach = Reach(wait=1.0)
+    left, right = worlds.link_both(
+        *both, a_options={"reach": reach}, b_options={"confirm": no, "reach": reach}
+    )
+    assert isinstance(right, DeclinedError)
+    assert isinstance(left, AccordError)
+    assert untouched(*both)
+
+
+def test_different_agreements_show_both_what_differs(both: Both) -> None:
+    left, right = worlds.link_both(*both, b_options={"agreement": agreement(greedy=False)})
+    for error in (left, right):
+        assert isinstance(error, DifferentAgreementError), error
+        assert error.exit_code == 3
+        assert any("greedy" in line for line in error.differences), error
+    assert "protocol.greedy is on in ours and off in theirs." in str(left)
+    assert "protocol.greedy is off in ours and on in theirs." in str(right)
+    assert untouched(*both)
+
+
+def test_the_same_side_twice(both: Both, tmp_path: Path) -> None:
+    from accord.session.partners import add_partner
+
+    agreed = agreement()
+    # B believes to be A: it names itself as its partner, under A's card.
+    add_partner(both[1].state, agreed.party(Side.B), both[0].card)
+    left, right = worlds.link_both(*both, b_options={"partner": agreed.party(Side.B)})
+    for error in (left, right):
+        assert isinstance(error, RefusedError), error
+        assert "Both of you are side A" in str(error)
+        assert error.exit_code == 7
+    assert untouched(*both)
+
+
+@pytest.mark.parametrize(("version", "word"), [(0, "older"), (9, "newer")])
+def test_another_protocol_version(
+    both: Both, monkeypatch: pytest.MonkeyPatch, version: int, word: str
+) -> None:
+    true = handshake.encode_hello
+
+    def other(hello: handshake.Hello) -> bytes:
+        content = bytearray(true(hello))
+        if hello.side is Side.B:
+            content[8:10] = version.to_bytes(2, "little")
+        return bytes(content)
+
+    monkeypatch.setattr(handshake, "encode_hello", other)
+    left, right = worlds.link_both(*both)
+    assert isinstance(left, RefusedError), left
+    assert f"{word} version of Accord" in str(left)
+    # B is told by a stop: with another version of the program it would read A's hello itself.
+    assert isinstance(right, StoppedError | RefusedError), right
+    assert untouched(*both)
+
+
+def test_a_table_size_that_does_not_fit(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lie(records: int, partner: str) -> Any:
+        return handshake.exchange_sizes(2**31 if partner == agreement().party(Side.A) else records, partner)
+
+    monkeypatch.setattr("accord.session.link.exchange_sizes", lie)
+    left, right = worlds.link_both(*both)
+    assert isinstance(left, RefusedError), left
+    assert "announces 2,147,483,648 records, more than can be linked" in str(left)
+    assert isinstance(right, StoppedError), right
+    assert "refuses" in str(right)
+    assert not Ledger(both[0].state.ledger).runs()
+
+
+def test_an_overspent_budget_ends_before_anybody_is_called(both: Both) -> None:
+    name = agreement().party(Side.A)
+    Ledger(both[0].state.ledger).set_budget(name, Budget(Cost(_fraction("0.01"), _fraction("1e-9"))))
+    left, right = worlds.link_both(*both, b_options={"reach": Reach(wait=0.1)})
+    assert isinstance(left, BudgetError)
+    assert isinstance(right, AssertionError), "A listened before it had asked its ledger"
+    assert untouched(*both)
+
+
+def test_faulty_data_ends_before_anybody_is_called(both: Both, tmp_path: Path) -> None:
+    wrong = pa.table({"id": ["a"], "x": ["not a number"], "y": ["1"]})
+    with pytest.raises(DataError):
+        accord.link(
+            wrong, agreement(), partner=agreement().party(Side.B), listen=":0", state=both[0].state.folder
+        )
+
+
+@pytest.mark.parametrize("way", [{}, {"listen": ":1", "connect": "h:1"}, {"listen": "nonsense"}])
+def test_exactly_one_way_to_the_partner(both: Both, way: dict[str, str]) -> None:
+    agreed = agreement()
+    with pytest.raises(UsageError, match="HOST:PORT"):
+        accord.link(
+            worlds.table([], "a"), agreed, partner=agreed.party(Side.B), state=both[0].state.folder, **way
+        )
+
+
+def test_the_partner_must_be_a_party_of_the_agreement(both: Both) -> None:
+    agreed = agreement()
+    with pytest.raises(UsageError, match="one of the parties of the agreement, alice and bob"):
+        accord.link(worlds.table([], "a"), agreed, partner="nobody", listen=":0", state=both[0].state.folder)
+
+
+# -- from the command line ----------------------------------------------------------------------------------
+
+
+def test_two_processes_from_the_command_line(both: Both, tmp_path: Path) -> None:
+    """One listens at a port of its choice, the other connects; events end with `done`."""
+    import pyarrow.csv
+
+    agreed = agreement()
+    (tmp_path / "agreement.toml").write_text(agreed.to_toml())
+    for side, rows in ((Side.A, worlds.A_ROWS), (Side.B, worlds.B_ROWS)):
+        pyarrow.csv.write_csv(worlds.table(rows, side.value.lower()), tmp_path / f"{side.value}.csv")
+
+    def start(own: worlds.Organisation, *way: str) -> subprocess.Popen[str]:
+        side = own.side
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", "accord", "link", f"{side.value}.csv", *way, "--yes", "--json"),
+                *("--agreement", "agreement.toml", "--partner", agreed.party(side.other)),
+                *("--out", f"out-{side.value}.csv", "--state", str(own.state.folder)),
+            ],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    a = start(both[0], "--listen", "[::1]:0")
+    watchdog = threading.Timer(120, a.kill)
+    watchdog.start()
+    assert a.stdout is not None
+    listening = json.loads(a.stdout.readline())
+    b = start(both[1], "--connect", f"[::1]:{listening['port']}")
+    ends = [process.communicate(timeout=120) for process in (b, a)]
+    watchdog.cancel()
+    assert (a.returncode, b.returncode) == (0, 0), ends
+    for out, err in ends:
+        last = json.loads(out.splitlines()[-1])
+        assert last["event"] == "done"
+        assert last["matches"] == 2
+        assert err == ""
+    assert (tmp_path / "out-A.csv").read_bytes() == (tmp_path / "out-B.csv").read_bytes()

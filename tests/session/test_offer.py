@@ -1,0 +1,87 @@
+"""What a run would release: the key follows exactly what the noisy counts are a function of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accord.agreement import Agreement
+from accord.entropy import Seeded, Spent
+from accord.privacy.events import AllPairs
+from accord.secure.circuit import Side
+from accord.session.ledger import Ledger
+from accord.session.offer import make_offer, release
+from tests.protocols.worlds import Rows, agreement, records
+
+ROWS: Rows = [(1, 1), (9, 9)]
+
+
+def key(agreed: Agreement, side: Side = Side.A, rows: Rows = ROWS) -> bytes | None:
+    return release(agreed, side, records(rows, agreed), Spent()).key
+
+
+def changed(**changes: Any) -> Agreement:
+    plain = agreement().model_dump(mode="json")
+    for path, value in changes.items():
+        part = plain
+        *way, last = path.split("__")
+        for name in way:
+            part = part[name]
+        part[last] = value
+    return Agreement.model_validate(plain)
+
+
+def test_what_the_counts_do_not_depend_on_leaves_the_noise_as_it_is() -> None:
+    same = [
+        changed(parties__B="another partner"),
+        changed(protocol__greedy=False),
+        changed(protocol__prune=50),
+        changed(protocol__slab=3),
+        changed(protocol__B__epsilon="2"),
+        changed(disclose__A=["x"]),
+    ]
+    for agreed in same:
+        assert key(agreed) == key(agreement())
+    # Another order of the records, and values that move within a cell, have the same counts.
+    assert key(agreement(), rows=[(9, 9), (1, 1)]) == key(agreement(), rows=[(8, 9), (2, 1)])
+
+
+def test_what_the_counts_depend_on_makes_another_release() -> None:
+    other = [
+        key(agreement(), Side.B),
+        key(agreement(), rows=[(1, 1), (9, 5)]),
+        key(agreement(), rows=[(1, 1)]),
+        key(changed(protocol__A__epsilon="2")),
+        key(changed(protocol__A__delta="1e-4")),
+        key(changed(protocol__A__noise="paper")),
+        key(changed(salt="11111111")),
+        key(agreement(style="replicate")),
+        key(changed(fields__x__max=19)),
+    ]
+    assert len({key(agreement()), *other}) == 1 + len(other)
+
+
+def test_all_pairs_draws_nothing() -> None:
+    agreed = agreement(protocol="all-pairs")
+    found = release(agreed, Side.A, records(ROWS, agreed), Spent())
+    assert (found.key, found.event) == (None, AllPairs())
+    assert len(found.draw()) == 0
+
+
+def test_noise_is_drawn_when_asked_and_from_the_given_entropy() -> None:
+    agreed = agreement()
+    draws = [release(agreed, Side.A, records(ROWS, agreed), Seeded(seed)).draw() for seed in (1, 1, 2)]
+    assert len(draws[0]) == agreed.plan.bins
+    assert np.array_equal(draws[0], draws[1])
+    assert not np.array_equal(draws[0], draws[2])
+
+
+def test_an_offer_charges_nothing(tmp_path: Path) -> None:
+    agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
+    mine = records(ROWS, agreed)
+    offer = make_offer(agreed, Side.A, mine, release(agreed, Side.A, mine, Spent()), ledger, "set")
+    assert offer.cost == offer.event.cost
+    assert offer.account.runs == 0
+    assert ledger.runs() == ()
