@@ -16,7 +16,7 @@ $(VENV)/.dev: $(VENV)/.runtime
 
 install: $(VENV)/.dev  ## runtime and developer tools in .venv
 
-demo: $(VENV)/.runtime  ## the main job on data that Accord generates
+demo: $(VENV)/.runtime  ## the main job between two processes, on data that Accord makes
 	$(BIN)/accord demo
 
 test: $(VENV)/.dev  ## the fast tests

@@ -199,10 +199,3 @@ def test_an_unexpected_error_shows_no_value(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "something unexpected went wrong (RuntimeError)" in done.stderr
     assert "SECRET" not in done.stderr
-
-
-def test_demo(tmp_path: Path) -> None:
-    done = accord(tmp_path, "demo", "--records", "300")
-    assert done.returncode == 0, done.stderr
-    assert "Recall           1.0000" in done.stdout
-    assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -10,6 +9,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.terminal import environment
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -21,12 +22,12 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_run_as_written(page: Path, tmp_path: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    typed = environment(tmp_path)
     for script in blocks(page, "sh"):
         done = subprocess.run(
             ["bash", "-eu", "-c", script],
             cwd=tmp_path,
-            env={**os.environ, "PATH": path},
+            env=typed,
             capture_output=True,
             text=True,
             timeout=120,
@@ -35,7 +36,7 @@ def test_examples_run_as_written(page: Path, tmp_path: Path) -> None:
     for program in blocks(page, "python"):
         (tmp_path / "example.txt").write_text(program)
         run = ["-m", "doctest", "example.txt"] if program.startswith(">>>") else ["example.txt"]
-        subprocess.run([sys.executable, *run], cwd=tmp_path, check=True, timeout=120)
+        subprocess.run([sys.executable, *run], cwd=tmp_path, env=typed, check=True, timeout=120)
     for example in blocks(page, "toml"):
         tomllib.loads(example)
 

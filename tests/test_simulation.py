@@ -96,7 +96,7 @@ def test_scores_against_the_truth(tmp_path: Path) -> None:
     made = generate_products(300, None, 1)
     pyarrow.csv.write_csv(made.truth, tmp_path / "truth.csv")
     result = accord.simulate(made.a, made.b, starter("products"))
-    scores = truth_scores(result, read_truth(tmp_path / "truth.csv"))
+    scores = truth_scores(result.pairs, read_truth(tmp_path / "truth.csv"))
     found = set(zip(*(result.pairs[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
     true = set(zip(*(made.truth[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
     assert scores["recall_of_truth"] == pytest.approx(len(found & true) / len(true))

@@ -314,6 +314,13 @@ def load_both(
     return loaded[0], loaded[1]
 
 
+def accepted_pairs(a: object, b: object, agreement: Agreement) -> pa.Table:
+    """All pairs that the rule accepts, whatever a protocol compares: columns as in `Simulation.pairs`."""
+    left, right = load_both(a, b, agreement, None, None)
+    tables = Tables(agreement.fields, left.columns, right.columns)
+    return _output(left, right, *full_join(agreement.rule, tables, (len(left), len(right))))
+
+
 def read_truth(path: Path) -> pa.Table:
     """A file of true pairs, columns `id_a` and `id_b`."""
     table = open_table(path, ["id_a", "id_b"], Layout())
@@ -322,9 +329,9 @@ def read_truth(path: Path) -> pa.Table:
     return pa.concat_tables([empty, *batches])
 
 
-def truth_scores(result: Simulation, truth: pa.Table) -> dict[str, float]:
-    """How the matches found compare with the true pairs."""
-    found, true = _codes(result.pairs, truth)
+def truth_scores(pairs: pa.Table, truth: pa.Table) -> dict[str, float]:
+    """How the pairs that were found compare with the true ones, by `id_a` and `id_b`."""
+    found, true = _codes(pairs, truth)
     both = len(np.flatnonzero(contained(found, true)))
     return {
         "true_pairs": len(true),
@@ -351,7 +358,7 @@ def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:
     return int(np.dot(counts_a[bins_a], counts_b[bins_b]))
 
 
-def _output(a: Records, b: Records, rows_a: Rows, rows_b: Rows) -> pa.Table:
+def _output(a: Records, b: Records, rows_a: NDArray[np.integer], rows_b: NDArray[np.integer]) -> pa.Table:
     columns = {"id_a": a.ids.take(pa.array(rows_a)), "id_b": b.ids.take(pa.array(rows_b))}
     for records, rows, side in ((a, rows_a, "a"), (b, rows_b, "b")):
         shown = records.disclosed.take(pa.array(rows)) if records.disclosed.num_columns else records.disclosed

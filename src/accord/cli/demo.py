@@ -1,34 +1,144 @@
-"""`accord demo`: the main job on data that Accord makes, in a folder that vanishes."""
+"""`accord demo`: the main job on data that Accord makes, between two processes, in a folder that vanishes.
+
+Each party has a folder with its table, its card, the agreement and a state of its own, and runs `accord link`
+as its owner would type it. Only the summary at the end has seen both tables.
+"""
 
 from __future__ import annotations
 
+import os
+import shlex
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.check import check
+from accord.cli.children import ENDED, NOTE, Children
 from accord.cli.generate import generate
 from accord.cli.init import Kind, init
-from accord.cli.simulate import simulate
+from accord.cli.progress_pair import PairDisplay, is_compiling
+
+if TYPE_CHECKING:
+    from accord.agreement import Agreement
+    from accord.session.state import State
+
+_PATIENCE_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A party with its folder; its letter is its side."""
+
+    name: str
+    letter: str
+    folder: Path
+
+    @property
+    def state(self) -> State:
+        """Where `accord` keeps its state if this folder is the user's state folder."""
+        from accord.session.state import State
+
+        return State(self.folder / "accord")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "XDG_STATE_HOME": str(self.folder)}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What is ready before the two begin."""
+
+    agreement: Agreement
+    a: Shop
+    b: Shop
+    truth: Path
 
 
 def demo(
     records: Annotated[int, typer.Option(min=1, max=1_000_000, help="Records a side.")] = 5_000,
 ) -> None:
-    """Generate two shops' products, agree on a rule, and link them in the clear."""
+    """Link the products of two made-up shops, between two processes, and show who learned what."""
+    from accord.cli.demo_summary import facts, words
+
     with tempfile.TemporaryDirectory(prefix="accord-demo-") as folder:
-        here = Path(folder)
-        _say(f"accord generate products --records {records}")
-        generate(Kind.products, records=records, out=here)
-        _say("accord init products")
-        init(Kind.products, out=here / "agreement.toml")
-        _say("accord check agreement.toml a.csv --party A")
-        check(here / "agreement.toml", here / "a.csv", party="A")
-        _say("accord simulate a.csv b.csv --agreement agreement.toml --truth truth.csv")
-        simulate(here / "a.csv", here / "b.csv", agreement=here / "agreement.toml", truth=here / "truth.csv")
+        stage = prepare(Path(folder), records)
+        done = link_both(stage)
+        typer.echo("\n" + words(stage.agreement, facts(stage, done)))
 
 
-def _say(command: str) -> None:
-    typer.echo(f"\n$ {command}")
+def prepare(here: Path, records: int) -> Stage:
+    """Tables, the agreement in both folders, identities, and each other's cards."""
+    from accord.agreement_file import read_agreement
+
+    _say("", f"accord generate products --records {records}")
+    generate(Kind.products, records=records, out=here)
+    _say("", "accord init products")
+    init(Kind.products, out=here / "agreement.toml")
+    agreement = read_agreement(here / "agreement.toml")
+    a, b = (_shop(here, agreement, letter) for letter in ("A", "B"))
+    for shop, other in ((a, b), (b, a)):
+        _exchange_cards(shop, other)
+    return Stage(agreement, a, b, here / "truth.csv")
+
+
+def _shop(here: Path, agreement: Agreement, letter: str) -> Shop:
+    from accord.secure.circuit import Side
+
+    shop = Shop(agreement.party(Side(letter)), letter, here / agreement.party(Side(letter)))
+    shop.folder.mkdir()
+    (here / f"{letter.lower()}.csv").rename(shop.folder / f"{letter.lower()}.csv")
+    (shop.folder / "agreement.toml").write_bytes((here / "agreement.toml").read_bytes())
+    return shop
+
+
+def _exchange_cards(shop: Shop, other: Shop) -> None:
+    """Make an identity and let the other trust its card."""
+    from accord.session.identity import make_identity
+    from accord.session.partners import add_partner
+
+    _say(shop.name, f"accord identity --name {shop.name}")
+    card = make_identity(shop.state, shop.name, datetime.now(UTC))
+    _say(other.name, f"accord partner add {shop.name} {shop.name}.card")
+    add_partner(other.state, shop.name, card)
+
+
+def link_both(stage: Stage) -> Mapping[str, Mapping[str, Any]]:
+    """Run `accord link` on both sides; the facts of each side's `done`, by name. If one fails, both end."""
+    said: list[str] = []
+    done: dict[str, Mapping[str, Any]] = {}
+    code = 0
+    with Children() as children, PairDisplay([stage.a.name, stage.b.name]) as display:
+        _start(children, stage.a, stage.b, ["--listen", "127.0.0.1:0"])
+        for told in children.told():
+            display.show(told)
+            if told.event == "listening":
+                _start(children, stage.b, stage.a, ["--connect", f"127.0.0.1:{told.facts['port']}"])
+            elif told.event == "done":
+                done[told.child] = told.facts
+            elif told.event == NOTE and not is_compiling(told):
+                said.append(f"{told.child}: {told.facts['line']}")
+            elif told.event == ENDED and told.facts["code"] and not code:
+                code = told.facts["code"]
+                # The other hears of it from its partner, and may have something to say about it.
+                children.end(_PATIENCE_SECONDS)
+    if code:
+        typer.echo("\n".join(said), err=True)
+        raise typer.Exit(code)
+    return done
+
+
+def _start(children: Children, shop: Shop, other: Shop, way: list[str]) -> None:
+    data = f"{shop.letter.lower()}.csv"
+    named = ["--agreement", "agreement.toml", "--partner", other.name, "--out", "pairs.csv"]
+    arguments = ["link", data, *named, *way, "--yes", "--json"]
+    _say(shop.name, f"accord {shlex.join(arguments)}")
+    children.start(shop.name, arguments, shop.folder, shop.environment)
+
+
+def _say(where: str, command: str) -> None:
+    typer.echo(f"{where}$ {command}", err=True)

@@ -79,7 +79,7 @@ def simulate(
         )
     facts = report(result)
     if true is not None:
-        facts |= truth_scores(result, true) | {"peak_mib": peak_mib()}
+        facts |= truth_scores(result.pairs, true) | {"peak_mib": peak_mib()}
     if out is not None:
         write_table(result.pairs, out)
     typer.echo(json.dumps(facts) if as_json else words(facts, result))

@@ -1,0 +1,121 @@
+"""What a steward wants to know after the demo: who knows what now, what nobody learned, and what it cost.
+
+Every figure comes from what a run leaves behind: the events, the outputs, the receipt that both signed and
+the ledgers. Only the recall needs both tables, which nobody has outside of a demo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from accord.agreement import Agreement
+    from accord.cli.demo import Shop, Stage
+
+
+@dataclass(frozen=True)
+class Share:
+    """One side in the result."""
+
+    name: str
+    records: int
+    matched: int
+    """Records of this side that are in the output."""
+    noisy_total: int
+    spent: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The figures of a demo."""
+
+    a: Share
+    b: Share
+    matches: int
+    comparisons: int
+    bytes: int
+    seconds: float
+    all_matches: int
+    recall: float
+    """Against all pairs that the rule accepts."""
+    precision: float
+    true_pairs: int
+    recall_of_truth: float
+
+
+def facts(stage: Stage, done: Mapping[str, Mapping[str, Any]]) -> Facts:
+    """The figures, from what both sides keep."""
+    from accord.session.receipt import read_receipt
+    from accord.simulation import accepted_pairs, read_truth, truth_scores
+
+    pairs = read_truth(stage.a.folder / "pairs.csv")
+    end = done[stage.a.name]
+    parties = read_receipt(stage.a.state.run(end["run"]) / "receipt").facts["parties"]
+    rule = truth_scores(pairs, accepted_pairs(_table(stage.a), _table(stage.b), stage.agreement))
+    truth = truth_scores(pairs, read_truth(stage.truth))
+    a, b = (
+        Share(
+            name=shop.name,
+            records=parties[shop.letter]["records"],
+            matched=len(pairs[f"id_{shop.letter.lower()}"].unique()),
+            noisy_total=parties[shop.letter]["noisy_total"],
+            spent=_spent(shop),
+        )
+        for shop in (stage.a, stage.b)
+    )
+    return Facts(
+        *(a, b, end["matches"], end["comparisons"], end["bytes"], end["seconds"]),
+        *(int(rule["true_pairs"]), rule["recall_of_truth"], rule["precision_of_truth"]),
+        *(int(truth["true_pairs"]), truth["recall_of_truth"]),
+    )
+
+
+def _table(shop: Shop) -> Path:
+    return shop.folder / f"{shop.letter.lower()}.csv"
+
+
+def _spent(shop: Shop) -> str:
+    """What the ledger of a side says."""
+    from accord.privacy.number import shown
+    from accord.session.accounts import account
+    from accord.session.ledger import Ledger
+
+    cost = account(shop.name, Ledger(shop.state.ledger).runs(), {}).spent
+    return f"ε = {shown(cost.epsilon)}, δ = {shown(cost.delta)}"
+
+
+def words(agreement: Agreement, found: Facts) -> str:
+    """The summary."""
+    a, b = found.a, found.b
+    columns = {side: ", ".join(["id", *getattr(agreement.disclose, side)]) for side in ("A", "B")}
+    whole = a.records * b.records
+    lines = [
+        "What both now know",
+        f"  {found.matches:,} pairs of records match; both hold them, and a receipt that both signed.",
+        *_learned(a, b, columns["A"], agreement.plan.bins),
+        *_learned(b, a, columns["B"], agreement.plan.bins),
+        "What neither learned",
+        f"  of the records that match nothing ({a.records - a.matched:,} of {a.name}, "
+        f"{b.records - b.matched:,} of {b.name}): no id and no value;",
+        "  how many records a bin holds without its dummies; how similar any two records are.",
+        "",
+        f"Recall       {found.recall:.4f} of the {found.all_matches:,} pairs that the rule accepts, "
+        f"{found.recall_of_truth:.4f} of the {found.true_pairs:,} true pairs",
+        f"Precision    {found.precision:.4f} under the rule",
+        f"Comparisons  {found.comparisons:,}, {found.comparisons / whole:.2%} of all {whole:,} pairs",
+        f"Traffic      {found.bytes / 1e6:,.1f} MB in both directions, {found.seconds:.1f} s",
+        f"Spent        {a.name}: {a.spent}; {b.name}: {b.spent} (from their ledgers)",
+    ]
+    return "\n".join(lines)
+
+
+def _learned(about: Share, by: Share, columns: str, bins: int) -> list[str]:
+    return [
+        f"What {by.name} learned about {about.name}",
+        f"  that it has {about.records:,} records;",
+        f"  the sizes of {bins:,} bins with dummies in them, {about.noisy_total:,} in all;",
+        f"  of {about.matched:,} records, those that match: {columns}.",
+    ]
