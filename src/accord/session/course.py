@@ -234,7 +234,7 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     mine = Half(len(own.records), int(kept.slots.counts.sum()), __version__, now)
     theirs = yield from receipt.exchange_halves(mine, outcome.partner_size, outcome.partner_slots)
     halves = {own.side: mine, own.side.other: theirs}
-    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, halves)
+    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, halves, own.cards)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     kept.run.keep_receipt(content, outcome.digest[:KEY])
 

@@ -191,6 +191,17 @@ def runs(state: State) -> tuple[list[Run], list[str]]:
     return sorted(found, key=lambda run: run.manifest.began, reverse=True), broken
 
 
+def read_output_key(state: State, run: str) -> bytes:
+    """The key under which the receipt of this run names its output."""
+    path = state.run(run) / "output-key"
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise StateError(
+            path=path, reason="the key of the output is not there", mend="It is kept with the run."
+        ) from None
+
+
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
     write_private(folder / "run.json", encode_manifest(manifest))
 
