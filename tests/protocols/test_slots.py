@@ -17,12 +17,16 @@ from hypothesis import strategies as st
 
 from accord.entropy import Seeded, System
 from accord.errors import PeerError
+from accord.privacy.calibration import calibrate
+from accord.privacy.noise import draw
 from accord.protocols.slots import (
+    Padding,
     Slots,
     commitments,
     exchange_commitments,
     exchange_counts,
     make_slots,
+    most_dummies,
     partner_counts,
     require_possible,
     table_digest,
@@ -105,7 +109,7 @@ def exchange(mine: Slots, side: Side) -> Party[np.ndarray]:
 def counts_seen(mine: Slots, partner: Party[Any]) -> np.ndarray:
     """What A takes the counts of a partner with 90 records to be."""
     counts, _ = run_pair(exchange(mine, Side.A), partner)
-    require_possible(counts, worlds.agreement(style="replicate").plan, Side.B, 90, 2)
+    require_possible(counts, worlds.agreement(style="replicate").plan, Side.B, 90, Padding(2, 32))
     return counts
 
 
@@ -154,7 +158,7 @@ def test_the_bounds_on_counts_are_those_of_the_noise_and_the_size() -> None:
 
     def refused(counts: np.ndarray, side: Side) -> bool:
         try:
-            require_possible(counts, plan, side, 10, 7)
+            require_possible(counts, plan, side, 10, Padding(7, 16 * 7))
         except PeerError:
             return True
         return False
@@ -188,3 +192,14 @@ def test_the_digest_of_a_table_covers_all_that_a_run_uses() -> None:
     assert len(set(digests)) == len(digests)
     sliced = replace(table, ids=pa.concat_arrays([pa.array(["z"], pa.large_string()), table.ids])[1:])
     assert table_digest(sliced) == digests[0], "the digest depends on where texts lie in memory"
+
+
+def test_what_a_noise_can_come_to_bounds_what_it_comes_to() -> None:
+    """Exact in a bin; for all bins it fails once in 2^80, and lies near the mean where bins are many."""
+    noise = calibrate("geometric", "1.6", "2^-40").noise
+    few, many = most_dummies(noise.window, 4), most_dummies(noise.window, 10**6)
+    assert (few.bin, few.all) == (noise.window.cap, 4 * noise.window.cap)
+    assert many.all < 1.1 * 10**6 * noise.window.mean
+    drawn = draw(noise, 10**5, Seeded(1))
+    assert drawn.max() <= few.bin
+    assert drawn.sum() <= most_dummies(noise.window, 10**5).all

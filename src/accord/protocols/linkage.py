@@ -32,13 +32,14 @@ from accord.matching.evaluate import Tables
 from accord.matching.join import Index
 from accord.matching.rule import fields_of
 from accord.privacy.events import Event
-from accord.privacy.window import LONGEST
 from accord.protocols.confirm import confirm
 from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records, take
 from accord.protocols.journal import Forgetful, Journal, step
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Round, Schedule, order_pairs
 from accord.protocols.slots import (
+    ANY_PADDING,
+    Padding,
     Slots,
     exchange_commitments,
     exchange_counts,
@@ -82,8 +83,8 @@ class Own:
     slots: Slots
     entropy: Entropy
     released: tuple[Event, ...] = ()
-    partner_dummies: int = LONGEST
-    """The most dummies that the partner's noise can put into a bin."""
+    padding: Padding = ANY_PADDING
+    """The most dummies that the partner can have."""
     journal: Journal = field(default_factory=Forgetful)
     watch: Watch = lambda status: None
     clock: Callable[[], float] = time.perf_counter
@@ -111,7 +112,7 @@ def linkage(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     committed = yield from step(own.journal, exchange_commitments(own.slots, own.side))
     opened = yield from step(own.journal, exchange_counts(own.slots))
     counts = partner_counts(committed, opened, own.side)
-    require_possible(counts, task.blocking, own.side.other, own.partner_size, own.partner_dummies)
+    require_possible(counts, task.blocking, own.side.other, own.partner_size, own.padding)
     if isinstance(task.protocol, AllPairs) and counts.sum() != own.partner_size:
         raise PeerError(problem="another number of slots than of records")
     session = yield from engine.set_up(own.side, own.entropy.stream(MASKS))

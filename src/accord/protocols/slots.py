@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,7 +28,8 @@ from numpy.typing import NDArray
 
 from accord.entropy import ORDER, Entropy, arrangement
 from accord.errors import PeerError
-from accord.matching.blocking import Blocking
+from accord.matching.blocking import MOST_BINS, Blocking
+from accord.privacy.window import LONGEST, Window
 from accord.records.columns import Bits, Records
 from accord.records.encoders import text_buffers
 from accord.secure.circuit import Side
@@ -64,6 +66,18 @@ class Slots:
         real = np.flatnonzero(self.record >= 0)
         order = np.argsort(self.record[real], kind="stable")
         return self.record[real][order], real[order]
+
+
+@dataclass(frozen=True)
+class Padding:
+    """The most dummies that a side can have: in one bin, and in all bins together."""
+
+    bin: int
+    all: int
+
+
+ANY_PADDING = Padding(LONGEST, LONGEST * MOST_BINS)
+"""What no noise exceeds."""
 
 
 def make_slots(blocking: Blocking, side: Side, records: Records, dummies: Ints, entropy: Entropy) -> Slots:
@@ -136,13 +150,22 @@ def partner_counts(committed: bytes, opened: bytes, side: Side) -> Ints:
     return np.frombuffer(opened[_SALT:], "<i8").astype(np.int64)
 
 
-def require_possible(counts: Ints, blocking: Blocking, side: Side, records: int, dummies: int) -> None:
-    """Raise unless a table of so many records can have these counts, with up to `dummies` in every bin.
+def most_dummies(noise: Window, bins: int) -> Padding:
+    """What a noise can come to: in a bin the end of its table; in all bins, more only once in 2⁸⁰ draws.
 
-    The bound is exact where `dummies` is the end of the noise's table: who follows the agreement is never
-    refused, and nobody makes us hold more slots than the agreement can come to.
+    *Proof* of the latter: Hoeffding, Pr[Σ > E + t] ≤ e^{−2t²/(bins·cap²)}, with t = cap·√(28·bins) > cap·
+    √(bins·ln 2⁸⁰ / 2). ∎
     """
-    most = records * blocking.per_record(side) + len(counts) * dummies
+    likely = math.ceil(bins * noise.mean) + noise.cap * (math.isqrt(28 * bins) + 1)
+    return Padding(noise.cap, min(bins * noise.cap, likely))
+
+
+def require_possible(counts: Ints, blocking: Blocking, side: Side, records: int, padding: Padding) -> None:
+    """Raise unless a table of so many records, with such dummies, can have these counts.
+
+    So who follows the agreement is not refused, and nobody makes us hold more slots than it comes to.
+    """
+    most = records * blocking.per_record(side) + padding.all
     # The largest first: a sum of numbers that are not bounded yet could wrap around.
-    if len(counts) and (counts.min() < 0 or counts.max() > records + dummies or counts.sum() > most):
+    if len(counts) and (counts.min() < 0 or counts.max() > records + padding.bin or counts.sum() > most):
         raise PeerError(problem="bin counts that no table of its size can have")

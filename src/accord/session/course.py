@@ -11,6 +11,7 @@ confirmation, output and receipt are simply done again after a cut, until both s
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,13 +24,13 @@ import pyarrow as pa
 from accord import __version__
 from accord.agreement import Agreement
 from accord.entropy import Entropy
-from accord.errors import PeerError
+from accord.errors import PeerError, RefusedError
 from accord.privacy.calibration import calibrate
 from accord.privacy.events import Cost
 from accord.protocols.confirm import KEY
 from accord.protocols.linkage import Own, Status, linkage
 from accord.protocols.outcome import Outcome
-from accord.protocols.slots import Slots, commitments, make_slots
+from accord.protocols.slots import Padding, Slots, commitments, make_slots, most_dummies
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.sinks import write_table
@@ -46,6 +47,9 @@ from accord.session.output import output
 from accord.session.receipt import Half
 from accord.session.state import State
 from accord.session.store import FileJournal, Manifest, Run, create_run
+
+_BYTES_A_SLOT = 64
+"""What a slot of the partner takes: its state, its record, its place in a round."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,7 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
     require_same_run(hello, other, own.partner)
     size = yield from exchange_sizes(len(own.records), own.partner)
+    _require_room(own, size)
     name = run_name(hello, other)
     charged, slots = _charge(own, name)
     run = create_run(own.state, _manifest(own, name, size, slots), slots)
@@ -151,6 +156,21 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     kept.journal.meet(other.steps)
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
     return (yield from _finish(own, kept, line))
+
+
+def _require_room(own: Ready, size: int) -> None:
+    """Refuse a partner whose table this machine cannot hold, before anything is charged.
+
+    Its slots need memory here from the first round on, whether or not it ever sends anything for them.
+    """
+    plan, side = own.agreement.plan, own.side.other
+    slots = size * plan.per_record(side) + _padding(own.agreement, side, size).all
+    room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if slots * _BYTES_A_SLOT > room // 2:
+        raise RefusedError(
+            problem=f"{own.partner} announces {size:,} records. With the agreed noise they can need "
+            f"{slots * _BYTES_A_SLOT / 1e9:,.0f} GB of memory here; this machine has {room / 1e9:,.0f} GB."
+        )
 
 
 def _charge(own: Ready, name: str) -> tuple[Cost, Slots]:
@@ -196,7 +216,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         kept.slots,
         own.entropy,
         (own.released.event,),
-        partner_dummies=_most_dummies(agreement, side.other, size),
+        padding=_padding(agreement, side.other, size),
         journal=kept.journal,
         watch=watch,
     )
@@ -219,13 +239,13 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     return linked
 
 
-def _most_dummies(agreement: Agreement, side: Side, records: int) -> int:
-    """The end of the table from which that side draws its noise."""
-    privacy = agreement.privacy(side)
+def _padding(agreement: Agreement, side: Side, records: int) -> Padding:
+    """The dummies that a side with so many records can have."""
+    privacy, plan = agreement.privacy(side), agreement.plan
     if privacy is None:
-        return 0
-    per_record = agreement.plan.per_record(side)
-    return calibrate(privacy.noise, privacy.epsilon, privacy.delta, per_record, records).noise.window.cap
+        return Padding(0, 0)
+    setting = calibrate(privacy.noise, privacy.epsilon, privacy.delta, plan.per_record(side), records)
+    return most_dummies(setting.noise.window, plan.bins)
 
 
 def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
