@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accord.protocols import disclosed, slots
+from accord.protocols import disclosed
 from accord.protocols.linkage import MOST_RECORDS
 from accord.secure.circuit import Side
 from accord.secure.party import Buffer
@@ -67,7 +67,7 @@ def test_limits_and_times() -> None:
         [frames._LENGTH],
         [handshake._MOST_AGREEMENT],
         [MOST_RECORDS],
-        [slots._MOST_SLOTS, slots._MOST_DUMMIES],
+        [],
         [disclosed._MOST_BYTES, 1 << 14],
         [receipt._MOST_BYTES],
         [channel._AHEAD],

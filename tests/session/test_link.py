@@ -221,7 +221,7 @@ def test_a_table_size_that_does_not_fit(both: Both, monkeypatch: pytest.MonkeyPa
     def lie(records: int, partner: str) -> Any:
         return handshake.exchange_sizes(2**31 if partner == agreement().party(Side.A) else records, partner)
 
-    monkeypatch.setattr("accord.session.link.exchange_sizes", lie)
+    monkeypatch.setattr("accord.session.course.exchange_sizes", lie)
     left, right = worlds.link_both(*both)
     assert isinstance(left, RefusedError), left
     assert "announces 2,147,483,648 records, more than can be linked" in str(left)
