@@ -9,19 +9,27 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.entropy import Seeded, System
 from accord.errors import PeerError
+from accord.privacy.calibration import calibrate
+from accord.privacy.noise import draw
 from accord.protocols.slots import (
+    Padding,
     Slots,
     commitments,
+    exchange_commitments,
     exchange_counts,
     make_slots,
-    most_slots,
+    most_dummies,
     partner_counts,
+    require_possible,
+    table_digest,
 )
 from accord.secure.circuit import Side
 from accord.secure.party import Party, Receive, Send, run_pair
@@ -91,18 +99,26 @@ def test_commitments_hide_and_bind() -> None:
     assert moved[32:] != first[32:], "another table with the same bins fits the commitment"
 
 
+def exchange(mine: Slots, side: Side) -> Party[np.ndarray]:
+    """Both steps, without a journal."""
+    committed = yield from exchange_commitments(mine, side)
+    opened = yield from exchange_counts(mine)
+    return partner_counts(committed, opened, side)
+
+
 def counts_seen(mine: Slots, partner: Party[Any]) -> np.ndarray:
-    """What A takes the partner's counts to be."""
-    answer, _ = run_pair(exchange_counts(mine, Side.A), partner)
-    return partner_counts(answer, Side.A, 999)
+    """What A takes the counts of a partner with 90 records to be."""
+    counts, _ = run_pair(exchange(mine, Side.A), partner)
+    require_possible(counts, worlds.agreement(style="replicate").plan, Side.B, 90, Padding(2, 32))
+    return counts
 
 
 def test_counts_are_exchanged_after_commitments() -> None:
     mine, theirs = slots([(1, 1)], Side.A), slots([(9, 9), (3, 4)], Side.B)
-    a, b = run_pair(exchange_counts(mine, Side.A), exchange_counts(theirs, Side.B))
-    assert partner_counts(a, Side.A, 999).tolist() == theirs.counts.tolist()
-    assert partner_counts(b, Side.B, 999).tolist() == mine.counts.tolist()
-    party = exchange_counts(mine, Side.A)
+    a, b = run_pair(exchange(mine, Side.A), exchange(theirs, Side.B))
+    assert a.tolist() == theirs.counts.tolist()
+    assert b.tolist() == mine.counts.tolist()
+    party = exchange(mine, Side.A)
     first = next(party)
     assert isinstance(first, Send)
     assert len(first.buffer) == 64
@@ -136,8 +152,54 @@ def test_counts_that_do_not_hold_are_refused() -> None:
             counts_seen(mine, cheat(bytes(32), impossible, impossible))
 
 
-def test_how_many_slots_a_table_may_have() -> None:
+def test_the_bounds_on_counts_are_those_of_the_noise_and_the_size() -> None:
+    """Side B is copied into up to four of the 16 cells; the noise reaches to 7."""
     plan = worlds.agreement(style="replicate").plan
-    assert most_slots(plan, Side.A, 10) == 10 + 16 * 65536
-    assert most_slots(plan, Side.B, 10) == 40 + 16 * 65536
-    assert most_slots(plan, Side.B, 2**31) == 2**30
+
+    def refused(counts: np.ndarray, side: Side) -> bool:
+        try:
+            require_possible(counts, plan, side, 10, Padding(7, 16 * 7))
+        except PeerError:
+            return True
+        return False
+
+    level = np.full(16, 7, np.int64)
+    one, full = level.copy(), level.copy()
+    one[3] += 10
+    full[:4] += 10
+    assert not refused(level, Side.A)
+    assert not refused(one, Side.A), "all records in one bin"
+    assert not refused(full, Side.B), "every record in four bins"
+    assert refused(full, Side.A), "more slots than records and noise can make"
+    one[3] += 1
+    assert refused(one, Side.B), "more in a bin than there are records and noise"
+    assert refused(np.full(16, 2**62), Side.A), "a sum that wraps around"
+    assert refused(level - 8, Side.A)
+
+
+def test_the_digest_of_a_table_covers_all_that_a_run_uses() -> None:
+    agreed = worlds.agreement()
+    table = worlds.records([(1, 1), (9, 9)], agreed)
+    shown = table.disclosed
+    changed = shown.set_column(0, "x", pa.array(["1", None], pa.large_string()))
+    digests = [
+        table_digest(table),
+        table_digest(worlds.records([(9, 9), (1, 1)], agreed)),
+        table_digest(worlds.records([(1, 1), (9, 9)], agreed, "s")),
+        table_digest(replace(table, disclosed=changed)),
+        table_digest(replace(table, disclosed=changed.set_column(0, "x", pc.fill_null(changed["x"], "")))),
+    ]
+    assert len(set(digests)) == len(digests)
+    sliced = replace(table, ids=pa.concat_arrays([pa.array(["z"], pa.large_string()), table.ids])[1:])
+    assert table_digest(sliced) == digests[0], "the digest depends on where texts lie in memory"
+
+
+def test_what_a_noise_can_come_to_bounds_what_it_comes_to() -> None:
+    """Exact in a bin; for all bins it fails once in 2^80, and lies near the mean where bins are many."""
+    noise = calibrate("geometric", "1.6", "2^-40").noise
+    few, many = most_dummies(noise.window, 4), most_dummies(noise.window, 10**6)
+    assert (few.bin, few.all) == (noise.window.cap, 4 * noise.window.cap)
+    assert many.all < 1.1 * 10**6 * noise.window.mean
+    drawn = draw(noise, 10**5, Seeded(1))
+    assert drawn.max() <= few.bin
+    assert drawn.sum() <= most_dummies(noise.window, 10**5).all

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import typer
 
-from accord.cli import audit, bench, forget, identity, ledger, link
+from accord.cli import audit, bench, forget, identity, ledger, link, receipt
 from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.generate import generate
 from accord.cli.init import init
+from accord.cli.runs import runs
 from accord.cli.simulate import simulate
 from accord.errors import AccordError
 
@@ -29,11 +30,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, generate, init, check, identity.identity, link.link, link.resume, simulate):
+for command in (demo, generate, init, check, identity.identity, link.link, link.resume, runs, simulate):
     app.command()(command)
 app.add_typer(identity.partner, name="partner")
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
+app.add_typer(receipt.app, name="receipt")
 app.add_typer(ledger.app, name="ledger")
 app.command()(forget.forget)
 

@@ -14,16 +14,18 @@ def forget(
     run: Annotated[str, typer.Argument(help="The run, as `accord ledger` names it.", show_default=False)],
     state: StateOption = None,
 ) -> None:
-    """Remove what a run stored: its noise and its own files. Its cost stays in the ledger.
+    """Remove what a run stored: noise, slots, journal, receipt. Its cost stays in the ledger.
 
     The run can then no longer be resumed, and the same release is drawn and charged anew.
     """
     from accord.session.ledger import Ledger
     from accord.session.state import open_state
+    from accord.session.store import held
 
     opened = open_state(state, os.environ)
-    others = Ledger(opened.ledger).forget(run)
-    opened.remove_run(run)
+    with held(opened.run(run)):
+        others = Ledger(opened.ledger).forget(run)
+        opened.remove_run(run)
     typer.echo(f"{run}: forgotten. What it spent stays in the ledger.")
     if others:
         typer.echo(

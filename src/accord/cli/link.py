@@ -132,10 +132,11 @@ def _latest(state: Path | None) -> str:
     from accord.session.state import open_state
     from accord.session.store import runs
 
-    found = [run.manifest for run in runs(open_state(state, os.environ)) if not run.manifest.done]
-    if not found:
+    found, _ = runs(open_state(state, os.environ))
+    waiting = [run.manifest.run for run in found if not run.manifest.done]
+    if not waiting:
         raise UsageError(problem="No run waits to be resumed. `accord runs` lists all.")
-    return found[0].run
+    return waiting[0]
 
 
 def _named(out: Path | None, as_json: bool) -> Path | None:

@@ -5,8 +5,10 @@ journal keeps every answer before anything that follows from it is sent. To resu
 again from its beginning and is given the kept answers instead of asking; it arrives at the first step that
 was not done with the very state that it had. Masks are no part of this: they are drawn anew.
 
-Every step needs a message from each side to the other, and an answer is kept before the next step begins; so
-two journals that were cut at any moment differ by at most one step.
+Every step needs a message from each side to the other, and an answer is kept before the next step begins: who
+has kept step n had a message of step n from the partner, which had therefore kept step n − 1. So two journals
+that were cut at any moment differ by at most one step. Who is ahead does its last step again with a partner
+that has not kept it, and must come to the answer that it had.
 """
 
 from __future__ import annotations

@@ -37,7 +37,16 @@ from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_recor
 from accord.protocols.journal import Forgetful, Journal, step
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Round, Schedule, order_pairs
-from accord.protocols.slots import Slots, exchange_counts, make_slots, most_slots, partner_counts
+from accord.protocols.slots import (
+    ANY_PADDING,
+    Padding,
+    Slots,
+    exchange_commitments,
+    exchange_counts,
+    make_slots,
+    partner_counts,
+    require_possible,
+)
 from accord.protocols.spec import AllPairs, Laplace
 from accord.protocols.task import Task
 from accord.ranges import contained, distinct, ranges
@@ -74,6 +83,8 @@ class Own:
     slots: Slots
     entropy: Entropy
     released: tuple[Event, ...] = ()
+    padding: Padding = ANY_PADDING
+    """The most dummies that the partner can have."""
     journal: Journal = field(default_factory=Forgetful)
     watch: Watch = lambda status: None
     clock: Callable[[], float] = time.perf_counter
@@ -98,9 +109,10 @@ def linkage(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     """One side of the linkage."""
     engine.supports(task.lowered.node)
     began = own.clock()
-    most = most_slots(task.blocking, own.side.other, own.partner_size)
-    answer = yield from step(own.journal, exchange_counts(own.slots, own.side))
-    counts = partner_counts(answer, own.side, most)
+    committed = yield from step(own.journal, exchange_commitments(own.slots, own.side))
+    opened = yield from step(own.journal, exchange_counts(own.slots))
+    counts = partner_counts(committed, opened, own.side)
+    require_possible(counts, task.blocking, own.side.other, own.partner_size, own.padding)
     if isinstance(task.protocol, AllPairs) and counts.sum() != own.partner_size:
         raise PeerError(problem="another number of slots than of records")
     session = yield from engine.set_up(own.side, own.entropy.stream(MASKS))

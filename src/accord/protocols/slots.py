@@ -7,22 +7,29 @@ in several bins cannot be linked before the record is disclosed.
 
 Counts are fixed before the partner's are seen: both sides exchange salted hashes of (i) their noisy counts
 and (ii) their slots with the table behind them, then open (i). (ii) is never opened; it binds a party to the
-table it began with. Each hash names its side, so that none can be sent back as one's own.
+table it began with. Each hash names its side, so that none can be sent back as one's own. The two exchanges
+are two steps of the journal: a partner that saw our counts and then had the connection cut is still held to
+what it had committed to.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.entropy import ORDER, Entropy, arrangement
 from accord.errors import PeerError
-from accord.matching.blocking import Blocking
+from accord.matching.blocking import MOST_BINS, Blocking
+from accord.privacy.window import LONGEST, Window
 from accord.records.columns import Bits, Records
 from accord.records.encoders import text_buffers
 from accord.secure.circuit import Side
@@ -34,9 +41,6 @@ _COUNTS = b"accord commit counts 1\n"
 _SLOTS = b"accord commit slots 1\n"
 COMMITMENT = 64
 _SALT = 32
-_MOST_SLOTS = 1 << 30
-_MOST_DUMMIES = 1 << 16
-"""In a bin, on average: far more than any noise that can be agreed needs."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,18 @@ class Slots:
         return self.record[real][order], real[order]
 
 
+@dataclass(frozen=True)
+class Padding:
+    """The most dummies that a side can have: in one bin, and in all bins together."""
+
+    bin: int
+    all: int
+
+
+ANY_PADDING = Padding(LONGEST, LONGEST * MOST_BINS)
+"""What no noise exceeds."""
+
+
 def make_slots(blocking: Blocking, side: Side, records: Records, dummies: Ints, entropy: Entropy) -> Slots:
     """Place, pad and shuffle.
 
@@ -81,16 +97,23 @@ def make_slots(blocking: Blocking, side: Side, records: Records, dummies: Ints, 
 
 
 def table_digest(records: Records) -> bytes:
-    """A digest of ids and encoded values: private, since values can be guessed."""
-    starts, octets = text_buffers(records.ids)
-    parts = [starts.astype("<i8"), octets]
+    """A digest of ids, encoded values and disclosed columns: private, since values can be guessed."""
+    parts = _text_parts(records.ids)
     for column in records.columns.values():
         body = column.words.astype("<u8") if isinstance(column, Bits) else column.values.astype("<i8")
         parts += [column.present, body]
+    for name in records.disclosed.column_names:
+        parts += _text_parts(records.disclosed[name].combine_chunks())
     digest = hashlib.sha256()
     for part in parts:
         digest.update(np.ascontiguousarray(part).data)
     return digest.digest()
+
+
+def _text_parts(texts: pa.Array) -> list[NDArray[Any]]:
+    """Which texts are there, their lengths and their octets, wherever they lie in memory."""
+    starts, octets = text_buffers(pc.fill_null(texts, ""))
+    return [np.asarray(pc.is_valid(texts)), np.diff(starts).astype("<i8"), octets[starts[0] : starts[-1]]]
 
 
 def commitments(slots: Slots, side: Side) -> bytes:
@@ -105,28 +128,44 @@ def _hidden_counts(opened: bytes, side: Side) -> bytes:
     return hashlib.sha256(_COUNTS + side.value.encode() + opened).digest()
 
 
-def exchange_counts(slots: Slots, side: Side) -> Party[bytes]:
-    """Commit, then open the counts; give the partner's commitments and what it opened.
-
-    *Learns*: each side the other's noisy counts, and nothing before its own were fixed.
-    """
+def exchange_commitments(slots: Slots, side: Side) -> Party[bytes]:
+    """Commit; the partner's commitments. *Learns*: nothing but that the partner's table is fixed."""
     yield Send(commitments(slots, side))
-    committed = (yield from receive(COMMITMENT)).tobytes()
+    return (yield from receive(COMMITMENT)).tobytes()
+
+
+def exchange_counts(slots: Slots) -> Party[bytes]:
+    """Open the counts; what the partner opened. *Requires*: its commitments are kept.
+
+    *Learns*: each side the other's noisy counts.
+    """
     yield Send(slots.salt[:_SALT] + slots.counts.astype("<i8").tobytes())
-    return committed + (yield from receive(_SALT + 8 * len(slots.counts))).tobytes()
+    return (yield from receive(_SALT + 8 * len(slots.counts))).tobytes()
 
 
-def partner_counts(answer: bytes, side: Side, most: int) -> Ints:
-    """The partner's counts, of which there may be `most`, if they are what it had committed to."""
-    committed, opened = answer[:COMMITMENT], answer[COMMITMENT:]
+def partner_counts(committed: bytes, opened: bytes, side: Side) -> Ints:
+    """The partner's counts, if they are what it had committed to."""
     if not hmac.compare_digest(_hidden_counts(opened, side.other), committed[:32]):
         raise PeerError(problem="bin counts that differ from those it had committed to")
-    counts = np.frombuffer(opened[_SALT:], "<i8").astype(np.int64)
-    if len(counts) and (counts.min() < 0 or counts.max() > most or counts.sum() > most):
+    return np.frombuffer(opened[_SALT:], "<i8").astype(np.int64)
+
+
+def most_dummies(noise: Window, bins: int) -> Padding:
+    """What a noise can come to: in a bin the end of its table; in all bins, more only once in 2⁸⁰ draws.
+
+    *Proof* of the latter: Hoeffding, Pr[Σ > E + t] ≤ e^{−2t²/(bins·cap²)}, with t = cap·√(28·bins) > cap·
+    √(bins·ln 2⁸⁰ / 2). ∎
+    """
+    likely = math.ceil(bins * noise.mean) + noise.cap * (math.isqrt(28 * bins) + 1)
+    return Padding(noise.cap, min(bins * noise.cap, likely))
+
+
+def require_possible(counts: Ints, blocking: Blocking, side: Side, records: int, padding: Padding) -> None:
+    """Raise unless a table of so many records, with such dummies, can have these counts.
+
+    So who follows the agreement is not refused, and nobody makes us hold more slots than it comes to.
+    """
+    most = records * blocking.per_record(side) + padding.all
+    # The largest first: a sum of numbers that are not bounded yet could wrap around.
+    if len(counts) and (counts.min() < 0 or counts.max() > records + padding.bin or counts.sum() > most):
         raise PeerError(problem="bin counts that no table of its size can have")
-    return counts
-
-
-def most_slots(blocking: Blocking, side: Side, records: int) -> int:
-    """More slots than this no table of that many records needs."""
-    return min(_MOST_SLOTS, records * blocking.per_record(side) + blocking.bins * _MOST_DUMMIES)

@@ -41,7 +41,8 @@ def write_table(table: pa.Table, path: Path) -> None:
                 os.fsync(file.fileno())
             os.replace(name, path)
         except BaseException:
-            os.unlink(name)
+            # Not there any more if it was stopped just after the rename.
+            Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
         raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None

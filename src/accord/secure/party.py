@@ -155,7 +155,7 @@ class Channel(Protocol):
 
 
 def run(party: Party[T], channel: Channel) -> T:
-    """Drive one side over a channel."""
+    """Drive one side over a channel; what the party holds is given back also when the channel fails."""
     try:
         effect = next(party)
         while True:
@@ -166,6 +166,8 @@ def run(party: Party[T], channel: Channel) -> T:
                 effect = party.send(channel.receive(effect.size))
     except StopIteration as end:
         return end.value
+    finally:
+        party.close()
 
 
 @dataclass

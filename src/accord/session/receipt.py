@@ -1,9 +1,10 @@
 """A receipt: what was done between two parties, in a form that both have signed.
 
 It holds public facts and no value of a record: the agreement's digest, sizes, noisy totals, ε and δ, the
-number of matches, the columns that were disclosed, versions, the time. The output itself is there as a digest
-under a key that only the two have, so that a receipt can be shown to others who must not test guesses of the
-output on it. Both sides compute the same bytes and sign them with the keys of their cards (Ed25519).
+number of matches, the columns that were disclosed, versions, times, both cards. The output itself is there as
+a digest under a key that only the two have, so that a receipt can be shown to others who must not test
+guesses of the output on it. Both sides compute the same bytes and sign them with the keys of their cards
+(Ed25519), each naming its side: so each has signed who the other is, and nobody can sign for both.
 
     {"receipt": {…}, "signatures": {"A": {"card": …, "signature": …}, "B": {…}}}
 """
@@ -16,13 +17,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import pyarrow as pa
+from pydantic import AfterValidator, StringConstraints
 
 from accord.agreement import Agreement
 from accord.errors import PeerError, TrustError, UnreadableError
 from accord.exact import text
-from accord.protocols.confirm import KEY
+from accord.protocols.confirm import KEY, output_digest
 from accord.protocols.outcome import Outcome
+from accord.records.schema import Spec
 from accord.secure.circuit import Side
 from accord.secure.party import Party, Send, receive
 from accord.session.identity import Card, parse_card, sign, verify
@@ -35,6 +40,42 @@ _HALF = struct.Struct("<32sQ")
 _VERSION = b"0123456789abcdefghijklmnopqrstuvwxyz.+-"
 _LAST_SECOND = 253402300799
 """The end of the year 9999."""
+
+
+def _printable(text: str) -> str:
+    """Nothing from a receipt may steer a terminal."""
+    if not text.isprintable():
+        raise ValueError("not printable")
+    return text
+
+
+_Word = Annotated[str, StringConstraints(max_length=200), AfterValidator(_printable)]
+
+
+class _PartyFacts(Spec):
+    name: _Word
+    card: _Word
+    records: int
+    noisy_total: int
+    epsilon: _Word
+    delta: _Word
+    disclosed: list[_Word]
+    accord: _Word
+    time: _Word
+
+
+class _Facts(Spec):
+    """The form of what a receipt says."""
+
+    version: Literal[1]
+    run: _Word
+    agreement: _Word
+    protocol: _Word
+    engine: _Word
+    matches: int
+    comparisons: int
+    output: _Word
+    parties: dict[Literal["A", "B"], _PartyFacts]
 
 
 @dataclass(frozen=True)
@@ -56,7 +97,13 @@ class Half:
     """Seconds since 1970, by its own clock."""
 
 
-def facts(agreement: Agreement, run: str, outcome: Outcome, halves: Mapping[Side, Half]) -> dict[str, Any]:
+def facts(
+    agreement: Agreement,
+    run: str,
+    outcome: Outcome,
+    halves: Mapping[Side, Half],
+    cards: Mapping[Side, Card],
+) -> dict[str, Any]:
     """What a receipt says, the same on both sides."""
     return {
         "version": 1,
@@ -67,14 +114,15 @@ def facts(agreement: Agreement, run: str, outcome: Outcome, halves: Mapping[Side
         "matches": len(outcome.own),
         "comparisons": outcome.comparisons,
         "output": outcome.digest[KEY:].hex(),
-        "parties": {side.value: _party(agreement, side, halves[side]) for side in Side},
+        "parties": {side.value: _party(agreement, side, halves[side], cards[side]) for side in Side},
     }
 
 
-def _party(agreement: Agreement, side: Side, half: Half) -> dict[str, Any]:
+def _party(agreement: Agreement, side: Side, half: Half, card: Card) -> dict[str, Any]:
     privacy = agreement.privacy(side)
     return {
         "name": agreement.party(side),
+        "card": card.fingerprint,
         "records": half.records,
         "noisy_total": half.noisy_total,
         "epsilon": text(privacy.epsilon) if privacy else "0",
@@ -99,12 +147,11 @@ def exchange_signatures(
     state: State, side: Side, cards: Mapping[Side, Card], body: Mapping[str, Any]
 ) -> Party[bytes]:
     """Sign, and take the partner's signature; the whole receipt as bytes."""
-    signed = _TAG + _canonical(body)
-    own = sign(state, signed)
+    own = sign(state, _signed(body, side))
     yield Send(own)
     theirs = (yield from receive(_SIGNATURE)).tobytes()
     try:
-        verify(cards[side.other], theirs, signed)
+        verify(cards[side.other], theirs, _signed(body, side.other))
     except ValueError:
         raise PeerError(problem="a signature that does not fit the receipt") from None
     signatures = {
@@ -117,9 +164,15 @@ def exchange_signatures(
 def read_receipt(path: Path) -> Receipt:
     """A receipt from a file; raises unless both signatures hold."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise UnreadableError(path=path, reason=error.strerror, mend="Name a receipt or a run.") from None
+    return decode_receipt(content, path)
+
+
+def decode_receipt(content: bytes, path: Path) -> Receipt:
+    """The receipt in these bytes, which came from `path`; raises unless both signatures hold."""
     try:
         if len(content) > _MOST_BYTES:
             raise ValueError("too long")
@@ -127,13 +180,32 @@ def read_receipt(path: Path) -> Receipt:
         body, signatures = found["receipt"], found["signatures"]
         cards = {side: parse_card(signatures[side.value]["card"].encode(), path) for side in Side}
         for side in Side:
-            verify(cards[side], bytes.fromhex(signatures[side.value]["signature"]), _TAG + _canonical(body))
-    except (ValueError, KeyError, TypeError, AttributeError):
+            verify(cards[side], bytes.fromhex(signatures[side.value]["signature"]), _signed(body, side))
+            if body["parties"][side.value]["card"] != cards[side].fingerprint:
+                raise ValueError("signed with another card")
+        # Whoever makes two cards can sign anything; what is shown must at least have the right form.
+        _Facts.model_validate_json(_canonical(body), strict=True)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, TrustError):
         raise TrustError(
             problem=f"{path} is not a receipt that both sides signed, or it was changed.",
             mend="Ask the partner for its copy.",
         ) from None
     return Receipt(body, cards)
+
+
+def require_output(receipt: Receipt, key: bytes, pairs: pa.Table, path: Path) -> None:
+    """Raise unless the pairs of ids in this table, in any order, are those that both sides signed."""
+    ids = [pairs[name].combine_chunks() for name in ("id_a", "id_b")]
+    if output_digest(key, *ids).hex() != receipt.facts["output"]:
+        raise TrustError(
+            problem=f"{path} does not hold the pairs that the receipt of the run names.",
+            mend="It was changed, or it is the output of another run.",
+        )
+
+
+def _signed(body: Mapping[str, Any], side: Side) -> bytes:
+    """What a side signs: its letter, too, so that its signature cannot stand for the other's."""
+    return _TAG + side.value.encode() + _canonical(body)
 
 
 def _canonical(body: Mapping[str, Any]) -> bytes:

@@ -7,7 +7,8 @@
     receipt     the receipt, once both sides have signed it
     output-key  the key of the receipt's digest of the output
 
-Every file has a version; a tail of the journal that was cut off while it was written is dropped.
+Every file has a version. A tail of the journal that was cut off while it was written, or reached the disk
+only in part, is dropped: it never counted. Whoever changes anything here holds the lock.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import PeerError, StateError, UsageError
 from accord.protocols.slots import Slots
@@ -59,6 +62,8 @@ class Manifest:
     listen: str = ""
     connect: str = ""
     done: bool = False
+    resumes: int = 0
+    """How often the two sides met again to go on."""
 
     def source(self) -> Path:
         """Where the data was."""
@@ -89,9 +94,18 @@ class Run:
     def output_key(self) -> Path:
         return self._folder / "output-key"
 
-    @property
-    def journal(self) -> FileJournal:
+    def open_journal(self) -> FileJournal:
+        """The journal, to go on with. *Requires*: the run is locked."""
         return FileJournal(self._folder / "journal")
+
+    def steps(self) -> int:
+        """How many steps are kept; nothing is changed, so the run may be in use."""
+        path = self._folder / "journal"
+        try:
+            with path.open("rb") as file:
+                return len(_scan(file)) - 1
+        except (OSError, ValueError):
+            raise StateError(path=path, reason="it cannot be read", mend=_BROKEN) from None
 
     def slots(self) -> Slots:
         """The slots that the run began with."""
@@ -114,23 +128,38 @@ class Run:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the run, so that no other process works on it."""
-        path = self._folder / "lock"
-        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UsageError(
-                    problem=f"Another process works on the run {self.manifest.run}. Wait for it, or stop it."
-                ) from None
+        """Hold the run, so that no other process works on it, and clear away what a killed one left."""
+        with held(self._folder):
+            for left in self._folder.glob(".*"):
+                left.unlink(missing_ok=True)
             yield
-        finally:
-            os.close(handle)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold a run's folder against other processes; nothing to hold where there is none."""
+    if not folder.is_dir():
+        yield
+        return
+    handle = os.open(folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                problem=f"Another process works on the run {folder.name}. Wait for it, or stop it."
+            ) from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def create_run(state: State, manifest: Manifest, slots: Slots) -> Run:
     """A new run on disk."""
+    if state.run(manifest.run).exists():
+        raise StateError(
+            path=state.run(manifest.run), reason="there is a run of this name already", mend="Run again."
+        )
     folder = state.create_run(manifest.run)
     write_private(folder / "slots", encode_slots(slots))
     write_private(folder / "journal", _JOURNAL)
@@ -144,25 +173,57 @@ def open_run(state: State, run: str) -> Run:
     folder = state.run(run)
     path = folder / "run.json"
     try:
-        found = json.loads(path.read_bytes())
-        if found.pop("version") != _VERSION:
-            raise ValueError("another version")
-        return Run(folder, Manifest(**found))
+        return Run(folder, decode_manifest(path.read_bytes()))
     except FileNotFoundError:
         raise UsageError(problem=f"There is no run '{run}' here. `accord runs` lists them.") from None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError):
         raise StateError(path=path, reason="it cannot be read", mend=_BROKEN) from None
 
 
-def runs(state: State) -> list[Run]:
-    """All runs on disk, the latest first."""
-    names = [path.parent.name for path in (state.folder / "runs").glob("*/run.json")]
-    return sorted((open_run(state, name) for name in names), key=lambda r: r.manifest.began, reverse=True)
+def runs(state: State) -> tuple[list[Run], list[str]]:
+    """All runs on disk, the latest first; and the names of those that cannot be read."""
+    found, broken = [], []
+    for path in sorted((state.folder / "runs").glob("*/run.json")):
+        try:
+            found.append(open_run(state, path.parent.name))
+        except (StateError, UsageError):
+            broken.append(path.parent.name)
+    return sorted(found, key=lambda run: run.manifest.began, reverse=True), broken
+
+
+def read_output_key(state: State, run: str) -> bytes:
+    """The key under which the receipt of this run names its output."""
+    path = state.run(run) / "output-key"
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise StateError(
+            path=path, reason="the key of the output is not there", mend="It is kept with the run."
+        ) from None
 
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
-    body = json.dumps({"version": _VERSION, **asdict(manifest)}, indent=1)
-    write_private(folder / "run.json", body.encode())
+    write_private(folder / "run.json", encode_manifest(manifest))
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """The manifest as JSON, with a version."""
+    return json.dumps({"version": _VERSION, **asdict(manifest)}, indent=1).encode()
+
+
+def decode_manifest(content: bytes) -> Manifest:
+    """The manifest in these bytes; raises ValueError unless `encode_manifest` could have written them."""
+    try:
+        found = json.loads(content)
+        if not isinstance(found, dict) or found.pop("version", None) != _VERSION:
+            raise ValueError("not a manifest of this version")
+        manifest = TypeAdapter(Manifest).validate_json(json.dumps(found), strict=True)
+        Layout.from_json(manifest.layout)
+    except (ValidationError, RecursionError):
+        raise ValueError("not a manifest") from None
+    if set(found) - set(asdict(manifest)) or manifest.side not in ("A", "B") or manifest.records < 0:
+        raise ValueError("not a manifest")
+    return manifest
 
 
 def encode_slots(slots: Slots) -> bytes:
@@ -179,29 +240,33 @@ def decode_slots(content: bytes) -> Slots:
     body = content[start:]
     if content[:start] != _SLOTS + hashlib.sha256(body).digest():
         raise ValueError("not slots, or damaged")
-    bins, count = struct.unpack_from("<QQ", body)
+    bins, count = (int.from_bytes(body[at : at + 8], "little") for at in (0, 8))
+    if len(body) != 16 + 8 * (bins + count) + 96:
+        raise ValueError("not slots")
     counts = np.frombuffer(body, "<i8", bins, 16).astype(np.int64)
     record = np.frombuffer(body, "<i8", count, 16 + 8 * bins).astype(np.int64)
     rest = body[16 + 8 * (bins + count) :]
-    if len(rest) != 96:
-        raise ValueError("not slots")
     return Slots(counts, record, rest[:64], rest[64:])
 
 
 class FileJournal:
-    """The answers of a run in a file, appended one by one and read again in their order."""
+    """The answers of a run in a file, appended one by one and read again in their order.
+
+    No answer that is kept is ever taken away: a step that is done again is compared with it.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
             self._file = os.fdopen(os.open(path, os.O_RDWR), "r+b", buffering=0)
-            self._ends = self._scan()
-            # What was cut off while it was written never counted.
-            self._file.truncate(self._ends[-1])
+            with _closed_on_failure(self._file):
+                self._ends = _scan(self._file)
+                self._file.truncate(self._ends[-1])
         except (OSError, ValueError):
             raise StateError(path=path, reason="it cannot be read", mend=_BROKEN) from None
         self._next = 0
-        self._expected: bytes | None = None
+        self._shared = self.steps
+        """The steps that the partner has kept, too."""
 
     @property
     def steps(self) -> int:
@@ -209,67 +274,92 @@ class FileJournal:
         return len(self._ends) - 1
 
     def first(self) -> bytes | None:
-        """The answer of the first step, the partner's commitments and counts."""
+        """The answer of the first step, the partner's commitments."""
         return self._read(0) if self.steps else None
 
     def meet(self, partner_steps: int) -> None:
         """Go on where both sides are; the partner may be one step behind or ahead, see `journal.py`."""
         if not self.steps - 1 <= partner_steps <= self.steps + 1:
             raise PeerError(problem="a number of finished steps that does not fit this run")
-        if partner_steps < self.steps:
-            self._expected = self._read(self.steps - 1)
-            self._ends.pop()
-            self._file.truncate(self._ends[-1])
+        self._shared = min(self.steps, partner_steps)
 
     def recall(self) -> bytes | None:
-        if self._next == self.steps:
+        if self._next >= self._shared:
             return None
         self._next += 1
         return self._read(self._next - 1)
 
     def keep(self, answer: bytes) -> None:
         """Append and sync; a step that is done again must have the answer that it had."""
-        if self._expected is not None and answer != self._expected:
-            raise PeerError(problem="another answer than before the connection was cut")
-        self._expected = None
-        record = _RECORD.pack(len(answer), _checksum(answer)) + answer
-        try:
-            self._file.seek(self._ends[-1])
-            self._file.write(record)
-            os.fdatasync(self._file.fileno())
-        except OSError as error:
-            mend = "Make room; then go on with `accord resume`."
-            raise StateError(path=self._path, reason=error.strerror, mend=mend) from None
-        self._ends.append(self._ends[-1] + len(record))
+        if self._next < self.steps:
+            if answer != self._read(self._next):
+                raise PeerError(problem="another answer than before the connection was cut")
+        else:
+            self._append(_RECORD.pack(len(answer), _checksum(answer)) + answer)
         self._next += 1
 
     def close(self) -> None:
         self._file.close()
 
+    def _append(self, record: bytes) -> None:
+        left = memoryview(record)
+        try:
+            self._file.seek(self._ends[-1])
+            # A disk that is nearly full takes a part and says so only the next time.
+            while len(left):
+                left = left[self._file.write(left) :]
+            os.fdatasync(self._file.fileno())
+        except OSError as error:
+            mend = "Make room; then go on with `accord resume`."
+            raise StateError(path=self._path, reason=error.strerror, mend=mend) from None
+        self._ends.append(self._ends[-1] + len(record))
+
     def _read(self, number: int) -> bytes:
-        start = self._ends[number]
-        self._file.seek(start)
-        record = self._file.read(self._ends[number + 1] - start)
-        length, checksum = _RECORD.unpack_from(record)
-        body = record[_RECORD.size :]
-        if len(body) != length or _checksum(body) != checksum:
+        body = _record(self._file, self._ends[number], self._ends[number + 1])
+        if body is None:
             raise StateError(path=self._path, reason="it is damaged", mend=_BROKEN)
         return body
 
-    def _scan(self) -> list[int]:
-        """Where each whole record ends; the first place is the end of the tag."""
-        size = self._file.seek(0, os.SEEK_END)
-        self._file.seek(0)
-        if self._file.read(len(_JOURNAL)) != _JOURNAL:
-            raise ValueError("not a journal")
-        ends = [len(_JOURNAL)]
-        while ends[-1] + _RECORD.size <= size:
-            self._file.seek(ends[-1])
-            length, _ = _RECORD.unpack(self._file.read(_RECORD.size))
-            if ends[-1] + _RECORD.size + length > size:
-                break
-            ends.append(ends[-1] + _RECORD.size + length)
-        return ends
+
+@contextmanager
+def _closed_on_failure(file: BinaryIO) -> Iterator[None]:
+    """Close the file if what is done with it fails."""
+    try:
+        yield
+    except BaseException:
+        file.close()
+        raise
+
+
+def _scan(file: BinaryIO) -> list[int]:
+    """Where each whole record ends; the first place is the end of the tag."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if file.read(len(_JOURNAL)) != _JOURNAL:
+        raise ValueError("not a journal")
+    ends = [len(_JOURNAL)]
+    while ends[-1] + _RECORD.size <= size:
+        file.seek(ends[-1])
+        length, _ = _RECORD.unpack(file.read(_RECORD.size))
+        if ends[-1] + _RECORD.size + length > size:
+            break
+        ends.append(ends[-1] + _RECORD.size + length)
+    while len(ends) > 1 and _record(file, ends[-2], ends[-1]) is None:
+        ends.pop()
+    return ends
+
+
+def _record(file: BinaryIO, start: int, stop: int) -> bytes | None:
+    """The answer between two ends; None if it is not what was written."""
+    file.seek(start)
+    record = b""
+    # One call reads 2 GiB at the most.
+    while part := file.read(stop - start - len(record)):
+        record += part
+    body = record[_RECORD.size :]
+    if len(record) != stop - start or record[: _RECORD.size] != _RECORD.pack(len(body), _checksum(body)):
+        return None
+    return body
 
 
 def _checksum(body: bytes) -> bytes:

@@ -1,0 +1,65 @@
+"""`accord runs`: the runs that are kept here, and how to go on with those that are not done."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord.cli.options import StateOption
+
+if TYPE_CHECKING:
+    from accord.session.store import Run
+
+
+def runs(
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    state: StateOption = None,
+) -> None:
+    """List the runs: with whom, on which data, how far, done or how to go on."""
+    from accord.session.state import open_state
+    from accord.session.store import runs as kept
+
+    found, broken = kept(open_state(state, os.environ))
+    for name in broken:
+        typer.echo(f"accord: the run {name} cannot be read. `accord forget {name}` removes it.", err=True)
+    if as_json:
+        typer.echo(json.dumps([_facts(run) for run in found], indent=2, ensure_ascii=False))
+    elif found:
+        _print_table(found)
+    else:
+        typer.echo("No run is kept here.")
+
+
+def _facts(run: Run) -> dict[str, object]:
+    known = run.manifest
+    return {
+        "run": known.run,
+        "partner": known.partner,
+        "dataset": known.dataset,
+        "began": known.began,
+        "steps": run.steps(),
+        "resumes": known.resumes,
+        "done": known.done,
+        "out": known.out or None,
+        "receipt": str(run.receipt) if known.done else None,
+    }
+
+
+def _print_table(found: list[Run]) -> None:
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    table = Table(Column("run", no_wrap=True), "partner", "data set", "began", "steps", "resumed", "state")
+    for run in found:
+        known = run.manifest
+        began = known.began[:16].replace("T", " ")
+        state = "done" if known.done else "waits"
+        table.add_row(
+            known.run, known.partner, known.dataset, began, str(run.steps()), str(known.resumes), state
+        )
+    Console(highlight=False, markup=False, soft_wrap=False).print(table)
+    if not all(run.manifest.done for run in found):
+        typer.echo("Go on with `accord resume RUN`, on both sides.")

@@ -1,0 +1,289 @@
+"""The course of a run from the first hello to the receipt, as a party: it sees no socket.
+
+    begin    hellos; sizes; charge; fix the slots; the protocol; output; receipt
+    go_on    hellos with the kept commitments and the number of kept steps; the rest of the protocol; …
+
+What has to be found out before anybody is called is in `link.py`; what carries the messages is a channel over
+TLS there and may be anything else that drives a party. The invariant: what was not charged and stored has not
+been sent. After the last step of the journal nothing is secret from the partner that it does not have, so
+confirmation, output and receipt are simply done again after a cut, until both sides have the receipt.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from accord import __version__
+from accord.agreement import Agreement
+from accord.entropy import Entropy
+from accord.errors import PeerError, RefusedError
+from accord.privacy.calibration import calibrate
+from accord.privacy.events import Cost
+from accord.protocols.confirm import KEY
+from accord.protocols.linkage import Own, Status, linkage
+from accord.protocols.outcome import Outcome
+from accord.protocols.slots import Padding, Slots, commitments, make_slots, most_dummies
+from accord.records.columns import Records
+from accord.records.layout import Layout
+from accord.records.sinks import write_table
+from accord.secure.circuit import Side
+from accord.secure.engine import engine_named
+from accord.secure.party import Party
+from accord.session import receipt
+from accord.session.connection import Reach, Tell
+from accord.session.handshake import NONCE, Hello, exchange_sizes, greet, require_same_run, run_name
+from accord.session.identity import Card
+from accord.session.ledger import Ledger
+from accord.session.offer import Release
+from accord.session.output import output
+from accord.session.receipt import Half
+from accord.session.state import State
+from accord.session.store import FileJournal, Manifest, Run, create_run
+
+_BYTES_A_SLOT = 64
+"""What a slot of the partner takes: its state, its record, its place in a round."""
+
+
+@dataclass(frozen=True)
+class Linked:
+    """What a linkage gave to this side."""
+
+    run: str
+    pairs: pa.Table
+    """`id_a`, `id_b`, and the disclosed columns of both sides; the same on both sides."""
+    comparisons: int
+    bytes: int
+    """Sent and received."""
+    seconds: float
+    cost: Cost
+    """The guarantee of this side's release."""
+    charged: Cost
+    """What was charged for it: nothing if the same release had been paid for."""
+    receipt: Path
+
+    @property
+    def matches(self) -> int:
+        return self.pairs.num_rows
+
+
+class Line(Protocol):
+    """What a run asks its connection, and tells it."""
+
+    sent: int
+    received: int
+
+    @property
+    def seconds(self) -> float:
+        """How long the connection has lasted."""
+
+    def started(self, run: str) -> None:
+        """From now on there is something to go on with."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """One side of a run: everything that is known before the partner is there."""
+
+    state: State
+    agreement: Agreement
+    side: Side
+    cards: dict[Side, Card]
+    records: Records
+    dataset: str
+    released: Release
+    data: object
+    layout: Layout
+    out: Path | None
+    reach: Reach
+    entropy: Entropy
+    tell: Tell
+
+    @property
+    def partner(self) -> str:
+        return self.agreement.party(self.side.other)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run that can go on, as it was found on disk; its folder is locked."""
+
+    run: Run
+    slots: Slots
+    journal: FileJournal
+    charged: Cost
+
+
+def begin(own: Ready, line: Line) -> Party[Linked]:
+    """A new run."""
+    hello = Hello(own.side, bytes.fromhex(own.agreement.digest), own.entropy.bytes(NONCE))
+    other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
+    require_same_run(hello, other, own.partner)
+    size = yield from exchange_sizes(len(own.records), own.partner)
+    _require_room(own, size)
+    name = run_name(hello, other)
+    charged, slots = _charge(own, name)
+    run = create_run(own.state, _manifest(own, name, size, slots), slots)
+    line.started(name)
+    with run.locked(), closing(run.open_journal()) as journal:
+        return (yield from _finish(own, Kept(run, slots, journal, charged), line))
+
+
+def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
+    """A run that was cut."""
+    name = kept.run.manifest.run
+    line.started(name)
+    hello = Hello(
+        own.side,
+        bytes.fromhex(own.agreement.digest),
+        own.entropy.bytes(NONCE),
+        name,
+        kept.journal.steps,
+        commitments(kept.slots, own.side),
+    )
+    other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
+    require_same_run(hello, other, own.partner)
+    first = kept.journal.first()
+    if first is not None and first != other.commitments:
+        raise PeerError(problem="commitments to another table than it began this run with")
+    kept.journal.meet(other.steps)
+    kept.run.change(resumes=kept.run.manifest.resumes + 1)
+    return (yield from _finish(own, kept, line))
+
+
+def _require_room(own: Ready, size: int) -> None:
+    """Refuse a partner whose table this machine cannot hold, before anything is charged.
+
+    Its slots need memory here from the first round on, whether or not it ever sends anything for them.
+    """
+    plan, side = own.agreement.plan, own.side.other
+    slots = size * plan.per_record(side) + _padding(own.agreement, side, size).all
+    room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if slots * _BYTES_A_SLOT > room // 2:
+        raise RefusedError(
+            problem=f"{own.partner} announces {size:,} records. With the agreed noise they can need "
+            f"{slots * _BYTES_A_SLOT / 1e9:,.0f} GB of memory here; this machine has {room / 1e9:,.0f} GB."
+        )
+
+
+def _charge(own: Ready, name: str) -> tuple[Cost, Slots]:
+    """Charge the run, on disk; then fix its slots with the noise that is kept."""
+    ask = own.released.ask(name, own.dataset, own.agreement, own.side)
+    charged = Ledger(own.state.ledger).charge(ask, own.released.draw, datetime.now(UTC))
+    own.tell("charged", {"run": name, **_cost(charged.cost, "charged_")})
+    plan = own.agreement.plan
+    dummies = charged.noise if own.released.key is not None else np.zeros(plan.bins, np.int64)
+    return charged.cost, make_slots(plan, own.side, own.records, dummies, own.entropy)
+
+
+def _manifest(own: Ready, name: str, size: int, slots: Slots) -> Manifest:
+    return Manifest(
+        run=name,
+        partner=own.partner,
+        side=own.side.value,
+        dataset=own.dataset,
+        agreement=own.agreement.to_toml(),
+        records=len(own.records),
+        partner_records=size,
+        table=slots.table.hex(),
+        began=datetime.now(UTC).isoformat(timespec="seconds"),
+        data=str(Path(own.data).resolve()) if isinstance(own.data, str | Path) else "",
+        layout=own.layout.to_json(),
+        out=str(own.out.resolve()) if own.out is not None else "",
+        listen=own.reach.listen,
+        connect=own.reach.connect,
+    )
+
+
+def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
+    """The protocol, the output and the receipt."""
+
+    def watch(status: Status) -> None:
+        own.tell("progress", _progress(status, line))
+
+    side, agreement, size = own.side, own.agreement, kept.run.manifest.partner_records
+    mine = Own(
+        side,
+        own.records,
+        size,
+        kept.slots,
+        own.entropy,
+        (own.released.event,),
+        padding=_padding(agreement, side.other, size),
+        journal=kept.journal,
+        watch=watch,
+    )
+    outcome = yield from linkage(agreement.task, mine, engine_named(agreement.engine))
+    pairs = output(agreement, side, own.records, outcome)
+    if own.out is not None:
+        write_table(pairs, own.out)
+    yield from _sign(own, kept, outcome)
+    linked = Linked(
+        run=kept.run.manifest.run,
+        pairs=pairs,
+        comparisons=outcome.comparisons,
+        bytes=line.sent + line.received,
+        seconds=line.seconds,
+        cost=own.released.event.cost,
+        charged=kept.charged,
+        receipt=kept.run.receipt,
+    )
+    own.tell("done", _done(linked))
+    return linked
+
+
+def _padding(agreement: Agreement, side: Side, records: int) -> Padding:
+    """The dummies that a side with so many records can have."""
+    privacy, plan = agreement.privacy(side), agreement.plan
+    if privacy is None:
+        return Padding(0, 0)
+    setting = calibrate(privacy.noise, privacy.epsilon, privacy.delta, plan.per_record(side), records)
+    return most_dummies(setting.noise.window, plan.bins)
+
+
+def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
+    """Exchange the last numbers and the signatures, and keep the receipt with the key of its digest."""
+    now = max(0, int(datetime.now(UTC).timestamp()))
+    mine = Half(len(own.records), int(kept.slots.counts.sum()), __version__, now)
+    theirs = yield from receipt.exchange_halves(mine, outcome.partner_size, outcome.partner_slots)
+    halves = {own.side: mine, own.side.other: theirs}
+    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, halves, own.cards)
+    content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
+    kept.run.keep_receipt(content, outcome.digest[:KEY])
+
+
+def _progress(status: Status, line: Line) -> dict[str, object]:
+    """How far the run is; the time left is an upper estimate, since matches make later work smaller."""
+    seconds = line.seconds
+    share = status.comparisons / max(1, status.most_comparisons)
+    return {
+        "comparisons": status.comparisons,
+        "most_comparisons": status.most_comparisons,
+        "matches": status.matches,
+        "bytes": line.sent + line.received,
+        "seconds": round(seconds, 2),
+        "seconds_left": round(seconds / share - seconds, 1) if share else None,
+    }
+
+
+def _done(linked: Linked) -> dict[str, object]:
+    return {
+        "run": linked.run,
+        "matches": linked.matches,
+        "comparisons": linked.comparisons,
+        "bytes": linked.bytes,
+        "seconds": round(linked.seconds, 3),
+        **_cost(linked.cost),
+        **_cost(linked.charged, "charged_"),
+    }
+
+
+def _cost(cost: Cost, prefix: str = "") -> dict[str, object]:
+    return {f"{prefix}epsilon": float(cost.epsilon), f"{prefix}delta": float(cost.delta)}

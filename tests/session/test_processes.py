@@ -1,0 +1,93 @@
+"""Real processes over TLS, cut and killed −9 at many moments, and resumed: same output, one charge."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from accord.secure.circuit import Side
+from tests.session import faults, processes
+from tests.session.processes import Fault, Meeting, kill_at, meet
+from tests.session.test_resume import EXPECTED
+
+PAIRS = EXPECTED["greedy"]
+
+
+def require_ended(meeting: Meeting) -> None:
+    """Every process ended by itself with a documented code, or was killed; none hung or crashed."""
+    for code, said in meeting.ends.values():
+        assert code in (0, 8, 10, -signal.SIGKILL), said
+        assert "unexpected" not in said
+        if code in (8, 10):
+            assert "accord resume" in said or "Nothing was charged" in said or "secured" in said, said
+
+
+def check(folder: Path, fault: Fault | None = None, kill: tuple[Side, str] | None = None) -> None:
+    """Disturb a run, let both go on (the other one listens now), and compare."""
+    both = faults.offices(folder)
+    first = meet(both, None, fault=fault, kill=kill)
+    require_ended(first)
+    assert first.proxy.fired or kill, "nothing happened"
+    for office in both.values():
+        faults.require_one_charge(office, least=0)
+    name = faults.common_run(both)
+    slots = {side: faults.stored(o, name)[0] for side, o in both.items()} if name else {}
+    second = meet(both, name, listener=Side.B)
+    assert [end[0] for end in second.ends.values()] == [0, 0], second.ends
+    for side, office in both.items():
+        assert office.out.read_bytes() == PAIRS
+        faults.require_one_charge(office)
+        if name:
+            assert faults.stored(office, name)[0] == slots[side]
+    assert name is None or not processes.leftovers(folder)
+
+
+def test_an_undisturbed_run_and_its_size(tmp_path: Path) -> None:
+    """The moments below lie before the end of every run, whatever its noise."""
+    both = faults.offices(tmp_path)
+    whole = meet(both, None)
+    assert [end[0] for end in whole.ends.values()] == [0, 0], whole.ends
+    assert [office.out.read_bytes() for office in both.values()] == [PAIRS, PAIRS]
+    assert whole.proxy.passed[True] > 26_000
+    assert whole.proxy.passed[False] > 13_500
+    # Nothing is charged again, and nothing changes, if it is run once more.
+    again = meet(both, None)
+    done = again.processes[Side.A].events[-1]
+    assert (done["event"], done["charged_epsilon"], done["epsilon"]) == ("done", 0.0, 4.0)
+    for office in both.values():
+        faults.require_one_charge(office, least=2)
+
+
+def test_cut_in_the_middle(tmp_path: Path) -> None:
+    check(tmp_path, Fault(17_000, True))
+
+
+def test_killed_when_charged(tmp_path: Path) -> None:
+    check(tmp_path, kill=(Side.B, "charged"))
+
+
+MOMENTS = [
+    *(Fault(after, True) for after in (1, 900, 2_400, 2_700, 9_000, 15_000, 25_000)),
+    *(Fault(after, False) for after in (1, 900, 2_400, 2_700, 8_000, 11_000, 13_000)),
+    *(kill_at(side, after, True) for side in Side for after in (1_000, 12_000, 24_000)),
+    *(kill_at(side, after, False) for side in Side for after in (2_600, 10_000, 13_000)),
+]
+
+
+def named(fault: Fault) -> str:
+    return f"{'kill' if fault.act else 'cut'}-{fault.after}-{'in' if fault.to_listener else 'out'}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", MOMENTS, ids=named)
+def test_disturbed_at_any_moment(fault: Fault, tmp_path: Path) -> None:
+    check(tmp_path, fault)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("event", ["connected", "charged", "progress", "done"])
+def test_killed_at_an_event(side: Side, event: str, tmp_path: Path) -> None:
+    check(tmp_path, kill=(side, event))
