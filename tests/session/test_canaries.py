@@ -351,7 +351,7 @@ def test_no_message_holds_a_canary(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def noisy_counts(own: Organisation) -> Any:
     """The counts that the partner may see, from one's own state."""
-    (run,) = runs(own.state)
+    (run,), _ = runs(own.state)
     counts = run.slots().counts
     assert counts.tolist() != exact_counts(own.side)
     return counts
