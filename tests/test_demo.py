@@ -13,12 +13,18 @@ import pytest
 import typer
 
 from accord.agreement_file import read_agreement
-from accord.cli.children import ENDED, NOTE, Children
+from accord.cli.children import ENDED, NOTE, Children, Told
 from accord.cli.demo import Stage, link_both, prepare
 from accord.cli.demo_summary import facts, words
 from accord.cli.progress_pair import PairDisplay
 from accord.simulation import read_truth, simulate, truth_scores
-from tests.terminal import environment
+from tests.terminal import SOURCE, environment
+
+
+@pytest.fixture(autouse=True)
+def _this_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children work in folders of their own, where a relative path would lead elsewhere."""
+    monkeypatch.setenv("PYTHONPATH", str(SOURCE))
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +152,6 @@ def test_what_is_no_event_is_a_note(tmp_path: Path) -> None:
 
 
 def test_bars_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from accord.cli.children import Told
-
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")

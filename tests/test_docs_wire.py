@@ -12,7 +12,7 @@ from accord.protocols import disclosed
 from accord.protocols.linkage import MOST_RECORDS
 from accord.secure.circuit import Side
 from accord.secure.party import Buffer
-from accord.session import channel, connect, frames, handshake, receipt
+from accord.session import channel, connect, course, frames, handshake, receipt
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connection import Reach
 from accord.session.frames import Kind, Reason
@@ -60,6 +60,7 @@ def test_the_hello_byte_by_byte() -> None:
     assert f"{handshake.HELLO} bytes in all" in PAGE
     assert f"the version of the protocol: {handshake.WIRE}" in PAGE
     assert handshake._RUN_TAG == b"accord run 1\n"
+    assert receipt._signed({"b": 1, "a": 2}, Side.B) == b'accord receipt 1\nB{"a":2,"b":1}'
 
 
 def test_limits_and_times() -> None:
@@ -68,6 +69,7 @@ def test_limits_and_times() -> None:
         [handshake._MOST_AGREEMENT],
         [MOST_RECORDS],
         [],
+        [course._BYTES_A_SLOT],
         [disclosed._MOST_BYTES, 1 << 14],
         [receipt._MOST_BYTES],
         [channel._AHEAD],

@@ -30,6 +30,7 @@ from accord.session.store import runs
 from tests.session.worlds import Organisation, introduce, link_both
 from tests.terminal import environment
 
+ROOT = Path(__file__).parents[2]
 SHELVES = ("red", "green", "blue", "grey")
 MATCHING = 12
 LONELY = {Side.A: (31, 17, 43, 5), Side.B: (11, 37, 7, 29)}
@@ -221,9 +222,21 @@ def test_two_processes_tell_and_keep_nothing_of_it(
         assert found(own, kept[side.other] | outputs[side.other]) == []
         # docs/security.md: one's own state holds no value of one's own table, nor the counts as they are.
         assert found(own | ids(side), kept[side]) == []
+        assert {general(name) for name in kept[side]} == documented_files()
     _require_that_the_search_finds(kept, outputs, greedy)
     if flags:
         _require_public_events(texts)
+
+
+def general(name: str) -> str:
+    """A file of the state folder as docs/security.md names it."""
+    return re.sub(r"^runs/[^/]+/", "runs/RUN/", re.sub(r"^partners/.*\.pem$", "partners/*.pem", name))
+
+
+def documented_files() -> set[str]:
+    page = (ROOT / "docs" / "security.md").read_text()
+    section = page.split("## What the state folder holds\n")[1].split("\n## ")[0]
+    return set(re.findall(r"^\| `([^`]+)` \|", section, re.M))
 
 
 def _require_that_the_search_finds(
@@ -246,7 +259,7 @@ def _journal(files: dict[str, bytes]) -> dict[str, bytes]:
 
 def documented_events() -> dict[str, set[str]]:
     """The facts of each event, from the table in docs/cli.md."""
-    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    page = (ROOT / "docs" / "cli.md").read_text()
     section = page.split("## Events\n")[1].split("\n## ")[0]
     cells = [line.split(" | ", 1) for line in section.splitlines() if line.startswith("| `")][1:]
     found = {}
@@ -338,7 +351,7 @@ def test_no_message_holds_a_canary(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def noisy_counts(own: Organisation) -> Any:
     """The counts that the partner may see, from one's own state."""
-    ((run,), _) = runs(own.state)
+    (run,), _ = runs(own.state)
     counts = run.slots().counts
     assert counts.tolist() != exact_counts(own.side)
     return counts
