@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from accord.entropy import MASKS, ORDER, Entropy, permutation, words
 from accord.errors import PeerError, UsageError
 from accord.matching.rule import And, Rule, Same, fields_of
-from accord.protocols.balls import MOST_LINES, Balls, values_of
+from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
 from accord.protocols.confirm import confirm
 from accord.protocols.disclosed import Disclosed, Shape, exchange, take
 from accord.protocols.linkage import Own, Status
@@ -93,17 +93,18 @@ class _Run:
     def __init__(self, task: Task, own: Own, engine: Engine, partner_size: int) -> None:
         rule = task.rule if isinstance(task.protocol, PsiExpand) else equality(task.rule)
         self.task, self.own, self.partner_size = task, own, partner_size
-        self.balls = Balls(rule, task.fields)
+        size = expansion(rule, task.fields)
         domain = b"accord psi 1\0" + task.salt.encode()
         self.group: Group = Clear(domain) if engine.name == "ideal" else Ed25519(domain)
-        self.lists = lists(own.side, len(own.records), partner_size, self.balls.size)
+        self.lists = lists(own.side, len(own.records), partner_size, size)
         listed, asked = (len(own.records), partner_size) if self.lists else (partner_size, len(own.records))
-        self.lines, self.asked = listed * self.balls.size, asked
+        self.lines, self.asked = listed * size, asked
         if self.lines > MOST_LINES:
             raise UsageError(
                 problem=f"{task.protocol.name} would list {self.lines:,} values, more than {MOST_LINES:,}. "
                 "Take a smaller threshold, larger steps, smaller tables or another protocol."
             )
+        self.balls = Balls(rule, task.fields)
         self.total, self.done, self.dummies = self.lines + asked, 0, 0
 
     def progress(self, count: int) -> None:
