@@ -17,7 +17,8 @@ from accord.cli.children import ENDED, NOTE, Children, Told
 from accord.cli.demo import Stage, link_both, prepare
 from accord.cli.demo_summary import facts, words
 from accord.cli.progress_pair import PairDisplay
-from accord.simulation import read_truth, simulate, truth_scores
+from accord.simulation import simulate
+from accord.truth import read_truth, truth_scores
 from tests.terminal import SOURCE, environment
 
 

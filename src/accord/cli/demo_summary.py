@@ -49,7 +49,8 @@ class Facts:
 def facts(stage: Stage, done: Mapping[str, Mapping[str, Any]]) -> Facts:
     """The figures, from what both sides keep."""
     from accord.session.receipt import read_receipt
-    from accord.simulation import accepted_pairs, read_truth, truth_scores
+    from accord.simulation import accepted_pairs
+    from accord.truth import read_truth, truth_scores
 
     pairs = read_truth(stage.a.folder / "pairs.csv")
     end = done[stage.a.name]

@@ -59,7 +59,7 @@ def verify(
     signers = {side.value: _signer(receipt, side.value, opened) for side in receipt.cards}
     if out is not None:
         from accord.session.store import read_output_key
-        from accord.simulation import read_truth
+        from accord.truth import read_truth
 
         require_output(receipt, read_output_key(opened, receipt.facts["run"]), read_truth(out), out)
     if as_json:

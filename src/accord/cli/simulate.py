@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from accord.protocols.linkage import Status, Watch
     from accord.simulation import Simulation
 
+_PROTOCOLS = (
+    "Instead of the agreed: laplace, all-pairs, psi, psi-expand, local-dp; or blocking, laplace-suppress, "
+    "which leak and can only be simulated."
+)
+
 
 def simulate(
     a: Annotated[Path, typer.Argument(help="Party A's table: csv, parquet or arrow.")],
@@ -27,7 +32,7 @@ def simulate(
     truth: Annotated[
         Path | None, typer.Option(help="The true pairs (id_a, id_b): report recall and precision, too.")
     ] = None,
-    protocol: Annotated[str | None, typer.Option(help="laplace or all-pairs, instead of the agreed.")] = None,
+    protocol: Annotated[str | None, typer.Option(help=_PROTOCOLS)] = None,
     engine: Annotated[
         str, typer.Option(help="ideal (in the clear) or ot (the real cryptography).")
     ] = "ideal",
@@ -38,6 +43,8 @@ def simulate(
     greedy: Annotated[
         bool | None, typer.Option("--greedy/--no-greedy", help="Greedy Match & Clean, instead of the agreed.")
     ] = None,
+    window: Annotated[int | None, typer.Option(help="local-dp: bins that a bin is compared with.")] = None,
+    spread: Annotated[int | None, typer.Option(help="local-dp: bins that are likely; 1 is basic.")] = None,
     runs: Annotated[int, typer.Option(min=1, max=10_000, help="Repeat with fresh noise.")] = 1,
     seed: Annotated[int | None, typer.Option(help="Same seed, same run.")] = None,
     columns_a: Annotated[Path | None, typer.Option(help="A's layout, see `accord check --columns`.")] = None,
@@ -53,11 +60,19 @@ def simulate(
     """Run the protocol on two tables in one process: matches, recall, comparisons. For data you may see."""
     from accord.agreement_file import read_agreement
     from accord.records.sinks import require_writable, write_table
-    from accord.simulation import adjusted, peak_mib, read_truth, truth_scores
+    from accord.simulation import adjusted, peak_mib
     from accord.simulation import simulate as run
+    from accord.truth import read_truth, truth_scores
 
     agreed = adjusted(
-        read_agreement(agreement), protocol=protocol, epsilon=epsilon, delta=delta, prune=prune, greedy=greedy
+        read_agreement(agreement),
+        protocol=protocol,
+        epsilon=epsilon,
+        delta=delta,
+        prune=prune,
+        greedy=greedy,
+        window=window,
+        spread=spread,
     )
     if out is not None:
         require_writable(out)
@@ -101,7 +116,7 @@ def report(result: Simulation) -> dict[str, Any]:
     """The figures of a simulation under the names that people know."""
     names = (
         "records_a records_b left_out matches all_matches candidate_pairs comparisons comparisons_sd "
-        "all_pairs cost_ratio bins recall precision reduction_ratio epsilon delta seconds "
+        "all_pairs cost_ratio bins recall precision reduction_ratio epsilon delta leaks seconds "
         "join_seconds peak_mib"
     )
     facts = {name: getattr(result, name) for name in names.split()}
@@ -124,8 +139,10 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         f"Rounds, bytes    {run.rounds:,} and {run.bytes:,}",
         f"Time, memory     {facts['seconds']:.1f} s, {facts['peak_mib']:,.0f} MiB",
     ]
+    if facts["leaks"]:
+        lines.insert(0, facts["leaks"])
     if facts["left_out"]:
-        lines.insert(1, f"Left out         {facts['left_out']:,} by the policies of the agreement")
+        lines.append(f"Left out         {facts['left_out']:,} by the policies of the agreement")
     if "true_pairs" in facts:
         lines.append(
             f"Against truth    recall {facts['recall_of_truth']:.4f}, precision "
@@ -139,6 +156,8 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
 
 
 def _privacy(facts: dict[str, Any], side: str) -> str:
+    if facts["epsilon"][side] is None:
+        return f"{side}: no promise"
     if not facts["epsilon"][side]:
         return f"{side}: ε = 0"
     return f"{side}: ε = {facts['epsilon'][side]:g}, δ = {facts['delta'][side]:.3g}"

@@ -47,10 +47,10 @@ from accord.protocols.slots import (
     partner_counts,
     require_possible,
 )
-from accord.protocols.spec import AllPairs, Laplace
+from accord.protocols.spec import AllPairs, LocalDp, Sorted
 from accord.protocols.task import Task
 from accord.ranges import contained, distinct, ranges
-from accord.records.columns import Columns, Records, rows_of
+from accord.records.columns import Records, rows_of
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Side
 from accord.secure.engine import Engine
@@ -113,13 +113,13 @@ def linkage(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     opened = yield from step(own.journal, exchange_counts(own.slots))
     counts = partner_counts(committed, opened, own.side)
     require_possible(counts, task.blocking, own.side.other, own.partner_size, own.padding)
-    if isinstance(task.protocol, AllPairs) and counts.sum() != own.partner_size:
+    if isinstance(task.protocol, AllPairs | LocalDp) and counts.sum() != own.partner_size:
         raise PeerError(problem="another number of slots than of records")
     session = yield from engine.set_up(own.side, own.entropy.stream(MASKS))
     own.seconds["set-up"] = own.clock() - began
     run = _Run(task, own, engine, session, counts)
     yield from run.rounds()
-    if not task.protocol.greedy:
+    if not task.binned.greedy:
         yield from run.disclose_matched()
     outcome = run.outcome()
     return replace(outcome, digest=(yield from confirm(own.side, own.records.ids, outcome, own.entropy)))
@@ -154,7 +154,7 @@ class _Run:
         self.seen: list[Disclosed] = []
         self.seen_count = 0
         self.partner_ends = np.cumsum(counts)
-        if task.protocol.greedy:
+        if task.binned.greedy:
             self.index = Index(task.rule, task.fields, own.records.columns, len(own.records))
 
     def rounds(self) -> Party[None]:
@@ -162,7 +162,7 @@ class _Run:
             began, known = self.own.clock(), len(self.found)
             pairs = yield from self._compare(round_)
             self._spend("compare", began)
-            if not self.task.protocol.greedy:
+            if not self.task.binned.greedy:
                 self.matched_slots.append(pairs)
                 self.matches += len(pairs)
             elif len(pairs):
@@ -266,8 +266,8 @@ class _Run:
         first = self._number(theirs)
         self.schedule.remove(1 - self.me, theirs.slots)
         number, row = self.index.matches(theirs.fields, len(theirs))
-        if self.task.protocol.closure == "candidates":
-            met = self._compared(theirs.fields, number, row)
+        if self.task.binned.closure == "candidates":
+            met = self._compared(theirs, number, row)
             number, row = number[met], row[met]
         if due is not None and len(distinct(number[contained(row, np.sort(due))])) < len(theirs):
             raise PeerError(problem="a record that matches nothing it was shown")
@@ -286,14 +286,23 @@ class _Run:
             raise PeerError(problem="more disclosed records than its table holds")
         return first
 
-    def _compared(self, theirs: Columns, number: Ints, row: Ints) -> NDArray[np.bool_]:
-        mine = self.own.records.columns
+    def _compared(self, theirs: Disclosed, number: Ints, row: Ints) -> NDArray[np.bool_]:
+        mine, other = self.own.records.columns, theirs.fields
+        if isinstance(self.task.protocol, LocalDp):
+            own = np.searchsorted(np.cumsum(self.own.slots.counts), self.own.slots.of_record[1][row], "right")
+            partner = np.searchsorted(self.partner_ends, theirs.slots[number], "right")
+            ahead = partner - own if self.me == 0 else own - partner
+            return ahead % self.task.blocking.bins < self.task.protocol.window
         if self.me == 0:
-            return self.task.blocking.compares(Tables(self.task.fields, mine, theirs), row, number)
-        return self.task.blocking.compares(Tables(self.task.fields, theirs, mine), number, row)
+            return self.task.blocking.compares(Tables(self.task.fields, mine, other), row, number)
+        return self.task.blocking.compares(Tables(self.task.fields, other, mine), number, row)
 
     def _require_bins(self, theirs: Disclosed) -> None:
-        """The slots of a disclosed record lie in the very bins of its values."""
+        """The slots of a disclosed record lie in the very bins of its values, or it has one in any bin."""
+        if isinstance(self.task.protocol, LocalDp):
+            if (theirs.slot_counts != 1).any():
+                raise PeerError(problem="a disclosed record with more or less than one report")
+            return
         record, bins = self.task.blocking.place(self.own.side.other, theirs.fields, len(theirs))
         claimed = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
         in_bin = np.searchsorted(self.partner_ends, theirs.slots, "right")
@@ -361,9 +370,9 @@ class _Run:
 
 
 def _schedule(task: Task, counts: tuple[Ints, Ints]) -> Schedule:
-    options = task.protocol
-    pairs = task.blocking.pairs()
-    sort, prune = (options.sort, options.prune) if isinstance(options, Laplace) else (False, 0)
+    options = task.binned
+    pairs = task.pairs()
+    sort, prune = (options.sort, options.prune) if isinstance(options, Sorted) else (False, 0)
     per_record = [task.blocking.per_record(side) for side in Side]
     order = order_pairs(pairs, counts, sort, prune, pooled=per_record[0] == per_record[1])
     return Schedule((pairs[0][order], pairs[1][order]), counts, options.slab, options.greedy)
