@@ -55,6 +55,13 @@ def read_agreement(path: Path | str) -> Agreement:
 def parse_agreement(text: str, name: str = "the agreement") -> Agreement:
     """Read an agreement from its text; raise all its faults at once."""
     try:
+        return _parsed(text, name)
+    except RecursionError:
+        raise AgreementError(name, [Fault("", "It is nested too deeply.")]) from None
+
+
+def _parsed(text: str, name: str) -> Agreement:
+    try:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise AgreementError(name, [Fault("", f"This is not TOML: {error}.")]) from None

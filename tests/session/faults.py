@@ -198,14 +198,18 @@ def drive(parties: dict[Side, Party[Linked]], wire: Wire) -> Ending:
     return {side: end.result for side, end in ends.items()}
 
 
-def link(both: dict[Side, Office], wire: Wire | None = None) -> Ending:
-    """Both start a new run."""
-    wire = wire or Wire()
+def linking(both: dict[Side, Office]) -> dict[Side, Party[Linked]]:
+    """Both sides of a new run."""
     parties: dict[Side, Party[Linked]] = {}
     for side, o in both.items():
         own = prepared(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), NOBODY)
         parties[side] = begin(own, Line())
-    return drive(parties, wire)
+    return parties
+
+
+def link(both: dict[Side, Office], wire: Wire | None = None) -> Ending:
+    """Both start a new run."""
+    return drive(linking(both), wire or Wire())
 
 
 def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> Ending:
