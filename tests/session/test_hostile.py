@@ -21,7 +21,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accord.errors import AccordError, ConnectionLostError, PeerError, RefusedError, StoppedError
+from accord.errors import (
+    AccordError,
+    ConnectionLostError,
+    DifferentAgreementError,
+    PeerError,
+    RefusedError,
+    StoppedError,
+)
 from accord.protocols.slots import Slots, make_slots
 from accord.secure.circuit import Side
 from accord.secure.ot_batch import run_b
@@ -181,6 +188,10 @@ def framed(kind: int, length: int) -> bytes:
     return (kind << 56 | length).to_bytes(8, "little")
 
 
+KEYS = "".join(f"key{i} = 1\n" for i in range(100_000)).encode()
+LOUD = faults.agreement().to_toml().replace('A = [\n    "x"', 'A = [\n    "\\u001b[2J"').encode()
+
+
 SCRIPTS: dict[str, tuple[Script, type[AccordError], str]] = {
     "garbage": (said(lambda p: b"\xa5" * 5000), PeerError, "unknown kind"),
     "an unknown kind": (said(lambda p: framed(9, 4) + b"abcd"), PeerError, "unknown kind"),
@@ -210,6 +221,8 @@ SCRIPTS: dict[str, tuple[Script, type[AccordError], str]] = {
     ),
     "a huge agreement": (other_agreement(1 << 60, b""), PeerError, "several megabytes"),
     "an agreement that is none": (other_agreement(3, b"\xff\x00["), AccordError, "cannot be read"),
+    "a terminal's commands": (other_agreement(len(LOUD), LOUD), DifferentAgreementError, "only: �.2J"),
+    "a hundred thousand unknown keys": (other_agreement(len(KEYS), KEYS), AccordError, "cannot be read"),
     "deep nesting": (other_agreement(9000, b"a=" + b"[" * 8998), AccordError, "cannot be read"),
 }  # fmt: skip
 
@@ -225,6 +238,7 @@ def test_before_anything_is_charged(name: str, tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert isinstance(error, kind), error
+    assert str(error).replace("\n", "").isprintable()
     assert "bob" in str(error) or "Both of you" in str(error), error
     assert re.search(words, str(error)), error
     assert error.exit_code in {3, 7, 8, 10}
