@@ -302,9 +302,17 @@ SAVES = ("fsync", "fdatasync", "replace")
 
 @contextmanager
 def deaths(
-    patch: pytest.MonkeyPatch, wire: Wire, victim: Side, at: int | None, before: bool
+    patch: pytest.MonkeyPatch,
+    wire: Wire,
+    victim: Side,
+    at: int | None,
+    before: bool,
+    fault: Callable[[], BaseException] = Killed,
 ) -> Iterator[list[str]]:
-    """Kill a party before or after its n-th write to disk or charge; the list of those that it came to."""
+    """Kill a party before or after its n-th write to disk or charge; the list of those that it came to.
+
+    Another fault than a death is raised in its stead.
+    """
     seen: list[str] = []
 
     def watched(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -313,10 +321,10 @@ def deaths(
                 return real(*args, **kwargs)
             seen.append(name)
             if len(seen) == at and before:
-                raise Killed
+                raise fault()
             answer = real(*args, **kwargs)
             if len(seen) == at:
-                raise Killed
+                raise fault()
             return answer
 
         return call
