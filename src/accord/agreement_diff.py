@@ -37,10 +37,10 @@ def _compare(path: str, ours: Any, theirs: Any) -> list[str]:
 
 
 def _compare_lists(path: str, ours: list[str], theirs: list[str]) -> list[str]:
-    sentences = []
-    if only := [item for item in ours if item not in theirs]:
+    sentences, known, listed = [], set(ours), set(theirs)
+    if only := [item for item in ours if item not in listed]:
         sentences.append(f"{path} lists in ours only: {', '.join(only)}.")
-    if only := [item for item in theirs if item not in ours]:
+    if only := [item for item in theirs if item not in known]:
         sentences.append(f"{path} lists in theirs only: {', '.join(only)}.")
     return sentences or [f"{path} lists the same in another order."]
 

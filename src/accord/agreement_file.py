@@ -62,6 +62,13 @@ def parse_agreement(text: str, name: str = "the agreement", simulated: bool = Fa
     `simulated`: it will never be used between two parties, so that what leaks or misses much may stand in it.
     """
     try:
+        return _parsed(text, name)
+    except RecursionError:
+        raise AgreementError(name, [Fault("", "It is nested too deeply.")]) from None
+
+
+def _parsed(text: str, name: str) -> Agreement:
+    try:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise AgreementError(name, [Fault("", f"This is not TOML: {error}.")]) from None

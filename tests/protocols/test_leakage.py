@@ -50,10 +50,10 @@ def test_local_dp_tells_reports_or_what_is_public() -> None:
 
 def test_views_hold_what_each_side_was_sent() -> None:
     agreed, entropy = worlds.agreement(), Seeded(1)
-    own_a = worlds.side(agreed, Side.A, [(1, 1)], entropy)
-    own_b = worlds.side(agreed, Side.B, [(1, 1), (9, 9)], entropy)
+    own_a = worlds.side(agreed, Side.A, [(1, 1)], entropy, partner=2)
+    own_b = worlds.side(agreed, Side.B, [(1, 1), (9, 9)], entropy, partner=1)
     seen = views(agreed.task, own_a, own_b, IdealEngine())
     assert tuple(map(len, seen[Side.A].received)) == seen[Side.B].sent
     assert tuple(map(len, seen[Side.B].received)) == seen[Side.A].sent
-    assert seen[Side.A].received[0] == (2).to_bytes(8, "little"), "how many records B has"
+    assert seen[Side.A].received[1][32:] == own_b.slots.counts.astype("<i8").tobytes(), "B's noisy counts"
     assert worlds.pairs_of_a(seen[Side.A].outcome) == worlds.pairs_of_b(seen[Side.B].outcome) == [(0, 0)]

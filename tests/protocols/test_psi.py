@@ -162,7 +162,7 @@ def lines_of(agreed: Agreement, b: worlds.Rows, seed: int) -> np.ndarray:
     own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
     own_b = worlds.side(agreed, Side.B, b, entropy, partner=len(a))
     received = views(agreed.task, own_a, own_b, IdealEngine())[Side.A].received
-    return np.frombuffer(received[2], np.uint8).reshape(-1, module.LINE)
+    return np.frombuffer(received[1], np.uint8).reshape(-1, module.LINE)
 
 
 def test_records_that_share_values_have_unlike_lines_in_the_order_of_their_tags() -> None:

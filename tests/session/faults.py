@@ -198,14 +198,18 @@ def drive(parties: dict[Side, Party[Linked]], wire: Wire) -> Ending:
     return {side: end.result for side, end in ends.items()}
 
 
-def link(both: dict[Side, Office], wire: Wire | None = None) -> Ending:
-    """Both start a new run."""
-    wire = wire or Wire()
+def linking(both: dict[Side, Office]) -> dict[Side, Party[Linked]]:
+    """Both sides of a new run."""
     parties: dict[Side, Party[Linked]] = {}
     for side, o in both.items():
         own = prepared(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), NOBODY)
         parties[side] = begin(own, Line())
-    return drive(parties, wire)
+    return parties
+
+
+def link(both: dict[Side, Office], wire: Wire | None = None) -> Ending:
+    """Both start a new run."""
+    return drive(linking(both), wire or Wire())
 
 
 def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> Ending:
@@ -298,9 +302,17 @@ SAVES = ("fsync", "fdatasync", "replace")
 
 @contextmanager
 def deaths(
-    patch: pytest.MonkeyPatch, wire: Wire, victim: Side, at: int | None, before: bool
+    patch: pytest.MonkeyPatch,
+    wire: Wire,
+    victim: Side,
+    at: int | None,
+    before: bool,
+    fault: Callable[[], BaseException] = Killed,
 ) -> Iterator[list[str]]:
-    """Kill a party before or after its n-th write to disk or charge; the list of those that it came to."""
+    """Kill a party before or after its n-th write to disk or charge; the list of those that it came to.
+
+    Another fault than a death is raised in its stead.
+    """
     seen: list[str] = []
 
     def watched(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -309,10 +321,10 @@ def deaths(
                 return real(*args, **kwargs)
             seen.append(name)
             if len(seen) == at and before:
-                raise Killed
+                raise fault()
             answer = real(*args, **kwargs)
             if len(seen) == at:
-                raise Killed
+                raise fault()
             return answer
 
         return call

@@ -10,7 +10,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from tests.session.faults import Office
 
 _MAIN = "from accord.cli import main; main()"
 PATIENCE = 60
+RESENT = 0.25
+"""Seconds until what was lost is sent again."""
 
 
 @dataclass
@@ -33,12 +36,16 @@ class Fault:
 
 @dataclass
 class Proxy:
-    """Forwards one connection; `delay` holds every piece back, `pieces` cuts what it forwards that small."""
+    """Forwards one connection in pieces, each held back by `delay`.
+
+    One in `lost_in` is lost on its way: it and what follows it come when it was sent again, as TCP does it.
+    """
 
     target: int
     fault: Fault | None = None
     delay: float = 0.0
     pieces: int = 1 << 16
+    lost_in: int = 0
     passed: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     fired: bool = False
 
@@ -65,7 +72,7 @@ class Proxy:
 
     def _forward(self, other: dict[socket.socket, socket.socket], listener: socket.socket) -> None:
         waiting: deque[tuple[float, socket.socket, bytes]] = deque()
-        open_ends = set(other)
+        open_ends, number = set(other), 0
         while open_ends or waiting:
             left = max(0.0, waiting[0][0] - time.monotonic()) if waiting else 1.0
             for source in select.select(list(open_ends), [], [], left)[0]:
@@ -75,7 +82,10 @@ class Proxy:
                     body = b""
                 if not body:
                     open_ends.discard(source)
-                waiting.append((time.monotonic() + self.delay, other[source], body))
+                number += 1
+                again = RESENT if self.lost_in and number % self.lost_in == 0 else 0.0
+                due = max(time.monotonic() + self.delay + again, waiting[-1][0] if waiting else 0.0)
+                waiting.append((due, other[source], body))
             while waiting and waiting[0][0] <= time.monotonic():
                 if not self._pass(*waiting.popleft()[1:], listener):
                     return
@@ -125,8 +135,8 @@ class Process:
         return self.popen.returncode, error
 
 
-def start(office: Office, *arguments: object) -> Process:
-    """An `accord` of this organisation."""
+def start(office: Office, *arguments: object, most_bytes: int | None = None) -> Process:
+    """An `accord` of this organisation; none of its files may grow beyond `most_bytes`."""
     command = [
         sys.executable,
         "-c",
@@ -136,8 +146,29 @@ def start(office: Office, *arguments: object) -> Process:
         str(office.state.folder),
         "--json",
     ]
+    if most_bytes is not None:
+        limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes},) * 2); "
+        command[2] = limit + command[2]
     pipe = subprocess.PIPE
     return Process(office, subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
+
+
+@contextmanager
+def ended() -> Iterator[Callable[..., Process]]:
+    """`start`, for processes that do not outlive a test."""
+    started: list[Process] = []
+
+    def begun(office: Office, *arguments: object, most_bytes: int | None = None) -> Process:
+        started.append(start(office, *arguments, most_bytes=most_bytes))
+        return started[-1]
+
+    try:
+        yield begun
+    finally:
+        for process in started:
+            if process.popen.poll() is None:
+                process.popen.kill()
+                process.popen.communicate()
 
 
 def link_arguments(office: Office) -> list[object]:
@@ -177,26 +208,24 @@ def meet(
     """Let both link, or go on with a run; a fault may happen, or a side is killed at one of its events."""
     waits = ["--wait", 30, "--timeout", timeout]
 
-    def begun(side: Side, way: str, where: str) -> Process:
-        what = ["resume", run] if run else link_arguments(both[side])
-        return start(both[side], *what, *waits, way, where)
+    with ended() as ending:
 
-    processes = {listener: begun(listener, "--listen", "127.0.0.1:0")}
-    proxy = Proxy(processes[listener].event("listening")["port"], fault, **network)
-    try:
-        processes[listener.other] = begun(listener.other, "--connect", f"127.0.0.1:{proxy.port}")
-        if fault is not None and isinstance(fault.act, _Kill):
-            fault.act.processes = processes
-        if kill is not None:
-            processes[kill[0]].event(kill[1])
-            processes[kill[0]].popen.kill()
-        ends = {side: process.end() for side, process in processes.items()}
-    finally:
-        for process in processes.values():
-            if process.popen.poll() is None:
-                process.popen.kill()
-                process.popen.communicate()
-        proxy.close()
+        def begun(side: Side, way: str, where: str) -> Process:
+            what = ["resume", run] if run else link_arguments(both[side])
+            return ending(both[side], *what, *waits, way, where)
+
+        processes = {listener: begun(listener, "--listen", "127.0.0.1:0")}
+        proxy = Proxy(processes[listener].event("listening")["port"], fault, **network)
+        try:
+            processes[listener.other] = begun(listener.other, "--connect", f"127.0.0.1:{proxy.port}")
+            if fault is not None and isinstance(fault.act, _Kill):
+                fault.act.processes = processes
+            if kill is not None:
+                processes[kill[0]].event(kill[1])
+                processes[kill[0]].popen.kill()
+            ends = {side: process.end() for side, process in processes.items()}
+        finally:
+            proxy.close()
     return Meeting(processes, proxy, ends)
 
 

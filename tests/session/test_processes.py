@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,3 +92,23 @@ def test_disturbed_at_any_moment(fault: Fault, tmp_path: Path) -> None:
 @pytest.mark.parametrize("event", ["connected", "charged", "progress", "done"])
 def test_killed_at_an_event(side: Side, event: str, tmp_path: Path) -> None:
     check(tmp_path, kill=(side, event))
+
+
+@pytest.mark.slow
+def test_a_slow_network_that_loses_packets(tmp_path: Path) -> None:
+    """50 ms each way, packets of 1,400 bytes, one in a hundred lost: the same messages, to the byte.
+
+    The second run has the first one's noise, and without greedy its messages depend on nothing else. Pings
+    come after a quarter of the timeout, so here there are none.
+    """
+    both = faults.offices(tmp_path, "plain")
+    facts = []
+    for slow in (False, True):
+        network: dict[str, Any] = {"delay": 0.05, "pieces": 1400, "lost_in": 100} if slow else {}
+        done = meet(both, None, timeout=60, **network)
+        assert [end[0] for end in done.ends.values()] == [0, 0], done.ends
+        facts.append([done.processes[side].events[-1] for side in Side])
+        assert [office.out.read_bytes() for office in both.values()] == [EXPECTED["plain"]] * 2
+    for one, other in zip(*facts, strict=True):
+        assert one["bytes"] < 1_000_000
+        assert (one["bytes"], one["comparisons"]) == (other["bytes"], other["comparisons"])

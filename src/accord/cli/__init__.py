@@ -46,13 +46,16 @@ def main() -> None:
     try:
         app()
     except AccordError as error:
-        typer.echo(f"accord: {error}", err=True)
+        for line in (f"accord: {error}", *getattr(error, "__notes__", ())):
+            typer.echo(line, err=True)
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
         typer.echo("accord: stopped.", err=True)
         raise SystemExit(130) from None
     except Exception as error:
         _report(error)
+        for line in getattr(error, "__notes__", ()):
+            typer.echo(line, err=True)
         raise SystemExit(1) from None
 
 

@@ -30,6 +30,8 @@ from accord.session.frames import HEADER, Frame, Kind, Reason, decode_header, de
 
 _AHEAD = 1 << 25
 _CHUNK = 1 << 18
+_OVERHEAD = 1 << 9
+"""What Python adds to a chunk, however small."""
 _SMALL = 1 << 14
 _SLOWEST = 1000.0
 """Bytes a second, under which a message that has begun is given up."""
@@ -177,6 +179,7 @@ class TlsChannel:
             self._held -= count
             if count == len(chunk):
                 self._chunks.popleft()
+                self._held -= _OVERHEAD
             else:
                 self._chunks[0] = chunk[count:]
             self._ready.notify_all()
@@ -191,10 +194,12 @@ class TlsChannel:
                 count = self._read(chunk)
                 if not count:
                     return self._end("was closed by the partner")
+                # A few bytes must not hold a whole chunk: who trickles them would fill our memory.
+                kept = chunk[:count] if count > _CHUNK // 2 else memoryview(bytes(chunk[:count]))
                 with self._ready:
                     if not self._closing:
-                        self._chunks.append(chunk[:count])
-                        self._held += count
+                        self._chunks.append(kept)
+                        self._held += count + _OVERHEAD
                     self._ready.notify_all()
         except (OSError, ValueError) as error:
             self._end(_cause(error))

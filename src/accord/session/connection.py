@@ -95,8 +95,11 @@ def connected(reach: Reach, state: State, card: Card, partner: str, tell: Tell) 
 
 def _named(error: BaseException, partner: str, run: str) -> BaseException:
     """The same error, with the partner's name, and with what to do about a run that has begun."""
-    if isinstance(error, PeerError):
-        return PeerError(problem=error.problem, partner=partner)
     if isinstance(error, KeyboardInterrupt) and run:
         return InterruptedRunError(run=run)
+    if isinstance(error, PeerError):
+        error = PeerError(problem=error.problem, partner=partner)
+    if run and not isinstance(error, ConnectionLostError | StoppedError):
+        # Those two say so themselves.
+        error.add_note(f"What was done is kept. When it is mended, go on with `accord resume {run}`.")
     return error

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import struct
+import tomllib
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from accord.agreement import Agreement
 from accord.agreement_diff import diff
-from accord.agreement_file import parse_agreement
-from accord.errors import AccordError, DifferentAgreementError, PeerError, RefusedError
+from accord.errors import DifferentAgreementError, PeerError, RefusedError
 from accord.protocols.linkage import MOST_RECORDS
 from accord.protocols.slots import COMMITMENT
 from accord.secure.circuit import Side
@@ -32,6 +33,8 @@ NO_RUN = ""
 _MAGIC = b"accord\r\n"
 _FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s")
 _MOST_AGREEMENT = 1 << 22
+_MOST_LINES = 50
+_LONGEST_LINE = 400
 _RUN_TAG = b"accord run 1\n"
 
 
@@ -111,11 +114,25 @@ def _show_difference(agreement: Agreement, partner: str) -> Party[None]:
         raise PeerError(problem="an agreement of several megabytes", partner=partner)
     yield Send(body)
     theirs = (yield from receive(size)).tobytes()
-    try:
-        found = diff(agreement, parse_agreement(theirs.decode(), "Their agreement"))
-    except (AccordError, UnicodeDecodeError):
-        found = [f"{partner}'s agreement cannot be read by this version of Accord."]
+    found = _differences(agreement, theirs, partner)
     raise DifferentAgreementError(partner, found or ["nothing that can be named: compare the two files."])
+
+
+def _differences(ours: Agreement, theirs: bytes, partner: str) -> list[str]:
+    """What differs, in so many words at the most, and in none that could steer a terminal.
+
+    Only the shape of their agreement is judged: to list its faults could take hours if it were made for that.
+    """
+    try:
+        found = diff(ours, Agreement.model_validate(tomllib.loads(theirs.decode(), parse_float=Decimal)))
+    except (ValueError, RecursionError):
+        return [f"{partner}'s agreement cannot be read by this version of Accord."]
+    shown = [
+        line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in found[:_MOST_LINES]
+    ]
+    if len(found) > _MOST_LINES:
+        shown.append(f"… and {len(found) - _MOST_LINES:,} more differences.")
+    return ["".join(c if c.isprintable() else "�" for c in line) for line in shown]
 
 
 def exchange_sizes(records: int, partner: str) -> Party[int]:

@@ -1,0 +1,221 @@
+"""A disk that is full, an output that cannot be written, a clock that jumps: clear errors, nothing lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import shutil
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+
+import pytest
+
+from accord.errors import AccordError, LedgerError, OutputError, StateError, TrustError
+from accord.records.layout import Layout
+from accord.secure.circuit import Side
+from accord.secure.party import Party
+from accord.session.connection import NOBODY
+from accord.session.course import Linked, begin, go_on
+from accord.session.link import prepared, reopened
+from accord.session.store import FileJournal, create_run, open_run, runs
+from tests.session import faults, processes
+from tests.session.faults import Line, Wire
+from tests.session.test_resume import EXPECTED
+
+
+def full() -> OSError:
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def check_full(folder: Path, patch: pytest.MonkeyPatch, victim: Side, at: int | None) -> int:
+    """The disk of one side is full at its n-th write; how many it came to."""
+    both, wire = faults.offices(folder, "plain"), Wire()
+    with faults.deaths(patch, wire, victim, at, True, full) as seen:
+        ending = faults.link(both, wire)
+    error = ending[victim]
+    if at is not None and seen[-1] != "charge":
+        assert isinstance(error, StateError | OutputError | LedgerError), repr(error)
+        assert error.exit_code in (5, 6)
+        assert "no space left" in str(error).lower()
+    for office in both.values():
+        faults.require_one_charge(office, least=0)
+    faults.require_done(faults.again(both), both, EXPECTED["plain"])
+    return len(seen)
+
+
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_full_disk_at_a_write(every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    faults.quicken(monkeypatch)
+    writes = check_full(tmp_path / "whole", monkeypatch, Side.A, None)
+    assert writes > 20
+    for at in range(1, writes + 1, every):
+        check_full(tmp_path / str(at), monkeypatch, Side.A, at)
+
+
+def test_a_disk_that_takes_a_part(tmp_path: Path) -> None:
+    """Near its end a disk takes some bytes of an answer and says nothing; the next write fails."""
+    path = tmp_path / "journal"
+    path.write_bytes(b"accord journal 1\n")
+    journal = FileJournal(path)
+    journal.keep(b"first")
+    pid = os.fork()
+    if pid == 0:
+        room = path.stat().st_size + 100
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        try:
+            journal.keep(b"x" * 1000)
+        except StateError as error:
+            os._exit(0 if "Make room" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    journal.close()
+    assert path.stat().st_size == len(b"accord journal 1\n") + 16 + 5 + 100, "the limit was not reached"
+    again = FileJournal(path)
+    assert again.steps == 1
+    again.recall()
+    again.keep(b"y" * 1000)
+    again.close()
+    again = FileJournal(path)
+    assert [again.recall() for _ in range(3)] == [b"first", b"y" * 1000, None]
+    again.close()
+
+
+def test_a_ledger_without_room_charges_nothing(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    office = both[Side.A]
+    assert not office.ledger.runs()
+    # Its pages lie beyond the limit, so that none can be written.
+    assert office.state.ledger.stat().st_size > 1 << 14
+    with processes.ended() as ended:
+        limited = ended(
+            office, *processes.link_arguments(office), "--listen", "127.0.0.1:0", most_bytes=1 << 13
+        )
+        way = f"127.0.0.1:{limited.event('listening')['port']}"
+        other = ended(both[Side.B], *processes.link_arguments(both[Side.B]), "--connect", way)
+        code, said = limited.end()
+        assert code == 6, said
+        assert "ledger" in said
+        code, said = other.end()
+        assert code == 10, said
+        assert "its ledger refuses" in said
+    assert not office.ledger.runs()
+    faults.require_done(faults.link(both), both, EXPECTED["greedy"])
+
+
+def test_an_output_whose_folder_vanishes(tmp_path: Path) -> None:
+    """At the end of a run: the error says how to go on, and the run goes on with another place."""
+    both = faults.offices(tmp_path, "plain")
+    office = both[Side.A]
+    office.out = office.out.parent / "there" / "pairs.csv"
+    office.out.parent.mkdir()
+    parties = faults.linking(both)
+
+    def vanishing() -> Party[Linked]:
+        party = parties[Side.A]
+        effect = next(party)
+        shutil.rmtree(office.out.parent)
+        while True:
+            answer = yield effect
+            try:
+                effect = party.send(answer)
+            except StopIteration as end:
+                return end.value
+
+    ending = faults.drive({**parties, Side.A: vanishing()}, Wire())
+    assert isinstance(ending[Side.A], OutputError)
+    name = faults.common_run(both)
+    assert name
+    with pytest.raises(OutputError, match="there is no folder"):
+        faults.resume(both, name)
+    elsewhere = tmp_path / "elsewhere.csv"
+    other = both[Side.B]
+    with (
+        reopened(office.state, name, None, elsewhere, office.reach(), NOBODY) as mine,
+        reopened(other.state, name, None, None, other.reach(), NOBODY) as theirs,
+    ):
+        again = faults.drive({Side.A: go_on(*mine, Line()), Side.B: go_on(*theirs, Line())}, Wire())
+    assert isinstance(again[Side.A], Linked), again
+    assert elsewhere.read_bytes() == other.out.read_bytes() == EXPECTED["plain"]
+    for one in both.values():
+        faults.require_one_charge(one)
+
+
+def clock(shift: timedelta) -> type[datetime]:
+    class Shifted(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Shifted:
+            moved = datetime.now(tz) + shift
+            return cls.fromtimestamp(moved.timestamp(), tz or UTC)
+
+    return Shifted
+
+
+@pytest.mark.parametrize("hours", [-20, 24 * 365])
+def test_a_clock_that_jumps_while_the_cards_are_valid(
+    hours: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = faults.offices(tmp_path)
+    faults.link(both, Wire(frames=30))
+    name = faults.common_run(both)
+    assert name
+    monkeypatch.setattr("accord.session.link.datetime", clock(timedelta(hours=hours)))
+    monkeypatch.setattr("accord.session.course.datetime", clock(timedelta(hours=hours)))
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+    began = open_run(both[Side.A].state, name).manifest.began
+    assert abs(datetime.fromisoformat(began) - datetime.now(UTC)) < timedelta(hours=1)
+
+
+@pytest.mark.parametrize("days", [-3, 365 * 6])
+def test_a_clock_that_leaves_the_time_of_the_cards(
+    days: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = faults.offices(tmp_path)
+    faults.link(both, Wire(frames=30))
+    name = faults.common_run(both)
+    assert name
+    with monkeypatch.context() as patch:
+        patch.setattr("accord.session.link.datetime", clock(timedelta(days=days)))
+        with pytest.raises(TrustError, match="valid from"):
+            faults.resume(both, name)
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+
+
+def test_a_run_that_is_not_whole_on_disk_is_said_to_be_so(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    faults.link(both, Wire(frames=30))
+    name = faults.common_run(both)
+    assert name
+    office = both[Side.A]
+    for file in ("slots", "journal", "run.json"):
+        path = office.state.run(name) / file
+        kept = path.read_bytes()
+        for content in (b"", kept[:10], kept[: len(kept) // 2 - 1] if file != "journal" else b"x", None):
+            path.unlink()
+            if content is not None:
+                path.write_bytes(content)
+            with pytest.raises(AccordError) as caught:
+                faults.resume(both, name)
+            assert caught.value.exit_code in (2, 6)
+            path.write_bytes(kept)
+    damaged = office.state.run(name) / "journal"
+    kept = damaged.read_bytes()
+    damaged.write_bytes(kept[:40] + bytes([kept[40] ^ 1]) + kept[41:])
+    error = faults.resume(both, name)[Side.A]
+    assert isinstance(error, StateError)
+    assert "damaged" in str(error)
+    damaged.write_bytes(kept)
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+
+
+def test_nothing_is_there_before_a_run_is_whole(tmp_path: Path) -> None:
+    """A name that another run has is refused: nothing of that run is overwritten."""
+    both = faults.offices(tmp_path)
+    o = both[Side.A]
+    own = prepared(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), NOBODY)
+    begin(own, Line()).close()
+    assert runs(o.state) == ([], [])
+    faults.link(both)
+    (run,) = runs(o.state)[0]
+    with pytest.raises(StateError, match="there is a run of this name"):
+        create_run(o.state, run.manifest, run.slots())
