@@ -62,12 +62,12 @@ def parse_agreement(text: str, name: str = "the agreement", simulated: bool = Fa
     `simulated`: it will never be used between two parties, so that what leaks or misses much may stand in it.
     """
     try:
-        return _parsed(text, name)
+        return _parsed(text, name, simulated)
     except RecursionError:
         raise AgreementError(name, [Fault("", "It is nested too deeply.")]) from None
 
 
-def _parsed(text: str, name: str) -> Agreement:
+def _parsed(text: str, name: str, simulated: bool) -> Agreement:
     try:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:

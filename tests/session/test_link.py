@@ -52,6 +52,13 @@ def untouched(*organisations: worlds.Organisation) -> bool:
     )
 
 
+def local_dp() -> Agreement:
+    """Reports of A's records over all bins of x, in a window that compares every pair; B is public."""
+    plain = agreement().model_dump(mode="json") | {"blocking": [{"kind": "key", "field": "x"}]}
+    sides = {"A": {"epsilon": "2"}, "B": {"public": True}}
+    return Agreement.model_validate(plain | {"protocol": {"name": "local-dp", **sides, "window": 16}})
+
+
 @pytest.mark.parametrize(
     "agreed",
     [
@@ -61,8 +68,14 @@ def untouched(*organisations: worlds.Organisation) -> bool:
         agreement(protocol="all-pairs"),
         agreement(closure="candidates", sort=False),
         agreement(prune=20),
+        agreement(protocol="psi", rule="same(x)"),
+        agreement(protocol="psi-expand"),
+        local_dp(),
     ],
-    ids=["laplace", "replicate", "not greedy", "all-pairs", "candidates", "pruned"],
+    ids=[
+        *("laplace", "replicate", "not greedy", "all-pairs", "candidates", "pruned"),
+        *("psi", "psi-expand", "local-dp"),
+    ],
 )
 def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> None:
     left, right = worlds.link_both(*both, agreed)

@@ -20,7 +20,7 @@ from accord.protocols import linkage, local_dp
 from accord.protocols.linkage import Own
 from accord.protocols.outcome import Outcome
 from accord.protocols.psi import psi
-from accord.protocols.slots import Slots
+from accord.protocols.slots import shuffled
 from accord.protocols.spec import LocalDp, Psi, PsiExpand, Suppress
 from accord.protocols.suppress import suppressed_slots
 from accord.protocols.task import Task
@@ -49,7 +49,8 @@ def prepare(
     """Fix this side's part of a run. *Requires* noise that was drawn for this very table, or `no_noise`."""
     if isinstance(task.protocol, Psi | PsiExpand):
         nothing = np.zeros(0, np.int64)
-        return Own(side, records, partner_size, Slots(nothing, nothing, b""), entropy, released)
+        slots = shuffled(nothing, nothing, 0, records, entropy)
+        return Own(side, records, partner_size, slots, entropy, released)
     if isinstance(task.protocol, LocalDp):
         return local_dp.prepare(task, side, records, partner_size, noise, entropy, released)
     if isinstance(task.protocol, Suppress):

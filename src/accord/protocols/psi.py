@@ -1,5 +1,6 @@
 """Private set intersection, and its expansion [HMFS17, §2.2], as one party.
 
+      ◄──────────────── commitments ──────────────────────►            (slots.py)
     asker  (A or B)                                          lister
     distinct values, padded to the size of its table
       ── blinded values ──────────────────────────────────►
@@ -41,8 +42,10 @@ from accord.matching.rule import And, Rule, Same, fields_of
 from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
 from accord.protocols.confirm import confirm
 from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records, take
+from accord.protocols.journal import step
 from accord.protocols.linkage import Own, Status
 from accord.protocols.outcome import Outcome
+from accord.protocols.slots import exchange_commitments
 from accord.protocols.spec import PsiExpand
 from accord.protocols.task import Task
 from accord.ranges import distinct, ranges
@@ -67,6 +70,8 @@ def psi(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     """One side of psi or psi-expand."""
     began = own.clock()
     run = _Run(task, own, engine)
+    # Nothing is opened here; it binds both to their tables should the run be cut and go on.
+    yield from step(own.journal, exchange_commitments(own.slots, own.side))
     pairs = yield from (run.list_all() if run.lists else run.look_up())
     own.seconds["compare"] = own.clock() - began
     outcome = run.outcome(*pairs)
@@ -228,7 +233,7 @@ class _Run:
             partner_ids=theirs.ids,
             partner_columns=theirs.columns,
             partner_size=self.partner_size,
-            partner_slots=self.partner_size,
+            partner_slots=0,
             comparisons=self.total,
             rounds=1,
             dummies=self.dummies,

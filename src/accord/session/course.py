@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from accord import __version__
@@ -27,10 +26,11 @@ from accord.entropy import Entropy
 from accord.errors import PeerError, RefusedError
 from accord.privacy.calibration import calibrate
 from accord.privacy.events import Cost
+from accord.protocols import protocol
 from accord.protocols.confirm import KEY
-from accord.protocols.linkage import Own, Status, linkage
+from accord.protocols.linkage import Own, Status
 from accord.protocols.outcome import Outcome
-from accord.protocols.slots import Padding, Slots, commitments, make_slots, most_dummies
+from accord.protocols.slots import Padding, Slots, commitments, most_dummies
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.sinks import write_table
@@ -129,7 +129,7 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     size = yield from exchange_sizes(len(own.records), own.partner)
     _require_room(own, size)
     name = run_name(hello, other)
-    charged, slots = _charge(own, name)
+    charged, slots = _charge(own, name, size)
     run = create_run(own.state, _manifest(own, name, size, slots), slots)
     line.started(name)
     with run.locked(), closing(run.open_journal()) as journal:
@@ -173,14 +173,15 @@ def _require_room(own: Ready, size: int) -> None:
         )
 
 
-def _charge(own: Ready, name: str) -> tuple[Cost, Slots]:
+def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Slots]:
     """Charge the run, on disk; then fix its slots with the noise that is kept."""
     ask = own.released.ask(name, own.dataset, own.agreement, own.side)
     charged = Ledger(own.state.ledger).charge(ask, own.released.draw, datetime.now(UTC))
     own.tell("charged", {"run": name, **_cost(charged.cost, "charged_")})
-    plan = own.agreement.plan
-    dummies = charged.noise if own.released.key is not None else np.zeros(plan.bins, np.int64)
-    return charged.cost, make_slots(plan, own.side, own.records, dummies, own.entropy)
+    noise = own.released.noise(charged)
+    return charged.cost, protocol.prepare(
+        own.agreement.task, own.side, own.records, size, noise, own.entropy
+    ).slots
 
 
 def _manifest(own: Ready, name: str, size: int, slots: Slots) -> Manifest:
@@ -220,7 +221,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         journal=kept.journal,
         watch=watch,
     )
-    outcome = yield from linkage(agreement.task, mine, engine_named(agreement.engine))
+    outcome = yield from protocol.run(agreement.task, mine, engine_named(agreement.engine))
     pairs = output(agreement, side, own.records, outcome)
     if own.out is not None:
         write_table(pairs, own.out)

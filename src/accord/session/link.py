@@ -28,7 +28,9 @@ from accord.agreement import Agreement
 from accord.agreement_file import parse_agreement, require_sound
 from accord.entropy import System
 from accord.errors import DeclinedError, StateError, UsageError
+from accord.protocols.protocol import prepare
 from accord.protocols.slots import Slots, table_digest
+from accord.protocols.spec import Psi, PsiExpand
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sinks import require_writable
@@ -132,7 +134,8 @@ def prepared(
     side = own_side(agreement, partner)
     if out is not None:
         require_writable(out)
-    engine_named(agreement.engine).supports(agreement.task.lowered.node)
+    if not isinstance(agreement.protocol, Psi | PsiExpand):
+        engine_named(agreement.engine).supports(agreement.task.lowered.node)
     cards = {side: require_own_card(state, now), side.other: find_partner(state, partner)}
     require_valid(cards[side.other], partner, now)
     records = load_records(data, agreement.fields, agreement.salt, agreement.disclosed(side), layout)
@@ -196,9 +199,10 @@ def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
 
 def _require_same_noise(own: Ready, slots: Slots, noise: NDArray[np.int64]) -> None:
     """The slots must hold the noise that the ledger keeps: a second one would weaken the first."""
-    counts = own.agreement.plan.counts(own.side, own.records.columns, len(own.records))
-    kept = noise if own.released.key is not None else np.zeros_like(counts)
-    if not np.array_equal(slots.counts, counts + kept):
+    if own.released.key is None:
+        return
+    with_noise = prepare(own.agreement.task, own.side, own.records, 0, noise, own.entropy).slots
+    if not np.array_equal(slots.counts, with_noise.counts):
         raise _unfit(own.state)
 
 

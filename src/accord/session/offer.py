@@ -21,10 +21,13 @@ from accord.privacy.calibration import calibrate, warnings
 from accord.privacy.events import Cost, Event
 from accord.privacy.noise import draw
 from accord.privacy.release import release_key
+from accord.protocols import local_dp
+from accord.protocols.protocol import no_noise
+from accord.protocols.spec import LocalDp, Psi, PsiExpand
 from accord.records.columns import Records
 from accord.secure.circuit import Side
 from accord.session.accounts import Account, account
-from accord.session.ledger import Ask, Ledger
+from accord.session.ledger import Ask, Charged, Ledger
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,17 @@ class Release:
 
     event: Event
     key: bytes | None = field(repr=False)
+    """None where the noise is no secret and need not be kept."""
     draw: Callable[[], NDArray[np.int64]] = field(repr=False)
 
     def ask(self, run: str, dataset: str, agreement: Agreement, side: Side) -> Ask:
         """The question to the ledger."""
         digest = bytes.fromhex(agreement.digest)
         return Ask(run, dataset, agreement.party(side.other), digest, self.key, self.event)
+
+    def noise(self, charged: Charged) -> NDArray[np.int64]:
+        """What the protocol is prepared with: the noise that is kept, or what needs no keeping."""
+        return charged.noise if self.key is not None else self.draw()
 
 
 @dataclass(frozen=True)
@@ -73,10 +81,16 @@ class Offer:
 
 def release(agreement: Agreement, side: Side, records: Records, entropy: Entropy) -> Release:
     """The release that a run of this agreement makes about this table."""
-    privacy = agreement.privacy(side)
+    task, privacy = agreement.task, agreement.privacy(side)
+    if isinstance(agreement.protocol, LocalDp):
+        key = local_dp.key(task, side, records, blocking_bytes(agreement))
+        return Release(
+            local_dp.released(task, side), key, lambda: local_dp.draw(task, side, records, entropy)
+        )
     if privacy is None:
-        return Release(events.AllPairs(), None, lambda: np.zeros(0, np.int64))
-    plan = agreement.plan
+        exact = isinstance(agreement.protocol, Psi | PsiExpand)
+        return Release(events.Intersection() if exact else events.AllPairs(), None, lambda: no_noise(task))
+    plan = task.blocking
     setting = calibrate(privacy.noise, privacy.epsilon, privacy.delta, plan.per_record(side), len(records))
     counts = plan.counts(side, records.columns, len(records))
     key = release_key(

@@ -26,6 +26,7 @@ from accord.agreement import Agreement
 from accord.errors import PeerError, TrustError, UnreadableError
 from accord.exact import text
 from accord.protocols.confirm import KEY, output_digest
+from accord.protocols.leakage import leakage
 from accord.protocols.outcome import Outcome
 from accord.records.schema import Spec
 from accord.secure.circuit import Side
@@ -119,14 +120,14 @@ def facts(
 
 
 def _party(agreement: Agreement, side: Side, half: Half, card: Card) -> dict[str, Any]:
-    privacy = agreement.privacy(side)
+    told = leakage(agreement.task, side)
     return {
         "name": agreement.party(side),
         "card": card.fingerprint,
         "records": half.records,
         "noisy_total": half.noisy_total,
-        "epsilon": text(privacy.epsilon) if privacy else "0",
-        "delta": text(privacy.delta) if privacy else "0",
+        "epsilon": text(told.epsilon) if told.epsilon is not None else None,
+        "delta": text(told.delta) if told.delta is not None else None,
         "disclosed": list(agreement.disclosed(side)),
         "accord": half.accord,
         "time": datetime.fromtimestamp(half.time, UTC).isoformat(),
