@@ -1,0 +1,108 @@
+"""What is audited: a program for a side, made of an agreement; the honest ones, and broken ones to convict.
+
+A broken program differs from the Laplace Protocol in one thing that a hurried author might leave out. None of
+them can be agreed on; they exist so that an audit can be seen to find something.
+
+    unshuffled   slots stand in the order of the table, dummies last: the paper does not ask for a shuffle
+    half-noise   every bin has half the dummies that were drawn
+    redrawn      a run that was cut off begins anew with fresh noise: the partner can average it away
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.agreement import Agreement
+from accord.entropy import Entropy
+from accord.errors import UsageError
+from accord.privacy.noise import draw
+from accord.protocols.linkage import Own, linkage, prepare
+from accord.protocols.slots import exchange_counts, most_slots
+from accord.records.columns import Records
+from accord.secure.circuit import Side
+from accord.secure.engine import Engine
+from accord.secure.party import Party
+from accord.simulation import make_own, setting
+
+Program = Callable[[Side, Records, Entropy, Engine], Party[Any]]
+Maker = Callable[[Agreement], Program]
+
+ABORTED = 20
+
+
+def honest(agreement: Agreement) -> Program:
+    """The agreement's protocol as it runs, with fresh noise."""
+    noise = _settings(agreement)
+    return _linkage(agreement, lambda side, r, e: make_own(agreement, side, r, noise(side, len(r)), e))
+
+
+def unshuffled(agreement: Agreement) -> Program:
+    """Slots in the order of the table."""
+    noise = _settings(agreement)
+
+    def own(side: Side, records: Records, entropy: Entropy) -> Own:
+        made = make_own(agreement, side, records, noise(side, len(records)), entropy)
+        bins = np.repeat(np.arange(len(made.slots.counts)), made.slots.counts)
+        # −1 is a dummy; as an unsigned number it is the largest.
+        order = np.lexsort((made.slots.record.view(np.uint64), bins))
+        made.slots = replace(made.slots, record=made.slots.record[order])
+        return made
+
+    return _linkage(agreement, own)
+
+
+def half_noise(agreement: Agreement) -> Program:
+    """Noise at half its scale."""
+    return with_dummies(agreement, lambda drawn: drawn // 2)
+
+
+def redrawn(agreement: Agreement) -> Program:
+    """Attempts that end when the counts are known, each with noise of its own; then one that does not end."""
+    noise, plan = _settings(agreement), agreement.plan
+    once = honest(agreement)
+
+    def party(side: Side, records: Records, entropy: Entropy, engine: Engine) -> Party[Any]:
+        for attempt in range(ABORTED):
+            source = entropy.stream(f"attempt {attempt}")
+            own = make_own(agreement, side, records, noise(side, len(records)), source)
+            yield from exchange_counts(own.slots, side, most_slots(plan, side, len(records)))
+        return (yield from once(side, records, entropy, engine))
+
+    return party
+
+
+BROKEN: Mapping[str, Maker] = {"unshuffled": unshuffled, "half-noise": half_noise, "redrawn": redrawn}
+
+
+def with_dummies(agreement: Agreement, change: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> Program:
+    """The protocol with something done to the noise between its drawing and its use."""
+    noise = _settings(agreement)
+
+    def own(side: Side, records: Records, entropy: Entropy) -> Own:
+        found = noise(side, len(records))
+        if found is None:
+            raise UsageError(problem="This protocol draws no noise that could be changed.")
+        dummies = change(draw(found.noise, agreement.plan.bins, entropy))
+        return prepare(agreement.task, side, records, dummies, entropy)
+
+    return _linkage(agreement, own)
+
+
+def _linkage(agreement: Agreement, own: Callable[[Side, Records, Entropy], Own]) -> Program:
+    task = agreement.task
+
+    def party(side: Side, records: Records, entropy: Entropy, engine: Engine) -> Party[Any]:
+        return linkage(task, own(side, records, entropy), engine)
+
+    return party
+
+
+def _settings(agreement: Agreement) -> Callable[[Side, int], Any]:
+    """The calibrated noise of a side, computed once."""
+    return cache(lambda side, records: setting(agreement, side, records))
