@@ -119,7 +119,7 @@ def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
         _case("alone", keys, Side.A, (0, 9), (1, 9), [(2, 8)], [(2, 8)]),
         _case("matched", keys, Side.B, (0, 4), (2, 4), column, column),
         _case("crowd", keys, Side.A, (0, 9), (1, 30), [(0, 9)] * MATCHED, [(2, 8)]),
-        _case("beside", grid, Side.B, (3, 3), (7, 7), [(0, 0)], [(0, 0), (4, 4)]),
+        _case("beside", grid, Side.B, (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)]),
     )
 
 
@@ -159,8 +159,8 @@ def _by_key(protocol: Mapping[str, object]) -> Agreement:
 
 
 def _on_grid(protocol: Mapping[str, object]) -> Agreement:
-    """Four cells; B's records fall into up to four of them."""
-    fields = {"x": _number(7), "y": _number(7)}
+    """Eight cells; B's records fall into up to four of them."""
+    fields = {"x": _number(15), "y": _number(7)}
     grid: dict[str, object] = {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": "replicate"}
     return _agreement(fields, "euclidean(x, y) <= 1", [grid | {"reach": 1}], _with_noise(protocol, 1, 4))
 

@@ -16,11 +16,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accord.agreement import Agreement
 from accord.entropy import Entropy
 from accord.errors import UsageError
+from accord.privacy.calibration import Setting
 from accord.privacy.noise import draw
 from accord.protocols.linkage import Own, linkage, prepare
 from accord.protocols.slots import exchange_counts, most_slots
@@ -32,22 +32,22 @@ from accord.simulation import make_own, setting
 
 Program = Callable[[Side, Records, Entropy, Engine], Party[Any]]
 Maker = Callable[[Agreement], Program]
+Owner = Callable[[Side, Records, Entropy], Own]
 
 ABORTED = 20
 
 
 def honest(agreement: Agreement) -> Program:
     """The agreement's protocol as it runs, with fresh noise."""
-    noise = _settings(agreement)
-    return _linkage(agreement, lambda side, r, e: make_own(agreement, side, r, noise(side, len(r)), e))
+    return _linkage(agreement, _owner(agreement))
 
 
 def unshuffled(agreement: Agreement) -> Program:
     """Slots in the order of the table."""
-    noise = _settings(agreement)
+    shuffled = _owner(agreement)
 
     def own(side: Side, records: Records, entropy: Entropy) -> Own:
-        made = make_own(agreement, side, records, noise(side, len(records)), entropy)
+        made = shuffled(side, records, entropy)
         bins = np.repeat(np.arange(len(made.slots.counts)), made.slots.counts)
         # −1 is a dummy; as an unsigned number it is the largest.
         order = np.lexsort((made.slots.record.view(np.uint64), bins))
@@ -59,19 +59,27 @@ def unshuffled(agreement: Agreement) -> Program:
 
 def half_noise(agreement: Agreement) -> Program:
     """Noise at half its scale."""
-    return with_dummies(agreement, lambda drawn: drawn // 2)
+    noise, task = _settings(agreement), agreement.task
+
+    def own(side: Side, records: Records, entropy: Entropy) -> Own:
+        found = noise(side, len(records))
+        if found is None:
+            raise UsageError(problem="This protocol draws no noise that could be halved.")
+        dummies = draw(found.noise, task.blocking.bins, entropy) // 2
+        return prepare(task, side, records, dummies, entropy)
+
+    return _linkage(agreement, own)
 
 
 def redrawn(agreement: Agreement) -> Program:
     """Attempts that end when the counts are known, each with noise of its own; then one that does not end."""
-    noise, plan = _settings(agreement), agreement.plan
-    once = honest(agreement)
+    own, plan, once = _owner(agreement), agreement.plan, honest(agreement)
 
     def party(side: Side, records: Records, entropy: Entropy, engine: Engine) -> Party[Any]:
+        most = most_slots(plan, side, len(records))
         for attempt in range(ABORTED):
-            source = entropy.stream(f"attempt {attempt}")
-            own = make_own(agreement, side, records, noise(side, len(records)), source)
-            yield from exchange_counts(own.slots, side, most_slots(plan, side, len(records)))
+            begun = own(side, records, entropy.stream(f"attempt {attempt}"))
+            yield from exchange_counts(begun.slots, side, most)
         return (yield from once(side, records, entropy, engine))
 
     return party
@@ -80,29 +88,21 @@ def redrawn(agreement: Agreement) -> Program:
 BROKEN: Mapping[str, Maker] = {"unshuffled": unshuffled, "half-noise": half_noise, "redrawn": redrawn}
 
 
-def with_dummies(agreement: Agreement, change: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> Program:
-    """The protocol with something done to the noise between its drawing and its use."""
+def _owner(agreement: Agreement) -> Owner:
+    """A side as `simulate` makes it."""
     noise = _settings(agreement)
-
-    def own(side: Side, records: Records, entropy: Entropy) -> Own:
-        found = noise(side, len(records))
-        if found is None:
-            raise UsageError(problem="This protocol draws no noise that could be changed.")
-        dummies = change(draw(found.noise, agreement.plan.bins, entropy))
-        return prepare(agreement.task, side, records, dummies, entropy)
-
-    return _linkage(agreement, own)
+    return lambda side, records, e: make_own(agreement, side, records, noise(side, len(records)), e)
 
 
-def _linkage(agreement: Agreement, own: Callable[[Side, Records, Entropy], Own]) -> Program:
+def _settings(agreement: Agreement) -> Callable[[Side, int], Setting | None]:
+    """The calibrated noise of a side, computed once."""
+    return cache(lambda side, records: setting(agreement, side, records))
+
+
+def _linkage(agreement: Agreement, own: Owner) -> Program:
     task = agreement.task
 
     def party(side: Side, records: Records, entropy: Entropy, engine: Engine) -> Party[Any]:
         return linkage(task, own(side, records, entropy), engine)
 
     return party
-
-
-def _settings(agreement: Agreement) -> Callable[[Side, int], Any]:
-    """The calibrated noise of a side, computed once."""
-    return cache(lambda side, records: setting(agreement, side, records))

@@ -37,7 +37,7 @@ from accord.secure.party import run_pair
 T = TypeVar("T")
 
 LEAST_TRIALS = 40
-TRIALS = 600
+TRIALS = 1_000
 CONFIDENCE = 0.999
 
 Watch = Callable[[int, int], None]
@@ -55,6 +55,8 @@ class Finding:
     delta_claimed: float
     epsilon_lower: float
     """ε is at least this, at the claimed δ, with the confidence of the audit."""
+    epsilon_most: float
+    """More than this so few trials could not have shown, even if the event never failed."""
     delta_lower: float
     """δ is at least this at the claimed ε, with the same confidence."""
     curve: tuple[tuple[float, float], ...]
@@ -101,17 +103,29 @@ def audit(
     trials: int = TRIALS,
     confidence: float = CONFIDENCE,
     seed: int = 0,
+    asked: tuple[Fraction, Fraction] | None = None,
     watch: Watch = lambda done, total: None,
 ) -> Verdict:
-    """Run every case in both worlds, `trials` times each, and judge."""
+    """Run every case in both worlds, `trials` times each, and judge.
+
+    Judged is what the protocol promises, or the (ε, δ) that is asked, as for one that promises nothing.
+    """
     if trials < LEAST_TRIALS:
         raise UsageError(problem=f"Fewer than {LEAST_TRIALS} trials of each table cannot show anything.")
     if not 0.5 <= confidence < 1:
         raise UsageError(problem="A confidence lies between 0.5 and 1, for example 0.999.")
     alpha = (1 - confidence) / len(cases)
     runs = _counted(2 * trials * len(cases), watch)
-    findings = tuple(_audited(case, maker, trials, alpha, f"{seed} {case.name}", runs) for case in cases)
+    findings = tuple(
+        _audited(case, maker, trials, asked or _promise(case), alpha, f"{seed} {case.name}", runs)
+        for case in cases
+    )
     return Verdict(findings, confidence)
+
+
+def _promise(case: Case) -> tuple[Fraction, Fraction]:
+    told = leakage(case.agreement.task, case.side)
+    return told.epsilon, told.delta
 
 
 def _counted(total: int, watch: Watch) -> Iterator[None]:
@@ -121,7 +135,13 @@ def _counted(total: int, watch: Watch) -> Iterator[None]:
 
 
 def _audited(
-    case: Case, maker: Maker, trials: int, alpha: float, seed: str, runs: Iterator[None]
+    case: Case,
+    maker: Maker,
+    trials: int,
+    claim: tuple[Fraction, Fraction],
+    alpha: float,
+    seed: str,
+    runs: Iterator[None],
 ) -> CaseFinding:
     require_neighbours(case)
     program = maker(case.agreement)
@@ -146,12 +166,11 @@ def _audited(
 
     choose = sample("choose", trials // 4, numbers)
     test = sample("test", trials - 2 * (trials // 4), numbers)
-    claim = leakage(case.agreement.task, case.side)
     finding = judge(
         (fit[0][:, kept], fit[1][:, kept]),
         (np.stack(choose[0]), np.stack(choose[1])),
         (np.stack(test[0]), np.stack(test[1])),
-        (claim.epsilon, claim.delta),
+        claim,
         alpha,
     )
     names = places.names
@@ -193,6 +212,7 @@ def judge(
         epsilon_claimed=epsilon,
         delta_claimed=delta,
         epsilon_lower=epsilon_bound(low, high, delta),
+        epsilon_most=epsilon_bound(at_least(trials, trials, alpha / 2), at_most(0, trials, alpha / 2), delta),
         delta_lower=delta_bound(low, high, epsilon),
         curve=_curve(event, test),
         columns=event.columns,
