@@ -106,9 +106,12 @@ MATCHED = 5
 
 def options(name: str, epsilon: str, delta: str) -> dict[str, object]:
     """A protocol with its defaults, as an agreement writes it, with this promise to both sides."""
-    if name == "all-pairs":
-        return {"name": name}
-    return {"name": name, **{side.value: {"epsilon": epsilon, "delta": delta} for side in Side}}
+    match name:
+        case "all-pairs":
+            return {"name": name}
+        case "laplace":
+            return {"name": name, **{side.value: {"epsilon": epsilon, "delta": delta} for side in Side}}
+    raise UsageError(problem=f"There is no protocol '{name}'. `accord audit protocol --help` lists them.")
 
 
 def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:

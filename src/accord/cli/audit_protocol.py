@@ -23,7 +23,7 @@ def protocol(
     name: Annotated[
         str,
         typer.Argument(
-            help="A protocol; or one that is broken on purpose: unshuffled, half-noise, redrawn.",
+            help="laplace or all-pairs; or broken on purpose: unshuffled, half-noise, redrawn.",
             show_default=False,
         ),
     ],
@@ -45,7 +45,7 @@ def protocol(
     case: Annotated[
         str | None, typer.Option(help="One built-in case: alone, matched, crowd or beside; default: all.")
     ] = None,
-    trials: Annotated[int, typer.Option(help="Runs with each table, in each case.")] = 1_000,
+    trials: Annotated[int, typer.Option(help="Runs with each table, in each case.")] = 500,
     confidence: Annotated[
         float, typer.Option(help="1 less the rate of false alarms, all cases together.")
     ] = 0.999,
@@ -73,6 +73,11 @@ def protocol(
             confidence=confidence,
             seed=seed,
             watch=advance,
+        )
+    worst = verdict.worst.finding
+    if worst.epsilon_most <= worst.epsilon_claimed:
+        typer.echo(
+            f"Warning: {trials:,} runs cannot refute ε = {worst.epsilon_claimed:g}; take more.", err=True
         )
     if drawing is not None:
         from accord.report.protocol_audit import save
@@ -176,8 +181,8 @@ def _words(name: str, verdict: Verdict, trials: int) -> str:
         said = f"no leak found: {name} at {claim}."
     lines = [
         said,
-        f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; so many could show an ε "
-        f"of {worst.epsilon_most:.1f} at the most.",
+        f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; so many could show "
+        f"an ε of {worst.epsilon_most:.1f} at the most.",
         "",
         "case      of  ε at least  claimed  the two tables differ in",
     ]
