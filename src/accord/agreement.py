@@ -108,7 +108,7 @@ class Agreement(Spec):
         """What a protocol needs to know."""
         names = tuple(name for part in self.blocking for name in part.names)
         disclose = {side: self.disclosed(side) for side in Side}
-        return Task(self.rule, self.fields, self.plan, names, self.protocol, disclose)
+        return Task(self.rule, self.fields, self.plan, names, self.protocol, disclose, self.salt)
 
     def privacy(self, side: Side) -> Privacy | None:
         """A side's budget and noise; none where the protocol reveals no noisy counts."""

@@ -25,10 +25,14 @@ from accord.matching.blocking_grid import GridSpec
 from accord.matching.blocking_key import KeySpec
 from accord.matching.rule import Rule, fields_of
 from accord.matching.rule_check import rule_faults
+from accord.protocols.check import protocol_faults
+from accord.protocols.spec import AnyProtocol, ProtocolSpec
 from accord.records.schema import NAME_PATTERN, FieldSpec
 
 Path_ = tuple[str | int, ...]
 _LARGEST = 16 << 20
+_BINNED = ("all-pairs", "laplace", "local-dp", "blocking", "laplace-suppress")
+_WHOLE = ("all-pairs", "psi", "psi-expand")
 _PATTERNS = {
     PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks, dots, - and _ only",
     SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
@@ -52,23 +56,26 @@ def read_agreement(path: Path | str) -> Agreement:
         raise UnreadableError(path=path, reason="it is not UTF-8", mend="Save it as UTF-8.") from None
 
 
-def parse_agreement(text: str, name: str = "the agreement") -> Agreement:
-    """Read an agreement from its text; raise all its faults at once."""
+def parse_agreement(text: str, name: str = "the agreement", simulated: bool = False) -> Agreement:
+    """Read an agreement from its text; raise all its faults at once.
+
+    `simulated`: it will never be used between two parties, so that what leaks or misses much may stand in it.
+    """
     try:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise AgreementError(name, [Fault("", f"This is not TOML: {error}.")]) from None
     lines = _lines(text)
-    found = [*_shape_faults(data), *_meaning_faults(_salvage(data))]
+    found = [*_shape_faults(data), *_meaning_faults(_salvage(data), simulated)]
     if found:
         ordered = sorted(found, key=lambda fault: _line(lines, fault[0]))
         raise AgreementError(name, [Fault(_place(lines, path), problem) for path, problem in ordered])
     return Agreement.model_validate(data)
 
 
-def require_sound(agreement: Agreement) -> None:
+def require_sound(agreement: Agreement, simulated: bool = False) -> None:
     """Judge an agreement that was built in Python as one that was read from a file."""
-    parse_agreement(agreement.to_toml(), "the agreement")
+    parse_agreement(agreement.to_toml(), "the agreement", simulated)
 
 
 # -- the shape of each part -------------------------------------------------------------------------------
@@ -146,6 +153,7 @@ class _Salvaged:
     blocking: dict[int, KeySpec | GridSpec]
     parts: int
     protocol: str
+    spec: AnyProtocol | None
     greedy: bool
     parties: Parties | None
     disclose: Disclosed | None
@@ -173,21 +181,26 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         blocking={i: part for i, part in judged_parts.items() if part is not None},
         parts=len(parts),
         protocol=str(protocol.get("name")),
-        greedy=protocol.get("greedy", True) is True and protocol.get("name") in ("laplace", "all-pairs"),
+        spec=_valid(ProtocolSpec, protocol),
+        greedy=protocol.get("greedy", True) is True and protocol.get("name") in _BINNED,
         parties=_valid(Parties, data.get("parties")),
         disclose=_valid(Disclosed, data.get("disclose", {})),
     )
 
 
-def _meaning_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
+def _meaning_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_, str]]:
     if found.parties:
         yield from _party_faults(found.parties)
     if found.disclose and "id" in found.disclose.A + found.disclose.B:
         yield ("disclose",), "the id of a matching record is always disclosed; remove 'id'."
-    if found.rule is not None:
-        yield from ((("rule",), fault) for fault in rule_faults(found.rule, found.fields, found.broken))
+    of_rule = rule_faults(found.rule, found.fields, found.broken) if found.rule is not None else []
+    yield from ((("rule",), fault) for fault in of_rule)
     yield from _blocking_faults(found)
     yield from _protocol_faults(found)
+    if found.rule is not None and found.spec is not None and not of_rule:
+        known = not found.broken.intersection(fields_of(found.rule))
+        fields = found.fields if known else None
+        yield from protocol_faults(found.spec, found.rule, fields, tuple(found.blocking.values()), simulated)
 
 
 def _party_faults(parties: Parties) -> Iterator[tuple[Path_, str]]:
@@ -221,10 +234,11 @@ def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
 
 
 def _protocol_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
-    if found.protocol == "all-pairs" and found.parts:
-        yield ("blocking", 0), "all-pairs compares everything; remove [[blocking]] or take 'laplace'."
-    if found.protocol == "laplace" and not found.parts:
-        yield ("protocol",), "laplace needs a blocking; add [[blocking]] or take 'all-pairs'."
+    if found.protocol in _WHOLE and found.parts:
+        problem = f"{found.protocol} compares everything; remove [[blocking]] or take 'laplace'."
+        yield ("blocking", 0), problem
+    if found.protocol in _BINNED[1:] and not found.parts:
+        yield ("protocol",), f"{found.protocol} needs a blocking; add [[blocking]] or take 'all-pairs'."
     if found.greedy and found.rule is not None and found.disclose is not None:
         shown = [*fields_of(found.rule), *(name for part in found.blocking.values() for name in part.names)]
         known = [name for name in dict.fromkeys(shown) if name in found.fields or name in found.broken]

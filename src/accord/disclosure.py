@@ -1,8 +1,8 @@
 """What each partner will learn, in words, from the agreement alone.
 
 These sentences are what a steward and a lawyer read before anything is sent. They follow the guarantee of
-the Laplace Protocol: it protects records that match nothing in the other table, against a partner who follows
-the protocol and is curious.
+each protocol: it protects records that match nothing in the other table, against a partner who follows the
+protocol and is curious.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from accord.agreement import Agreement
 from accord.exact import text
 from accord.matching.rule import Same, fields_of, predicates
-from accord.protocols.leakage import leakage
+from accord.protocols.leakage import Leakage, leakage
 from accord.records.schema import TextField
 from accord.secure.circuit import Side
 
@@ -20,13 +20,11 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
     own, partner = agreement.party(side), agreement.party(side.other)
     told = leakage(agreement.task, side)
     lines = [f"how many records {own} has;"]
-    if told.bins:
-        lines.append(
-            f"how many records fall into each of {told.bins:,} bins, with dummies added: "
-            f"(ε, δ) = ({text(told.epsilon)}, {text(told.delta)}) for each record that matches nothing;"
-        )
+    lines += _told_of_all(told)
     lines.append(f"of each record that matches one of {partner}: {', '.join(['its id', *told.columns])};")
-    if told.bins:
+    if told.release == "reports":
+        lines.append("of each record that matches: the bin that it reports;")
+    elif told.bins:
         lines.append("of each record that matches: the bins it falls into;")
     if told.fields:
         beyond = ", also where the blocking does not compare them" if told.beyond_blocking else ""
@@ -36,6 +34,23 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
         )
     lines.append("nothing else: no similarity, no value of a record without a match.")
     return lines
+
+
+def _told_of_all(told: Leakage) -> list[str]:
+    """What is told of the records that match nothing, too."""
+    if told.release == "true bins":
+        return [f"into which of {told.bins:,} bins each record falls: the agreement calls that public;"]
+    if told.epsilon is None or told.delta is None or not told.bins:
+        return []
+    if told.release == "reports":
+        return [
+            f"a bin for each record, one of {told.bins:,}, reported by randomised response: "
+            f"ε = {text(told.epsilon)} for each record that matches nothing;"
+        ]
+    return [
+        f"how many records fall into each of {told.bins:,} bins, with dummies added: "
+        f"(ε, δ) = ({text(told.epsilon)}, {text(told.delta)}) for each record that matches nothing;"
+    ]
 
 
 def advice(agreement: Agreement) -> list[str]:

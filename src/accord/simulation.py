@@ -32,8 +32,12 @@ from accord.matching.join import full_join
 from accord.privacy import events
 from accord.privacy.calibration import Setting, as_claimed
 from accord.privacy.noise import default_name, draw
-from accord.protocols.linkage import Own, Watch, linkage, prepare
+from accord.protocols.leakage import leakage, leaks
+from accord.protocols.linkage import Own, Watch
 from accord.protocols.outcome import Outcome, Rows
+from accord.protocols.protocol import no_noise, prepare
+from accord.protocols.protocol import run as run_protocol
+from accord.protocols.spec import Psi, PsiExpand
 from accord.ranges import contained, distinct
 from accord.records.columns import Records
 from accord.records.layout import Layout
@@ -73,8 +77,11 @@ class Simulation:
     candidate_pairs: int
     """Pairs of real records that the blocking brings together."""
     bins: int
-    epsilon: dict[str, float]
-    delta: dict[str, float]
+    epsilon: dict[str, float | None]
+    delta: dict[str, float | None]
+    """Of each side's records that match nothing; None where the protocol promises nothing."""
+    leaks: str
+    """What a leaky protocol tells; empty for the others."""
     seconds: float
     join_seconds: float
     """Of these, for the exact matches in the clear."""
@@ -144,7 +151,7 @@ def simulate(
     be repeated exactly.
     """
     began = time.perf_counter()
-    require_sound(agreement)
+    require_sound(agreement, simulated=True)
     left, right = load_both(a, b, agreement, layout_a, layout_b)
     tables = Tables(agreement.fields, left.columns, right.columns)
     loaded = time.perf_counter()
@@ -169,14 +176,25 @@ def simulate(
         true_positives=int(contained(_keys(first, right), accepted).sum()),
         candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins,
-        epsilon={side.value: float(s.epsilon) if s else 0.0 for side, s in settings.items()},
-        delta={side.value: s.delta_exact if s else 0.0 for side, s in settings.items()},
+        **_promises(agreement, settings),
+        leaks=leaks(agreement.task),
         seconds=time.perf_counter() - began,
         join_seconds=joined - loaded,
         peak_mib=peak_mib(),
         _tables=(left, right),
         _rows=first,
     )
+
+
+def _promises(agreement: Agreement, settings: dict[Side, Setting | None]) -> dict[str, Any]:
+    """Each side's ε, and the δ that is true of it."""
+    told = {side: leakage(agreement.task, side) for side in Side}
+    exact = {side: s.delta_exact for side, s in settings.items() if s is not None}
+    epsilon = {side.value: None if t.epsilon is None else float(t.epsilon) for side, t in told.items()}
+    delta = {
+        side.value: exact.get(side, None if t.delta is None else float(t.delta)) for side, t in told.items()
+    }
+    return {"epsilon": epsilon, "delta": delta}
 
 
 def adjusted(
@@ -188,24 +206,53 @@ def adjusted(
     prune: int | None = None,
     greedy: bool | None = None,
 ) -> Agreement:
-    """The agreement with another protocol or other options: to see what they would find and cost."""
+    """The agreement with another protocol or other options: to see what they would find and cost.
+
+    Also with one that no two parties may agree on, since it leaks: the result says what.
+    """
     changed = agreement.model_dump(mode="json")
     options = changed["protocol"]
     if protocol is not None and protocol != options["name"]:
-        kept = {name: options[name] for name in ("greedy", "closure", "slab")}
-        sides = {side.value: _default_privacy(agreement, side) for side in Side}
-        options = {"name": protocol, **kept, **(sides if protocol == "laplace" else {})}
-    if options["name"] == "all-pairs":
+        options = _default_options(agreement, protocol, options)
+    if options["name"] in ("all-pairs", "psi", "psi-expand"):
         changed["blocking"] = []
-        if (epsilon, delta, prune) != (None, None, None):
-            raise UsageError(problem="all-pairs has ε = 0 and no bins: leave out epsilon, delta and prune.")
-    given: dict[str, object] = {"prune": prune, "greedy": greedy}
-    options |= {name: value for name, value in given.items() if value is not None}
-    for name, value in (("epsilon", epsilon), ("delta", delta)):
+    given = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
+    for name, value in given.items():
+        if value is not None:
+            _set_option(options, name, value)
+    text = tomli_w.dumps(_without_none(changed | {"protocol": options}))
+    return parse_agreement(text, "What is asked for", simulated=True)
+
+
+_SIDES = {"laplace": ("epsilon", "delta")}
+"""The options that each side has of its own."""
+_WHOLE = {
+    "laplace": ("prune", "greedy"),
+    "all-pairs": ("greedy",),
+}
+
+
+def _set_option(options: dict[str, Any], name: str, value: object) -> None:
+    """Set an option of the protocol, or say that it has none of that name."""
+    protocol = options["name"]
+    if name in _SIDES.get(protocol, ()):
         for side in ("A", "B"):
-            if value is not None:
-                options.setdefault(side, {})[name] = str(value)
-    return parse_agreement(tomli_w.dumps(_without_none(changed | {"protocol": options})), "What is asked for")
+            options.setdefault(side, {})[name] = str(value)
+    elif name in _WHOLE.get(protocol, ()):
+        options[name] = str(value) if name == "epsilon" else value
+    else:
+        raise UsageError(problem=f"{protocol} has no option {name}: leave it out.")
+
+
+def _default_options(agreement: Agreement, protocol: str, old: dict[str, Any]) -> dict[str, Any]:
+    """The options of another protocol: those that both have, and usual values for the rest."""
+    kept: dict[str, Any] = {name: old[name] for name in ("greedy", "closure", "slab") if name in old}
+    match protocol:
+        case "laplace":
+            return {"name": protocol, **kept, **{s.value: _default_privacy(agreement, s) for s in Side}}
+        case "psi" | "psi-expand":
+            return {"name": protocol}
+    return {"name": protocol, **kept}
 
 
 def _without_none(value: Any) -> Any:
@@ -220,7 +267,7 @@ def _default_privacy(agreement: Agreement, side: Side) -> dict[str, str]:
 
 
 def setting(agreement: Agreement, side: Side, records: int, noise: str | None = None) -> Setting | None:
-    """The noise of one side, with its exact δ; none for all-pairs."""
+    """The noise on one side's counts, with its exact δ; none where a protocol has no such noise."""
     privacy = agreement.privacy(side)
     if privacy is None:
         return None
@@ -232,11 +279,13 @@ def make_own(
     agreement: Agreement, side: Side, records: Records, noise: Setting | None, entropy: Entropy
 ) -> Own:
     """One side, with fresh noise; a linkage takes its noise from the ledger instead."""
+    task = agreement.task
+    if isinstance(agreement.protocol, Psi | PsiExpand):
+        return prepare(task, side, records, no_noise(task), entropy, (events.Intersection(),))
     if noise is None:
-        dummies = np.zeros(agreement.plan.bins, np.int64)
-        return prepare(agreement.task, side, records, dummies, entropy, (events.AllPairs(),))
+        return prepare(task, side, records, no_noise(task), entropy, (events.AllPairs(),))
     dummies = draw(noise.noise, agreement.plan.bins, entropy)
-    return prepare(agreement.task, side, records, dummies, entropy, (events.released(noise),))
+    return prepare(task, side, records, dummies, entropy, (events.released(noise),))
 
 
 def _run(
@@ -255,7 +304,7 @@ def _run(
     own_a.watch = watch
     wire = Wire()
     outcome, other = run_pair(
-        linkage(agreement.task, own_a, chosen), linkage(agreement.task, own_b, chosen), wire
+        run_protocol(agreement.task, own_a, chosen), run_protocol(agreement.task, own_b, chosen), wire
     )
     seconds = time.perf_counter() - began
     return outcome, Run(

@@ -11,7 +11,7 @@ from tests.protocols import worlds
 
 def test_laplace() -> None:
     told = leakage(worlds.agreement().task, Side.A)
-    assert told == Leakage(16, Fraction(1), Fraction(1, 1000), ("x", "y"), ("x", "y"), True)
+    assert told == Leakage(16, Fraction(1), Fraction(1, 1000), ("x", "y"), ("x", "y"), True, "noisy counts")
     quiet = leakage(worlds.agreement(greedy=False).task, Side.B)
     assert (quiet.fields, quiet.beyond_blocking) == ((), False)
     assert not leakage(worlds.agreement(closure="candidates").task, Side.A).beyond_blocking
@@ -19,7 +19,7 @@ def test_laplace() -> None:
 
 def test_all_pairs_releases_no_count() -> None:
     told = leakage(worlds.agreement(protocol="all-pairs").task, Side.A)
-    assert told == Leakage(0, Fraction(0), Fraction(0), ("x", "y"), ("x", "y"), False)
+    assert told == Leakage(0, Fraction(0), Fraction(0), ("x", "y"), ("x", "y"), False, "nothing")
 
 
 def test_greedy_shows_the_fields_of_the_blocking_too() -> None:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from accord.agreement import Agreement
 from accord.entropy import Entropy, Seeded
-from accord.protocols.linkage import Own, linkage, prepare
+from accord.protocols.linkage import Own
 from accord.protocols.outcome import Outcome
+from accord.protocols.protocol import prepare, run
 from accord.records.columns import Records
 from accord.records.load import load_records
 from accord.secure.circuit import Side
@@ -27,6 +28,7 @@ def agreement(**options: Any) -> Agreement:
     """Points on a grid of 4 × 4 cells; `style`, `protocol` and the protocol's options can be chosen."""
     style, name = options.pop("style", "neighbours"), options.pop("protocol", "laplace")
     rule = options.pop("rule", "euclidean(x, y) <= 1")
+    whole = name in ("all-pairs", "psi", "psi-expand")
     privacy = {"epsilon": "1", "delta": "1e-3", "noise": "geometric"}
     grid: dict[str, Any] = {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": style}
     number = {"type": "number", "min": 0, "max": 15, "step": 1}
@@ -37,14 +39,8 @@ def agreement(**options: Any) -> Agreement:
             "parties": {"A": "alice", "B": "bob"},
             "fields": {"x": number, "y": number},
             "rule": rule,
-            "blocking": []
-            if name == "all-pairs"
-            else [grid | ({"reach": 1} if style == "replicate" else {})],
-            "protocol": {
-                "name": name,
-                **({} if name == "all-pairs" else {"A": privacy, "B": privacy}),
-                **options,
-            },
+            "blocking": [] if whole else [grid | ({"reach": 1} if style == "replicate" else {})],
+            "protocol": {"name": name, **({} if whole else {"A": privacy, "B": privacy}), **options},
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
             "engine": "ot",
         }
@@ -67,7 +63,7 @@ def side(
 ) -> Own:
     """One side with this many dummies in every bin; none for all-pairs."""
     if isinstance(dummies, int):
-        few = 0 if agreed.protocol.name == "all-pairs" else dummies
+        few = dummies if agreed.protocol.name == "laplace" else 0
         dummies = np.full(agreed.plan.bins, few, np.int64)
     return prepare(
         agreed.task, which, records(rows, agreed, which.value), dummies, entropy.stream(which.value)
@@ -81,7 +77,7 @@ def link(
     entropy, wire = Seeded(seed), Wire()
     chosen = engine or IdealEngine()
     own_a, own_b = (side(agreed, s, rows, entropy, dummies) for s, rows in ((Side.A, a), (Side.B, b)))
-    left, right = run_pair(linkage(agreed.task, own_a, chosen), linkage(agreed.task, own_b, chosen), wire)
+    left, right = run_pair(run(agreed.task, own_a, chosen), run(agreed.task, own_b, chosen), wire)
     return left, right, wire
 
 

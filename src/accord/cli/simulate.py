@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from accord.protocols.linkage import Status, Watch
     from accord.simulation import Simulation
 
+_PROTOCOLS = (
+    "Instead of the agreed: laplace, all-pairs, psi, psi-expand, local-dp; or blocking, laplace-suppress, "
+    "which leak and can only be simulated."
+)
+
 
 def simulate(
     a: Annotated[Path, typer.Argument(help="Party A's table: csv, parquet or arrow.")],
@@ -27,7 +32,7 @@ def simulate(
     truth: Annotated[
         Path | None, typer.Option(help="The true pairs (id_a, id_b): report recall and precision, too.")
     ] = None,
-    protocol: Annotated[str | None, typer.Option(help="laplace or all-pairs, instead of the agreed.")] = None,
+    protocol: Annotated[str | None, typer.Option(help=_PROTOCOLS)] = None,
     engine: Annotated[
         str, typer.Option(help="ideal (in the clear) or ot (the real cryptography).")
     ] = "ideal",
@@ -101,7 +106,7 @@ def report(result: Simulation) -> dict[str, Any]:
     """The figures of a simulation under the names that people know."""
     names = (
         "records_a records_b left_out matches all_matches candidate_pairs comparisons comparisons_sd "
-        "all_pairs cost_ratio bins recall precision reduction_ratio epsilon delta seconds "
+        "all_pairs cost_ratio bins recall precision reduction_ratio epsilon delta leaks seconds "
         "join_seconds peak_mib"
     )
     facts = {name: getattr(result, name) for name in names.split()}
@@ -124,8 +129,10 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         f"Rounds, bytes    {run.rounds:,} and {run.bytes:,}",
         f"Time, memory     {facts['seconds']:.1f} s, {facts['peak_mib']:,.0f} MiB",
     ]
+    if facts["leaks"]:
+        lines.insert(0, facts["leaks"])
     if facts["left_out"]:
-        lines.insert(1, f"Left out         {facts['left_out']:,} by the policies of the agreement")
+        lines.append(f"Left out         {facts['left_out']:,} by the policies of the agreement")
     if "true_pairs" in facts:
         lines.append(
             f"Against truth    recall {facts['recall_of_truth']:.4f}, precision "
@@ -139,6 +146,8 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
 
 
 def _privacy(facts: dict[str, Any], side: str) -> str:
+    if facts["epsilon"][side] is None:
+        return f"{side}: no promise"
     if not facts["epsilon"][side]:
         return f"{side}: ε = 0"
     return f"{side}: ε = {facts['epsilon'][side]:g}, δ = {facts['delta'][side]:.3g}"

@@ -27,7 +27,7 @@ import numpy as np
 
 from accord.errors import UsageError
 from accord.privacy import noise
-from accord.privacy.events import NO_COST, AllPairs, Cost, Event, NoisyCounts, Promise
+from accord.privacy.events import NO_COST, Cost, Event, NoisyCounts, Promise
 from accord.privacy.losses import Losses, compose, nothing, on_grid, repeated
 from accord.privacy.number import above, exp
 
@@ -90,7 +90,7 @@ def spent(events: Sequence[Event], delta: Fraction) -> float:
 
 
 def _known(event: Event) -> Event:
-    if not isinstance(event, NoisyCounts | AllPairs | Promise):
+    if not isinstance(event, Event):
         name = type(event).__name__
         raise UsageError(problem=f"No accountant knows the event '{name}', so its cost cannot be stated.")
     return event

@@ -2,6 +2,7 @@
 
     NoisyCounts   bin counts under a noise: its losses are known exactly
     AllPairs      nothing but the sizes and the result (IND-S2PC): ε = 0, δ = 0
+    Intersection  the same, by private set intersection
     Promise       something of which only its (ε, δ) is known
 
 An event's bytes are canonical JSON with a version, so the same event always has the same bytes.
@@ -57,13 +58,22 @@ class AllPairs:
 
 
 @dataclass(frozen=True)
+class Intersection:
+    """Private set intersection: the partner sees the size of the table and the result."""
+
+    @property
+    def cost(self) -> Cost:
+        return NO_COST
+
+
+@dataclass(frozen=True)
 class Promise:
     """A release that is (ε, δ), however it was made."""
 
     cost: Cost
 
 
-Event = NoisyCounts | AllPairs | Promise
+Event = NoisyCounts | AllPairs | Intersection | Promise
 
 
 def released(setting: Setting) -> NoisyCounts:
@@ -82,7 +92,7 @@ def encode(event: Event) -> bytes:
             body |= {"noise": {"kind": kind, **values}, "bins_per_record": bins, **_cost(cost)}
         case Promise(cost):
             body |= _cost(cost)
-        case AllPairs():
+        case AllPairs() | Intersection():
             pass
         case _:
             raise _unknown(type(event).__name__)
@@ -112,6 +122,8 @@ def _event(body: dict[str, object]) -> Event:
             return NoisyCounts(_noise(KINDS[noise["kind"]], noise), bins, _read_cost(body))
         case "AllPairs":
             return AllPairs()
+        case "Intersection":
+            return Intersection()
         case "Promise":
             return Promise(_read_cost(body))
     raise ValueError("no such kind")

@@ -36,7 +36,7 @@ from accord.protocols.confirm import confirm
 from accord.protocols.disclosed import Disclosed, Shape, exchange, take
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Round, Schedule, order_pairs
-from accord.protocols.slots import Slots, exchange_counts, make_slots, most_slots
+from accord.protocols.slots import Slots, exchange_counts, exchange_sizes, make_slots, most_slots
 from accord.protocols.spec import AllPairs, Laplace
 from accord.protocols.task import Task
 from accord.ranges import contained, distinct, ranges
@@ -44,10 +44,9 @@ from accord.records.columns import Columns, Records, rows_of
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Side
 from accord.secure.engine import Engine
-from accord.secure.party import Party, Send, receive
+from accord.secure.party import Party
 
 Ints = NDArray[np.int64]
-_MOST_RECORDS = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -93,10 +92,7 @@ def linkage(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     """One side of the linkage."""
     engine.supports(task.lowered.node)
     began = own.clock()
-    yield Send(len(own.records).to_bytes(8, "little"))
-    partner_size = int.from_bytes((yield from receive(8)).tobytes(), "little")
-    if partner_size > _MOST_RECORDS:
-        raise PeerError(problem=f"a table of {partner_size:,} records, more than can be linked")
+    partner_size = yield from exchange_sizes(len(own.records))
     most = most_slots(task.blocking, own.side.other, partner_size)
     counts = yield from exchange_counts(own.slots, own.side, most)
     if isinstance(task.protocol, AllPairs) and counts.sum() != partner_size:
@@ -105,7 +101,7 @@ def linkage(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     own.seconds["set-up"] = own.clock() - began
     run = _Run(task, own, engine, session, counts, partner_size)
     yield from run.rounds()
-    if not task.protocol.greedy:
+    if not task.binned.greedy:
         yield from run.disclose_matched()
     outcome = run.outcome()
     yield from confirm(own.side, own.records.ids, outcome, own.entropy)
@@ -143,7 +139,7 @@ class _Run:
         self.seen: list[Disclosed] = []
         self.seen_count = 0
         self.partner_ends = np.cumsum(counts)
-        if task.protocol.greedy:
+        if task.binned.greedy:
             self.index = Index(task.rule, task.fields, own.records.columns, len(own.records))
 
     def rounds(self) -> Party[None]:
@@ -151,7 +147,7 @@ class _Run:
             began, known = self.own.clock(), len(self.found)
             pairs = yield from self._compare(round_)
             self._spend("compare", began)
-            if not self.task.protocol.greedy:
+            if not self.task.binned.greedy:
                 self.matched_slots.append(pairs)
                 self.matches += len(pairs)
             elif len(pairs):
@@ -246,7 +242,7 @@ class _Run:
         first = self._number(theirs)
         self.schedule.remove(1 - self.me, theirs.slots)
         number, row = self.index.matches(theirs.fields, len(theirs))
-        if self.task.protocol.closure == "candidates":
+        if self.task.binned.closure == "candidates":
             met = self._compared(theirs.fields, number, row)
             number, row = number[met], row[met]
         if due is not None and len(distinct(number[contained(row, np.sort(due))])) < len(theirs):
@@ -340,8 +336,8 @@ class _Run:
 
 
 def _schedule(task: Task, counts: tuple[Ints, Ints]) -> Schedule:
-    options = task.protocol
-    pairs = task.blocking.pairs()
+    options = task.binned
+    pairs = task.pairs()
     sort, prune = (options.sort, options.prune) if isinstance(options, Laplace) else (False, 0)
     per_record = [task.blocking.per_record(side) for side in Side]
     order = order_pairs(pairs, counts, sort, prune, pooled=per_record[0] == per_record[1])

@@ -33,6 +33,7 @@ Ints = NDArray[np.int64]
 _COUNTS = b"accord commit counts 1\n"
 _SLOTS = b"accord commit slots 1\n"
 _SALT = 32
+_MOST_RECORDS = (1 << 31) - 1
 _MOST_SLOTS = 1 << 30
 _MOST_DUMMIES = 1 << 16
 """In a bin, on average: far more than any noise that can be agreed needs."""
@@ -101,6 +102,15 @@ def commitments(slots: Slots, side: Side) -> bytes:
 
 def _hidden_counts(opened: bytes, side: Side) -> bytes:
     return hashlib.sha256(_COUNTS + side.value.encode() + opened).digest()
+
+
+def exchange_sizes(records: int) -> Party[int]:
+    """Tell how many records there are; give the partner's number."""
+    yield Send(records.to_bytes(8, "little"))
+    partner = int.from_bytes((yield from receive(8)).tobytes(), "little")
+    if partner > _MOST_RECORDS:
+        raise PeerError(problem=f"a table of {partner:,} records, more than can be linked")
+    return partner
 
 
 def exchange_counts(slots: Slots, side: Side, most: int) -> Party[Ints]:

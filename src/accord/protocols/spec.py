@@ -1,11 +1,20 @@
-"""What an agreement says about the protocol: its name, its options and each side's guarantee."""
+"""What an agreement says about the protocol: its name, its options and each side's guarantee.
+
+laplace            noisy bins, dummies, secure comparison                          laplace.md
+all-pairs          every pair; ε = 0                                               all-pairs.md
+psi                equality of the rule's fields; ε = 0                            psi.md
+psi-expand         psi on every value within the rule's distances; ε = 0           psi-expand.md
+local-dp           each record reports a randomised bin                            local-dp.md
+blocking           bins as they are: leaky, for `simulate` alone                   leaky.md
+laplace-suppress   noise of mean 0, records suppressed: leaky, for `simulate` alone
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictInt
+from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from accord.records.schema import Exact, Spec
 from accord.secure.circuit import Side
@@ -28,16 +37,19 @@ class _Options(Spec):
     """The most rows of a bin that are compared before the matched ones are cleaned."""
 
 
-class Laplace(_Options):
+class _Sorted(_Options):
+    sort: StrictBool = True
+    """Compare the bins with the largest noisy sizes first."""
+    prune: StrictInt = Field(default=0, ge=0, le=99)
+    """Stop at this percentile of the bins' noisy sizes; 0 compares everything."""
+
+
+class Laplace(_Sorted):
     """The Laplace Protocol [HMFS17, §4]: noisy bins, dummies, secure comparison of compared bins."""
 
     name: Literal["laplace"]
     A: Privacy
     B: Privacy
-    sort: StrictBool = True
-    """Compare the bins with the largest noisy sizes first."""
-    prune: StrictInt = Field(default=0, ge=0, le=99)
-    """Stop at this percentile of the bins' noisy sizes; 0 compares everything."""
 
     def privacy(self, side: Side) -> Privacy:
         return self.A if side is Side.A else self.B
@@ -49,4 +61,62 @@ class AllPairs(_Options):
     name: Literal["all-pairs"]
 
 
-ProtocolSpec = Annotated[Laplace | AllPairs, Field(discriminator="name")]
+class Psi(Spec):
+    """Private set intersection: records match when all fields of the rule are equal; ε = 0."""
+
+    name: Literal["psi"]
+
+
+class PsiExpand(Spec):
+    """PSI with expansion [HMFS17, §2.2]: one side lists every value that the rule accepts; ε = 0."""
+
+    name: Literal["psi-expand"]
+
+
+class LocalSide(Spec):
+    """One side's ε for each of its records, or the statement that its bins may be known."""
+
+    epsilon: Exact | None = Field(default=None, gt=0, le=64)
+    public: StrictBool = False
+
+    @model_validator(mode="after")
+    def _fits(self) -> LocalSide:
+        if (self.epsilon is None) != self.public:
+            raise ValueError("needs either epsilon, or public = true if its bins may be known")
+        return self
+
+
+class LocalDp(_Options):
+    """Randomised response over the bins [HMFS17, appendix]: each record reports one bin."""
+
+    name: Literal["local-dp"]
+    A: LocalSide
+    B: LocalSide
+    window: StrictInt = Field(ge=1, le=5_000_000)
+    """k': a record of A is compared with those in this many bins of B, from its own on, round the end."""
+    spread: StrictInt | None = Field(default=None, ge=1, le=5_000_000)
+    """x: how many bins are reported with the higher probability; 1 is the basic strategy, none the best."""
+
+    def local(self, side: Side) -> LocalSide:
+        return self.A if side is Side.A else self.B
+
+
+class PlainBlocking(_Sorted):
+    """Bins as they are: every count is exact. Leaky; for simulation alone."""
+
+    name: Literal["blocking"]
+
+
+class Suppress(_Sorted):
+    """LP-2 [HMFS17, §4.1]: noise of mean 0; below 0 it suppresses records. Leaky; for simulation alone."""
+
+    name: Literal["laplace-suppress"]
+    epsilon: Exact = Field(gt=0, le=64)
+
+
+Binned = Laplace | AllPairs | LocalDp | PlainBlocking | Suppress
+"""Protocols that compare the records of bins with an engine."""
+Leaky = PlainBlocking | Suppress
+"""Protocols without a guarantee: no agreement may name them."""
+AnyProtocol = Binned | Psi | PsiExpand
+ProtocolSpec = Annotated[AnyProtocol, Field(discriminator="name")]

@@ -287,7 +287,7 @@ def _check_ask(ask: Ask) -> None:
     checked_run(ask.run)
     _check_name("data set", ask.dataset)
     _check_name("partner", ask.partner)
-    if (ask.key is None) != isinstance(ask.event, AllPairs):
+    if (ask.key is None) != (ask.event.cost == NO_COST):
         raise UsageError(problem="A release has a key exactly when noise is drawn for it.")
 
 

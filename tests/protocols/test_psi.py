@@ -1,0 +1,336 @@
+"""PSI and PSI with expansion: the exact rule, messages that tell only public sizes, partners that lie."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accord.agreement import Agreement
+from accord.entropy import Seeded
+from accord.errors import PeerError, UsageError
+from accord.protocols import psi as module
+from accord.protocols.leakage import views
+from accord.protocols.linkage import Status
+from accord.protocols.protocol import run
+from accord.protocols.psi import equality, lists
+from accord.secure.circuit import Side
+from accord.secure.engine import Engine
+from accord.secure.engine_ot import OtEngine
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import Buffer, Party, Receive, Send, run_pair
+from tests import worlds as world
+from tests.protocols import worlds
+
+ENGINES: list[Engine] = [IdealEngine(), OtEngine()]
+points = st.tuples(st.integers(0, 15), st.integers(0, 15))
+clustered = st.tuples(st.integers(0, 3), st.integers(0, 3))
+tables = st.lists(points, max_size=12) | st.lists(clustered, max_size=9)
+
+EXPAND = worlds.agreement(protocol="psi-expand")
+EQUAL = worlds.agreement(protocol="psi", rule="same(x) and same(y)")
+
+
+def equal(a: worlds.Rows, b: worlds.Rows) -> list[tuple[int, int]]:
+    return [(i, j) for i, p in enumerate(a) for j, q in enumerate(b) if p == q]
+
+
+@given(tables, tables, st.integers(0, 9))
+def test_psi_finds_equal_records_duplicates_included(a: worlds.Rows, b: worlds.Rows, seed: int) -> None:
+    left, right, _ = worlds.link(EQUAL, a, b, seed)
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == equal(a, b)
+
+
+@given(tables, tables, st.integers(0, 9))
+def test_expansion_finds_what_the_rule_accepts(a: worlds.Rows, b: worlds.Rows, seed: int) -> None:
+    left, right, _ = worlds.link(EXPAND, a, b, seed)
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
+
+
+@settings(max_examples=6)
+@given(st.lists(clustered, max_size=6), st.lists(clustered, max_size=6))
+def test_with_real_cryptography(a: worlds.Rows, b: worlds.Rows) -> None:
+    for agreed, truth in ((EQUAL, equal(a, b)), (EXPAND, worlds.textbook(a, b))):
+        left, right, _ = worlds.link(agreed, a, b, engine=OtEngine())
+        assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == truth
+        assert left.partner_size == len(b)
+
+
+def shop(rule: str, protocol: str) -> Agreement:
+    """The world of all kinds of fields, where values may be missing."""
+    plain = EQUAL.model_dump(mode="json")
+    fields = {name: spec.model_dump(mode="json") for name, spec in world.FIELDS.items()}
+    changed = {"fields": fields, "rule": rule, "protocol": {"name": protocol}, "disclose": {}}
+    return Agreement.model_validate(plain | changed)
+
+
+@given(world.tables, world.tables)
+def test_missing_values_match_nothing(a: list[world.Row], b: list[world.Row]) -> None:
+    for rule, protocol in (
+        ("same(code) and same(brand)", "psi"),
+        ("same(hour) and within(x, 1)", "psi-expand"),
+        ("hamming(name) <= 1", "psi-expand"),
+    ):
+        agreed = shop(rule, protocol)
+        left, right = world.records(a), world.records(b)
+        entropy, task = Seeded(1), agreed.task
+        from accord.protocols.protocol import no_noise, prepare
+
+        own_a = prepare(task, Side.A, left, no_noise(task), entropy.stream("A"))
+        own_b = prepare(task, Side.B, right, no_noise(task), entropy.stream("B"))
+        engine = IdealEngine()
+        out_a, _ = run_pair(run(task, own_a, engine), run(task, own_b, engine))
+        partner = [int(name) for name in out_a.partner_ids.to_pylist()]
+        found = sorted((int(i), partner[j]) for i, j in zip(out_a.own, out_a.partner, strict=True))
+        assert found == world.expected(agreed.rule, a, b, left, right)
+
+
+def test_psi_of_a_fuzzy_rule_is_equality_of_its_fields() -> None:
+    """As in the paper, whose PSI has little recall; only `simulate` may run it."""
+    fuzzy = worlds.agreement(protocol="psi")
+    a, b = [(1, 1), (5, 5)], [(1, 2), (5, 5)]
+    left, _, _ = worlds.link(fuzzy, a, b)
+    assert worlds.pairs_of_a(left) == [(1, 1)]
+    assert str(equality(fuzzy.rule)) == "same(x) and same(y)"
+
+
+def test_who_lists() -> None:
+    """One value a record: the larger table; a ball: the smaller; always exactly one side."""
+    for own, partner in ((3, 9), (9, 3), (5, 5)):
+        for size in (1, 5):
+            assert lists(Side.A, own, partner, size) != lists(Side.B, partner, own, size)
+    assert lists(Side.A, 9, 3, 1)
+    assert lists(Side.A, 3, 9, 5)
+    assert lists(Side.B, 5, 5, 1)
+
+
+def test_status_is_public_and_columns_are_disclosed() -> None:
+    seen: list[Status] = []
+    entropy = Seeded(1)
+    own_a = worlds.side(EXPAND, Side.A, [(1, 1), (9, 9)], entropy)
+    own_b = worlds.side(EXPAND, Side.B, [(1, 2), (14, 14)], entropy)
+    own_a.watch = seen.append
+    engine = IdealEngine()
+    left, right = run_pair(run(EXPAND.task, own_a, engine), run(EXPAND.task, own_b, engine))
+    assert left.partner_columns.to_pylist() == [{"x": "1", "y": "2"}]
+    assert right.partner_columns.to_pylist() == [{"x": "1", "y": "1"}]
+    assert seen[-1] == Status(12, 12, 1), "two values asked, two balls of five listed"
+    assert left.comparisons == right.comparisons == 12
+
+
+def test_an_expansion_that_is_too_large_is_refused_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_LINES", 24)
+    rows = [(i, i) for i in range(5)]
+    with pytest.raises(UsageError, match="would list 25 values, more than 24"):
+        worlds.link(EXPAND, rows, rows)
+
+
+# -- what the messages tell --------------------------------------------------------------------------------
+
+
+def shape(agreed: Agreement, a: worlds.Rows, b: worlds.Rows) -> tuple[object, ...]:
+    entropy = Seeded(4)
+    own_a, own_b = (worlds.side(agreed, s, rows, entropy) for s, rows in ((Side.A, a), (Side.B, b)))
+    seen = views(agreed.task, own_a, own_b, IdealEngine())
+    return tuple((v.sent, tuple(map(len, v.received)), v.outcome.comparisons) for v in seen.values())
+
+
+@pytest.mark.parametrize("agreed", [EQUAL, EXPAND], ids=["psi", "psi-expand"])
+@pytest.mark.parametrize("sizes", [(4, 6), (6, 4), (5, 5)])
+def test_sizes_of_messages_depend_on_table_sizes_and_output_alone(
+    agreed: Agreement, sizes: tuple[int, int]
+) -> None:
+    """One pair matches; the other records are all alike, or all different, or at the border of the range."""
+    n, m = sizes
+    spread = [(5, 5), *((0, 2 * i) for i in range(n - 1))], [(5, 5), *((15, 2 * i) for i in range(m - 1))]
+    alike = [(5, 5), *[(0, 0)] * (n - 1)], [(5, 5), *[(15, 15)] * (m - 1)]
+    inner = [(5, 5), *((8, 2 * i) for i in range(n - 1))], [(5, 5), *((11, 7) for i in range(m - 1))]
+    shapes = {shape(agreed, *tables) for tables in (spread, alike, inner)}
+    assert len(shapes) == 1
+
+
+def lines_of(agreed: Agreement, b: worlds.Rows, seed: int) -> np.ndarray:
+    """All lines that side B sends to an A that matches nothing."""
+    entropy = Seeded(seed)
+    a = [(0, 15)] * len(b)
+    own_a, own_b = (worlds.side(agreed, s, rows, entropy) for s, rows in ((Side.A, a), (Side.B, b)))
+    received = views(agreed.task, own_a, own_b, IdealEngine())[Side.A].received
+    return np.frombuffer(received[2], np.uint8).reshape(-1, module.LINE)
+
+
+def test_records_that_share_values_have_unlike_lines_in_the_order_of_their_tags() -> None:
+    """Nine records with one ball: without numbering, its five values would each stand there nine times."""
+    lines = lines_of(EXPAND, [(8, 8)] * 9, 1)
+    assert len(lines) == 45
+    for part in (lines[:, :12], lines[:, 12:]):
+        assert len({row.tobytes() for row in part}) == 45
+    tags = lines[:, :8].copy().view("<u8")[:, 0]
+    assert (np.diff(tags.astype(object)) > 0).all()
+
+
+def test_lines_and_questions_are_fresh_in_every_run() -> None:
+    first = lines_of(EXPAND, [(8, 8)] * 9, 1)
+    other = lines_of(EXPAND, [(8, 8)] * 9, 2)
+    assert not {row.tobytes()[12:] for row in first} & {row.tobytes()[12:] for row in other}
+    asked = []
+    for seed in (1, 2):
+        party = run(EQUAL.task, worlds.side(EQUAL, Side.A, [(1, 1)], Seeded(seed)), OtEngine())
+        next(party)
+        next(party)
+        asked.append(party.send((1).to_bytes(8, "little")))
+    assert all(isinstance(effect, Send) and len(effect.buffer) == 32 for effect in asked)
+    assert asked[0] != asked[1]
+
+
+def test_the_order_of_a_record_among_its_equals_is_not_that_of_the_table() -> None:
+    """The asker reads the m-th record of a value in a random order: over 40 runs, each of two comes first.
+
+    The chance that one order never occurs is 2·2^−40, below 1e-6.
+    """
+    seen = set()
+    for seed in range(40):
+        values = np.zeros((2, 32), np.uint8)
+        own = worlds.side(EQUAL, Side.B, [(1, 1), (1, 1)], Seeded(seed))
+        run_ = module._Run(EQUAL.task, own, IdealEngine(), 2)
+        tokens = np.arange(24, dtype=np.uint8).reshape(2, 12)
+        _, found = module._found(values[:1], run_._lines(values, tokens))
+        seen.add(found[0].tobytes())
+    assert len(seen) == 2
+
+
+# -- a partner that lies ------------------------------------------------------------------------------------
+
+
+def altered(party: Party[Any], number: int, change: Callable[[bytes], bytes]) -> Party[Any]:
+    """The party with its message of that number changed."""
+    sent, answer = 0, b""
+    effect = next(party)
+    while True:
+        if isinstance(effect, Send):
+            if sent == number:
+                effect = Send(change(bytes(effect.buffer)))
+            sent += 1
+        answer = yield effect  # type: ignore[assignment]
+        try:
+            effect = party.send(answer) if isinstance(effect, Receive) else next(party)
+        except StopIteration as end:
+            return end.value
+
+
+def run_altered(side: Side, number: int, change: Callable[[bytes], bytes], engine: Engine) -> None:
+    """A asks, B lists; A has two matches."""
+    entropy = Seeded(1)
+    own_a = worlds.side(EXPAND, Side.A, [(1, 1), (5, 5), (9, 9)], entropy)
+    own_b = worlds.side(EXPAND, Side.B, [(1, 2), (5, 5), (14, 14)], entropy)
+    a, b = run(EXPAND.task, own_a, engine), run(EXPAND.task, own_b, engine)
+    if side is Side.A:
+        run_pair(altered(a, number, change), b)
+    else:
+        run_pair(a, altered(b, number, change))
+
+
+def last_byte(message: bytes) -> bytes:
+    return message[:-1] + bytes([message[-1] ^ 1])
+
+
+FROM_A: list[tuple[int, Callable[[bytes], bytes], str]] = [
+    (0, lambda m: (1 << 40).to_bytes(8, "little"), "more than can be linked"),
+    (1, lambda m: bytes(len(m)), "not in the group"),
+    (1, lambda m: m + b"x", "where 96 were due"),
+    (2, lambda m: (9).to_bytes(8, "little") + m[8:], "more matches than there are records"),
+    (2, lambda m: m[:8] + (10**6).to_bytes(8, "little"), "more matches than there are records"),
+    (3, last_byte, "a match that it cannot have found"),
+    (3, lambda m: m[:12] * 2, "a match that it cannot have found"),
+    (4, lambda m: (99).to_bytes(8, "little") + m[8:], "more than its table holds"),
+    (6, lambda m: b"\xff" * len(m), "pairs that are not those"),
+    (6, lambda m: bytes(len(m)), "pairs that are not those"),
+]
+FROM_B: list[tuple[int, Callable[[bytes], bytes], str]] = [
+    (1, lambda m: bytes(len(m)), "not in the group"),
+    (2, lambda m: m[::-1], "not in order"),
+    (2, lambda m: m[:-24], "were due"),
+    (3, lambda m: (1).to_bytes(8, "little") + m[8:], "slots that do not exist"),
+]
+
+
+@pytest.mark.parametrize(("number", "change", "problem"), FROM_A)
+def test_an_asker_that_lies_is_refused(number: int, change: Callable[[bytes], bytes], problem: str) -> None:
+    with pytest.raises(PeerError, match=problem):
+        run_altered(Side.A, number, change, OtEngine())
+
+
+@pytest.mark.parametrize(("number", "change", "problem"), FROM_B)
+def test_a_lister_that_lies_is_refused(number: int, change: Callable[[bytes], bytes], problem: str) -> None:
+    with pytest.raises(PeerError, match=problem):
+        run_altered(Side.B, number, change, OtEngine())
+
+
+@given(st.sampled_from(list(Side)), st.integers(1, 8), st.integers(0, 2**16), st.integers(1, 255))
+def test_a_changed_byte_is_a_refusal_or_tells_of_other_matches(
+    side: Side, number: int, place: int, flip: int
+) -> None:
+    """Never a traceback, and never two sides that end with different outputs.
+
+    All but the sizes, which say who lists: a false one leaves both waiting, and a real channel ends that.
+    """
+
+    def change(message: bytes) -> bytes:
+        if not message:
+            return message
+        at = place % len(message)
+        return message[:at] + bytes([message[at] ^ flip]) + message[at + 1 :]
+
+    with contextlib.suppress(PeerError):
+        run_altered(side, number, change, IdealEngine())
+
+
+def test_one_cannot_ask_for_records_that_one_did_not_find() -> None:
+    """The token of a record is 96 random bits that only its values open."""
+    entropy = Seeded(1)
+    own = worlds.side(EQUAL, Side.B, [(1, 1), (2, 2)], entropy)
+
+    def rogue() -> Party[None]:
+        yield Send((2).to_bytes(8, "little"))
+        yield Receive(8)
+        points: Buffer = b"".join(bytes([7 + i]) * 32 for i in range(2))
+        yield Send(points)
+        yield Receive(64)
+        lines = yield Receive(48)
+        yield Send(np.array([1, 1], "<u8").tobytes())
+        yield Send(bytes(lines[12:24]))
+        yield Receive(16)
+
+    with pytest.raises(PeerError, match="cannot have found"):
+        run_pair(rogue(), run(EQUAL.task, own, IdealEngine()))
+
+
+@pytest.mark.slow
+def test_three_hundred_thousand_each_in_bounded_memory() -> None:
+    """With real cryptography, in one process; progress is told for every batch."""
+    from accord.simulation import peak_mib
+
+    before = peak_mib()
+    rng = np.random.default_rng(1)
+    count = 300_000
+    values = rng.permutation(1 << 20)[: 2 * count - 1000]
+    plain = EQUAL.model_dump(mode="json")
+    number = {"type": "number", "min": 0, "max": 1 << 20, "step": 1}
+    agreed = Agreement.model_validate(plain | {"fields": {"x": number, "y": number}, "rule": "same(x)"})
+    left, right = ([(int(v), 0) for v in part] for part in (values[:count], values[count - 1000 :]))
+    entropy, told = Seeded(1), [0]
+    own = [worlds.side(agreed, s, rows, entropy) for s, rows in ((Side.A, left), (Side.B, right))]
+
+    def watch(status: Status) -> None:
+        told[0] += 1
+
+    own[0].watch = watch
+    engine = OtEngine()
+    out, _ = run_pair(run(agreed.task, own[0], engine), run(agreed.task, own[1], engine))
+    assert len(out.own) == 1000
+    assert told[0] > 100
+    assert peak_mib() - before < 1024
