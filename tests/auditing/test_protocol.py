@@ -24,6 +24,7 @@ from accord.privacy.noise import draw
 from accord.records.columns import Records
 from accord.secure.circuit import Side
 from accord.secure.engine import Engine
+from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party
 
 ALPHA = 1e-6
@@ -83,6 +84,20 @@ def sticky(agreement: Agreement) -> Program:
     return party
 
 
+def test_bins_without_noise_are_convicted_in_every_case() -> None:
+    found = audit(built_in(options("blocking", "", "") | {"greedy": False}), trials=120)
+    assert [f.finding.leaky for f in found.findings] == [True] * 4
+    assert {f.finding.epsilon_claimed for f in found.findings} == {1.6}
+
+
+def test_set_intersection_without_its_group_is_convicted() -> None:
+    def clear(agreement: Agreement) -> Program:
+        program = honest(agreement)
+        return lambda side, records, entropy, engine: program(side, records, entropy, IdealEngine())
+
+    assert audit(cases(options("psi", "", ""), "alone"), clear, trials=40).leaky
+
+
 # -- acquitted ---------------------------------------------------------------------------------------------
 
 OPTIONS = [
@@ -108,6 +123,13 @@ def test_laplace_is_acquitted_with_every_option_in_every_case(chosen: dict[str, 
 @pytest.mark.parametrize("greedy", [True, False])
 def test_all_pairs_is_acquitted(greedy: bool) -> None:
     found = audit(built_in(options("all-pairs", "", "") | {"greedy": greedy}), trials=60)
+    assert not found.leaky
+    assert {f.finding.epsilon_claimed for f in found.findings} == {0.0}
+
+
+@pytest.mark.parametrize("name", ["psi", "psi-expand"])
+def test_set_intersection_is_acquitted(name: str) -> None:
+    found = audit(built_in(options(name, "", "")), trials=60)
     assert not found.leaky
     assert {f.finding.epsilon_claimed for f in found.findings} == {0.0}
 

@@ -104,26 +104,36 @@ MATCHED = 5
 """Matching records in the full bin: n₁ of [MATHS §1(g)]."""
 
 
+WITHOUT_BLOCKING = ("all-pairs", "psi", "psi-expand")
+
+
 def options(name: str, epsilon: str, delta: str) -> dict[str, object]:
     """A protocol with its defaults, as an agreement writes it, with this promise to both sides."""
     match name:
-        case "all-pairs":
-            return {"name": name}
         case "laplace":
             return {"name": name, **{side.value: {"epsilon": epsilon, "delta": delta} for side in Side}}
+        case "local-dp":
+            return {"name": name, "window": 2, **{side.value: {"epsilon": epsilon} for side in Side}}
+        case "laplace-suppress":
+            return {"name": name, "epsilon": epsilon}
+        case "all-pairs" | "psi" | "psi-expand" | "blocking":
+            return {"name": name}
     raise UsageError(problem=f"There is no protocol '{name}'. `accord audit protocol --help` lists them.")
 
 
 def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
     """The built-in cases under a protocol and its options, as an agreement writes them."""
-    keys, grid = _by_key(protocol), _on_grid(protocol)
+    keys = _by_key(protocol)
     column = [(2, 8 * i) for i in range(1, MATCHED + 1)]
-    return (
+    by_key = (
         _case("alone", keys, Side.A, (0, 9), (1, 9), [(2, 8)], [(2, 8)]),
         _case("matched", keys, Side.B, (0, 4), (2, 4), column, column),
         _case("crowd", keys, Side.A, (0, 9), (1, 30), [(0, 9)] * MATCHED, [(2, 8)]),
-        _case("beside", grid, Side.B, (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)]),
     )
+    if protocol["name"] == "local-dp":
+        # A record reports one bin, so there is no grid whose cells overlap.
+        return by_key
+    return *by_key, _case("beside", _on_grid(protocol), Side.B, (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)])
 
 
 _WHY = {
@@ -195,7 +205,7 @@ def _agreement(
             "parties": {"A": "alice", "B": "bob"},
             "fields": fields,
             "rule": rule,
-            "blocking": [] if protocol["name"] == "all-pairs" else blocking,
+            "blocking": [] if protocol["name"] in WITHOUT_BLOCKING else blocking,
             "protocol": protocol,
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
             "engine": "ot",

@@ -22,7 +22,8 @@ from accord.entropy import Entropy
 from accord.errors import UsageError
 from accord.privacy.calibration import Setting
 from accord.privacy.noise import draw
-from accord.protocols.linkage import Own, linkage, prepare
+from accord.protocols.linkage import Own
+from accord.protocols.protocol import prepare, run
 from accord.protocols.slots import exchange_counts, most_slots
 from accord.records.columns import Records
 from accord.secure.circuit import Side
@@ -39,7 +40,7 @@ ABORTED = 20
 
 def honest(agreement: Agreement) -> Program:
     """The agreement's protocol as it runs, with fresh noise."""
-    return _linkage(agreement, _owner(agreement))
+    return _program(agreement, _owner(agreement))
 
 
 def unshuffled(agreement: Agreement) -> Program:
@@ -54,7 +55,7 @@ def unshuffled(agreement: Agreement) -> Program:
         made.slots = replace(made.slots, record=made.slots.record[order])
         return made
 
-    return _linkage(agreement, own)
+    return _program(agreement, own)
 
 
 def half_noise(agreement: Agreement) -> Program:
@@ -68,7 +69,7 @@ def half_noise(agreement: Agreement) -> Program:
         dummies = draw(found.noise, task.blocking.bins, entropy) // 2
         return prepare(task, side, records, dummies, entropy)
 
-    return _linkage(agreement, own)
+    return _program(agreement, own)
 
 
 def redrawn(agreement: Agreement) -> Program:
@@ -99,10 +100,10 @@ def _settings(agreement: Agreement) -> Callable[[Side, int], Setting | None]:
     return cache(lambda side, records: setting(agreement, side, records))
 
 
-def _linkage(agreement: Agreement, own: Owner) -> Program:
+def _program(agreement: Agreement, own: Owner) -> Program:
     task = agreement.task
 
     def party(side: Side, records: Records, entropy: Entropy, engine: Engine) -> Party[Any]:
-        return linkage(task, own(side, records, entropy), engine)
+        return run(task, own(side, records, entropy), engine)
 
     return party

@@ -103,12 +103,12 @@ def audit(
     trials: int = TRIALS,
     confidence: float = CONFIDENCE,
     seed: int = 0,
-    asked: tuple[Fraction, Fraction] | None = None,
+    asked: tuple[Fraction, Fraction] = (Fraction("1.6"), Fraction("1e-5")),
     watch: Watch = lambda done, total: None,
 ) -> Verdict:
     """Run every case in both worlds, `trials` times each, and judge.
 
-    Judged is what the protocol promises, or the (ε, δ) that is asked, as for one that promises nothing.
+    Judged is what the protocol promises; where it promises nothing, the (ε, δ) that is asked.
     """
     if trials < LEAST_TRIALS:
         raise UsageError(problem=f"Fewer than {LEAST_TRIALS} trials of each table cannot show anything.")
@@ -117,15 +117,15 @@ def audit(
     alpha = (1 - confidence) / len(cases)
     runs = _counted(2 * trials * len(cases), watch)
     findings = tuple(
-        _audited(case, maker, trials, asked or _promise(case), alpha, f"{seed} {case.name}", runs)
+        _audited(case, maker, trials, _promise(case) or asked, alpha, f"{seed} {case.name}", runs)
         for case in cases
     )
     return Verdict(findings, confidence)
 
 
-def _promise(case: Case) -> tuple[Fraction, Fraction]:
+def _promise(case: Case) -> tuple[Fraction, Fraction] | None:
     told = leakage(case.agreement.task, case.side)
-    return told.epsilon, told.delta
+    return None if told.epsilon is None or told.delta is None else (told.epsilon, told.delta)
 
 
 def _counted(total: int, watch: Watch) -> Iterator[None]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from accord.agreement import Agreement
 from accord.errors import BudgetError
@@ -101,9 +100,11 @@ def composed(events: Sequence[Event]) -> Composed:
 
 
 def _event(agreement: Agreement, side: Side, found: Setting | None) -> Event | None:
-    """What the ledger would be told of a release."""
+    """What the ledger would be told of a release; None where nothing is promised."""
     if found is not None:
         return released(found)
     told = leakage(agreement.task, side)
-    cost = Cost(Fraction(told.epsilon), Fraction(told.delta))
+    if told.epsilon is None or told.delta is None:
+        return None
+    cost = Cost(told.epsilon, told.delta)
     return Promise(cost) if cost.epsilon else AllPairs()

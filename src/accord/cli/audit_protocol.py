@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from accord.auditing.cases import Case
     from accord.auditing.protocol import CaseFinding, Verdict
 
+EPSILON, DELTA = "1.6", "1e-5"
+"""The paper's; for the built-in cases, and to judge what promises nothing."""
+
 
 def protocol(
     name: Annotated[
         str,
         typer.Argument(
-            help="laplace or all-pairs; or broken on purpose: unshuffled, half-noise, redrawn.",
+            help="laplace, all-pairs, psi, psi-expand, local-dp, blocking or laplace-suppress; or broken on "
+            "purpose: unshuffled, half-noise, redrawn.",
             show_default=False,
         ),
     ],
@@ -58,6 +62,7 @@ def protocol(
     """Run a protocol many times on two neighbouring tables and see how well the partner tells them apart."""
     from accord.auditing.programs import BROKEN, honest
     from accord.auditing.protocol import audit
+    from accord.privacy.number import exact
 
     base = "laplace" if name in BROKEN else name
     files = {"a": a, "b": b, "a_neighbour": a_neighbour, "b_neighbour": b_neighbour}
@@ -72,6 +77,7 @@ def protocol(
             trials=trials,
             confidence=confidence,
             seed=seed,
+            asked=(exact(epsilon or EPSILON, "ε"), exact(delta or DELTA, "δ")),
             watch=advance,
         )
     worst = verdict.worst.finding
@@ -94,7 +100,7 @@ def _built_in(
     from accord.errors import UsageError
 
     if agreement is None:
-        found = built_in(options(name, epsilon or "1.6", delta or "1e-5"))
+        found = built_in(options(name, epsilon or EPSILON, delta or DELTA))
     else:
         found = built_in(_agreed(name, agreement, epsilon, delta).protocol.model_dump(mode="json"))
     chosen = [each for each in found if case in (None, each.name)]
