@@ -51,7 +51,7 @@ def test_an_unshuffled_transcript_is_convicted() -> None:
 
 
 def test_half_the_noise_is_convicted() -> None:
-    found = audit(cases(LAPLACE, "alone"), half_noise, trials=1_200)
+    found = audit(cases(LAPLACE, "alone"), half_noise, trials=1_000)
     assert found.leaky
     assert found.worst.looked_at[0].startswith("word")
 

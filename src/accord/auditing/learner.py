@@ -16,7 +16,8 @@ trials that judge it are others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -108,9 +109,8 @@ def _estimates(p: Floats, q: Floats) -> Iterator[Score]:
         if len(singles) > 1:
             yield Sum(tuple(singles), _weights(_scores(singles, p), _scores(singles, q)))
     leading = [single.columns[0] for single in singles[:_JOINED]]
-    for size, buckets in ((2, 2 * _COARSE), (3, _COARSE)):
-        for columns in combinations(leading, size):
-            yield _histogram(p, q, columns, buckets)
+    yield from _joint(p, q, leading, 2, 2 * _COARSE)
+    yield from _joint(p, q, leading, 3, _COARSE)
     yield from _pairs(p, q)
 
 
@@ -120,8 +120,7 @@ def _pairs(p: Floats, q: Floats) -> list[Histogram]:
     both = np.concatenate([p, q])[:, columns]
     values = (np.diff(np.sort(both, axis=0), axis=0) > 0).sum(axis=0)
     few = columns[np.argsort(values, kind="stable")[:_SEARCHED]].tolist()
-    found = [_histogram(p, q, pair, _COARSE) for pair in combinations(few, 2)]
-    return sorted(found, key=lambda h: -_difference(h, p, q))[:_JOINED]
+    return sorted(_joint(p, q, few, 2, _COARSE), key=lambda h: -_difference(h, p, q))[:_JOINED]
 
 
 def varying(p: Floats, q: Floats) -> Ints:
@@ -131,7 +130,7 @@ def varying(p: Floats, q: Floats) -> Ints:
 
 def _telling(p: Floats, q: Floats, buckets: int) -> list[Histogram]:
     """Histograms of the numbers that differ most between the worlds, none of which says what another said."""
-    found = [_histogram(p, q, (int(column),), buckets) for column in varying(p, q)]
+    found = list(_joint(p, q, varying(p, q).tolist(), 1, buckets))
     order = np.argsort([-_difference(h, p, q) for h in found], kind="stable")
     kept: list[Histogram] = []
     seen: list[Floats] = []
@@ -164,13 +163,20 @@ def _difference(histogram: Histogram, p: Floats, q: Floats) -> float:
     return float((chi - freedom) / np.sqrt(2 * freedom))
 
 
-def _histogram(p: Floats, q: Floats, columns: tuple[int, ...], buckets: int) -> Histogram:
-    cuts = tuple(_cuts(np.concatenate([p[:, c], q[:, c]]), buckets) for c in columns)
-    size = int(np.prod([len(cut) + 1 for cut in cuts]))
+def _histogram(p: Floats, q: Floats, columns: tuple[int, ...], cuts: tuple[Floats, ...]) -> Histogram:
+    size = math.prod(len(cut) + 1 for cut in cuts)
     counts = [np.bincount(_codes(rows, columns, cuts), minlength=size) for rows in (p, q)]
     # Half a trial everywhere: what was never seen is not impossible.
     logs = [np.log((count + 0.5) / (count.sum() + 0.5 * size)) for count in counts]
     return Histogram(columns, cuts, logs[0] - logs[1])
+
+
+def _joint(p: Floats, q: Floats, columns: Iterable[int], size: int, buckets: int) -> Iterator[Histogram]:
+    """Histograms of all sets of so many of these numbers."""
+    both = np.concatenate([p, q])
+    cuts = {column: _cuts(both[:, column], buckets) for column in columns}
+    for chosen in combinations(cuts, size):
+        yield _histogram(p, q, chosen, tuple(cuts[column] for column in chosen))
 
 
 def _cuts(values: Floats, buckets: int) -> Floats:
