@@ -45,14 +45,14 @@ def leak(found: Verdict) -> Finding:
 
 
 def test_an_unshuffled_transcript_is_convicted() -> None:
-    found = audit(cases(LAPLACE, "matched"), unshuffled, trials=120)
+    found = audit(cases(LAPLACE, "matched"), unshuffled, trials=200)
     assert found.leaky
     assert leak(found).epsilon_lower > 1.6
     assert any("match" in name for name in found.worst.looked_at)
 
 
 def test_half_the_noise_is_convicted() -> None:
-    found = audit(cases(LAPLACE, "alone"), half_noise, trials=1_000)
+    found = audit(cases(LAPLACE, "alone"), half_noise, trials=1_500)
     assert found.leaky
     assert found.worst.looked_at[0].startswith("word")
 
@@ -92,7 +92,7 @@ def test_bins_without_noise_are_convicted_in_every_case() -> None:
 
 
 def test_suppressed_records_are_convicted() -> None:
-    found = audit(cases(options("laplace-suppress", "1.6", ""), "matched"), trials=1_000)
+    found = audit(cases(options("laplace-suppress", "1.6", ""), "matched"), trials=2_000)
     assert found.leaky
     # What holds for the two tables of this case, exactly.
     assert 0 < leak(found).delta_lower < delta(1.6, MATCHED) == pytest.approx(0.354, abs=1e-3)
