@@ -28,6 +28,7 @@ ORDER = "order"
 
 _TAG = b"accord entropy v1\0"
 _BLOCK = 1 << 16
+_FEW = 1 << 10
 
 
 class Entropy(Protocol):
@@ -60,15 +61,19 @@ class Seeded:
         kind, raw = _seed_bytes(seed)
         self._key = hashlib.sha256(_TAG + kind + raw).digest()
         self._block = 0
+        self._made = 0
+        """Bytes of this block that were made; a short digest is the beginning of a longer one."""
         self._buffer = b""
 
     def bytes(self, count: int) -> bytes:
-        missing = count - len(self._buffer)
-        parts = [self._buffer]
-        for _ in range(max(0, -(-missing // _BLOCK))):
+        parts, missing = [self._buffer], count - len(self._buffer)
+        while missing > 0:
+            # Many streams are asked for a few bytes only, so blocks grow.
+            size = min(_BLOCK, max(4 * self._made, self._made + missing, _FEW))
             counter = self._block.to_bytes(8, "little")
-            parts.append(hashlib.shake_256(_TAG + self._key + counter).digest(_BLOCK))
-            self._block += 1
+            parts.append(hashlib.shake_256(_TAG + self._key + counter).digest(size)[self._made :])
+            self._block, self._made = (self._block + 1, 0) if size == _BLOCK else (self._block, size)
+            missing -= len(parts[-1])
         ready = b"".join(parts)
         self._buffer = ready[count:]
         return ready[:count]

@@ -1,4 +1,4 @@
-"""`accord audit`: check a claim by computation."""
+"""`accord audit`: check a claim, by computation or by experiment."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.cli.audit_agreement import agreement
+from accord.cli.audit_protocol import protocol
+
 if TYPE_CHECKING:
     from accord.privacy.audit import Audit
 
-app = typer.Typer(help="Check what is claimed by computing it.", no_args_is_help=True)
+app = typer.Typer(help="Check what is claimed.", no_args_is_help=True)
 
 
 @app.callback()
 def audits() -> None:
-    """Check what is claimed by computing it."""
+    """Check what is claimed: of a noise, of an agreement, of a protocol."""
+
+
+app.command()(agreement)
+app.command()(protocol)
 
 
 @app.command()

@@ -50,8 +50,8 @@ def _judged(
     from accord.agreement_file import read_agreement
 
     found = read_agreement(agreement)
-    side = _side(found, party) if party is not None else None
-    facts = _facts(found)
+    side = side_of(found, party) if party is not None else None
+    facts = facts_of(found)
     if data is not None:
         from accord.records.load import load_records
 
@@ -72,7 +72,8 @@ def _warnings(agreement: Agreement, side: Side | None, records: int) -> list[str
     return list(dict.fromkeys(found))
 
 
-def _side(agreement: Agreement, party: str) -> Side:
+def side_of(agreement: Agreement, party: str) -> Side:
+    """The side that A, B or a party's name means."""
     from accord.secure.circuit import Side
 
     for side in Side:
@@ -82,7 +83,8 @@ def _side(agreement: Agreement, party: str) -> Side:
     raise UsageError(problem=f"'{party}' is no party of this agreement; the parties are {names}.")
 
 
-def _facts(agreement: Agreement) -> dict[str, Any]:
+def facts_of(agreement: Agreement) -> dict[str, Any]:
+    """What an agreement says, and what each side learns under it."""
     from accord.disclosure import advice, learned_about
     from accord.secure.circuit import Side
 
@@ -113,10 +115,15 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         read = facts["data"]
         skipped = f", {read['left_out']:,} left out" if read["left_out"] else ""
         lines.append(f"Data       {data} fits: {read['records']:,} records{skipped}")
-    names = facts["parties"]
+    return "\n".join([*lines, *learned(facts)])
+
+
+def learned(facts: dict[str, Any]) -> list[str]:
+    """The lines that say who learns what, and what is worth knowing."""
+    lines, names = [], facts["parties"]
     for side, other in (("A", "B"), ("B", "A")):
         lines += ["", f"What {names[other]} ({other}) will learn about the table of {names[side]} ({side}):"]
         lines += [f"  - {line}" for line in facts["learned_about"][side]]
     if facts["advice"]:
         lines += ["", "Worth knowing:", *(f"  - {line}" for line in facts["advice"])]
-    return "\n".join(lines)
+    return lines

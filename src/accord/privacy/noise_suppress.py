@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from math import exp
 
 import numpy as np
@@ -33,7 +34,13 @@ def draw(epsilon: Fraction, bins_per_record: int, bins: int, entropy: Entropy) -
 
     *Distribution*: independent, each as above to 2^−256, cut at ±200/s. *Learns*: as the module says.
     """
-    slope = epsilon / (2 * bins_per_record)
+    table = _table(epsilon / (2 * bins_per_record))
+    return sample_table(table, bins, entropy.stream(NOISE)) - len(table) // 2
+
+
+@lru_cache(maxsize=8)
+def _table(slope: Fraction) -> tuple[int, ...]:
+    """The weights of −cap, …, cap, which sum to 2^256; kept, since an audit draws thousands of times."""
     cap = checked_cap(int(_REACH / slope) + 1)
     with localcontext(precise()):
         steps = [precisely(-slope * x) for x in range(cap + 1)]
@@ -41,7 +48,7 @@ def draw(epsilon: Fraction, bins_per_record: int, bins: int, entropy: Entropy) -
         weights = [int(step / total * (1 << PRECISION)) for step in steps]
     table = [*weights[:0:-1], *weights]
     table[cap] += (1 << PRECISION) - sum(table)
-    return sample_table(tuple(table), bins, entropy.stream(NOISE)) - cap
+    return tuple(table)
 
 
 def delta(epsilon: float, matching: int) -> float:

@@ -47,10 +47,15 @@ def draw(audit: Audit) -> Figure:
 
 def save(audit: Audit, path: Path) -> None:
     """Write the figure; the name's ending says how."""
+    save_figure(draw(audit), path)
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write any figure, if the name's ending is known and the place can be written."""
     if path.suffix.lower() not in FORMATS:
         raise UsageError(problem=f"A figure ends in one of {', '.join(FORMATS)}.")
     try:
-        draw(audit).savefig(path, dpi=150)
+        figure.savefig(path, dpi=150)
     except OSError as error:
         raise OutputError(path=path, reason=error.strerror) from None
 

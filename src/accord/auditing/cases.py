@@ -1,0 +1,213 @@
+"""Neighbouring tables: what an audit tries to tell apart.
+
+Neighbours in the sense of the guarantee [HMFS17, definition of f-neighbours; MATHS §1(d)]: tables of one size
+that differ in one record, which matches nothing in the partner's table either way. So both have the same
+matches under the rule, and sizes are public. `require_neighbours` holds every case to that, the built-in
+ones and those of a user.
+
+The built-in cases put the record where past protocols failed:
+
+    alone     in a bin of its own, or in another bin of its own: bins that occur tell that it exists
+    matched   alone, or in a bin full of matching records: what happens to it must not touch the matches
+    crowd     beside many records that equal it, or away from them: a count of many hides no better than one
+    beside    in a cell that touches the partner's record, on a grid whose records fall into several cells
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from accord.agreement import Agreement
+from accord.errors import UsageError
+from accord.matching.evaluate import Tables
+from accord.matching.join import full_join
+from accord.privacy.noise import default_name
+from accord.records.columns import Bits, Records, rows_of
+from accord.records.load import load_records
+from accord.secure.circuit import Side
+
+Points = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two neighbouring tables of one side, and the partner's."""
+
+    name: str
+    why: str
+    agreement: Agreement
+    side: Side
+    """Whose record is at stake; the other side is the one that looks."""
+    table: Records
+    neighbour: Records
+    partner: Records
+
+
+def require_neighbours(case: Case) -> None:
+    """Raise unless the guarantee speaks of these two tables."""
+    if len(case.table) != len(case.neighbour):
+        raise UsageError(
+            problem=f"Neighbours have the same number of records, since sizes are public; these have "
+            f"{len(case.table):,} and {len(case.neighbour):,}. Replace a record instead of adding one."
+        )
+    changed = np.flatnonzero(_changed(case.table, case.neighbour))
+    if len(changed) != 1:
+        raise UsageError(
+            problem=f"Neighbours differ in one record, row by row; these differ in {len(changed):,}."
+        )
+    for table in (case.table, case.neighbour):
+        if changed[0] in _matching(case, table):
+            raise UsageError(
+                problem=f"The record in which the tables differ (row {changed[0] + 1:,}) matches one of the "
+                f"partner, so it is disclosed. The guarantee is for records that match nothing."
+            )
+
+
+def _matching(case: Case, table: Records) -> NDArray[np.int64]:
+    """The rows of this side's table that match something."""
+    sides = (table, case.partner) if case.side is Side.A else (case.partner, table)
+    tables = Tables(case.agreement.fields, sides[0].columns, sides[1].columns)
+    pairs = full_join(case.agreement.rule, tables, (len(sides[0]), len(sides[1])))
+    return np.unique(pairs[0 if case.side is Side.A else 1])
+
+
+def _changed(table: Records, other: Records) -> NDArray[np.bool_]:
+    """Which rows differ in anything that a match would disclose or a rule read."""
+    rows = np.arange(len(table))
+    changed = np.asarray(pc.not_equal(table.ids, other.ids)).astype(np.bool_)
+    for name, column in table.columns.items():
+        mine, theirs = rows_of(column, rows), rows_of(other.columns[name], rows)
+        changed |= mine.present != theirs.present
+        if isinstance(mine, Bits) and isinstance(theirs, Bits):
+            changed |= (mine.words != theirs.words).any(axis=1)
+        elif not isinstance(mine, Bits) and not isinstance(theirs, Bits):
+            changed |= mine.values != theirs.values
+    for name in table.disclosed.column_names:
+        same = pc.equal(_filled(table, name), _filled(other, name))
+        changed |= ~np.asarray(same).astype(np.bool_)
+    return changed
+
+
+def _filled(table: Records, name: str) -> pa.Array:
+    return pc.fill_null(table.disclosed[name].combine_chunks(), "")
+
+
+# -- what is built in --------------------------------------------------------------------------------------
+
+MATCHED = 5
+"""Matching records in the full bin: n₁ of [MATHS §1(g)]."""
+
+
+WITHOUT_BLOCKING = ("all-pairs", "psi", "psi-expand")
+
+
+def options(name: str, epsilon: str, delta: str) -> dict[str, object]:
+    """A protocol with its defaults, as an agreement writes it, with this promise to both sides."""
+    match name:
+        case "laplace":
+            return {"name": name, **{side.value: {"epsilon": epsilon, "delta": delta} for side in Side}}
+        case "local-dp":
+            return {"name": name, "window": 2, **{side.value: {"epsilon": epsilon} for side in Side}}
+        case "laplace-suppress":
+            return {"name": name, "epsilon": epsilon}
+        case "all-pairs" | "psi" | "psi-expand" | "blocking":
+            return {"name": name}
+    raise UsageError(problem=f"There is no protocol '{name}'. `accord audit protocol --help` lists them.")
+
+
+def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
+    """The built-in cases under a protocol and its options, as an agreement writes them."""
+    keys = _by_key(protocol)
+    column = [(2, 8 * i) for i in range(1, MATCHED + 1)]
+    by_key = (
+        _case("alone", keys, Side.A, (0, 9), (1, 9), [(2, 8)], [(2, 8)]),
+        _case("matched", keys, Side.B, (0, 4), (2, 4), column, column),
+        _case("crowd", keys, Side.A, (0, 9), (1, 30), [(0, 9)] * MATCHED, [(2, 8)]),
+    )
+    if protocol["name"] == "local-dp":
+        # A record reports one bin, so there is no grid whose cells overlap.
+        return by_key
+    return *by_key, _case("beside", _on_grid(protocol), Side.B, (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)])
+
+
+_WHY = {
+    "alone": "a record in a bin of its own, or in another bin of its own",
+    "matched": f"a record in a bin of its own, or in one with {MATCHED} records that match",
+    "crowd": f"a record beside {MATCHED} that equal it, or away from them",
+    "beside": "a record in a cell that touches the partner's record, or in another",
+}
+
+
+def _case(
+    name: str, agreed: Agreement, side: Side, here: tuple[int, int], there: tuple[int, int],
+    others: Points, partner: Points,
+) -> Case:  # fmt: skip
+    """The record at stake stands first, so that an order that is kept would show it."""
+    table, neighbour = (_records([point, *others], agreed) for point in (here, there))
+    found = Case(name, _WHY[name], agreed, side, table, neighbour, _records(partner, agreed))
+    require_neighbours(found)
+    return found
+
+
+def _records(points: Points, agreed: Agreement) -> Records:
+    numbered = {
+        "id": [f"r{i}" for i in range(len(points))],
+        "x": pa.array([x for x, _ in points], pa.int64()),
+        "y": pa.array([y for _, y in points], pa.int64()),
+    }
+    return load_records(pa.table(numbered), agreed.fields, agreed.salt, ["x", "y"])
+
+
+def _by_key(protocol: Mapping[str, object]) -> Agreement:
+    """Three bins by x; a match has the same x and nearly the same y."""
+    fields = {"x": _number(2), "y": _number(63)}
+    blocking: list[dict[str, object]] = [{"kind": "key", "field": "x"}]
+    return _agreement(fields, "same(x) and within(y, 1)", blocking, _with_noise(protocol, 1, 1))
+
+
+def _on_grid(protocol: Mapping[str, object]) -> Agreement:
+    """Eight cells; B's records fall into up to four of them."""
+    fields = {"x": _number(15), "y": _number(7)}
+    grid: dict[str, object] = {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": "replicate"}
+    return _agreement(fields, "euclidean(x, y) <= 1", [grid | {"reach": 1}], _with_noise(protocol, 1, 4))
+
+
+def _with_noise(protocol: Mapping[str, object], a_bins: int, b_bins: int) -> dict[str, object]:
+    """The protocol with the noise that fits so many bins a record, where none is named."""
+    found = dict(protocol)
+    for side, bins in (("A", a_bins), ("B", b_bins)):
+        given = found.get(side)
+        if isinstance(given, Mapping) and "delta" in given:
+            found[side] = {"noise": default_name(bins), **given}
+    return found
+
+
+def _number(most: int) -> dict[str, object]:
+    return {"type": "number", "min": 0, "max": most, "step": 1}
+
+
+def _agreement(
+    fields: dict[str, dict[str, object]],
+    rule: str,
+    blocking: list[dict[str, object]],
+    protocol: Mapping[str, object],
+) -> Agreement:
+    return Agreement.model_validate(
+        {
+            "version": 1,
+            "salt": "00000000",
+            "parties": {"A": "alice", "B": "bob"},
+            "fields": fields,
+            "rule": rule,
+            "blocking": [] if protocol["name"] in WITHOUT_BLOCKING else blocking,
+            "protocol": protocol,
+            "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
+            "engine": "ot",
+        }
+    )

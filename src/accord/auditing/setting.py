@@ -1,0 +1,110 @@
+"""What can be said of an agreement's privacy without a run: by proof, not by experiment.
+
+For each side: the promise, the δ that is true of it, the dummies it takes, what ten more releases would come
+to, and what it adds to all that was released about a data set before. Two accountants bound a composition
+(`privacy/accounting.py`): the sums, and the exact one at the summed δ; both hold. A release of the same table
+under the same setting is the same noise again and adds nothing; so what composes are releases of tables
+that have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from accord.agreement import Agreement
+from accord.errors import BudgetError
+from accord.privacy.accounting import basic, spent
+from accord.privacy.budget import Budget, check
+from accord.privacy.calibration import Setting, warnings
+from accord.privacy.events import AllPairs, Cost, Event, Promise, released
+from accord.protocols.leakage import leakage
+from accord.secure.circuit import Side
+from accord.simulation import setting
+
+AGAIN = 10
+"""Releases of changed tables that a steward should think of before the first."""
+
+
+@dataclass(frozen=True)
+class Composed:
+    """Several releases together: the sums of ε and δ, and the ε that exact composition proves at that δ."""
+
+    releases: int
+    sums: Cost
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class SideFacts:
+    """One side's guarantee. Without noisy counts there is no noise; without a guarantee no cost."""
+
+    side: Side
+    cost: Cost | None
+    noise: Setting | None
+    dummies: float
+    """Expected, in all bins."""
+    again: Composed | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Afterwards:
+    """The account of a data set once this agreement has been run on it."""
+
+    dataset: str
+    before: Composed
+    after: Composed
+    limited: bool
+    """Whether the data set has a budget at all."""
+    refusal: str
+    """Why the budget does not allow the run; empty where it does."""
+
+
+def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFacts:
+    """The facts of one side, whose table has so many records if that may be known."""
+    found = setting(agreement, side, records or 0)
+    event = _event(agreement, side, found)
+    cost = event.cost if event is not None else None
+    return SideFacts(
+        side=side,
+        cost=cost,
+        noise=found,
+        dummies=found.expected_dummies * agreement.plan.bins if found else 0.0,
+        again=composed([event] * AGAIN) if event is not None else None,
+        warnings=warnings(cost.delta, records) if cost is not None else (),
+    )
+
+
+def afterwards(
+    agreement: Agreement, side: Side, records: int | None, dataset: str, past: Sequence[Event],
+    runs: int, budget: Budget,
+) -> Afterwards | None:  # fmt: skip
+    """What a run adds to the events that the data set has paid for; None where nothing is promised."""
+    event = _event(agreement, side, setting(agreement, side, records or 0))
+    if event is None:
+        return None
+    try:
+        check(dataset, budget, past, runs, event)
+        refusal = ""
+    except BudgetError as error:
+        refusal = str(error)
+    limited = budget != Budget()
+    return Afterwards(dataset, composed(past), composed([*past, event]), limited, refusal)
+
+
+def composed(events: Sequence[Event]) -> Composed:
+    """These releases together."""
+    sums = basic(events)
+    return Composed(len(events), sums, spent(events, sums.delta))
+
+
+def _event(agreement: Agreement, side: Side, found: Setting | None) -> Event | None:
+    """What the ledger would be told of a release; None where nothing is promised."""
+    if found is not None:
+        return released(found)
+    told = leakage(agreement.task, side)
+    if told.epsilon is None or told.delta is None:
+        return None
+    cost = Cost(told.epsilon, told.delta)
+    return Promise(cost) if cost.epsilon else AllPairs()

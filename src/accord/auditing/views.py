@@ -1,0 +1,173 @@
+"""A view: all that one party receives in a run, and the same as rows of numbers to learn from.
+
+In the ideal-SMC hybrid a party receives messages and, from the comparisons, match bits. Both are kept whole;
+nothing is left out because a proof says that it is harmless. As numbers a view is
+
+    how many messages and comparisons there were, and when the first match came;
+    the size of every message;
+    of every batch of comparisons: how many, how many matched, where the first and the last match stood;
+    every byte of every message, and every word of 64 bits of those that consist of such;
+    the sums of these words over all messages of one size: what is said again and again averages out.
+
+`Layout` fixes the places of these from the views of the fitting part; what a later view has beyond it is
+left out, what it lacks is 0. No loop runs over anything but messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import Entropy
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import Node, Side
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import Buffer, Party, Send
+
+T = TypeVar("T")
+
+_WORD = 8
+_PER_BATCH = 4
+_HEAD = (
+    "messages",
+    "bytes in all",
+    "batches",
+    "comparisons",
+    "matches",
+    "batch of the first match",
+)
+
+
+@dataclass
+class View:
+    """What one party received: messages that are not empty, and (pairs, places of matches) of every batch."""
+
+    messages: list[bytes] = field(default_factory=list)
+    answers: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
+
+
+def watched(party: Party[T], view: View) -> Party[T]:
+    """The same party; what it receives is written down."""
+    try:
+        effect = next(party)
+        while True:
+            answer: Buffer = yield effect
+            if isinstance(effect, Send):
+                effect = next(party)
+                continue
+            if len(answer):
+                view.messages.append(bytes(answer))
+            effect = party.send(answer)
+    except StopIteration as end:
+        return end.value
+
+
+class WatchedEngine:
+    """The ideal engine; what it answers to one side is written down."""
+
+    def __init__(self, side: Side, view: View) -> None:
+        self._engine, self._side, self._view = IdealEngine(), side, view
+
+    @property
+    def name(self) -> str:
+        """Not 'ideal', by which a protocol without comparisons knows that its own messages may be clear."""
+        return "watched"
+
+    def supports(self, circuit: Node) -> None:
+        """Every circuit."""
+
+    def set_up(self, side: Side, entropy: Entropy) -> Party[Side]:
+        return self._engine.set_up(side, entropy)
+
+    def evaluate(
+        self, session: Side, circuit: Node, blocks: Blocks, table: Table
+    ) -> Party[NDArray[np.bool_]]:
+        bits = yield from self._engine.evaluate(session, circuit, blocks, table)
+        if session is self._side:
+            self._view.answers.append((blocks.pairs, np.flatnonzero(bits)))
+        return bits
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where what stands in a row: sizes of the messages and the number of batches that have a place."""
+
+    sizes: tuple[int, ...]
+    words: tuple[int, ...]
+    """Of each message: as how many words it is read, too."""
+    batches: int
+    alike: tuple[int, ...]
+    """Sizes of messages that come more than once and consist of words."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each number of a row is."""
+        batch = ("comparisons", "matches", "place of the first match", "place of the last match")
+        return (
+            *_HEAD,
+            *(f"size of message {m}" for m in range(1, len(self.sizes) + 1)),
+            *(f"{what} in batch {b}" for b in range(1, self.batches + 1) for what in batch),
+            *(f"word {w} of message {m}" for m, size in enumerate(self.words, 1) for w in range(size)),
+            *(f"sum of words {w} of messages of {s} bytes" for s in self.alike for w in range(s // _WORD)),
+            *(f"byte {b} of message {m}" for m, size in enumerate(self.sizes, 1) for b in range(size)),
+        )
+
+
+def layout(views: Sequence[View]) -> Layout:
+    """The layout that holds all of these views."""
+    longest = max((len(view.messages) for view in views), default=0)
+    by_place = [[len(v.messages[m]) for v in views if m < len(v.messages)] for m in range(longest)]
+    words = tuple(max(s) // _WORD if all(n % _WORD == 0 for n in s) else 0 for s in by_place)
+    batches = max((len(view.answers) for view in views), default=0)
+    lengths = [n for view in views[:1] for n in map(len, view.messages)]
+    alike = tuple(n for n in sorted(set(lengths)) if n % _WORD == 0 and lengths.count(n) > 1)
+    return Layout(tuple(map(max, by_place)), words, batches, alike)
+
+
+def rows(views: Sequence[View], places: Layout) -> NDArray[np.float64]:
+    """The views as rows of numbers; words lose what a float cannot hold."""
+    return np.stack([_row(view, places) for view in views])
+
+
+def _row(view: View, places: Layout) -> NDArray[np.float64]:
+    raw = [_fitted(view.messages, m, size) for m, size in enumerate(places.sizes)]
+    words = [part[: _WORD * count].view("<u8") for part, count in zip(raw, places.words, strict=True)]
+    sizes = np.zeros(len(places.sizes))
+    lengths = list(map(len, view.messages))[: len(sizes)]
+    sizes[: len(lengths)] = lengths
+    sums = [_summed(view.messages, size) for size in places.alike]
+    parts: list[NDArray[Any]] = [_head(view), sizes, _batches(view, places.batches), *words, *sums, *raw]
+    return np.concatenate(parts).astype(np.float64)
+
+
+def _fitted(messages: Sequence[bytes], place: int, size: int) -> NDArray[np.uint8]:
+    found = np.zeros(size, np.uint8)
+    if place < len(messages):
+        part = np.frombuffer(messages[place], np.uint8)[:size]
+        found[: len(part)] = part
+    return found
+
+
+def _summed(messages: Sequence[bytes], size: int) -> NDArray[np.float64]:
+    same = b"".join(message for message in messages if len(message) == size)
+    return np.frombuffer(same, "<u8").reshape(-1, size // _WORD).astype(np.float64).sum(axis=0)
+
+
+def _head(view: View) -> NDArray[np.float64]:
+    hits = [len(places) for _, places in view.answers]
+    first = next((batch for batch, count in enumerate(hits) if count), len(hits))
+    total = sum(pairs for pairs, _ in view.answers)
+    return np.array(
+        [len(view.messages), sum(map(len, view.messages)), len(hits), total, sum(hits), first], np.float64
+    )
+
+
+def _batches(view: View, count: int) -> NDArray[np.float64]:
+    found = np.zeros((count, _PER_BATCH))
+    for row, (pairs, places) in zip(found, view.answers, strict=False):
+        row[:] = pairs, len(places), *((places[0] + 1, places[-1] + 1) if len(places) else (0, 0))
+    return found.ravel()

@@ -1,0 +1,175 @@
+"""`accord audit agreement`: all that can be said of an agreement's privacy without a run."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from accord.cli.ledger import StateOption, open_ledger
+from accord.cli.options import Json
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from accord.agreement import Agreement
+    from accord.auditing.setting import Afterwards, Composed, SideFacts
+
+
+def agreement(
+    file: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
+    records: Annotated[int | None, typer.Option(min=1, help="Rows of a table, if they may be named.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Your data set as the ledger knows it: what a run would add.")
+    ] = None,
+    party: Annotated[str | None, typer.Option(help="Whose data set it is: A, B or the party's name.")] = None,
+    state: StateOption = None,
+    as_json: Json = False,
+) -> None:
+    """Say what an agreement promises, what is true of it, who learns what, and what runs add up to."""
+    from accord.agreement_file import read_agreement
+    from accord.auditing.setting import side_facts
+    from accord.cli.check import facts_of
+    from accord.secure.circuit import Side
+
+    agreed = read_agreement(file)
+    sides = [side_facts(agreed, side, records) for side in Side]
+    account = _account(agreed, records, dataset, party, state)
+    facts = facts_of(agreed)
+    if as_json:
+        body = facts | {
+            "sides": {s.side.value: _side_json(s) for s in sides},
+            "account": _after_json(account),
+        }
+        typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(_words(file, facts, sides, account))
+
+
+def _account(
+    agreed: Agreement, records: int | None, dataset: str | None, party: str | None, state: Path | None
+) -> Afterwards | None:
+    """What the ledger says of the data set, and would say after a run."""
+    from accord.auditing.setting import afterwards
+    from accord.cli.check import side_of
+    from accord.errors import UsageError
+    from accord.privacy.budget import Budget
+
+    if dataset is None:
+        return None
+    if party is None:
+        raise UsageError(problem="Say with --party whose data set it is.")
+    ledger = open_ledger(state)
+    runs = [run for run in ledger.runs() if run.dataset == dataset]
+    budget = ledger.budgets().get(dataset, Budget())
+    paid = [run.event for run in runs if run.paid]
+    return afterwards(agreed, side_of(agreed, party), records, dataset, paid, len(runs), budget)
+
+
+def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: Afterwards | None) -> str:
+    from accord.cli.check import learned
+
+    lines = [
+        str(path),
+        f"Digest     {facts['digest']}",
+        f"Protocol   {facts['protocol']}, {facts['bins']:,} {'bin' if facts['bins'] == 1 else 'bins'}",
+    ]
+    for side in sides:
+        lines += ["", f"The guarantee of {facts['parties'][side.side.value]} ({side.side.value})"]
+        lines += [f"  {line}" for line in _side_lines(side)]
+    if account is not None:
+        lines += ["", f"The account of {account.dataset}"]
+        lines += [f"  {line}" for line in _account_lines(account)]
+    return "\n".join([*lines, *learned(facts)])
+
+
+def _side_lines(facts: SideFacts) -> list[str]:
+    from accord.privacy.number import shown
+
+    if facts.cost is None:
+        return ["none: this protocol promises nothing for any record"]
+    epsilon, delta = facts.cost.epsilon, facts.cost.delta
+    lines = [
+        f"promise      (ε, δ) = ({shown(epsilon)}, {shown(delta)}) for each record that matches nothing",
+        f"in words     a suspicion of 50 % about such a record can rise to {_risen(epsilon)} %, not further"
+        + (", except with probability δ" if delta else ""),
+    ]
+    if facts.noise is not None:
+        noise = facts.noise
+        lines += [
+            f"δ exact      {noise.delta_exact:.4g}  ({'kept' if noise.kept else 'NOT kept'})",
+            f"noise        {noise.name}, for records in up to {noise.bins_per_record} "
+            f"{'bin' if noise.bins_per_record == 1 else 'bins'}",
+            f"dummies      {noise.expected_dummies:.1f} in a bin, {facts.dummies:,.0f} in all, expected",
+            "run again    the same table: nothing more, since the same noise is used",
+        ]
+    if facts.again is not None:
+        lines.append(f"{facts.again.releases} runs      {_composed(facts.again)}, each on a changed table")
+    return lines + [f"warning      {line}" for line in facts.warnings]
+
+
+def _risen(epsilon: Fraction) -> str:
+    """Where an even suspicion can rise to, in per cent, rounded up."""
+    return f"{math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 10:g}"
+
+
+def _account_lines(account: Afterwards) -> list[str]:
+    allowed = (
+        "the budget allows it" if account.limited else "no budget is set; `accord ledger budget` sets one"
+    )
+    return [
+        f"spent        {_composed(account.before) if account.before.releases else 'nothing'}",
+        f"after a run  {_composed(account.after)}, if the table is new or has changed",
+        f"verdict      {account.refusal or allowed}",
+    ]
+
+
+def _composed(found: Composed) -> str:
+    from accord.privacy.number import shown
+
+    sums = f"ε = {shown(found.sums.epsilon)}, δ = {shown(found.sums.delta)}"
+    tighter = found.epsilon < 0.999 * float(found.sums.epsilon)
+    return f"{sums} by the sums" + (f"; ε = {found.epsilon:.4g} by exact composition" if tighter else "")
+
+
+def _side_json(facts: SideFacts) -> dict[str, Any]:
+    noise = facts.noise
+    return {
+        "epsilon": None if facts.cost is None else float(facts.cost.epsilon),
+        "delta": None if facts.cost is None else float(facts.cost.delta),
+        "delta_exact": noise.delta_exact if noise else None,
+        "kept": noise.kept if noise else None,
+        "noise": noise.name if noise else None,
+        "bins_per_record": noise.bins_per_record if noise else None,
+        "expected_dummies": facts.dummies,
+        "again": _composed_json(facts.again),
+        "warnings": list(facts.warnings),
+    }
+
+
+def _after_json(account: Afterwards | None) -> dict[str, Any] | None:
+    if account is None:
+        return None
+    return {
+        "dataset": account.dataset,
+        "before": _composed_json(account.before),
+        "after": _composed_json(account.after),
+        "allowed": not account.refusal,
+        "refusal": account.refusal,
+    }
+
+
+def _composed_json(found: Composed | None) -> dict[str, Any] | None:
+    from accord.privacy.number import rounded
+
+    if found is None:
+        return None
+    return {
+        "releases": found.releases,
+        "epsilon": float(rounded(found.sums.epsilon)),
+        "delta": float(rounded(found.sums.delta)),
+        "epsilon_composed": found.epsilon,
+    }

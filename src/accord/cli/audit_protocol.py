@@ -1,0 +1,205 @@
+"""`accord audit protocol`: try to tell two tables apart by what the partner sees."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from accord.cli.options import Json, layout
+from accord.cli.terminal import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from accord.agreement import Agreement
+    from accord.auditing.cases import Case
+    from accord.auditing.protocol import CaseFinding, Verdict
+
+EPSILON, DELTA = "1.6", "1e-5"
+"""The paper's; for the built-in cases, and to judge what promises nothing."""
+
+
+def protocol(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="laplace, all-pairs, psi, psi-expand, local-dp, blocking or laplace-suppress; or broken on "
+            "purpose: unshuffled, half-noise, redrawn.",
+            show_default=False,
+        ),
+    ],
+    agreement: Annotated[
+        Path | None, typer.Option("--agreement", help="Take the options, and what tables mean, from here.")
+    ] = None,
+    a: Annotated[
+        Path | None, typer.Option(help="A table of A to audit with, instead of built-in ones.")
+    ] = None,
+    b: Annotated[Path | None, typer.Option(help="A table of B.")] = None,
+    a_neighbour: Annotated[
+        Path | None, typer.Option(help="A's table with one record replaced, which matches nothing.")
+    ] = None,
+    b_neighbour: Annotated[Path | None, typer.Option(help="B's instead of A's.")] = None,
+    columns_a: Annotated[Path | None, typer.Option(help="A's layout, see `accord check --columns`.")] = None,
+    columns_b: Annotated[Path | None, typer.Option(help="B's layout.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="Another ε; 1.6 without an agreement.")] = None,
+    delta: Annotated[str | None, typer.Option(help="Another δ; 1e-5 without an agreement.")] = None,
+    case: Annotated[
+        str | None, typer.Option(help="One built-in case: alone, matched, crowd or beside; default: all.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Runs with each table, in each case.")] = 2_000,
+    confidence: Annotated[
+        float, typer.Option(help="1 less the rate of false alarms, all cases together.")
+    ] = 0.999,
+    seed: Annotated[int, typer.Option(help="Same seed, same audit.")] = 0,
+    drawing: Annotated[
+        Path | None, typer.Option("--draw", help="Draw the worst case into this .png, .svg or .pdf.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a protocol many times on two neighbouring tables and see how well the partner tells them apart."""
+    from accord.auditing.programs import BROKEN, honest
+    from accord.auditing.protocol import audit
+    from accord.privacy.number import exact
+
+    base = "laplace" if name in BROKEN else name
+    files = {"a": a, "b": b, "a_neighbour": a_neighbour, "b_neighbour": b_neighbour}
+    if any(files.values()):
+        cases: Sequence[Case] = [_own_case(base, agreement, files, (columns_a, columns_b), epsilon, delta)]
+    else:
+        cases = _built_in(base, agreement, epsilon, delta, case)
+    with progress("Auditing") as advance:
+        verdict = audit(
+            cases,
+            BROKEN.get(name, honest),
+            trials=trials,
+            confidence=confidence,
+            seed=seed,
+            asked=(exact(epsilon or EPSILON, "ε"), exact(delta or DELTA, "δ")),
+            watch=advance,
+        )
+    worst = verdict.worst.finding
+    if worst.epsilon_most <= worst.epsilon_claimed:
+        typer.echo(
+            f"Warning: {trials:,} runs cannot refute ε = {worst.epsilon_claimed:g}; take more.", err=True
+        )
+    if drawing is not None:
+        from accord.report.protocol_audit import save
+
+        save(name, verdict, drawing)
+    typer.echo(_json(name, verdict, trials) if as_json else _words(name, verdict, trials))
+
+
+def _built_in(
+    name: str, agreement: Path | None, epsilon: str | None, delta: str | None, case: str | None
+) -> list[Case]:
+    """The built-in tables, under the options of the agreement if there is one."""
+    from accord.auditing.cases import built_in, options
+    from accord.errors import UsageError
+
+    if agreement is None:
+        found = built_in(options(name, epsilon or EPSILON, delta or DELTA))
+    else:
+        found = built_in(_agreed(name, agreement, epsilon, delta).protocol.model_dump(mode="json"))
+    chosen = [each for each in found if case in (None, each.name)]
+    if not chosen:
+        known = ", ".join(each.name for each in found)
+        raise UsageError(problem=f"There is no case '{case}'. The built-in ones are {known}.")
+    return chosen
+
+
+def _agreed(name: str, agreement: Path, epsilon: str | None, delta: str | None) -> Agreement:
+    from accord.agreement_file import read_agreement
+    from accord.simulation import adjusted
+
+    return adjusted(read_agreement(agreement), protocol=name, epsilon=epsilon, delta=delta)
+
+
+def _own_case(
+    name: str,
+    agreement: Path | None,
+    files: dict[str, Path | None],
+    layouts: tuple[Path | None, Path | None],
+    epsilon: str | None,
+    delta: str | None,
+) -> Case:
+    from accord.auditing.cases import Case
+    from accord.errors import UsageError
+    from accord.records.load import load_records
+    from accord.secure.circuit import Side
+
+    neighbours = [side for side in Side if files[f"{side.value.lower()}_neighbour"]]
+    if agreement is None or not files["a"] or not files["b"] or len(neighbours) != 1:
+        raise UsageError(
+            problem="An audit on tables of your own needs --agreement, --a, --b and either --a-neighbour or "
+            "--b-neighbour."
+        )
+    agreed = _agreed(name, agreement, epsilon, delta)
+
+    def read(side: Side, file: Path | None) -> Any:
+        own = layout(agreed, layouts[0 if side is Side.A else 1])
+        return load_records(file, agreed.fields, agreed.salt, agreed.disclosed(side), own)
+
+    (side,) = neighbours
+    mine, theirs = side.value.lower(), side.other.value.lower()
+    table, neighbour = read(side, files[mine]), read(side, files[f"{mine}_neighbour"])
+    return Case("own", "your own tables", agreed, side, table, neighbour, read(side.other, files[theirs]))
+
+
+def _json(name: str, verdict: Verdict, trials: int) -> str:
+    body = {
+        "protocol": name,
+        "leaky": verdict.leaky,
+        "confidence": verdict.confidence,
+        "trials": trials,
+        "epsilon_lower": verdict.worst.finding.epsilon_lower,
+        "cases": [_facts(found) for found in verdict.findings],
+    }
+    return json.dumps(body, indent=2, ensure_ascii=False)
+
+
+def _facts(found: CaseFinding) -> dict[str, Any]:
+    finding = found.finding
+    return {
+        "case": found.case.name,
+        "side": found.case.side.value,
+        "tables": found.case.why,
+        "epsilon_claimed": finding.epsilon_claimed,
+        "delta_claimed": finding.delta_claimed,
+        "epsilon_lower": finding.epsilon_lower,
+        "epsilon_most": finding.epsilon_most,
+        "delta_lower": finding.delta_lower,
+        "leaky": finding.leaky,
+        "test_trials": finding.trials,
+        "event_hits": [finding.hits_p, finding.hits_q],
+        "event_looks_at": list(found.looked_at),
+    }
+
+
+def _words(name: str, verdict: Verdict, trials: int) -> str:
+    worst = verdict.worst.finding
+    claim = f"(ε, δ) = ({worst.epsilon_claimed:g}, {worst.delta_claimed:g})"
+    if verdict.leaky:
+        said = f"leaky: {name} does not keep {claim}; ε is at least {worst.epsilon_lower:.2f}."
+    else:
+        said = f"no leak found: {name} at {claim}."
+    lines = [
+        said,
+        f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; so many could show "
+        f"an ε of {worst.epsilon_most:.1f} at the most.",
+        "",
+        "case      of  ε at least  claimed  the two tables differ in",
+    ]
+    for found in verdict.findings:
+        finding = found.finding
+        lines.append(
+            f"{found.case.name:8}  {found.case.side.value:2}  {finding.epsilon_lower:10.2f}  "
+            f"{finding.epsilon_claimed:7g}  {found.case.why}"
+        )
+        if finding.leaky:
+            lines.append(f"{'':35}told apart by: {', '.join(found.looked_at[:3])}")
+    if not verdict.leaky:
+        lines += ["", "An audit can convict, it cannot prove; the proof is in docs/privacy.md."]
+    return "\n".join(lines)

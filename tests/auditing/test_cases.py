@@ -1,0 +1,76 @@
+"""Neighbours are what the guarantee speaks of, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from accord.agreement_file import require_sound
+from accord.auditing.cases import WITHOUT_BLOCKING, Case, built_in, options, require_neighbours
+from accord.errors import UsageError
+from accord.records.columns import Records
+from accord.records.load import load_records
+from accord.secure.circuit import Side
+
+
+def case() -> Case:
+    return built_in(options("laplace", "1", "1e-3"))[1]
+
+
+def records(points: list[tuple[int, int]]) -> Records:
+    agreed = case().agreement
+    table = pa.table(
+        {
+            "id": [f"r{i}" for i in range(len(points))],
+            "x": [p[0] for p in points],
+            "y": [p[1] for p in points],
+        }
+    )
+    return load_records(table, agreed.fields, agreed.salt, ["x", "y"])
+
+
+def test_built_in_cases_are_neighbours_whose_bins_differ() -> None:
+    for name in ("laplace", "all-pairs", "psi", "psi-expand", "blocking", "laplace-suppress", "local-dp"):
+        found = built_in(options(name, "1", "1e-3"))
+        names = ["alone", "matched", "crowd", *(["beside"] if name != "local-dp" else [])]
+        assert [each.name for each in found] == names
+        for each in found:
+            require_neighbours(each)
+            counts = [
+                each.agreement.plan.counts(each.side, t.columns, len(t)) for t in (each.table, each.neighbour)
+            ]
+            assert np.abs(counts[0] - counts[1]).any() == (name not in WITHOUT_BLOCKING)
+            require_sound(each.agreement, simulated=True)
+
+
+def test_a_record_at_a_corner_of_the_grid_moves_from_three_cells_to_three_others() -> None:
+    beside = built_in(options("laplace", "1", "1e-3"))[3]
+    counts = [
+        beside.agreement.plan.counts(Side.B, t.columns, len(t)) for t in (beside.table, beside.neighbour)
+    ]
+    assert np.abs(counts[0] - counts[1]).sum() == 6
+    assert beside.agreement.plan.per_record(Side.B) == 4
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        ([(0, 4)], "same number of records"),
+        ([(0, 4), (2, 8), (2, 16), (2, 24), (2, 32), (2, 40)], "these differ in 0"),
+        ([(1, 4), (1, 8), (2, 16), (2, 24), (2, 32), (2, 40)], "these differ in 2"),
+        ([(2, 9), (2, 8), (2, 16), (2, 24), (2, 32), (2, 40)], r"row 1\) matches one"),
+    ],
+)
+def test_other_tables_are_refused(points: list[tuple[int, int]], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        require_neighbours(replace(case(), neighbour=records(points)))
+
+
+def test_a_change_of_what_is_disclosed_counts_too() -> None:
+    good = case()
+    shown = good.neighbour.disclosed.set_column(0, "x", pa.array(["9"] * len(good.neighbour)))
+    with pytest.raises(UsageError, match="differ in 6"):
+        require_neighbours(replace(good, neighbour=replace(good.neighbour, disclosed=shown)))

@@ -1,0 +1,58 @@
+"""Each broken program differs from the honest one in the thing that its name says, and finds the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from accord.auditing.cases import Case, built_in, options
+from accord.auditing.programs import ABORTED, BROKEN, Maker, half_noise, honest, redrawn, unshuffled
+from accord.auditing.protocol import view
+from accord.auditing.views import View
+from accord.entropy import Seeded
+from accord.errors import UsageError
+
+
+def case(name: str = "laplace") -> Case:
+    return built_in(options(name, "1.6", "1e-5") | {"greedy": False})[1]
+
+
+def seen(maker: Maker, seed: int = 1) -> View:
+    return view(maker(case().agreement), case(), case().table, Seeded(seed), Seeded(2))
+
+
+def counts(message: bytes) -> list[int]:
+    return np.frombuffer(message[32:], "<i8").tolist()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_program_finds_the_same_matches(name: str) -> None:
+    found = seen(BROKEN[name])
+    assert sum(len(places) for _, places in found.answers) == 5
+
+
+def test_half_the_noise() -> None:
+    whole, half = (counts(seen(maker).messages[2]) for maker in (honest, half_noise))
+    true = [1, 0, 5]
+    assert [h - t for h, t in zip(half, true, strict=True)] == [
+        (w - t) // 2 for w, t in zip(whole, true, strict=True)
+    ]
+    with pytest.raises(UsageError, match="no noise"):
+        view(half_noise(case("all-pairs").agreement), case(), case().table, Seeded(1), Seeded(2))
+
+
+def test_unshuffled_slots_begin_with_the_records_in_their_order() -> None:
+    def first_slots(maker: Maker) -> list[int]:
+        message = seen(maker).messages
+        body = next(m for m in message if m.startswith(b"accord disclosed 1\n"))
+        slots = np.frombuffer(body[19 + 5 * 4 : 19 + 5 * 12], "<u8")
+        return (slots - sum(counts(message[2])[:2])).tolist()
+
+    assert first_slots(unshuffled) == [0, 1, 2, 3, 4]
+    assert first_slots(honest) != [0, 1, 2, 3, 4]
+
+
+def test_redrawn_noise_differs_every_time() -> None:
+    opened = [tuple(counts(m)) for m in seen(redrawn).messages if len(m) == 32 + 8 * 3]
+    assert len(opened) == ABORTED + 1
+    assert len(set(opened)) > ABORTED // 2

@@ -1,0 +1,269 @@
+"""The audit convicts what leaks, acquits what does not, and its false alarms are as rare as it says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from accord.agreement import Agreement
+from accord.auditing.cases import MATCHED, Case, built_in, options
+from accord.auditing.programs import Program, half_noise, honest, redrawn, unshuffled
+from accord.auditing.protocol import Finding, Verdict, audit, judge
+from accord.entropy import Entropy, Seeded
+from accord.errors import UsageError
+from accord.privacy.calibration import calibrate
+from accord.privacy.noise import draw
+from accord.privacy.noise_suppress import delta
+from accord.records.columns import Records
+from accord.secure.circuit import Side
+from accord.secure.engine import Engine
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import Party
+
+ALPHA = 1e-6
+Floats = NDArray[np.float64]
+LAPLACE = options("laplace", "1.6", "1e-5") | {"greedy": False}
+
+
+def cases(protocol: dict[str, Any], *names: str) -> list[Case]:
+    return [case for case in built_in(protocol) if case.name in names]
+
+
+def leak(found: Verdict) -> Finding:
+    return found.worst.finding
+
+
+def acquitted(found: Verdict) -> bool:
+    """No leak was found, though so many trials could have convicted in every case."""
+    for each in found.findings:
+        assert each.finding.epsilon_most > each.finding.epsilon_claimed + 0.5, "this test could not fail"
+    return not found.leaky
+
+
+# -- convicted ---------------------------------------------------------------------------------------------
+
+
+def test_an_unshuffled_transcript_is_convicted() -> None:
+    found = audit(cases(LAPLACE, "matched"), unshuffled, trials=200)
+    assert found.leaky
+    assert leak(found).epsilon_lower > 1.6
+    assert any("match" in name for name in found.worst.looked_at)
+
+
+def test_half_the_noise_is_convicted() -> None:
+    found = audit(cases(LAPLACE, "alone"), half_noise, trials=1_500)
+    assert found.leaky
+    assert found.worst.looked_at[0].startswith("word")
+
+
+def test_noise_that_is_drawn_again_is_convicted_and_noise_that_stays_is_not() -> None:
+    assert audit(cases(LAPLACE, "alone"), redrawn, trials=400).leaky
+    assert acquitted(audit(cases(LAPLACE, "alone"), sticky, trials=200))
+
+
+def sticky(agreement: Agreement) -> Program:
+    """The same linkage twice, with the noise of the first; order and identifiers are fresh."""
+    once = honest(agreement)
+
+    class Kept:
+        """Everything fresh but the noise."""
+
+        def __init__(self, noise: Entropy, other: Entropy) -> None:
+            self._noise, self._other = noise, other
+
+        def bytes(self, count: int) -> bytes:
+            return self._other.bytes(count)
+
+        def stream(self, name: str) -> Entropy:
+            return (self._noise if name == "noise" else self._other).stream(name)
+
+    def party(side: Side, records: Records, entropy: Entropy, engine: Engine) -> Party[Any]:
+        yield from once(side, records, Kept(entropy, entropy), engine)
+        return (yield from once(side, records, Kept(entropy, entropy.stream("again")), engine))
+
+    return party
+
+
+def test_bins_without_noise_are_convicted_in_every_case() -> None:
+    found = audit(built_in(options("blocking", "", "") | {"greedy": False}), trials=120)
+    assert [f.finding.leaky for f in found.findings] == [True] * 4
+    assert {f.finding.epsilon_claimed for f in found.findings} == {1.6}
+
+
+def test_suppressed_records_are_convicted() -> None:
+    found = audit(cases(options("laplace-suppress", "1.6", ""), "matched"), trials=2_000)
+    assert found.leaky
+    # What holds for the two tables of this case, exactly.
+    assert 0 < leak(found).delta_lower < delta(1.6, MATCHED) == pytest.approx(0.354, abs=1e-3)
+    assert {"matches", "word 6 of message 3"} <= set(found.worst.looked_at)
+
+
+def test_set_intersection_without_its_group_is_convicted() -> None:
+    def clear(agreement: Agreement) -> Program:
+        program = honest(agreement)
+        return lambda side, records, entropy, engine: program(side, records, entropy, IdealEngine())
+
+    assert audit(cases(options("psi", "", ""), "alone"), clear, trials=40).leaky
+
+
+# -- acquitted ---------------------------------------------------------------------------------------------
+
+OPTIONS = [
+    {"sort": sort, "prune": prune, "greedy": greedy, "closure": closure}
+    for sort, prune, (greedy, closure) in product(
+        (True, False), (0, 40), ((True, "all"), (True, "candidates"), (False, "all"))
+    )
+]
+
+
+@pytest.mark.parametrize("chosen", OPTIONS, ids=lambda chosen: "-".join(map(str, chosen.values())))
+def test_laplace_is_acquitted_with_every_option(chosen: dict[str, Any]) -> None:
+    protocol = options("laplace", "0.5", "1e-5") | chosen
+    assert acquitted(audit(cases(protocol, "alone", "beside"), trials=80, confidence=0.99))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chosen", OPTIONS, ids=lambda chosen: "-".join(map(str, chosen.values())))
+def test_laplace_is_acquitted_with_every_option_in_every_case(chosen: dict[str, Any]) -> None:
+    assert acquitted(audit(built_in(options("laplace", "1.6", "1e-5") | chosen), trials=400))
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_all_pairs_is_acquitted(greedy: bool) -> None:
+    found = audit(built_in(options("all-pairs", "", "") | {"greedy": greedy}), trials=60)
+    assert acquitted(found)
+    assert {f.finding.epsilon_claimed for f in found.findings} == {0.0}
+
+
+@pytest.mark.parametrize("name", ["psi", "psi-expand"])
+def test_set_intersection_is_acquitted(name: str) -> None:
+    found = audit(built_in(options(name, "", "")), trials=60)
+    assert acquitted(found)
+    assert {f.finding.epsilon_claimed for f in found.findings} == {0.0}
+
+
+LOCAL: list[dict[str, Any]] = [
+    {},
+    {"greedy": False},
+    {"closure": "candidates"},
+    {"window": 3},
+    {"window": 3, "spread": 2, "greedy": False},
+    {"A": {"epsilon": "1"}, "B": {"epsilon": "0.4"}},
+]
+
+
+@pytest.mark.parametrize("chosen", LOCAL, ids=str)
+def test_local_dp_is_acquitted_with_every_option(chosen: dict[str, Any]) -> None:
+    found = audit(built_in(options("local-dp", "0.5", "") | chosen), trials=80, confidence=0.99)
+    assert acquitted(found)
+    assert {f.finding.delta_claimed for f in found.findings} == {0.0}
+
+
+def test_bins_that_local_dp_calls_public_are_seen() -> None:
+    public = {"A": {"public": True}, "B": {"epsilon": "1.6"}, "greedy": False}
+    found = audit(cases(options("local-dp", "1.6", "") | public, "alone", "matched"), trials=200)
+    assert [(f.case.side, f.finding.leaky) for f in found.findings] == [(Side.A, True), (Side.B, False)]
+
+
+# -- the false-alarm rate ----------------------------------------------------------------------------------
+
+World = Callable[[np.random.Generator, int], Floats]
+
+
+def response(truth: int, epsilon: float) -> World:
+    """Randomised response, which is exactly ε, among numbers that say nothing."""
+
+    def world(rng: np.random.Generator, count: int) -> Floats:
+        rows = rng.integers(0, 4, (count, 6)).astype(np.float64)
+        kept = rng.random(count) < 1 / (1 + math.exp(-epsilon))
+        rows[:, 0] = np.where(kept, truth, 1 - truth)
+        return rows
+
+    return world
+
+
+def counts(true: tuple[int, int]) -> World:
+    """Noisy counts under the noise of a linkage."""
+    noise = calibrate("geometric", "1", "1e-3").noise
+
+    def world(rng: np.random.Generator, count: int) -> Floats:
+        drawn = draw(noise, 2 * count, Seeded(rng.bytes(16)))
+        return (drawn.reshape(count, 2) + true).astype(np.float64)
+
+    return world
+
+
+def alarms(p: World, q: World, claim: tuple[Fraction, Fraction], audits: int, again: bool = False) -> int:
+    """How many of so many audits convict at a confidence of 90 %; with `again`, on what they learnt from."""
+    rng = np.random.default_rng(5)
+    found = 0
+    for _ in range(audits):
+        parts = [(p(rng, n), q(rng, n)) for n in (40, 40, 80)]
+        if again:
+            parts = [parts[0]] * 3
+        found += judge(parts[0], parts[1], parts[2], claim, 0.1).leaky
+    return found
+
+
+EXACT = [
+    (response(1, 1.0), response(0, 1.0), (Fraction(1), Fraction(0))),
+    (response(1, 0.0), response(0, 0.0), (Fraction(0), Fraction(0))),
+    (counts((1, 0)), counts((0, 1)), (Fraction(1), Fraction(1, 1000))),
+]
+
+
+@pytest.mark.parametrize(("p", "q", "claim"), EXACT, ids=["response", "nothing", "counts"])
+def test_a_true_claim_is_refuted_as_rarely_as_stated(
+    p: World, q: World, claim: tuple[Fraction, Fraction]
+) -> None:
+    # One alarm more than this has a probability below 1e-6 if the rate is at most the stated 10 %.
+    audits = 80
+    assert alarms(p, q, claim, audits) <= binom.isf(ALPHA, audits, 0.1)
+
+
+def test_an_audit_of_the_trials_it_learnt_from_would_cry_wolf() -> None:
+    p, q, claim = EXACT[1]
+    assert alarms(p, q, claim, 80, again=True) > binom.isf(ALPHA, 80, 0.1)
+
+
+def test_randomised_response_beyond_its_claim_is_found() -> None:
+    claim = Fraction(1), Fraction(0)
+    assert alarms(response(1, 2.5), response(0, 2.5), claim, 20) > 15
+
+
+def test_the_lower_bound_covers_the_truth() -> None:
+    rng = np.random.default_rng(3)
+    worlds = response(1, 1.5), response(0, 1.5)
+    fit, choose, test = ((worlds[0](rng, n), worlds[1](rng, n)) for n in (500, 500, 4_000))
+    found = judge(fit, choose, test, (Fraction(0), Fraction(0)), 1e-3)
+    assert 1.2 < found.epsilon_lower < 1.5
+    assert found.delta_lower < math.tanh(0.75)
+    assert found.curve[0] == (0, 0)
+    assert found.curve[-1] == (1, 1)
+
+
+# -- manners -----------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_audit_and_progress_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    case = cases(LAPLACE, "alone")
+    first = audit(case, trials=40, seed=1, watch=lambda done, total: told.append((done, total)))
+    assert told[0] == (1, 80)
+    assert told[-1] == (80, 80)
+    assert audit(case, trials=40, seed=1).findings[0].finding == first.findings[0].finding
+    assert audit(case, trials=40, seed=2).findings[0].finding != first.findings[0].finding
+
+
+@pytest.mark.parametrize("wrong", [{"trials": 39}, {"confidence": 1.0}, {"confidence": 0.2}])
+def test_an_audit_that_can_show_nothing_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        audit(cases(LAPLACE, "alone"), **wrong)

@@ -1,0 +1,74 @@
+"""A view holds all that was received, and its numbers are where their names say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accord.auditing.cases import built_in, options
+from accord.auditing.programs import honest
+from accord.auditing.protocol import view
+from accord.auditing.views import View, layout, rows
+from accord.entropy import Seeded
+from accord.protocols.linkage import linkage
+from accord.secure.circuit import Side
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import Buffer, Wire, run_pair
+from accord.simulation import make_own, setting
+
+LAPLACE = options("laplace", "1.6", "1e-5")
+
+
+class Tape(Wire):
+    """Keeps what B sends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[bytes] = []
+
+    def record(self, sender: Side, buffer: Buffer, depth: int) -> None:
+        super().record(sender, buffer, depth)
+        if sender is Side.B and len(buffer):
+            self.sent.append(bytes(buffer))
+
+
+def test_a_view_is_what_the_partner_receives_in_a_linkage() -> None:
+    case = built_in(LAPLACE)[1]
+    seen = view(honest(case.agreement), case, case.table, Seeded(1), Seeded(2))
+    tape, task, engine = Tape(), case.agreement.task, IdealEngine()
+    own = {
+        side: make_own(
+            case.agreement, side, records, setting(case.agreement, side, len(records)), Seeded(seed)
+        )
+        for side, records, seed in ((Side.A, case.partner, 2), (Side.B, case.table, 1))
+    }
+    left, _ = run_pair(linkage(task, own[Side.A], engine), linkage(task, own[Side.B], engine), tape)
+    assert seen.messages == tape.sent
+    assert sum(pairs for pairs, _ in seen.answers) == left.comparisons
+    assert len(seen.answers) == left.rounds
+    assert sum(len(places) for _, places in seen.answers) == 5
+
+
+def test_numbers_stand_where_their_names_say() -> None:
+    words = np.array([7, 300], "<u8").tobytes()
+    first = View([b"\x05\x06\x07", words, words], [(12, np.array([3, 9])), (2, np.array([], np.int64))])
+    second = View([b"\x01", words, words, b"abc"], [(4, np.array([], np.int64))])
+    places = layout([first, second])
+    found = rows([first, second], places)
+    assert found.shape == (2, len(places.names))
+    one, two = (dict(zip(places.names, row, strict=True)) for row in found.tolist())
+    assert (one["messages"], two["messages"]) == (3, 4)
+    assert (one["bytes in all"], one["comparisons"], one["matches"]) == (35, 14, 2)
+    assert (one["batch of the first match"], two["batch of the first match"]) == (0, 1)
+    assert (one["size of message 1"], two["size of message 1"], one["size of message 4"]) == (3, 1, 0)
+    assert one["place of the first match in batch 1"] == 4
+    assert one["place of the last match in batch 1"] == 10
+    assert (one["word 1 of message 2"], one["byte 8 of message 2"]) == (300, 44)
+    assert one["sum of words 1 of messages of 16 bytes"] == 600
+    assert (one["byte 2 of message 1"], two["byte 2 of message 1"]) == (7, 0)
+    assert two["byte 0 of message 4"] == ord("a")
+
+
+def test_what_a_later_view_has_beyond_the_layout_is_left_out() -> None:
+    places = layout([View([b"ab"])])
+    later = View([b"abcd", b"more"], [(3, np.array([1]))])
+    assert rows([later], places).shape == (1, len(places.names))
