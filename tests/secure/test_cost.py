@@ -32,7 +32,7 @@ def test_bytes_and_rounds_are_those_of_the_engine(sessions: Callable[[int], Sess
     for sizes in ([], [(0, 4)], [(1, 1)], [(3, 5), (0, 1), (9, 2)], [(2, 5000)]):
         circuit = random_circuit(random)
         over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
-        wire, cost = carried(k, sessions(k), circuit, over, 20), price(circuit, over, k)
+        wire, cost = carried(k, sessions(k), circuit, over, 20), price(circuit, over, k=k)
         assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
 
 
@@ -54,7 +54,7 @@ def test_only_sizes_count() -> None:
 def test_the_set_up_has_a_price_too(k: int) -> None:
     wire = Wire()
     run_pair(set_up(Side.A, k, Fixed("a")), set_up(Side.B, k, Fixed("b")), wire)
-    cost = setup_price(k)
+    cost = setup_price()
     assert (cost.bytes, cost.rounds) == (wire.bytes, wire.rounds)
 
 

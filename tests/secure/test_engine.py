@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,20 @@ from accord.errors import UsageError
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import And, AtMost, Equal, Hamming, Input, Node, Not, Or, Side
 from accord.secure.engine import NAMES, Engine, engine_named
+from accord.secure.engine_garbled import GarbledEngine, GarbledSession
 from accord.secure.engine_ot import OtEngine
 from accord.secure.ideal import IdealEngine, match
 from accord.secure.party import run_pair
 from tests.secure.conftest import Sessions
-from tests.secure.worlds import BITS, LEAVES, blocks, random_circuit, table
+from tests.secure.worlds import BITS, LEAVES, Fixed, blocks, random_circuit, table
 
-ENGINES = ["ideal", "ot k=1", "ot k=2", "ot k=4", "ot k=8"]
+ENGINES = ["ideal", "ot k=1", "ot k=2", "ot k=4", "ot k=8", "garbled"]
+
+
+@cache
+def garbled_sessions() -> tuple[GarbledSession, GarbledSession]:
+    engine = GarbledEngine()
+    return run_pair(engine.set_up(Side.A, Fixed("a")), engine.set_up(Side.B, Fixed("b")))
 
 
 class World:
@@ -29,6 +37,9 @@ class World:
         self.sides: tuple[Any, Any]
         if name == "ideal":
             self.engine, self.sides = IdealEngine(), (Side.A, Side.B)
+        elif name == "garbled":
+            engine = GarbledEngine()
+            self.engine, self.sides = engine, garbled_sessions()
         else:
             k = int(name[-1])
             self.engine, self.sides = OtEngine(k), sessions(k)
@@ -51,9 +62,9 @@ def world(request: pytest.FixtureRequest, sessions: Callable[[int], Sessions]) -
     return World(request.param, sessions)
 
 
-@pytest.fixture
-def fast(sessions: Callable[[int], Sessions]) -> World:
-    return World("ot k=4", sessions)
+@pytest.fixture(params=["ot k=4", "garbled"])
+def fast(request: pytest.FixtureRequest, sessions: Callable[[int], Sessions]) -> World:
+    return World(request.param, sessions)
 
 
 def test_random_circuits_over_random_blocks(world: World) -> None:

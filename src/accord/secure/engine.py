@@ -36,13 +36,17 @@ class Engine(Protocol):
         """The match bit of every pair, known to both sides."""
 
 
-NAMES = ("ot",)
+NAMES = ("ot", "garbled")
 
 
 def engine_named(name: str) -> Engine:
     """The engine that an agreement names."""
-    from accord.secure.engine_ot import OtEngine
-
     if name == "ot":
+        from accord.secure.engine_ot import OtEngine
+
         return OtEngine()
+    if name == "garbled":
+        from accord.secure.engine_garbled import GarbledEngine
+
+        return GarbledEngine()
     raise UsageError(problem=f"There is no engine '{name}'. Engines: {', '.join(NAMES)}.")
