@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accord.secure import garbled_batch, ot_setup, ot_sizes
+from accord.secure import engine_paillier, garbled_batch, ot_setup, ot_sizes
 from accord.secure.blocks import Blocks, shapes
 from accord.secure.circuit import Node, Side
+from accord.secure.engine_paillier import PaillierEngine, plan_of
 from accord.secure.garbled_lowering import boolean_circuit
 from accord.secure.garbled_tape import tape_of
 from accord.secure.lowering import compile_circuit
+from accord.secure.paillier_distance import pack_sizes, packs
 
 SETUP_ROUNDS = 7
 
@@ -31,8 +33,13 @@ class Cost:
 
 def price(circuit: Node, blocks: Blocks, engine: str = "ot", k: int = 4) -> Cost:
     """The cost of evaluating a circuit over blocks, without the set-up."""
-    bytes_, rounds = {"ot": _ot, "garbled": _garbled}[engine](circuit, blocks, k)
-    return Cost(bytes_, rounds, blocks.pairs)
+    if engine == "ot":
+        total, rounds = _ot(circuit, blocks, k)
+    elif engine == "garbled":
+        total, rounds = _garbled(circuit, blocks)
+    else:
+        total, rounds = _paillier(circuit, blocks, engine)
+    return Cost(total, rounds, blocks.pairs)
 
 
 def _ot(circuit: Node, blocks: Blocks, k: int) -> tuple[int, int]:
@@ -45,7 +52,7 @@ def _ot(circuit: Node, blocks: Blocks, k: int) -> tuple[int, int]:
     return total, ot_sizes.message_count(program) * -(-len(sizes.pairs) // ot_sizes.WINDOW)
 
 
-def _garbled(circuit: Node, blocks: Blocks, k: int) -> tuple[int, int]:
+def _garbled(circuit: Node, blocks: Blocks) -> tuple[int, int]:
     tapes = [tape_of(boolean_circuit(circuit), garbler) for garbler in Side]
     sizes = shapes(blocks, garbled_batch.batch_limit(tapes[0]))
     # Batches garbled by A take labels for B's rows, those garbled by B for A's.
@@ -54,11 +61,28 @@ def _garbled(circuit: Node, blocks: Blocks, k: int) -> tuple[int, int]:
     kinds = np.stack([by_b, np.where(by_b, sizes.runs, sizes.b_rows), sizes.pairs])
     kinds, counts = np.unique(kinds, axis=1, return_counts=True)
     for (other, rows, pair), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
-        total += count * garbled_batch.batch_sizes(tapes[other], k, rows, pair).total
+        total += count * garbled_batch.batch_sizes(tapes[other], garbled_batch.K, rows, pair).total
     return total, garbled_batch.MESSAGES * -(-len(sizes.pairs) // garbled_batch.WINDOW)
+
+
+def _paillier(circuit: Node, blocks: Blocks, engine: str) -> tuple[int, int]:
+    made = PaillierEngine(packed=engine == "paillier-packed")
+    plan, total, rounds = plan_of(circuit, engine), 0, 0
+    if plan.distances:
+        every = list(packs(blocks, plan.slots(made.bits, made.packed)))
+        total = sum(sum(pack_sizes(plan.distances, made.bits // 4, len(pack.b_rows))) for pack in every)
+        rounds = 2 * -(-len(every) // engine_paillier.WINDOW)
+    one = np.ones(blocks.pairs, dtype=np.int64)
+    compared, more = _garbled(plan.circuit, Blocks.of_sizes(one, one))
+    return total + compared, rounds + more
 
 
 def setup_price(engine: str = "ot") -> Cost:
     """The cost of a set-up, once for a session."""
-    tag = {"ot": ot_setup.TAG, "garbled": garbled_batch.TAG}[engine]
-    return Cost(sum(ot_setup.message_sizes(tag)), SETUP_ROUNDS, 0)
+    if engine == "ot":
+        return Cost(sum(ot_setup.message_sizes()), SETUP_ROUNDS, 0)
+    garbled = Cost(sum(ot_setup.message_sizes(garbled_batch.TAG)), SETUP_ROUNDS, 0)
+    if engine == "garbled":
+        return garbled
+    made = PaillierEngine(packed=engine == "paillier-packed")
+    return Cost(2 * len(made.hello) + garbled.bytes + made.bits // 8, SETUP_ROUNDS + 1, 0)

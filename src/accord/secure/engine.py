@@ -36,7 +36,7 @@ class Engine(Protocol):
         """The match bit of every pair, known to both sides."""
 
 
-NAMES = ("ot", "garbled")
+NAMES = ("ot", "garbled", "paillier", "paillier-packed")
 
 
 def engine_named(name: str) -> Engine:
@@ -49,4 +49,8 @@ def engine_named(name: str) -> Engine:
         from accord.secure.engine_garbled import GarbledEngine
 
         return GarbledEngine()
+    if name in ("paillier", "paillier-packed"):
+        from accord.secure.engine_paillier import PaillierEngine
+
+        return PaillierEngine(packed=name == "paillier-packed")
     raise UsageError(problem=f"There is no engine '{name}'. Engines: {', '.join(NAMES)}.")

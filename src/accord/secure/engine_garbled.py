@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.secure.blocks import Batch, Blocks, Table, batches
 from accord.secure.circuit import Node, Side, inputs
-from accord.secure.garbled_batch import TAG, WINDOW, Half, batch_limit, run_evaluator, run_garbler
+from accord.secure.garbled_batch import TAG, WINDOW, Half, K, batch_limit, run_evaluator, run_garbler
 from accord.secure.garbled_lowering import boolean_circuit, check_supported
 from accord.secure.garbled_tape import tape_of
 from accord.secure.ot_permutation import Permutation
@@ -41,9 +41,7 @@ class GarbledSession:
 
 @dataclass(frozen=True)
 class GarbledEngine:
-    """The engine; k is that of the OT extension, which carries little here."""
-
-    k: int = 4
+    """The engine."""
 
     @property
     def name(self) -> str:
@@ -55,7 +53,7 @@ class GarbledEngine:
     def set_up(
         self, side: Side, entropy: Entropy, permutation: Permutation | None = None
     ) -> Party[GarbledSession]:
-        return GarbledSession((yield from set_up(side, self.k, entropy, permutation, TAG, odd=True)))
+        return GarbledSession((yield from set_up(side, K, entropy, permutation, TAG, odd=True)))
 
     def evaluate(
         self, session: GarbledSession, circuit: Node, blocks: Blocks, table: Table

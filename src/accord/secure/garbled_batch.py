@@ -35,6 +35,9 @@ Ints = NDArray[np.int64]
 
 TAG = b"accord/garbled/1 k="
 
+K = 4
+"""The field of the OT extension, which carries little here."""
+
 WINDOW = 8
 """Batches that are under way at once."""
 
