@@ -8,7 +8,7 @@ So A has d + r and B has r, with r uniform below 2^(m + HIDING) for distances of
 A *pack* is some rows of A against rows of B. Its rows of A share ciphertexts, in slots of w = m + HIDING + 1
 bits: element i of all of them is one plaintext Σⱼ 2^(w·j)·elementᵢ(aⱼ), and B's one linear combination gives
 the distances of all of them from b. With one row a pack this is the paper's protocol; with as many as a
-plaintext holds, its packed variant. No slot runs over or under: m covers whatever rows could give, dummies, too.
+plaintext holds, its packed variant. No slot runs over or under: m covers what any rows could give.
 """
 
 from __future__ import annotations
