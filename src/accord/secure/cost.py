@@ -85,4 +85,4 @@ def setup_price(engine: str = "ot") -> Cost:
     if engine == "garbled":
         return garbled
     made = PaillierEngine(packed=engine == "paillier-packed")
-    return Cost(2 * len(made.hello) + garbled.bytes + made.bits // 8, SETUP_ROUNDS + 1, 0)
+    return Cost(2 * len(made.hello) + garbled.bytes + made.bits // 8, SETUP_ROUNDS + 2, 0)
