@@ -12,10 +12,10 @@ import numpy as np
 
 from accord.secure import engine_paillier, garbled_batch, ot_setup, ot_sizes
 from accord.secure.blocks import Blocks, shapes
-from accord.secure.circuit import Node, Side
+from accord.secure.circuit import Node
 from accord.secure.engine_paillier import PaillierEngine, plan_of
 from accord.secure.garbled_lowering import boolean_circuit
-from accord.secure.garbled_tape import tape_of
+from accord.secure.garbled_tape import tapes_of
 from accord.secure.lowering import compile_circuit
 from accord.secure.paillier_distance import pack_sizes, packs
 
@@ -53,7 +53,7 @@ def _ot(circuit: Node, blocks: Blocks, k: int) -> tuple[int, int]:
 
 
 def _garbled(circuit: Node, blocks: Blocks) -> tuple[int, int]:
-    tapes = [tape_of(boolean_circuit(circuit), garbler) for garbler in Side]
+    tapes = tapes_of(boolean_circuit(circuit))
     sizes = shapes(blocks, garbled_batch.batch_limit(tapes[0]))
     # Batches garbled by A take labels for B's rows, those garbled by B for A's.
     by_b = np.arange(len(sizes.pairs)) % 2

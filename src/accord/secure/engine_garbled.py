@@ -11,7 +11,7 @@ Learns: both sides the match bits, and nothing else; `docs/engines.md` has the a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from accord.secure.blocks import Batch, Blocks, Table, batches
 from accord.secure.circuit import Node, Side, inputs
 from accord.secure.garbled_batch import TAG, WINDOW, Half, K, batch_limit, run_evaluator, run_garbler
 from accord.secure.garbled_lowering import boolean_circuit, check_supported
-from accord.secure.garbled_tape import tape_of
+from accord.secure.garbled_tape import Tape, tapes_of
 from accord.secure.ot_permutation import Permutation
 from accord.secure.ot_setup import Session, set_up
 from accord.secure.party import Party, interleave
@@ -29,14 +29,21 @@ from accord.secure.party import Party, interleave
 
 @dataclass(eq=False, repr=False)
 class GarbledSession:
-    """The two OT extensions, and the number of the next table."""
+    """The two OT extensions, the number of the next table, and the tapes of the circuits so far."""
 
     ot: Session
     tables: int = 0
+    _tapes: dict[Node, tuple[Tape, Tape]] = field(default_factory=dict)
 
     @property
     def blocks(self) -> int:
         return self.ot.blocks
+
+    def tapes(self, circuit: Node) -> tuple[Tape, Tape]:
+        """The tapes of a circuit where A garbles and where B does, made once."""
+        if circuit not in self._tapes:
+            self._tapes[circuit] = tapes_of(boolean_circuit(circuit))
+        return self._tapes[circuit]
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class GarbledEngine:
         self, session: GarbledSession, circuit: Node, blocks: Blocks, table: Table
     ) -> Party[NDArray[np.bool_]]:
         self.supports(circuit)
-        tapes = [tape_of(boolean_circuit(circuit), garbler) for garbler in Side]
+        tapes = session.tapes(circuit)
         rows = {of.name: table.checked(of) for of in inputs(circuit, session.ot.side)}
         result = np.zeros(blocks.pairs, dtype=np.bool_)
 

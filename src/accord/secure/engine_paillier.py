@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import And, AtMost, Both, Equal, Node, Not, Or, Side, Value, inputs, leaves
+from accord.secure.circuit import And, AtMost, Both, Equal, Node, Not, Or, Side, inputs, leaves
 from accord.secure.engine_garbled import GarbledEngine, GarbledSession
-from accord.secure.forms import form_of
+from accord.secure.forms import Formed, compared, constant
 from accord.secure.garbled_lowering import check_supported
 from accord.secure.ot_permutation import Permutation
 from accord.secure.paillier import BITS, PrivateKey, PublicKey, key_from_wire, new_key
@@ -63,11 +63,11 @@ class Plan:
 def plan_of(circuit: Node, engine: str, bits: int = BITS) -> Plan:
     """The plan of a circuit, or an `UnsupportedError` that names the node that has none."""
     check_supported(circuit, engine)
-    known = dict[Value | Equal, Distance]()
+    known = dict[Formed, Distance]()
     for leaf in leaves(circuit):
-        if not isinstance(leaf, Both) and _constant(leaf) is None:
-            of = leaf if isinstance(leaf, Equal) else leaf.value
-            known.setdefault(of, distance_of(form_of(of), len(known), engine))
+        if not isinstance(leaf, Both) and constant(leaf) is None:
+            form, _ = compared(leaf)
+            known.setdefault(form.of, distance_of(form, len(known), engine))
     plan = Plan(tuple(known.values()), _over_shares(circuit, known))
     if plan.distances and not plan.slots(bits, packed=True):
         raise UnsupportedError(
@@ -76,15 +76,7 @@ def plan_of(circuit: Node, engine: str, bits: int = BITS) -> Plan:
     return plan
 
 
-def _constant(leaf: AtMost | Equal) -> bool | None:
-    """The answer of a comparison that cannot fail, or cannot hold."""
-    form, bound = (form_of(leaf), 0) if isinstance(leaf, Equal) else (form_of(leaf.value), leaf.bound)
-    if bound < form.low:
-        return False
-    return True if bound >= form.high else None
-
-
-def _over_shares(node: Node, known: dict[Value | Equal, Distance]) -> Node:
+def _over_shares(node: Node, known: dict[Formed, Distance]) -> Node:
     match node:
         case And(parts):
             return And(tuple(_over_shares(part, known) for part in parts))
@@ -95,11 +87,11 @@ def _over_shares(node: Node, known: dict[Value | Equal, Distance]) -> Node:
         case Both():
             return node
         case AtMost() | Equal():
-            constant = _constant(node)
-            if constant is not None:
-                return And(()) if constant else Or(())
-            of, bound = (node, 0) if isinstance(node, Equal) else (node.value, node.bound)
-            return AtMost(known[of].masked, bound - known[of].least)
+            known_answer = constant(node)
+            if known_answer is not None:
+                return And(()) if known_answer else Or(())
+            form, bound = compared(node)
+            return AtMost(known[form.of].masked, bound - known[form.of].least)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.secure.circuit import (
+    AtMost,
     Bilinear,
     Equal,
     Hamming,
@@ -62,6 +63,19 @@ def form_of(of: Formed) -> Form:
             return Form(of, of.low, of.high, tuple(range(1, source.bits + 1)) * source.length)
         case Bilinear(products):
             return Form(of, of.low, of.high, tuple(s for p in products for s in _product_shifts(p)))
+
+
+def compared(node: AtMost | Equal) -> tuple[Form, int]:
+    """The form that a comparison compares, and its bound."""
+    return (form_of(node), 0) if isinstance(node, Equal) else (form_of(node.value), node.bound)
+
+
+def constant(node: AtMost | Equal) -> bool | None:
+    """The answer of a comparison that cannot fail, or cannot hold."""
+    form, bound = compared(node)
+    if bound < form.low:
+        return False
+    return True if bound >= form.high else None
 
 
 def _twos(weight: int) -> int:

@@ -13,7 +13,6 @@ Dummies cannot match: 'both rows are real' are two of the flags of the last conj
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import gcd, isqrt
 
 from accord.errors import UnsupportedError
@@ -65,7 +64,6 @@ def check_supported(node: Node, engine: str) -> None:
                     raise UnsupportedError(engine=engine, node=f"a weight or a bound of over {WIDEST} bits")
 
 
-@lru_cache(maxsize=64)
 def boolean_circuit(node: Node) -> Boolean:
     """The circuit of a node and of 'both rows are real'."""
     lower = _Lower()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +64,11 @@ class Tape:
         return max((max(len(s.taken), len(s.hashed)) for s in self.steps), default=0)
 
 
-@lru_cache(maxsize=64)
+def tapes_of(circuit: Boolean) -> tuple[Tape, Tape]:
+    """The tapes of a circuit where A garbles and where B does."""
+    return tape_of(circuit, Side.A), tape_of(circuit, Side.B)
+
+
 def tape_of(circuit: Boolean, garbler: Side) -> Tape:
     """The tape of a circuit."""
     drafts = _Plan(circuit, garbler).drafts()
