@@ -85,9 +85,9 @@ def sticky(agreement: Agreement) -> Program:
         def stream(self, name: str) -> Entropy:
             return (self._noise if name == "noise" else self._other).stream(name)
 
-    def party(side: Side, records: Records, entropy: Entropy, engine: Engine) -> Party[Any]:
-        yield from once(side, records, Kept(entropy, entropy), engine)
-        return (yield from once(side, records, Kept(entropy, entropy.stream("again")), engine))
+    def party(side: Side, records: Records, partner: int, entropy: Entropy, engine: Engine) -> Party[Any]:
+        yield from once(side, records, partner, Kept(entropy, entropy), engine)
+        return (yield from once(side, records, partner, Kept(entropy, entropy.stream("again")), engine))
 
     return party
 
@@ -109,7 +109,9 @@ def test_suppressed_records_are_convicted() -> None:
 def test_set_intersection_without_its_group_is_convicted() -> None:
     def clear(agreement: Agreement) -> Program:
         program = honest(agreement)
-        return lambda side, records, entropy, engine: program(side, records, entropy, IdealEngine())
+        return lambda side, records, partner, entropy, engine: program(
+            side, records, partner, entropy, IdealEngine()
+        )
 
     assert audit(cases(options("psi", "", ""), "alone"), clear, trials=40).leaky
 

@@ -37,9 +37,12 @@ def test_a_view_is_what_the_partner_receives_in_a_linkage() -> None:
     tape, task, engine = Tape(), case.agreement.task, IdealEngine()
     own = {
         side: make_own(
-            case.agreement, side, records, setting(case.agreement, side, len(records)), Seeded(seed)
+            case.agreement, side, records, other, setting(case.agreement, side, len(records)), Seeded(seed)
         )
-        for side, records, seed in ((Side.A, case.partner, 2), (Side.B, case.table, 1))
+        for side, records, other, seed in (
+            (Side.A, case.partner, len(case.table), 2),
+            (Side.B, case.table, len(case.partner), 1),
+        )
     }
     left, _ = run_pair(linkage(task, own[Side.A], engine), linkage(task, own[Side.B], engine), tape)
     assert seen.messages == tape.sent

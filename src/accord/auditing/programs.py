@@ -24,16 +24,17 @@ from accord.privacy.calibration import Setting
 from accord.privacy.noise import draw
 from accord.protocols.linkage import Own
 from accord.protocols.protocol import prepare, run
-from accord.protocols.slots import exchange_counts, most_slots
+from accord.protocols.slots import exchange_commitments, exchange_counts
 from accord.records.columns import Records
 from accord.secure.circuit import Side
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.simulation import make_own, setting
 
-Program = Callable[[Side, Records, Entropy, Engine], Party[Any]]
+Program = Callable[[Side, Records, int, Entropy, Engine], Party[Any]]
+"""(side, its records, how many the partner has, randomness, engine)"""
 Maker = Callable[[Agreement], Program]
-Owner = Callable[[Side, Records, Entropy], Own]
+Owner = Callable[[Side, Records, int, Entropy], Own]
 
 ABORTED = 20
 
@@ -47,8 +48,8 @@ def unshuffled(agreement: Agreement) -> Program:
     """Slots in the order of the table."""
     shuffled = _owner(agreement)
 
-    def own(side: Side, records: Records, entropy: Entropy) -> Own:
-        made = shuffled(side, records, entropy)
+    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Own:
+        made = shuffled(side, records, partner, entropy)
         bins = np.repeat(np.arange(len(made.slots.counts)), made.slots.counts)
         # −1 is a dummy; as an unsigned number it is the largest.
         order = np.lexsort((made.slots.record.view(np.uint64), bins))
@@ -62,26 +63,26 @@ def half_noise(agreement: Agreement) -> Program:
     """Noise at half its scale."""
     noise, task = _settings(agreement), agreement.task
 
-    def own(side: Side, records: Records, entropy: Entropy) -> Own:
+    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Own:
         found = noise(side, len(records))
         if found is None:
             raise UsageError(problem="This protocol draws no noise that could be halved.")
         dummies = draw(found.noise, task.blocking.bins, entropy) // 2
-        return prepare(task, side, records, dummies, entropy)
+        return prepare(task, side, records, partner, dummies, entropy)
 
     return _program(agreement, own)
 
 
 def redrawn(agreement: Agreement) -> Program:
     """Attempts that end when the counts are known, each with noise of its own; then one that does not end."""
-    own, plan, once = _owner(agreement), agreement.plan, honest(agreement)
+    own, once = _owner(agreement), honest(agreement)
 
-    def party(side: Side, records: Records, entropy: Entropy, engine: Engine) -> Party[Any]:
-        most = most_slots(plan, side, len(records))
+    def party(side: Side, records: Records, partner: int, entropy: Entropy, engine: Engine) -> Party[Any]:
         for attempt in range(ABORTED):
-            begun = own(side, records, entropy.stream(f"attempt {attempt}"))
-            yield from exchange_counts(begun.slots, side, most)
-        return (yield from once(side, records, entropy, engine))
+            begun = own(side, records, partner, entropy.stream(f"attempt {attempt}"))
+            yield from exchange_commitments(begun.slots, side)
+            yield from exchange_counts(begun.slots)
+        return (yield from once(side, records, partner, entropy, engine))
 
     return party
 
@@ -92,7 +93,9 @@ BROKEN: Mapping[str, Maker] = {"unshuffled": unshuffled, "half-noise": half_nois
 def _owner(agreement: Agreement) -> Owner:
     """A side as `simulate` makes it."""
     noise = _settings(agreement)
-    return lambda side, records, e: make_own(agreement, side, records, noise(side, len(records)), e)
+    return lambda side, records, partner, e: make_own(
+        agreement, side, records, partner, noise(side, len(records)), e
+    )
 
 
 def _settings(agreement: Agreement) -> Callable[[Side, int], Setting | None]:
@@ -103,7 +106,7 @@ def _settings(agreement: Agreement) -> Callable[[Side, int], Setting | None]:
 def _program(agreement: Agreement, own: Owner) -> Program:
     task = agreement.task
 
-    def party(side: Side, records: Records, entropy: Entropy, engine: Engine) -> Party[Any]:
-        return run(task, own(side, records, entropy), engine)
+    def party(side: Side, records: Records, partner: int, entropy: Entropy, engine: Engine) -> Party[Any]:
+        return run(task, own(side, records, partner, entropy), engine)
 
     return party

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.ledger import StateOption, open_ledger
-from accord.cli.options import Json
+from accord.cli.options import Json, StateOption, open_ledger
 
 if TYPE_CHECKING:
     from fractions import Fraction
