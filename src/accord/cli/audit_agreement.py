@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.options import Json, StateOption, open_ledger
+from accord.cli.ledger import open_ledger
+from accord.cli.options import Json, StateOption
 
 if TYPE_CHECKING:
     from fractions import Fraction
