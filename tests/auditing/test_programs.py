@@ -32,7 +32,7 @@ def test_a_broken_program_finds_the_same_matches(name: str) -> None:
 
 
 def test_half_the_noise() -> None:
-    whole, half = (counts(seen(maker).messages[2]) for maker in (honest, half_noise))
+    whole, half = (counts(seen(maker).messages[1]) for maker in (honest, half_noise))
     true = [1, 0, 5]
     assert [h - t for h, t in zip(half, true, strict=True)] == [
         (w - t) // 2 for w, t in zip(whole, true, strict=True)
@@ -46,7 +46,7 @@ def test_unshuffled_slots_begin_with_the_records_in_their_order() -> None:
         message = seen(maker).messages
         body = next(m for m in message if m.startswith(b"accord disclosed 1\n"))
         slots = np.frombuffer(body[19 + 5 * 4 : 19 + 5 * 12], "<u8")
-        return (slots - sum(counts(message[2])[:2])).tolist()
+        return (slots - sum(counts(message[1])[:2])).tolist()
 
     assert first_slots(unshuffled) == [0, 1, 2, 3, 4]
     assert first_slots(honest) != [0, 1, 2, 3, 4]

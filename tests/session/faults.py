@@ -294,10 +294,9 @@ def quicken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ot_setup, "send_base", send_base)
     patch.setattr(ot_setup, "receive_base", receive_base)
     patch.setattr(os, "fsync", lambda handle: None)
-    patch.setattr(os, "fdatasync", lambda handle: None)
 
 
-SAVES = ("fsync", "fdatasync", "replace")
+SAVES = ("fsync", "replace")
 
 
 @contextmanager

@@ -92,10 +92,10 @@ def test_a_message_of_another_size_is_refused_unread(channels: tuple[TlsChannel,
 
 def test_a_stop_names_the_partner_and_the_reason(channels: tuple[TlsChannel, TlsChannel]) -> None:
     channels[0].send(b"last words")
-    channels[0].stop(Reason.DECLINED)
+    channels[0].stop(Reason.LEDGER)
     channels[0].close()
     assert bytes(channels[1].receive(10)) == b"last words"
-    with pytest.raises(StoppedError, match=r"alice stopped: it declined the run\. Nothing was charged"):
+    with pytest.raises(StoppedError, match=r"its ledger refuses the run\. Nothing was charged"):
         channels[1].receive(1)
 
 

@@ -193,7 +193,7 @@ SCRIPTS: dict[str, tuple[Script, type[AccordError], str]] = {
     "a long ping": (said(lambda p: framed(2, 7)), PeerError, "wrong length"),
     "a long stop": (said(lambda p: framed(3, 7)), PeerError, "wrong length"),
     "an unknown reason": (said(lambda p: framed(3, 1) + b"\xff"), PeerError, "unknown reason"),
-    "a reason": (said(lambda p: framed(3, 1) + b"\x01"), StoppedError, "declined"),
+    "a reason": (said(lambda p: framed(3, 1) + b"\x01"), StoppedError, "ledger refuses"),
     "half a hello": (
         lambda p: p.leave(framed(1, HELLO) + p.hello()[:100]), ConnectionLostError, "closed|cut"
     ),

@@ -27,7 +27,7 @@ Events = Annotated[bool, typer.Option("--json", help="Print events, one JSON obj
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress; only the result and errors.")]
 Wait = Annotated[float, typer.Option(min=1, help="Seconds until the partner must be there.")]
 Silence = Annotated[
-    float, typer.Option("--timeout", min=1, help="Seconds without a sign of life from the partner.")
+    float, typer.Option("--timeout", min=5, help="Seconds without a sign of life from the partner.")
 ]
 
 

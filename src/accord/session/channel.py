@@ -36,6 +36,8 @@ _SMALL = 1 << 14
 _SLOWEST = 1000.0
 """Bytes a second, under which a message that has begun is given up."""
 _LINGER_SECONDS = 3.0
+_PING_SECONDS = 2.0
+"""Without anything else to send: soon enough for a partner that is less patient than this side."""
 _PINGS_A_SECOND = 10.0
 
 
@@ -238,7 +240,7 @@ class TlsChannel:
         try:
             while True:
                 try:
-                    due = self._outbox.get(timeout=self._patience.silence / 4)
+                    due = self._outbox.get(timeout=min(_PING_SECONDS, self._patience.silence / 4))
                 except queue.Empty:
                     due = (Kind.PING, b"")
                 if due is None:

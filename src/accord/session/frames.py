@@ -32,14 +32,13 @@ class Kind(IntEnum):
 class Reason(IntEnum):
     """Why a party stopped."""
 
-    DECLINED = 1
-    LEDGER = 2
-    DATA = 3
-    INTERRUPTED = 4
-    PROTOCOL = 5
-    REFUSED = 6
-    FAULT = 7
-    STATE = 8
+    LEDGER = 1
+    DATA = 2
+    INTERRUPTED = 3
+    PROTOCOL = 4
+    REFUSED = 5
+    FAULT = 6
+    STATE = 7
 
     @property
     def words(self) -> str:
@@ -47,7 +46,6 @@ class Reason(IntEnum):
 
 
 _WORDS = {
-    Reason.DECLINED: "it declined the run",
     Reason.LEDGER: "its ledger refuses the run",
     Reason.DATA: "its data or its output cannot be used",
     Reason.INTERRUPTED: "it was interrupted",

@@ -308,7 +308,7 @@ class FileJournal:
             # A disk that is nearly full takes a part and says so only the next time.
             while len(left):
                 left = left[self._file.write(left) :]
-            os.fdatasync(self._file.fileno())
+            os.fsync(self._file.fileno())
         except OSError as error:
             mend = "Make room; then go on with `accord resume`."
             raise StateError(path=self._path, reason=error.strerror, mend=mend) from None
