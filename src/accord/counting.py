@@ -1,8 +1,8 @@
 """What a linkage finds and costs, counted without making its comparisons.
 
 The rule's matches are found once in the clear; then a run needs only the slots and the schedule. Noise, slots
-and schedule are those of the protocol itself, drawn from the same entropy, so a count equals the run: the same
-comparisons, matches and dummies for the same seed (a test holds that). What makes it exact:
+and schedule are those of the protocol itself, drawn from the same entropy, so a count equals the run: the
+same comparisons, matches and dummies for the same seed (a test holds that). What makes it exact:
 
 - without greedy, every compared pair of bins is compared whole: the cost is the dot product of noisy sizes,
   and the matches are those of the compared pairs of bins;
@@ -31,7 +31,7 @@ from accord.matching.blocking import Blocking
 from accord.matching.join import Index
 from accord.privacy.calibration import Setting
 from accord.privacy.noise import draw
-from accord.protocols.linkage import Own, schedule_of
+from accord.protocols.linkage import schedule_of
 from accord.protocols.schedule import Round, Schedule
 from accord.protocols.slots import Slots
 from accord.protocols.spec import AllPairs, Laplace, PlainBlocking
@@ -71,6 +71,11 @@ class Joined:
     """How many matches each component has."""
 
     @cached_property
+    def linked(self) -> NDArray[np.bool_]:
+        """Which records of A match something; one more entry, for a dummy."""
+        return np.append(self.sizes[self.component[0]] > 0, False)
+
+    @cached_property
     def members(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """For each side the components, ascending, and the record of each entry."""
         a, b = (np.argsort(side, kind="stable") for side in self.component)
@@ -85,6 +90,7 @@ class Counter:
         self._base = agreement
         self._joined: Joined | None = None
         self._settings: dict[tuple[object, ...], Setting | None] = {}
+        self._last: tuple[object, tuple[Slots, Slots] | None] = (None, None)
 
     @property
     def joined(self) -> Joined:
@@ -125,11 +131,7 @@ class Counter:
         self._require(agreement)
         if agreement.task.binned.greedy:
             raise UsageError(problem="With greedy the cost depends on the matches: count it.")
-        a, b = (
-            self._counts[side] + self._dummies(agreement, side, self._entropy(seed, run, side), noise)
-            for side in Side
-        )
-        return schedule_of(agreement.task, (a, b)).most_comparisons
+        return self._schedule(agreement, self._drawn(agreement, seed, run, noise)).most_comparisons
 
     def count(self, agreement: Agreement, seed: int, run: int = 0, noise: str | None = None) -> Count:
         """What run number `run` of `simulate` with this seed finds and costs.
@@ -137,13 +139,18 @@ class Counter:
         *Requires* the rule, fields and blocking that the counter was made with.
         """
         self._require(agreement)
+        if not agreement.task.binned.greedy:
+            drawn = self._drawn(agreement, seed, run, noise)
+            schedule = self._schedule(agreement, drawn)
+            return Count(self._compared(schedule), schedule.most_comparisons, *(int(d.sum()) for d in drawn))
         a, b = self._own(agreement, seed, run, noise)
-        schedule = schedule_of(agreement.task, (a.slots.counts, b.slots.counts))
-        if agreement.task.binned.greedy:
-            comparisons, matches = _greedy(self.joined, schedule, a.slots, b.slots)
-        else:
-            comparisons, matches = schedule.most_comparisons, self._compared(schedule)
-        return Count(matches, comparisons, *(int((own.slots.record < 0).sum()) for own in (a, b)))
+        schedule = schedule_of(agreement.task, (a.counts, b.counts))
+        comparisons, matches = _greedy(self.joined, schedule, a, b)
+        return Count(matches, comparisons, *(int((slots.record < 0).sum()) for slots in (a, b)))
+
+    def _schedule(self, agreement: Agreement, dummies: tuple[Ints, Ints]) -> Schedule:
+        counts = self._counts[Side.A] + dummies[0], self._counts[Side.B] + dummies[1]
+        return schedule_of(agreement.task, counts)
 
     def _require(self, agreement: Agreement) -> None:
         if (agreement.rule, agreement.blocking) != (self._base.rule, self._base.blocking):
@@ -158,22 +165,29 @@ class Counter:
         chosen = np.sort(schedule.pairs[0] * self._base.plan.bins + schedule.pairs[1])
         return int(counts[contained(keys, chosen)].sum())
 
-    def _own(self, agreement: Agreement, seed: int, run: int, noise: str | None) -> tuple[Own, Own]:
+    def _own(self, agreement: Agreement, seed: int, run: int, noise: str | None) -> tuple[Slots, Slots]:
+        """Both sides' slots, as a run of `simulate` draws them.
+
+        The last ones are kept: the same run is often counted with other options, which do not change them.
+        """
         settings = [self._setting(agreement, side, noise) for side in Side]
-        a, b = (
-            make_own(agreement, side, table, found, self._entropy(seed, run, side))
-            for side, table, found in zip(Side, self._tables, settings, strict=True)
-        )
-        return a, b
+        key, (known, slots) = (settings, seed, run), self._last
+        if known != key or slots is None:
+            self._last = None, None
+            a, b = (
+                make_own(agreement, side, table, found, _entropy(seed, run, side)).slots
+                for side, table, found in zip(Side, self._tables, settings, strict=True)
+            )
+            slots = a, b
+            self._last = key, slots
+        return slots
 
-    def _entropy(self, seed: int, run: int, side: Side) -> Entropy:
-        return Seeded(f"simulate {seed} {run}").stream(side.value)
-
-    def _dummies(self, agreement: Agreement, side: Side, entropy: Entropy, noise: str | None) -> Ints:
-        """The dummies that `make_own` would draw from this entropy."""
-        found = self._setting(agreement, side, noise)
+    def _drawn(self, agreement: Agreement, seed: int, run: int, noise: str | None) -> tuple[Ints, Ints]:
+        """The dummies of both sides' bins, as `make_own` would draw them."""
         bins = agreement.plan.bins
-        return np.zeros(bins, np.int64) if found is None else draw(found.noise, bins, entropy)
+        settings = [(self._setting(agreement, side, noise), _entropy(seed, run, side)) for side in Side]
+        a, b = (np.zeros(bins, np.int64) if s is None else draw(s.noise, bins, e) for s, e in settings)
+        return a, b
 
     def _setting(self, agreement: Agreement, side: Side, noise: str | None) -> Setting | None:
         """Calibrated once: a search that is the same for every run."""
@@ -181,6 +195,10 @@ class Counter:
         if key not in self._settings:
             self._settings[key] = setting(agreement, side, len(self._tables[side is Side.B]), noise)
         return self._settings[key]
+
+
+def _entropy(seed: int, run: int, side: Side) -> Entropy:
+    return Seeded(f"simulate {seed} {run}").stream(side.value)
 
 
 def _greedy(joined: Joined, schedule: Schedule, a: Slots, b: Slots) -> tuple[int, int]:
@@ -191,6 +209,8 @@ def _greedy(joined: Joined, schedule: Schedule, a: Slots, b: Slots) -> tuple[int
     while (round_ := schedule.next()) is not None:
         comparisons += round_.pairs
         found = distinct(joined.component[0][_hit(joined, round_, a.record, ends, bins)])
+        if not len(found):
+            continue
         matches += int(joined.sizes[found].sum())
         for side, slots in enumerate((a, b)):
             schedule.remove(side, _slots_of(joined.members[side], slots, found))
@@ -202,8 +222,9 @@ def _hit(joined: Joined, round_: Round, record: Ints, ends: Ints, bins: int) -> 
     first = np.cumsum(round_.b_counts) - round_.b_counts
     bin_b = np.searchsorted(ends, round_.b[first], "right")
     of = record[round_.a]
-    real = of >= 0
-    of, beside = of[real], np.repeat(bin_b, round_.a_counts)[real]
+    # Dummies, which are −1, and records that match nothing meet nothing.
+    some = np.flatnonzero(joined.linked[of])
+    of, beside = of[some], np.repeat(bin_b, round_.a_counts)[some]
     return of[contained(of * bins + beside, joined.met)]
 
 
