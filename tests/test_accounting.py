@@ -15,8 +15,20 @@ from accord.privacy import accounting
 from accord.privacy.accounting import basic, exact, spent
 from accord.privacy.calibration import AnyNoise, calibrate
 from accord.privacy.definition import enumerated_delta
-from accord.privacy.events import NO_COST, AllPairs, Cost, Event, NoisyCounts, Promise, released
+from accord.privacy.events import (
+    NO_COST,
+    AllPairs,
+    Cost,
+    Event,
+    Intersection,
+    NoisyCounts,
+    Promise,
+    PublicBins,
+    Reports,
+    released,
+)
 from accord.privacy.noise_geometric import Geometric
+from accord.privacy.randomised_response import Response
 
 HALF = Promise(Cost(Fraction(1, 2), Fraction(1, 10**6)))
 
@@ -160,3 +172,18 @@ def test_the_order_of_events_does_not_matter() -> None:
     one: list[Event] = [small, HALF, small]
     two: list[Event] = [HALF, small, small]
     assert exact(one).delta(Fraction(1)) == pytest.approx(exact(two).delta(Fraction(1)), rel=1e-12)
+
+
+def test_reports_compose_exactly() -> None:
+    """Twice the same reports: at most 2ε, and at each smaller ε the δ of the two responses convolved."""
+    response = Response(8, 2, Fraction(1))
+    total = exact([Reports(response)] * 2)
+    high, low = 2 * float(response.high), 2 * float(response.low)
+    level = 1 - high - low
+    at_one_and_a_half = high * high * (1 - math.exp(1.5 - 2))
+    at_a_half = high * high * (1 - math.exp(0.5 - 2)) + 2 * high * level * (1 - math.exp(0.5 - 1))
+    assert total.delta(Fraction(3, 2)) == pytest.approx(at_one_and_a_half, rel=1e-9)
+    assert total.delta(Fraction(1, 2)) == pytest.approx(at_a_half, rel=1e-9)
+    assert total.delta(Fraction(2)) < 1e-80
+    assert basic([Reports(response)] * 2) == Cost(Fraction(2), Fraction(0))
+    assert spent([Reports(response), Intersection(), PublicBins()], Fraction(1, 10**6)) <= 1.0

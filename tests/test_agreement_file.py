@@ -180,3 +180,87 @@ def test_files(tmp_path: Path) -> None:
 def test_no_damage_to_a_line_gives_a_traceback(line: str, other: str) -> None:
     with contextlib.suppress(AccordError):
         parse_agreement(TEXT.replace(line, other, 1))
+
+
+# -- what each protocol needs -------------------------------------------------------------------------------
+
+
+def changed(protocol: str, rule: str | None = None, blocking: bool = True) -> str:
+    """The products agreement with another [protocol] table, without greedy's demands."""
+    head, rest = TEXT[: TEXT.index("[protocol]")], TEXT[TEXT.index("# What each side") :]
+    if not blocking:
+        head = head[: head.index("[[blocking]]")]
+    if rule is not None:
+        head = head.replace("same(day) and same(brand) and hamming(name) <= 5", rule)
+    return head + f"[protocol]\n{protocol}\n" + rest
+
+
+def test_sound_agreements_of_the_other_protocols_read_back() -> None:
+    sides = "\n[protocol.A]\nepsilon = 1.6\n[protocol.B]\npublic = true"
+    for text in (
+        changed('name = "psi"', "same(day) and same(brand)", blocking=False),
+        changed('name = "psi-expand"', "same(day) and hamming(name) <= 3", blocking=False),
+        changed(f'name = "local-dp"\nwindow = 8{sides}'),
+        changed(f'name = "local-dp"\nwindow = 8\nspread = 2\ngreedy = false{sides}'),
+    ):
+        agreed = parse_agreement(text)
+        again = parse_agreement(agreed.to_toml())
+        assert again == agreed
+        assert again.digest == agreed.digest
+
+
+LOCAL = "[protocol.A]\nepsilon = 1\n[protocol.B]\nepsilon = 1"
+ONE = 'name = "local-dp"\nwindow = 1'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (changed('name = "psi"', "same(day)"), "psi compares everything; remove [[blocking]]"),
+        (changed('name = "psi"', blocking=False), "psi finds equal values and not 'hamming(name) <= 5'"),
+        (changed('name = "psi"', "same(day) or same(brand)", blocking=False), "join same(...)s by and"),
+        (changed('name = "psi-expand"', "dice(name) >= 0.9", blocking=False), "psi-expand cannot list"),
+        (changed('name = "psi-expand"', "not same(day)", blocking=False), "psi-expand cannot list"),
+        (changed('name = "psi-expand"', "hamming(name) <= 9", blocking=False), "3,160,457,386 values"),
+        (changed('name = "psi-expand"', "same(day) and within(day, 2 days)", blocking=False), "field once"),
+        (changed(f'name = "local-dp"\nwindow = 1\n{LOCAL}', blocking=False), "local-dp needs a blocking"),
+        (changed(f'name = "local-dp"\nwindow = 497\n{LOCAL}'), "at most the 496 bins"),
+        (changed(f'name = "local-dp"\nwindow = 2\nspread = 3\n{LOCAL}'), "spread must be at most the window"),
+        (changed(f'name = "local-dp"\nwindow = 0\n{LOCAL}'), "greater than or equal to 1"),
+        (changed(f'name = "local-dp"\n{LOCAL}'), "'window' is missing"),
+        (
+            changed(f"{ONE}\n[protocol.A]\npublic = true\n[protocol.B]\npublic = true"),
+            "protects nothing if both sides are public",
+        ),
+        (
+            changed(f"{ONE}\n[protocol.A]\n[protocol.B]\nepsilon = 1"),
+            "needs either epsilon, or public = true",
+        ),
+        (
+            changed(f"{ONE}\n[protocol.A]\npublic = true\nepsilon = 1\n[protocol.B]\nepsilon = 1"),
+            "needs either epsilon, or public = true",
+        ),
+        (changed('name = "blocking"'), "blocking leaks, so no agreement may name it"),
+        (changed('name = "laplace-suppress"\nepsilon = 1'), "laplace-suppress leaks"),
+    ],
+)  # fmt: skip
+def test_what_a_protocol_needs(text: str, problem: str) -> None:
+    found = [fault for fault in faults(text) if problem in fault]
+    assert len(found) == 1, faults(text)
+    assert found[0].startswith("line ")
+
+
+def test_local_dp_needs_keys_and_not_a_grid() -> None:
+    text = starter_text("places", "00000000")
+    start, end = text.index("[protocol]"), text.index("# What each side")
+    sides = "[protocol.A]\nepsilon = 1\n[protocol.B]\nepsilon = 1\n"
+    text = text[:start] + f'[protocol]\nname = "local-dp"\nwindow = 1\n{sides}\n' + text[end:]
+    assert any("block by key alone" in fault for fault in faults(text))
+
+
+def test_a_simulation_may_try_psi_on_a_fuzzy_rule() -> None:
+    text = changed('name = "psi"', blocking=False)
+    assert parse_agreement(text, simulated=True).protocol.name == "psi"
+    denied = changed('name = "psi"', "same(day) and not same(brand)", blocking=False)
+    with pytest.raises(AgreementError, match="a rule with 'not' may deny"):
+        parse_agreement(denied, simulated=True)

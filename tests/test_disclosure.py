@@ -50,3 +50,31 @@ def test_advice() -> None:
     assert any("code is used by neither" in note for note in notes)
     hashed = text.replace("hamming(name) <= 5", "same(code)").replace('"name"]', '"code"]')
     assert any("hash of 80 bits" in note for note in advice(parse_agreement(hashed)))
+
+
+def of_protocol(protocol: str, rule: str, blocking: bool) -> str:
+    head, rest = TEXT[: TEXT.index("[protocol]")], TEXT[TEXT.index("# What each side") :]
+    head = head if blocking else head[: head.index("[[blocking]]")]
+    head = head.replace("same(day) and same(brand) and hamming(name) <= 5", rule)
+    return f"{head}[protocol]\n{protocol}\n{rest}"
+
+
+def test_psi_tells_nothing_of_what_does_not_match() -> None:
+    for name in ("psi", "psi-expand"):
+        agreed = parse_agreement(of_protocol(f'name = "{name}"', "same(day) and same(brand)", False))
+        for side in Side:
+            lines = learned_about(agreed, side)
+            assert len(lines) == 3
+            assert "how many records" in lines[0]
+            assert "its id, day, brand, name" in lines[1]
+
+
+def test_local_dp_tells_reports_or_public_bins() -> None:
+    sides = "[protocol.A]\nepsilon = 1.6\n[protocol.B]\npublic = true"
+    text = of_protocol(f'name = "local-dp"\nwindow = 8\n{sides}', "same(day) and hamming(name) <= 5", True)
+    agreed = parse_agreement(text)
+    about_a, about_b = (" ".join(learned_about(agreed, side)) for side in Side)
+    assert "reported by randomised response: ε = 1.6 for each record that matches nothing" in about_a
+    assert "of each record that matches: the bin that it reports" in about_a
+    assert "into which of 496 bins each record falls: the agreement calls that public" in about_b
+    assert any("7.5% are compared on average" in note for note in advice(agreed)), advice(agreed)

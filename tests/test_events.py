@@ -9,15 +9,35 @@ import pytest
 
 from accord.errors import UsageError
 from accord.privacy.calibration import as_claimed, calibrate
-from accord.privacy.events import AllPairs, Cost, Event, Promise, decode, encode, released
+from accord.privacy.events import (
+    AllPairs,
+    Cost,
+    Event,
+    Intersection,
+    NoisyCounts,
+    Promise,
+    PublicBins,
+    Reports,
+    decode,
+    encode,
+    released,
+)
+from accord.privacy.randomised_response import Response
 
 EVENTS: list[Event] = [
     AllPairs(),
     Promise(Cost(Fraction(1, 3), Fraction(1, 2**40))),
+    Intersection(),
+    PublicBins(),
+    Reports(Response(16, 3, Fraction(3, 2), 2)),
+    Reports(Response(16, 3, Fraction(3, 2))),
     released(calibrate("geometric", "0.1", "2^-40", 2)),
     released(calibrate("gaussian", "1.6", "1e-5", 3)),
     released(calibrate("paper", "1.6", "1e-5")),
 ]
+
+
+NOISY = next(event for event in EVENTS if isinstance(event, NoisyCounts))
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
@@ -42,10 +62,12 @@ def test_different_events_have_different_bytes() -> None:
         b'{"accord event":1,"kind":"AllPairs"} ',
         b'{"accord event":1,"kind":"AllPairs","epsilon":"1"}',
         b'{"accord event":1,"kind":"Promise","epsilon":"x","delta":"0"}',
-        encode(EVENTS[2]).replace(b'"middle"', b'"center"'),
-        encode(EVENTS[2]).replace(b'"geometric"', b'"uniform"'),
-        encode(EVENTS[2])[:-1],
+        encode(NOISY).replace(b'"middle"', b'"center"'),
+        encode(NOISY).replace(b'"geometric"', b'"uniform"'),
+        encode(NOISY)[:-1],
         encode(AllPairs()) + b" " * 5000,
+        encode(Reports(Response(16, 3, Fraction(1)))).replace(b'"spread":3', b'"spread":17'),
+        encode(Reports(Response(16, 3, Fraction(1)))).replace(b'"spread":3', b'"spread":"3"'),
     ],
 )
 def test_anything_else_is_refused(data: bytes) -> None:
@@ -61,4 +83,6 @@ def test_an_event_costs_its_promise_or_what_is_true_if_that_is_more() -> None:
     assert released(calibrate("geometric", "0.1", "1e-5")).cost == Cost(Fraction(1, 10), Fraction(1, 10**5))
     broken = as_claimed("paper-2017", "0.1", "1e-5")
     assert released(broken).cost.delta == Fraction(broken.delta_exact) > Fraction(1, 10**5)
-    assert AllPairs().cost == Cost(Fraction(0), Fraction(0))
+    for free in (AllPairs(), Intersection(), PublicBins()):
+        assert free.cost == Cost(Fraction(0), Fraction(0))
+    assert Reports(Response(16, 3, Fraction(1))).cost == Cost(Fraction(1), Fraction(0))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from accord.errors import BudgetError, LedgerError, SpentError, UsageError
 from accord.privacy.budget import Budget
-from accord.privacy.events import NO_COST, AllPairs, Cost, Event, Promise
+from accord.privacy.events import NO_COST, AllPairs, Cost, Event, Intersection, Promise
 from accord.session import noise_format
 from accord.session.accounts import accounts
 from accord.session.ledger import Ask, Ledger
@@ -100,10 +100,11 @@ def test_a_run_cannot_change_what_it_releases(ledger: Ledger, changed: Ask) -> N
 
 
 def test_all_pairs_draw_nothing_and_leave_a_row(ledger: Ledger) -> None:
+    ledger.charge(ask("r0", None, event=Intersection()), never, NOW)
     charged = ledger.charge(ask("r1", None, event=AllPairs()), never, NOW)
     assert (charged.noise.tolist(), charged.cost, charged.fresh) == ([], NO_COST, False)
     assert ledger.charge(ask("r1", None, event=AllPairs()), never, NOW).noise.tolist() == []
-    assert [run.cost for run in ledger.runs()] == [NO_COST]
+    assert [run.cost for run in ledger.runs()] == [NO_COST] * 2
 
 
 def test_overspending_is_refused_before_anything_is_drawn(ledger: Ledger) -> None:

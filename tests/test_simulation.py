@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +16,13 @@ from accord.datasets.paper import abt_buy, taxi, taxi_agreement
 from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter, starter_text
-from accord.errors import DataError
+from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Tables, holds
 from accord.records.columns import Bits, Integers
 from accord.records.load import load_records
 from accord.secure.circuit import Side
-from accord.simulation import Simulation, adjusted, candidate_pairs, read_truth, truth_scores
+from accord.simulation import Simulation, adjusted, candidate_pairs
+from accord.truth import read_truth, truth_scores
 
 
 def ids(result: Simulation) -> set[tuple[str, str]]:
@@ -96,7 +98,7 @@ def test_scores_against_the_truth(tmp_path: Path) -> None:
     made = generate_products(300, None, 1)
     pyarrow.csv.write_csv(made.truth, tmp_path / "truth.csv")
     result = accord.simulate(made.a, made.b, starter("products"))
-    scores = truth_scores(result, read_truth(tmp_path / "truth.csv"))
+    scores = truth_scores(result.pairs, read_truth(tmp_path / "truth.csv"))
     found = set(zip(*(result.pairs[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
     true = set(zip(*(made.truth[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
     assert scores["recall_of_truth"] == pytest.approx(len(found & true) / len(true))
@@ -220,3 +222,52 @@ def test_paper_scale() -> None:
     result = accord.simulate(made.a, made.b, starter("places"))
     assert result.recall == 1.0
     assert result.matches > 300_000
+
+
+def test_every_protocol_by_name() -> None:
+    """On one agreement; those without bins drop its blocking, and recall is measured against its rule."""
+    made = generate_products(300, None, 1)
+    agreed = starter("products")
+    full = accord.simulate(made.a, made.b, agreed)
+    close = agreed.model_copy(update={"rule": accord.same("day") & (accord.hamming("name") <= 1)})
+    expanded = accord.simulate(made.a, made.b, adjusted(close, protocol="psi-expand"))
+    assert expanded.recall == expanded.precision == 1.0
+    assert expanded.comparisons == 300 + 300 * 51
+    exact = accord.simulate(made.a, made.b, adjusted(agreed, protocol="psi"))
+    assert 0 < exact.recall < full.recall == 1.0
+    assert exact.precision == 1.0
+    assert exact.epsilon == exact.delta == {"A": 0.0, "B": 0.0}
+    assert exact.comparisons == 600
+    local = adjusted(agreed, protocol="local-dp", window=62, epsilon="4", greedy=False)
+    few = accord.simulate(made.a, made.b, local, seed=1)
+    assert few.epsilon == {"A": 4.0, "B": 4.0}
+    assert few.delta == {"A": 0.0, "B": 0.0}
+    assert 0 < few.recall < 1.0
+    assert few.runs[0].dummies_a == 0
+    every = accord.simulate(made.a, made.b, adjusted(local, window=496))
+    assert ids(every) == ids(full)
+    assert every.comparisons == every.all_pairs
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options"),
+    [
+        ("all-pairs", {"epsilon": "1"}),
+        ("psi", {"greedy": True}),
+        ("psi-expand", {"prune": 5}),
+        ("local-dp", {"delta": "1e-5"}),
+        ("laplace", {"window": 3}),
+        ("laplace-suppress", {"greedy": True}),
+        ("blocking", {"epsilon": "1"}),
+    ],
+)
+def test_options_that_a_protocol_does_not_have(protocol: str, options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"{protocol} has no option {next(iter(options))}"):
+        adjusted(starter("products"), protocol=protocol, **options)
+
+
+def test_psi_on_abt_buy_has_the_recall_of_the_paper(real_data: Path) -> None:
+    """MATHS §2.3, claim 18: about 10 %; 4 to 16 % is asserted."""
+    made, agreed = abt_buy(real_data / "abt_buy", seed=1)
+    result = accord.simulate(made.a, made.b, adjusted(agreed, protocol="psi"))
+    assert 0.04 < result.recall < 0.16

@@ -11,6 +11,8 @@ from accord.agreement import Agreement
 from accord.exact import text
 from accord.matching.rule import Same, fields_of, predicates
 from accord.protocols.leakage import Leakage, leakage
+from accord.protocols.local_dp import expected_recall
+from accord.protocols.spec import LocalDp
 from accord.records.schema import TextField
 from accord.secure.circuit import Side
 
@@ -56,6 +58,9 @@ def _told_of_all(told: Leakage) -> list[str]:
 def advice(agreement: Agreement) -> list[str]:
     """What is allowed but worth knowing before signing."""
     notes = [f"Matches may be missed: {loss}." for loss in agreement.plan.losses(agreement.rule)]
+    if isinstance(agreement.protocol, LocalDp):
+        share = expected_recall(agreement.task)
+        notes.append(f"Of the matches whose records share a bin, {share:.1%} are compared on average.")
     by_hash = [p.field for p in predicates(agreement.rule) if isinstance(p, Same)]
     for name in dict.fromkeys(by_hash):
         if isinstance(agreement.fields[name], TextField):

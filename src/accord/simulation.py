@@ -13,7 +13,6 @@ import sys
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from statistics import mean, pstdev
 from typing import Any
 
@@ -29,20 +28,20 @@ from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Indices, Tables
 from accord.matching.join import full_join
-from accord.privacy import events
+from accord.privacy import events, noise_suppress
 from accord.privacy.calibration import Setting, as_claimed
 from accord.privacy.noise import default_name, draw
+from accord.protocols import local_dp
 from accord.protocols.leakage import leakage, leaks
 from accord.protocols.linkage import Own, Watch
 from accord.protocols.outcome import Outcome, Rows
 from accord.protocols.protocol import no_noise, prepare
 from accord.protocols.protocol import run as run_protocol
-from accord.protocols.spec import Psi, PsiExpand
-from accord.ranges import contained, distinct
+from accord.protocols.spec import LocalDp, PlainBlocking, Psi, PsiExpand, Suppress
+from accord.ranges import contained
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
-from accord.records.sources import open_table
 from accord.secure.circuit import Side
 from accord.secure.engine import Engine, engine_named
 from accord.secure.ideal import IdealEngine
@@ -205,6 +204,8 @@ def adjusted(
     delta: object = None,
     prune: int | None = None,
     greedy: bool | None = None,
+    window: int | None = None,
+    spread: int | None = None,
 ) -> Agreement:
     """The agreement with another protocol or other options: to see what they would find and cost.
 
@@ -217,6 +218,7 @@ def adjusted(
     if options["name"] in ("all-pairs", "psi", "psi-expand"):
         changed["blocking"] = []
     given = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
+    given |= {"window": window, "spread": spread}
     for name, value in given.items():
         if value is not None:
             _set_option(options, name, value)
@@ -224,11 +226,14 @@ def adjusted(
     return parse_agreement(text, "What is asked for", simulated=True)
 
 
-_SIDES = {"laplace": ("epsilon", "delta")}
+_SIDES = {"laplace": ("epsilon", "delta"), "local-dp": ("epsilon",)}
 """The options that each side has of its own."""
 _WHOLE = {
     "laplace": ("prune", "greedy"),
     "all-pairs": ("greedy",),
+    "local-dp": ("greedy", "window", "spread"),
+    "blocking": ("prune", "greedy"),
+    "laplace-suppress": ("epsilon", "prune"),
 }
 
 
@@ -250,6 +255,10 @@ def _default_options(agreement: Agreement, protocol: str, old: dict[str, Any]) -
     match protocol:
         case "laplace":
             return {"name": protocol, **kept, **{s.value: _default_privacy(agreement, s) for s in Side}}
+        case "local-dp":
+            return {"name": protocol, **kept, "window": 1, "A": {"epsilon": "1.6"}, "B": {"epsilon": "1.6"}}
+        case "laplace-suppress":
+            return {"name": protocol, **{k: v for k, v in kept.items() if k != "greedy"}, "epsilon": "1.6"}
         case "psi" | "psi-expand":
             return {"name": protocol}
     return {"name": protocol, **kept}
@@ -282,6 +291,15 @@ def make_own(
     task = agreement.task
     if isinstance(agreement.protocol, Psi | PsiExpand):
         return prepare(task, side, records, no_noise(task), entropy, (events.Intersection(),))
+    if isinstance(agreement.protocol, LocalDp):
+        reports = local_dp.draw(task, side, records, entropy)
+        return prepare(task, side, records, reports, entropy, (local_dp.released(task, side),))
+    if isinstance(agreement.protocol, PlainBlocking):
+        return prepare(task, side, records, no_noise(task), entropy)
+    if isinstance(agreement.protocol, Suppress):
+        per_record, bins = task.blocking.per_record(side), task.blocking.bins
+        signed = noise_suppress.draw(agreement.protocol.epsilon, per_record, bins, entropy)
+        return prepare(task, side, records, signed, entropy)
     if noise is None:
         return prepare(task, side, records, no_noise(task), entropy, (events.AllPairs(),))
     dummies = draw(noise.noise, agreement.plan.bins, entropy)
@@ -354,35 +372,6 @@ def load_both(
     if faulty:
         raise faulty[0]
     return loaded[0], loaded[1]
-
-
-def read_truth(path: Path) -> pa.Table:
-    """A file of true pairs, columns `id_a` and `id_b`."""
-    table = open_table(path, ["id_a", "id_b"], Layout())
-    empty = pa.table({name: pa.array([], pa.large_string()) for name in ("id_a", "id_b")})
-    batches = [pa.Table.from_batches([batch]).cast(empty.schema) for batch in table.batches]
-    return pa.concat_tables([empty, *batches])
-
-
-def truth_scores(result: Simulation, truth: pa.Table) -> dict[str, float]:
-    """How the matches found compare with the true pairs."""
-    found, true = _codes(result.pairs, truth)
-    both = len(np.flatnonzero(contained(found, true)))
-    return {
-        "true_pairs": len(true),
-        "recall_of_truth": both / len(true) if len(true) else 1.0,
-        "precision_of_truth": both / len(found) if len(found) else 1.0,
-    }
-
-
-def _codes(found: pa.Table, true: pa.Table) -> tuple[Indices, Indices]:
-    """Pairs of ids as whole numbers, each pair once, so that they can be compared without a loop."""
-    keys = np.zeros(len(found) + len(true), np.int64)
-    for name in ("id_a", "id_b"):
-        ids = pa.chunked_array([*found[name].chunks, *true[name].chunks], pa.large_string())
-        coded = ids.combine_chunks().dictionary_encode()
-        keys = keys * len(coded.dictionary) + np.asarray(coded.indices)
-    return distinct(keys[: len(found)]), distinct(keys[len(found) :])
 
 
 def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:

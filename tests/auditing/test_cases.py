@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from accord.auditing.cases import Case, built_in, options, require_neighbours
+from accord.agreement_file import require_sound
+from accord.auditing.cases import WITHOUT_BLOCKING, Case, built_in, options, require_neighbours
 from accord.errors import UsageError
 from accord.records.columns import Records
 from accord.records.load import load_records
@@ -32,15 +33,17 @@ def records(points: list[tuple[int, int]]) -> Records:
 
 
 def test_built_in_cases_are_neighbours_whose_bins_differ() -> None:
-    for name in ("laplace", "all-pairs"):
+    for name in ("laplace", "all-pairs", "psi", "psi-expand", "blocking", "laplace-suppress", "local-dp"):
         found = built_in(options(name, "1", "1e-3"))
-        assert [each.name for each in found] == ["alone", "matched", "crowd", "beside"]
+        names = ["alone", "matched", "crowd", *(["beside"] if name != "local-dp" else [])]
+        assert [each.name for each in found] == names
         for each in found:
             require_neighbours(each)
             counts = [
                 each.agreement.plan.counts(each.side, t.columns, len(t)) for t in (each.table, each.neighbour)
             ]
-            assert np.abs(counts[0] - counts[1]).any() == (name == "laplace")
+            assert np.abs(counts[0] - counts[1]).any() == (name not in WITHOUT_BLOCKING)
+            require_sound(each.agreement, simulated=True)
 
 
 def test_a_record_at_a_corner_of_the_grid_moves_from_three_cells_to_three_others() -> None:

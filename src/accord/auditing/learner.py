@@ -6,7 +6,7 @@ of it are made from the fitting part:
     single    a histogram of one number of the view, for each of the most telling ones
     summed    the sum of those logarithms, as if the numbers were independent
     weighted  the same with weights by logistic regression, which does not count twice what is said twice
-    joint     histograms of pairs and triples, for what shows only in combination
+    joint     histograms of pairs and triples, for what shows only in combination; pairs and one more
 
 Each estimate is a score; an event is a score, a threshold and a direction. The one that promises the largest
 ε on the choosing part is taken, by bounds that grow with the doubt, so that rare events do not win by luck.
@@ -85,7 +85,7 @@ class Event:
         """The numbers of a view that it looks at, the most telling first."""
         if isinstance(self.of, Histogram):
             return self.of.columns
-        return tuple(part.columns[0] for part in self.of.parts)
+        return tuple(dict.fromkeys(column for part in self.of.parts for column in part.columns))
 
 
 def learn(fit: tuple[Floats, Floats], choose: tuple[Floats, Floats], delta: float, doubt: float) -> Event:
@@ -111,16 +111,23 @@ def _estimates(p: Floats, q: Floats) -> Iterator[Score]:
     leading = [single.columns[0] for single in singles[:_JOINED]]
     yield from _joint(p, q, leading, 2, 2 * _COARSE)
     yield from _joint(p, q, leading, 3, _COARSE)
-    yield from _pairs(p, q)
+    for pair in _pairs(p, q):
+        yield pair
+        others = [single for single in singles[:_JOINED] if single.columns[0] not in pair.columns]
+        yield from (Sum((pair, other), np.ones(2)) for other in others)
 
 
 def _pairs(p: Floats, q: Floats) -> list[Histogram]:
-    """The most telling pairs of numbers that take few values, though neither may tell anything alone."""
+    """The most telling pairs of numbers that take few values, though neither may tell anything alone.
+
+    Of too many, the first are taken: counts stand before bytes.
+    """
     columns = varying(p, q)
-    both = np.concatenate([p, q])[:, columns]
-    values = (np.diff(np.sort(both, axis=0), axis=0) > 0).sum(axis=0)
-    few = columns[np.argsort(values, kind="stable")[:_SEARCHED]].tolist()
-    return sorted(_joint(p, q, few, 2, _COARSE), key=lambda h: -_difference(h, p, q))[:_JOINED]
+    both = np.sort(np.concatenate([p, q])[:, columns], axis=0)
+    values = 1 + (np.diff(both, axis=0) > 0).sum(axis=0)
+    few = columns[values <= max(2, len(both) // 4)][:_SEARCHED].tolist()
+    found = list(_joint(p, q, few, 2, 2 * _COARSE))
+    return sorted(found, key=lambda h: -_difference(h, p, q))[:_JOINED]
 
 
 def varying(p: Floats, q: Floats) -> Ints:

@@ -43,6 +43,8 @@ def simulate(
     greedy: Annotated[
         bool | None, typer.Option("--greedy/--no-greedy", help="Greedy Match & Clean, instead of the agreed.")
     ] = None,
+    window: Annotated[int | None, typer.Option(help="local-dp: bins that a bin is compared with.")] = None,
+    spread: Annotated[int | None, typer.Option(help="local-dp: bins that are likely; 1 is basic.")] = None,
     runs: Annotated[int, typer.Option(min=1, max=10_000, help="Repeat with fresh noise.")] = 1,
     seed: Annotated[int | None, typer.Option(help="Same seed, same run.")] = None,
     columns_a: Annotated[Path | None, typer.Option(help="A's layout, see `accord check --columns`.")] = None,
@@ -58,11 +60,19 @@ def simulate(
     """Run the protocol on two tables in one process: matches, recall, comparisons. For data you may see."""
     from accord.agreement_file import read_agreement
     from accord.records.sinks import require_writable, write_table
-    from accord.simulation import adjusted, peak_mib, read_truth, truth_scores
+    from accord.simulation import adjusted, peak_mib
     from accord.simulation import simulate as run
+    from accord.truth import read_truth, truth_scores
 
     agreed = adjusted(
-        read_agreement(agreement), protocol=protocol, epsilon=epsilon, delta=delta, prune=prune, greedy=greedy
+        read_agreement(agreement),
+        protocol=protocol,
+        epsilon=epsilon,
+        delta=delta,
+        prune=prune,
+        greedy=greedy,
+        window=window,
+        spread=spread,
     )
     if out is not None:
         require_writable(out)
@@ -84,7 +94,7 @@ def simulate(
         )
     facts = report(result)
     if true is not None:
-        facts |= truth_scores(result, true) | {"peak_mib": peak_mib()}
+        facts |= truth_scores(result.pairs, true) | {"peak_mib": peak_mib()}
     if out is not None:
         write_table(result.pairs, out)
     typer.echo(json.dumps(facts) if as_json else words(facts, result))

@@ -27,7 +27,7 @@ import numpy as np
 
 from accord.errors import UsageError
 from accord.privacy import noise
-from accord.privacy.events import NO_COST, Cost, Event, NoisyCounts, Promise
+from accord.privacy.events import NO_COST, Cost, Event, NoisyCounts, Promise, Reports
 from accord.privacy.losses import Losses, compose, nothing, on_grid, repeated
 from accord.privacy.number import above, exp
 
@@ -130,6 +130,8 @@ def _losses(event: Event) -> Losses:
     match event:
         case NoisyCounts(drawn, bins, _):
             return noise.losses(drawn, bins)
+        case Reports(response):
+            return response.losses()
         case Promise(cost):
             return _promised(cost)
     raise UsageError(problem=f"No accountant knows the losses of '{type(event).__name__}'.")

@@ -3,6 +3,8 @@
     NoisyCounts   bin counts under a noise: its losses are known exactly
     AllPairs      nothing but the sizes and the result (IND-S2PC): ε = 0, δ = 0
     Intersection  the same, by private set intersection
+    Reports       a bin that each record reports by randomised response: ε, δ = 0, losses known exactly
+    PublicBins    the bins of a table that the agreement calls public: nothing is promised, nothing is spent
     Promise       something of which only its (ε, δ) is known
 
 An event's bytes are canonical JSON with a version, so the same event always has the same bytes.
@@ -20,6 +22,7 @@ from accord.exact import text
 from accord.privacy.calibration import AnyNoise, Setting
 from accord.privacy.noise import KINDS
 from accord.privacy.number import exact
+from accord.privacy.randomised_response import Response
 
 VERSION = 1
 LONGEST = 4096
@@ -67,13 +70,33 @@ class Intersection:
 
 
 @dataclass(frozen=True)
+class Reports:
+    """One reported bin a record, for every record."""
+
+    response: Response
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(self.response.epsilon, Fraction(0))
+
+
+@dataclass(frozen=True)
+class PublicBins:
+    """The bin of every record of a table whose owner has agreed that it is public."""
+
+    @property
+    def cost(self) -> Cost:
+        return NO_COST
+
+
+@dataclass(frozen=True)
 class Promise:
     """A release that is (ε, δ), however it was made."""
 
     cost: Cost
 
 
-Event = NoisyCounts | AllPairs | Intersection | Promise
+Event = NoisyCounts | AllPairs | Intersection | Reports | PublicBins | Promise
 
 
 def released(setting: Setting) -> NoisyCounts:
@@ -92,7 +115,9 @@ def encode(event: Event) -> bytes:
             body |= {"noise": {"kind": kind, **values}, "bins_per_record": bins, **_cost(cost)}
         case Promise(cost):
             body |= _cost(cost)
-        case AllPairs() | Intersection():
+        case Reports(response):
+            body |= {f.name: _written(getattr(response, f.name)) for f in fields(response)}
+        case AllPairs() | Intersection() | PublicBins():
             pass
         case _:
             raise _unknown(type(event).__name__)
@@ -124,6 +149,10 @@ def _event(body: dict[str, object]) -> Event:
             return AllPairs()
         case "Intersection":
             return Intersection()
+        case "PublicBins":
+            return PublicBins()
+        case "Reports":
+            return Reports(_response(body))
         case "Promise":
             return Promise(_read_cost(body))
     raise ValueError("no such kind")
@@ -131,6 +160,15 @@ def _event(body: dict[str, object]) -> Event:
 
 def _noise(kind: Callable[..., AnyNoise], body: dict[str, int | str]) -> AnyNoise:
     return kind(**{name: _read(value) for name, value in body.items() if name != "kind"})
+
+
+def _response(body: dict[str, object]) -> Response:
+    bins, spread, start = (body[name] for name in ("bins", "spread", "start"))
+    if not (isinstance(bins, int) and isinstance(spread, int) and isinstance(start, int)):
+        raise ValueError("wrong types")
+    if not 1 <= spread <= bins:
+        raise ValueError("a block that does not fit")
+    return Response(bins, spread, exact(str(body["epsilon"]), "ε"), start)
 
 
 def _written(value: int | Fraction) -> int | str:

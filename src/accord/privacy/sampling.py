@@ -30,7 +30,12 @@ def sample(window: Window, count: int, entropy: Entropy) -> NDArray[np.int64]:
 
     *Requires* an entropy of its own (a noise stream); *Learns*: nobody, the draws stay with their owner.
     """
-    cumulative = list(accumulate(window.table))[:-1]
+    return sample_table(window.table, count, entropy)
+
+
+def sample_table(table: tuple[int, ...], count: int, entropy: Entropy) -> NDArray[np.int64]:
+    """`count` independent draws of 0, 1, …, each with its weight in the table, which sums to 2^256."""
+    cumulative = list(accumulate(table))[:-1]
     # A probability may round to nothing, so c(cap − 1) may already be 2^256; no U reaches it.
     first = np.array([min(c >> _REST, (1 << _FIRST) - 1) for c in cumulative], dtype=np.uint64)
     drawn = words(entropy, count)

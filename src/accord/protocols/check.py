@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from accord.errors import UsageError
+from accord.matching.blocking import build_blocking
 from accord.matching.blocking_grid import GridSpec
 from accord.matching.blocking_key import KeySpec
 from accord.matching.rule import And, Not, Or, Rule, Same
 from accord.matching.thresholds import Fields
 from accord.protocols.balls import MOST_LINES, ball_faults, expansion
-from accord.protocols.spec import AnyProtocol, Leaky, Psi, PsiExpand
+from accord.protocols.spec import AnyProtocol, Leaky, LocalDp, Psi, PsiExpand
 
 Place = tuple[str | int, ...]
+MOST_PAIRS = 10_000_000
+"""Of bins, in the window of local-dp: as many as memory should hold."""
 
 
 def protocol_faults(
@@ -29,6 +32,8 @@ def protocol_faults(
             yield from ((("rule",), fault) for fault in _psi_faults(rule, simulated))
         case PsiExpand():
             yield from ((("rule",), fault) for fault in _expansion_faults(rule, fields))
+        case LocalDp():
+            yield from _report_faults(spec, fields, blocking)
     if isinstance(spec, Leaky) and not simulated:
         yield (
             ("protocol", "name"),
@@ -45,6 +50,32 @@ def _psi_faults(rule: Rule, simulated: bool) -> Iterator[str]:
     for part in parts:
         if not isinstance(part, Same):
             yield f"psi finds equal values and not '{part}'; join same(...)s by and, or take 'psi-expand'."
+
+
+def _report_faults(
+    spec: LocalDp, fields: Fields | None, blocking: Sequence[KeySpec | GridSpec]
+) -> Iterator[tuple[Place, str]]:
+    if spec.A.public and spec.B.public:
+        yield ("protocol",), "local-dp protects nothing if both sides are public; give one side an epsilon."
+    if not all(isinstance(part, KeySpec) for part in blocking):
+        yield (
+            ("blocking", 0),
+            "local-dp needs one bin a record, the same for a match; block by key alone.",
+        )
+    elif fields is not None and _fits(blocking, fields):
+        bins = build_blocking(tuple(blocking), fields).bins
+        if spec.window > bins:
+            yield ("protocol", "window"), f"the window must be at most the {bins:,} bins."
+        elif bins * spec.window > MOST_PAIRS:
+            pairs = f"{bins:,} bins with a window of {spec.window:,}"
+            yield ("protocol", "window"), f"{pairs} are too many pairs of bins; take buckets."
+    if spec.spread is not None and spec.spread > spec.window:
+        yield ("protocol", "spread"), "the spread must be at most the window."
+
+
+def _fits(blocking: Sequence[KeySpec | GridSpec], fields: Fields) -> bool:
+    known = all(name in fields for part in blocking for name in part.names)
+    return known and not any(list(part.faults(fields)) for part in blocking)
 
 
 def _negates(rule: Rule) -> bool:

@@ -37,10 +37,10 @@ from accord.protocols.disclosed import Disclosed, Shape, exchange, take
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Round, Schedule, order_pairs
 from accord.protocols.slots import Slots, exchange_counts, exchange_sizes, make_slots, most_slots
-from accord.protocols.spec import AllPairs, Laplace
+from accord.protocols.spec import AllPairs, LocalDp, Sorted
 from accord.protocols.task import Task
 from accord.ranges import contained, distinct, ranges
-from accord.records.columns import Columns, Records, rows_of
+from accord.records.columns import Records, rows_of
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Side
 from accord.secure.engine import Engine
@@ -95,7 +95,7 @@ def linkage(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     partner_size = yield from exchange_sizes(len(own.records))
     most = most_slots(task.blocking, own.side.other, partner_size)
     counts = yield from exchange_counts(own.slots, own.side, most)
-    if isinstance(task.protocol, AllPairs) and counts.sum() != partner_size:
+    if isinstance(task.protocol, AllPairs | LocalDp) and counts.sum() != partner_size:
         raise PeerError(problem="another number of slots than of records")
     session = yield from engine.set_up(own.side, own.entropy.stream(MASKS))
     own.seconds["set-up"] = own.clock() - began
@@ -243,7 +243,7 @@ class _Run:
         self.schedule.remove(1 - self.me, theirs.slots)
         number, row = self.index.matches(theirs.fields, len(theirs))
         if self.task.binned.closure == "candidates":
-            met = self._compared(theirs.fields, number, row)
+            met = self._compared(theirs, number, row)
             number, row = number[met], row[met]
         if due is not None and len(distinct(number[contained(row, np.sort(due))])) < len(theirs):
             raise PeerError(problem="a record that matches nothing it was shown")
@@ -262,14 +262,23 @@ class _Run:
             raise PeerError(problem="more disclosed records than its table holds")
         return first
 
-    def _compared(self, theirs: Columns, number: Ints, row: Ints) -> NDArray[np.bool_]:
-        mine = self.own.records.columns
+    def _compared(self, theirs: Disclosed, number: Ints, row: Ints) -> NDArray[np.bool_]:
+        mine, other = self.own.records.columns, theirs.fields
+        if isinstance(self.task.protocol, LocalDp):
+            own = np.searchsorted(np.cumsum(self.own.slots.counts), self.own.slots.of_record[1][row], "right")
+            partner = np.searchsorted(self.partner_ends, theirs.slots[number], "right")
+            ahead = partner - own if self.me == 0 else own - partner
+            return ahead % self.task.blocking.bins < self.task.protocol.window
         if self.me == 0:
-            return self.task.blocking.compares(Tables(self.task.fields, mine, theirs), row, number)
-        return self.task.blocking.compares(Tables(self.task.fields, theirs, mine), number, row)
+            return self.task.blocking.compares(Tables(self.task.fields, mine, other), row, number)
+        return self.task.blocking.compares(Tables(self.task.fields, other, mine), number, row)
 
     def _require_bins(self, theirs: Disclosed) -> None:
-        """The slots of a disclosed record lie in the very bins of its values."""
+        """The slots of a disclosed record lie in the very bins of its values, or it has one in any bin."""
+        if isinstance(self.task.protocol, LocalDp):
+            if (theirs.slot_counts != 1).any():
+                raise PeerError(problem="a disclosed record with more or less than one report")
+            return
         record, bins = self.task.blocking.place(self.own.side.other, theirs.fields, len(theirs))
         claimed = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
         in_bin = np.searchsorted(self.partner_ends, theirs.slots, "right")
@@ -339,7 +348,7 @@ def schedule_of(task: Task, counts: tuple[Ints, Ints]) -> Schedule:
     """What is compared when, with these noisy counts of A and of B."""
     options = task.binned
     pairs = task.pairs()
-    sort, prune = (options.sort, options.prune) if isinstance(options, Laplace) else (False, 0)
+    sort, prune = (options.sort, options.prune) if isinstance(options, Sorted) else (False, 0)
     per_record = [task.blocking.per_record(side) for side in Side]
     order = order_pairs(pairs, counts, sort, prune, pooled=per_record[0] == per_record[1])
     return Schedule((pairs[0][order], pairs[1][order]), counts, options.slab, options.greedy)

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.privacy.events import Event
-from accord.protocols import linkage
+from accord.protocols import linkage, local_dp
 from accord.protocols.linkage import Own
 from accord.protocols.outcome import Outcome
 from accord.protocols.psi import psi
 from accord.protocols.slots import Slots
-from accord.protocols.spec import Psi, PsiExpand
+from accord.protocols.spec import LocalDp, Psi, PsiExpand, Suppress
+from accord.protocols.suppress import suppressed_slots
 from accord.protocols.task import Task
 from accord.records.columns import Records
 from accord.secure.circuit import Side
@@ -48,6 +49,11 @@ def prepare(
     if isinstance(task.protocol, Psi | PsiExpand):
         nothing = np.zeros(0, np.int64)
         return Own(side, records, Slots(nothing, nothing, b""), entropy, released)
+    if isinstance(task.protocol, LocalDp):
+        return local_dp.prepare(task, side, records, noise, entropy, released)
+    if isinstance(task.protocol, Suppress):
+        slots = suppressed_slots(task.blocking, side, records, noise, entropy)
+        return Own(side, records, slots, entropy, released)
     return linkage.prepare(task, side, records, noise, entropy, released)
 
 

@@ -74,8 +74,16 @@ def make_slots(blocking: Blocking, side: Side, records: Records, dummies: Ints, 
     padding = np.repeat(np.arange(blocking.bins), dummies)
     bins = np.concatenate([bins, padding])
     record = np.concatenate([record, np.full(len(padding), -1, np.int64)])
+    return shuffled(record, bins, blocking.bins, records, entropy)
+
+
+def shuffled(record: Ints, bins: Ints, count: int, records: Records, entropy: Entropy) -> Slots:
+    """The slots of (record, bin) pairs in `count` bins; −1 is a dummy.
+
+    *Distribution*: within each bin the order is uniform and independent of everything else.
+    """
     order = arrangement(entropy.stream(ORDER), bins)
-    counts = np.bincount(bins, minlength=blocking.bins).astype(np.int64)
+    counts = np.bincount(bins, minlength=count).astype(np.int64)
     salt = entropy.stream("commitment").bytes(2 * _SALT)
     return Slots(counts, record[order], salt, _table_digest(records))
 

@@ -37,14 +37,16 @@ class _Options(Spec):
     """The most rows of a bin that are compared before the matched ones are cleaned."""
 
 
-class _Sorted(_Options):
+class Sorted(_Options):
+    """Sort & Prune."""
+
     sort: StrictBool = True
     """Compare the bins with the largest noisy sizes first."""
     prune: StrictInt = Field(default=0, ge=0, le=99)
     """Stop at this percentile of the bins' noisy sizes; 0 compares everything."""
 
 
-class Laplace(_Sorted):
+class Laplace(Sorted):
     """The Laplace Protocol [HMFS17, §4]: noisy bins, dummies, secure comparison of compared bins."""
 
     name: Literal["laplace"]
@@ -101,16 +103,18 @@ class LocalDp(_Options):
         return self.A if side is Side.A else self.B
 
 
-class PlainBlocking(_Sorted):
+class PlainBlocking(Sorted):
     """Bins as they are: every count is exact. Leaky; for simulation alone."""
 
     name: Literal["blocking"]
 
 
-class Suppress(_Sorted):
+class Suppress(Sorted):
     """LP-2 [HMFS17, §4.1]: noise of mean 0; below 0 it suppresses records. Leaky; for simulation alone."""
 
     name: Literal["laplace-suppress"]
+    greedy: Literal[False] = False
+    """A suppressed record is out of the run: no other may bring it back."""
     epsilon: Exact = Field(gt=0, le=64)
 
 

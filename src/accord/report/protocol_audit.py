@@ -2,7 +2,7 @@
 
 Every event has two shares: of the runs with the one table and of the runs with the other. A promise (ε, δ)
 allows the shares between two lines each way, P ≤ e^ε·Q + δ and 1 − Q ≤ e^ε·(1 − P) + δ. The curve has the
-shares of the learnt score at every threshold; one point of it was tested, and is drawn with its bounds.
+shares of the learnt score at every threshold; the one point that was tested is marked.
 """
 
 from __future__ import annotations

@@ -1,0 +1,265 @@
+"""Local DP: full windows find everything, recall is what the formula says, reports are sticky and checked."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accord.agreement import Agreement
+from accord.entropy import Seeded, Spent
+from accord.errors import PeerError, SpentError, UsageError
+from accord.privacy.events import PublicBins, Reports
+from accord.protocols import linkage as module
+from accord.protocols import local_dp
+from accord.protocols.leakage import views
+from accord.protocols.linkage import Own
+from accord.protocols.protocol import prepare, run
+from accord.secure.circuit import Side
+from accord.secure.engine_ot import OtEngine
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import run_pair
+from tests.protocols import worlds
+
+EPSILON = {"epsilon": "1"}
+PUBLIC = {"public": True}
+NORMAL = 4.9
+"""Two-sided, below a false-alarm rate of 1e-6."""
+
+
+def agreement(
+    window: int,
+    a: dict[str, Any] = EPSILON,
+    b: dict[str, Any] = EPSILON,
+    rule: str = "same(x) and within(y, 1)",
+    missing: str = "error",
+    **options: Any,
+) -> Agreement:
+    """16 bins, by x."""
+    plain = worlds.agreement(rule=rule).model_dump(mode="json")
+    plain["blocking"] = [{"kind": "key", "field": "x"}]
+    plain["fields"]["x"]["missing"] = missing
+    plain["protocol"] = {"name": "local-dp", "A": a, "B": b, "window": window, **options}
+    return Agreement.model_validate(plain)
+
+
+def side(agreed: Agreement, which: Side, rows: worlds.Rows, entropy: Seeded) -> Own:
+    held, own = worlds.records(rows, agreed, which.value), entropy.stream(which.value)
+    reports = local_dp.draw(agreed.task, which, held, own)
+    return prepare(agreed.task, which, held, reports, own, (local_dp.released(agreed.task, which),))
+
+
+def link(agreed: Agreement, a: worlds.Rows, b: worlds.Rows, seed: int = 0, engine: Any = None) -> Any:
+    entropy, chosen = Seeded(seed), engine or IdealEngine()
+    own = [side(agreed, s, rows, entropy) for s, rows in ((Side.A, a), (Side.B, b))]
+    return run_pair(run(agreed.task, own[0], chosen), run(agreed.task, own[1], chosen))
+
+
+def textbook(a: worlds.Rows, b: worlds.Rows) -> list[tuple[int, int]]:
+    return [(i, j) for i, (x, y) in enumerate(a) for j, (u, v) in enumerate(b) if x == u and abs(y - v) <= 1]
+
+
+points = st.tuples(st.integers(0, 15), st.integers(0, 15))
+tables = st.lists(points, max_size=15) | st.lists(st.tuples(st.integers(3, 4), st.integers(3, 5)), max_size=9)
+
+
+@given(tables, tables, st.integers(0, 99), st.booleans(), st.sampled_from(["all", "candidates"]))
+def test_a_window_of_all_bins_finds_everything(
+    a: worlds.Rows, b: worlds.Rows, seed: int, greedy: bool, closure: str
+) -> None:
+    left, right = link(agreement(16, greedy=greedy, closure=closure), a, b, seed)
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == textbook(a, b)
+    assert left.dummies == right.dummies == 0
+    assert left.comparisons == right.comparisons <= len(a) * len(b)
+    if not greedy:
+        assert left.comparisons == len(a) * len(b)
+
+
+@given(tables, tables, st.integers(0, 99), st.integers(1, 15), st.booleans())
+def test_a_smaller_window_finds_the_matches_among_the_reports_that_it_compares(
+    a: worlds.Rows, b: worlds.Rows, seed: int, window: int, candidates: bool
+) -> None:
+    """Without greedy, and with greedy that is bound to candidates, exactly those."""
+    chosen: dict[str, Any] = {"closure": "candidates"} if candidates else {"greedy": False}
+    agreed = agreement(window, **chosen)
+    left, right = link(agreed, a, b, seed)
+    entropy = Seeded(seed)
+    bins = []
+    for which, rows in ((Side.A, a), (Side.B, b)):
+        slots = side(agreed, which, rows, entropy).slots
+        of = np.zeros(len(rows), np.int64)
+        of[slots.record] = np.repeat(np.arange(16), slots.counts)
+        bins.append(of)
+    met = [(i, j) for i, j in textbook(a, b) if (bins[1][j] - bins[0][i]) % 16 < window]
+    assert worlds.pairs_of_b(right) == worlds.pairs_of_a(left)
+    if candidates:
+        # A match that is a candidate is found when its records are disclosed, by whatever match.
+        assert set(worlds.pairs_of_a(left)) == set(met)
+    else:
+        assert worlds.pairs_of_a(left) == met
+
+
+@settings(max_examples=4)
+@given(tables, tables)
+def test_the_real_engine_gives_the_same(a: worlds.Rows, b: worlds.Rows) -> None:
+    agreed = agreement(5)
+    ideal, _ = link(agreed, a, b)
+    left, _ = link(agreed, a, b, engine=OtEngine())
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_a(ideal)
+    assert left.comparisons == ideal.comparisons
+
+
+STRATEGIES: dict[str, dict[str, Any]] = {
+    "basic": {"window": 3, "spread": 1},
+    "x": {"window": 4, "spread": 3},
+    "best": {"window": 6, "a": {"epsilon": "3"}, "b": {"epsilon": "2"}},
+    "A public": {"window": 4, "a": PUBLIC},
+    "B public": {"window": 4, "b": PUBLIC},
+    "round the end": {"window": 14, "spread": 9},
+}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_measured_recall_is_the_formulas(name: str) -> None:
+    """6,000 matches of one record each; false-alarm rate below 1e-6 for each strategy."""
+    agreed = agreement(greedy=False, rule="same(x) and same(y)", **STRATEGIES[name])
+    found = tried = 0
+    for seed in range(25):
+        rows = [(i, j) for i in range(16) for j in range(15)]
+        left, _ = link(agreed, rows, rows, seed)
+        found, tried = found + len(left.own), tried + len(rows)
+    expected = local_dp.expected_recall(agreed.task)
+    assert 0 < expected < 1
+    assert abs(found / tried - expected) < NORMAL * sqrt(expected * (1 - expected) / tried)
+
+
+def test_the_spread_is_agreed_or_the_best() -> None:
+    assert local_dp.spread(agreement(3, spread=2).task) == 2
+    assert local_dp.spread(agreement(3, a=PUBLIC).task) == 3
+    best = local_dp.spread(agreement(8).task)
+    recalls = [local_dp.expected_recall(agreement(8, spread=x).task) for x in range(1, 9)]
+    assert recalls[best - 1] == max(recalls)
+
+
+def test_events_say_what_was_released() -> None:
+    left, right = link(agreement(3, b=PUBLIC), [(1, 1)], [(1, 1)])
+    response = local_dp.response(agreement(3, b=PUBLIC).task, Side.A)
+    assert response is not None
+    assert (response.spread, response.start) == (3, 2)
+    assert left.released == (Reports(response),)
+    assert right.released == (PublicBins(),)
+
+
+def test_records_without_a_bin_report_one_like_all_others() -> None:
+    agreed = agreement(16, rule="within(y, 0)", missing="differs")
+    rows: Any = [(None, 4), (3, 5)]
+    entropy = Seeded(3)
+    own = side(agreed, Side.A, rows, entropy)
+    assert sorted(own.slots.record) == [0, 1], "as many slots as records: nothing tells that one has no bin"
+    left, _ = link(agreed, rows, rows[:1])
+    assert worlds.pairs_of_a(left) == [(0, 0)], "and what does not depend on the bin still matches"
+
+
+# -- sticky reports ---------------------------------------------------------------------------------------
+
+
+def test_the_release_key_is_of_records_and_bins_and_not_of_their_order() -> None:
+    agreed = agreement(3)
+    rows = [(1, 1), (2, 2), (3, 3)]
+    held = worlds.records(rows, agreed)
+    task = agreed.task
+    first = local_dp.key(task, Side.A, held, b"blocking")
+    import pyarrow as pa
+
+    from accord.records.load import load_records
+
+    turned = pa.table({"id": ["r2", "r0", "r1"], "x": [3, 1, 2], "y": [9, 9, 9]})
+    again = load_records(turned, agreed.fields, agreed.salt, ["x", "y"])
+    assert local_dp.key(task, Side.A, again, b"blocking") == first, "neither order nor other fields matter"
+    other_bin = worlds.records([(1, 1), (2, 2), (4, 3)], agreed)
+    other_id = worlds.records(rows, agreed, "s")
+    keys = {
+        first,
+        local_dp.key(task, Side.A, other_bin, b"blocking"),
+        local_dp.key(task, Side.A, other_id, b"blocking"),
+        local_dp.key(task, Side.B, held, b"blocking"),
+        local_dp.key(task, Side.A, held, b"other"),
+        local_dp.key(agreement(3, a={"epsilon": "2"}).task, Side.A, held, b"blocking"),
+        local_dp.key(agreement(3, spread=1).task, Side.A, held, b"blocking"),
+    }
+    assert len(keys) == 7 - (local_dp.spread(task) == 1)
+    assert local_dp.key(agreement(3, a=PUBLIC).task, Side.A, held, b"blocking") is None
+    reports = local_dp.draw(task, Side.A, held, Seeded(1))
+    bins = []
+    for table in (held, again):
+        slots = prepare(task, Side.A, table, reports, Seeded(2)).slots
+        of = dict(zip(slots.record.tolist(), np.repeat(np.arange(16), slots.counts).tolist(), strict=True))
+        bins.append({table.ids[record].as_py(): bin_ for record, bin_ in of.items()})
+    assert bins[0] == bins[1], "stored reports follow the ids"
+
+
+def test_what_is_stored_needs_no_fresh_noise_and_must_fit_the_table() -> None:
+    agreed = agreement(3)
+    held = worlds.records([(1, 1), (2, 2)], agreed)
+    with pytest.raises(SpentError):
+        local_dp.draw(agreed.task, Side.A, held, Spent())
+    for wrong in (np.zeros(3, np.int64), np.array([0, 16]), np.array([-1, 0])):
+        with pytest.raises(UsageError, match="not those of this table"):
+            prepare(agreed.task, Side.A, held, wrong, Seeded(1))
+
+
+def test_stored_reports_fit_the_ledgers_format() -> None:
+    from accord.session import noise_format
+
+    agreed = agreement(3)
+    reports = local_dp.draw(agreed.task, Side.A, worlds.records([(1, 1), (2, 2)], agreed), Seeded(1))
+    assert (noise_format.decode(noise_format.encode(reports)) == reports).all()
+
+
+# -- what the messages tell -------------------------------------------------------------------------------
+
+
+def test_messages_depend_on_reports_and_output_alone() -> None:
+    """Two tables of B that differ in a record without a match; the same reports give the same shape."""
+    agreed, shapes = agreement(4), []
+    for other in ((9, 9), (2, 14)):
+        own_a = side(agreed, Side.A, [(5, 5), (6, 1)], Seeded(1))
+        held = worlds.records([(5, 5), other], agreed, "B")
+        own_b = prepare(agreed.task, Side.B, held, np.array([5, 7]), Seeded(2))
+        seen = views(agreed.task, own_a, own_b, IdealEngine())[Side.A]
+        sizes = seen.sent, tuple(map(len, seen.received))
+        shapes.append((*sizes, seen.received[2][32:], seen.outcome.comparisons))
+    assert shapes[0] == shapes[1]
+
+
+def test_a_partner_with_another_number_of_slots_than_records_is_refused() -> None:
+    agreed, entropy = agreement(4), Seeded(1)
+    own_a = side(agreed, Side.A, [(5, 5)], entropy)
+    held = worlds.records([(5, 5)], agreed, "B")
+    from accord.protocols.slots import shuffled
+
+    slots = shuffled(np.array([0, -1]), np.array([5, 6]), 16, held, entropy)
+    own_b = Own(Side.B, held, slots, entropy)
+    with pytest.raises(PeerError, match="another number of slots than of records"):
+        run_pair(run(agreed.task, own_a, IdealEngine()), run(agreed.task, own_b, IdealEngine()))
+
+
+def test_a_record_with_more_than_one_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = module._Run._disclosure
+
+    def disclosure(run_: module._Run, records: np.ndarray) -> Any:
+        told = true(run_, records)
+        if run_.own.side is Side.A or not len(told):
+            return told
+        from dataclasses import replace
+
+        every = np.arange(len(run_.own.slots.record))
+        return replace(told, slot_counts=np.array([len(every)]), slots=every)
+
+    monkeypatch.setattr(module._Run, "_disclosure", disclosure)
+    with pytest.raises(PeerError, match="more or less than one report"):
+        link(agreement(16), [(5, 5)], [(5, 5), (9, 9)])
