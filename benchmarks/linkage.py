@@ -1,8 +1,9 @@
-"""The Laplace Protocol for real: two processes, two files, one loopback connection, the `ot` engine.
+"""Linkages for real: two processes, two files, one loopback connection, the `ot` engine.
 
 `python -m benchmarks.linkage ab` runs the paper's AB set-up (5,000 + 5,000 records, for which the paper
-estimates 80 hours); `taxi` its Taxi set-up (300,000 + 300,000). Both need the folder of real data. Each party
-loads its own table, draws its own noise and knows nothing of the other's.
+estimates 80 hours); `taxi` its Taxi set-up (300,000 + 300,000). Both need the folder of real data. `psi` runs
+private set intersection on 300,000 + 300,000 generated products. Each party loads its own table, draws its
+own noise and knows nothing of the other's.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from accord.agreement import Agreement
 from accord.agreement_file import read_agreement
 from accord.benchmarking import SocketChannel
 from accord.datasets.paper import abt_buy, taxi, taxi_agreement
+from accord.datasets.products import generate_products
+from accord.datasets.starter import starter
 from accord.entropy import System
-from accord.protocols.linkage import linkage
+from accord.protocols import protocol
 from accord.records.load import load_records
 from accord.records.sinks import write_table
 from accord.secure.circuit import Side
@@ -43,7 +47,7 @@ def party(side: Side, folder: Path, port: int) -> None:
     channel = SocketChannel(_connected(side, port))
     meter = Meter()
     began = time.perf_counter()
-    outcome = run(metered(linkage(agreed.task, own, engine_named(agreed.engine)), meter), channel)
+    outcome = run(metered(protocol.run(agreed.task, own, engine_named(agreed.engine)), meter), channel)
     seconds = time.perf_counter() - began
     channel.close()
     facts = {
@@ -104,6 +108,16 @@ def cases(name: str) -> Iterator[tuple[str, Any, Any]]:
             for side in ("A", "B"):
                 better["protocol"][side] |= {"delta": delta, "noise": "geometric"}
             yield f"AB ε=1.6 δ={delta}", made, type(agreed).model_validate(better)
+    elif name == "psi":
+        plain = starter("products").model_dump(mode="json")
+        hashed = {"name": plain["fields"]["name"] | {"encoder": {"kind": "hash"}}}
+        same = {
+            "rule": "same(day) and same(brand) and same(name)",
+            "blocking": [],
+            "protocol": {"name": "psi"},
+        }
+        agreed = Agreement.model_validate(plain | same | {"fields": plain["fields"] | hashed})
+        yield "PSI", generate_products(300_000, None, 1), agreed
     else:
         made, _ = taxi(DATA / "taxi", seed=1)
         for epsilon, cell in (("1.6", 0.02), ("0.1", 0.04)):
@@ -126,7 +140,7 @@ def main() -> None:
         party(Side(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))
         return
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("case", choices=["ab", "taxi"])
+    parser.add_argument("case", choices=["ab", "psi", "taxi"])
     run_case(parser.parse_args().case)
 
 

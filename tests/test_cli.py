@@ -206,3 +206,28 @@ def test_demo(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Recall           1.0000" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_leaky_protocol_says_so_first_and_cannot_be_agreed_on(shop: Path) -> None:
+    files = ("a.csv", "b.csv", "--agreement", "agreement.toml")
+    for protocol in ("blocking", "laplace-suppress"):
+        shown = accord(shop, "simulate", *files, "--protocol", protocol, "--seed", "1")
+        assert shown.returncode == 0, shown.stderr
+        assert shown.stdout.startswith("LEAKY: ")
+    text = (shop / "agreement.toml").read_text()
+    head, tail = text[: text.index("[protocol]")], text[text.index("# What each side") :]
+    (shop / "leaky.toml").write_text(f'{head}[protocol]\nname = "blocking"\n{tail}')
+    refused = accord(shop, "check", "leaky.toml")
+    assert refused.returncode == 3
+    assert "blocking leaks, so no agreement may name it" in refused.stderr
+
+
+def test_options_of_local_dp(shop: Path) -> None:
+    shown = accord(
+        shop, "simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--json", "--seed", "1",
+        "--protocol", "local-dp", "--window", "496", "--spread", "2", "--epsilon", "3",
+    )  # fmt: skip
+    assert shown.returncode == 0, shown.stderr
+    facts = json.loads(shown.stdout)
+    assert (facts["epsilon"], facts["delta"]) == ({"A": 3.0, "B": 3.0}, {"A": 0.0, "B": 0.0})
+    assert facts["recall"] == 1.0

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from accord.protocols.leakage import Leakage, leakage
+from accord.agreement import Agreement
+from accord.entropy import Seeded
+from accord.protocols.leakage import Leakage, leakage, views
 from accord.secure.circuit import Side
+from accord.secure.ideal import IdealEngine
 from tests.protocols import worlds
 
 
@@ -26,3 +29,31 @@ def test_greedy_shows_the_fields_of_the_blocking_too() -> None:
     agreed = worlds.agreement(rule="within(y, 1)")
     told = leakage(agreed.task, Side.A)
     assert told.fields == ("y", "x") == agreed.task.shown_fields
+
+
+def test_psi_tells_nothing_of_bins() -> None:
+    for protocol in ("psi", "psi-expand"):
+        told = leakage(worlds.agreement(protocol=protocol).task, Side.A)
+        assert told == Leakage(0, Fraction(0), Fraction(0), ("x", "y"), (), False, "nothing")
+
+
+def test_local_dp_tells_reports_or_what_is_public() -> None:
+    plain = worlds.agreement(rule="same(x)").model_dump(mode="json")
+    plain["blocking"] = [{"kind": "key", "field": "x"}]
+    plain["protocol"] = {"name": "local-dp", "A": {"epsilon": "2"}, "B": {"public": True}, "window": 3}
+    task = Agreement.model_validate(plain).task
+    about_a, about_b = (leakage(task, side) for side in Side)
+    assert (about_a.release, about_a.bins) == ("reports", 16)
+    assert (about_a.epsilon, about_a.delta) == (Fraction(2), Fraction(0))
+    assert (about_b.release, about_b.epsilon, about_b.delta) == ("true bins", None, None)
+
+
+def test_views_hold_what_each_side_was_sent() -> None:
+    agreed, entropy = worlds.agreement(), Seeded(1)
+    own_a = worlds.side(agreed, Side.A, [(1, 1)], entropy)
+    own_b = worlds.side(agreed, Side.B, [(1, 1), (9, 9)], entropy)
+    seen = views(agreed.task, own_a, own_b, IdealEngine())
+    assert tuple(map(len, seen[Side.A].received)) == seen[Side.B].sent
+    assert tuple(map(len, seen[Side.B].received)) == seen[Side.A].sent
+    assert seen[Side.A].received[0] == (2).to_bytes(8, "little"), "how many records B has"
+    assert worlds.pairs_of_a(seen[Side.A].outcome) == worlds.pairs_of_b(seen[Side.B].outcome) == [(0, 0)]

@@ -26,7 +26,7 @@ class Outcome:
     partner_columns: pa.Table
     partner_size: int
     comparisons: int
-    """Secure comparisons, dummies included."""
+    """Secure comparisons, dummies included; for psi and psi-expand the values that were encrypted."""
     rounds: int
     dummies: int
     """One's own dummies."""

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from accord.entropy import MASKS, ORDER, Entropy, permutation, words
 from accord.errors import PeerError, UsageError
 from accord.matching.rule import And, Rule, Same, fields_of
-from accord.protocols.balls import MOST_LINES, Balls, values_of
+from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
 from accord.protocols.confirm import confirm
 from accord.protocols.disclosed import Disclosed, Shape, exchange, take
 from accord.protocols.linkage import Own, Status
@@ -57,6 +57,7 @@ Words = NDArray[np.uint64]
 
 LINE = 24
 _HALF = LINE // 2
+_BODY = POINT + 8
 _PAD = 16
 _CHUNK = 1 << 16
 _TAG = b"accord psi line 1\n"
@@ -92,17 +93,18 @@ class _Run:
     def __init__(self, task: Task, own: Own, engine: Engine, partner_size: int) -> None:
         rule = task.rule if isinstance(task.protocol, PsiExpand) else equality(task.rule)
         self.task, self.own, self.partner_size = task, own, partner_size
-        self.balls = Balls(rule, task.fields)
+        size = expansion(rule, task.fields)
         domain = b"accord psi 1\0" + task.salt.encode()
         self.group: Group = Clear(domain) if engine.name == "ideal" else Ed25519(domain)
-        self.lists = lists(own.side, len(own.records), partner_size, self.balls.size)
+        self.lists = lists(own.side, len(own.records), partner_size, size)
         listed, asked = (len(own.records), partner_size) if self.lists else (partner_size, len(own.records))
-        self.lines, self.asked = listed * self.balls.size, asked
+        self.lines, self.asked = listed * size, asked
         if self.lines > MOST_LINES:
             raise UsageError(
                 problem=f"{task.protocol.name} would list {self.lines:,} values, more than {MOST_LINES:,}. "
                 "Take a smaller threshold, larger steps, smaller tables or another protocol."
             )
+        self.balls = Balls(rule, task.fields)
         self.total, self.done, self.dummies = self.lines + asked, 0, 0
 
     def progress(self, count: int) -> None:
@@ -156,7 +158,7 @@ class _Run:
         fresh[1:] = (halves[order[1:], :2] != halves[order[:-1], :2]).any(axis=1)
         first = np.flatnonzero(fresh)
         times = np.arange(len(values)) - np.repeat(first, np.diff(first, append=len(values)))
-        lines = _hashed(values[order], times)
+        lines = _hashed(values, order, times)
         lines[:, _HALF:] ^= tokens[order // self.balls.size]
         return np.ascontiguousarray(lines[_tag_order(lines)])
 
@@ -244,19 +246,21 @@ def _items(values: Words, real: NDArray[np.bool_], entropy: Entropy) -> Bytes:
     return np.concatenate([body, pad], axis=1)
 
 
-def _hashed(values: Bytes, times: Ints) -> Bytes:
-    """h(F, m) for each row: what its line is before the token."""
-    start = hashlib.sha256(_TAG)
-    body = np.concatenate([values, times.astype("<u8")[:, None].view(np.uint8)], axis=1)
-    whole, width = body.tobytes(), body.shape[1]
+def _hashed(values: Bytes, rows: Ints, times: Ints) -> Bytes:
+    """h(F, m) for each of these rows of values: what its line is before the token."""
+    start, lines = hashlib.sha256(_TAG), np.empty((len(rows), LINE), np.uint8)
 
-    def line(at: int) -> bytes:
+    def line(body: bytes) -> bytes:
         digest = start.copy()
-        digest.update(whole[at : at + width])
+        digest.update(body)
         return digest.digest()[:LINE]
 
-    lines = b"".join(map(line, range(0, len(whole), width)))
-    return np.frombuffer(bytearray(lines), np.uint8).reshape(len(values), LINE)
+    for part in batches(len(rows), _CHUNK):
+        number = times[part].astype("<u8")[:, None].view(np.uint8)
+        whole = np.concatenate([values[rows[part]], number], axis=1).tobytes()
+        found = b"".join(map(line, (whole[i : i + _BODY] for i in range(0, len(whole), _BODY))))
+        lines[part] = np.frombuffer(found, np.uint8).reshape(-1, LINE)
+    return lines
 
 
 def _tags(lines: Bytes) -> tuple[Words, NDArray[np.uint32]]:
@@ -277,7 +281,7 @@ def _found(values: Bytes, lines: Bytes) -> tuple[Ints, Bytes]:
     alive, round_ = np.arange(len(values)), 0
     keys, tokens = [np.zeros(0, np.int64)], [np.zeros((0, _HALF), np.uint8)]
     while len(alive) and len(lines):
-        wanted = _hashed(values[alive], np.full(len(alive), round_))
+        wanted = _hashed(values, alive, np.full(len(alive), round_))
         mine, rest = _tags(wanted)
         at = np.searchsorted(high, mine)
         hit = np.zeros(len(alive), np.bool_)
