@@ -11,6 +11,7 @@ from accord.benchmarking import RULES, Task, measure
 from accord.cli import app
 from accord.errors import UsageError
 from accord.secure.circuit import Side
+from accord.secure.engine import NAMES
 from accord.secure.ideal import match
 
 FIELDS = {
@@ -34,6 +35,27 @@ def test_json_is_a_list_of_measurements() -> None:
     assert measured["checked"]
     assert measured["bytes_per_pair"] > 70
     assert measured["rounds"] == 4
+
+
+@pytest.mark.slow
+def test_all_engines_side_by_side() -> None:
+    check_engines(["all"], list(NAMES), [400, 400, 4, 4])
+
+
+def test_slow_engines_take_a_sample() -> None:
+    names = ["garbled", "paillier-packed"]
+    check_engines(names, names, [400, 4])
+
+
+def check_engines(asked: list[str], names: list[str], pairs: list[int]) -> None:
+    chosen = [word for name in asked for word in ("--engine", name)]
+    options = [*chosen, "--rows", "20", "--sample", "2", "--repeat", "2", "--json"]
+    result = CliRunner().invoke(app, ["bench", "compare", *options])
+    assert result.exit_code == 0, result.output
+    measured = json.loads(result.stdout)
+    assert [line["engine"] for line in measured] == names
+    assert [line["pairs"] for line in measured] == pairs
+    assert all(line["checked"] for line in measured)
 
 
 def test_every_rule_has_matches_and_others() -> None:

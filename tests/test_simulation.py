@@ -184,10 +184,11 @@ def test_other_protocols_and_options() -> None:
     assert published.delta["A"] == pytest.approx(1.0089e-5, rel=1e-3)
 
 
-def test_the_real_engine_in_simulation() -> None:
+@pytest.mark.parametrize("engine", ["ot", "garbled"])
+def test_a_real_engine_in_simulation(engine: str) -> None:
     made = generate_products(150, None, 1)
     ideal, real = (
-        accord.simulate(made.a, made.b, starter("products"), engine=e, seed=3) for e in ("ideal", "ot")
+        accord.simulate(made.a, made.b, starter("products"), engine=e, seed=3) for e in ("ideal", engine)
     )
     assert ids(ideal) == ids(real)
     assert ideal.comparisons == real.comparisons

@@ -82,7 +82,7 @@ class Agreement(Spec):
     blocking: tuple[PartSpec, ...] = ()
     protocol: ProtocolSpec
     disclose: Disclosed = Disclosed()
-    engine: Literal["ot"]
+    engine: Literal["ot", "garbled", "paillier", "paillier-packed"]
 
     def canonical(self) -> bytes:
         """The bytes that are compared: a domain tag, then JSON with sorted keys and every default."""

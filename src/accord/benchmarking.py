@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,8 @@ from accord.secure.circuit import (
     SquaredEuclidean,
     inputs,
 )
+from accord.secure.engine import Engine, engine_named
+from accord.secure.engine_ot import OtEngine
 from accord.secure.party import Buffer, Meter, Party, metered, run
 
 _HEADER = struct.Struct("<Q")
@@ -73,6 +75,12 @@ class Task:
     rows: int
     k: int = 4
     repeats: int = 3
+
+    def sampled(self, rows: int) -> Task:
+        """The same, but with few rows and one run where an engine takes milliseconds a pair."""
+        if not self.engine.startswith("paillier"):
+            return self
+        return replace(self, rows=min(rows, self.rows), repeats=1)
 
 
 @dataclass(frozen=True)
@@ -243,7 +251,9 @@ def _joined(task: Task, reports: list[Report], checked: bool) -> Measured:
         microseconds_per_pair=round(seconds / pairs * 1e6, 4),
         cpu_microseconds_per_pair=round(cpu_seconds / pairs * 1e6, 4),
         bytes_per_pair=round(sent / pairs, 3),
-        rounds=sum(price(RULES[task.rule], blocks, task.k).rounds for blocks in _slabs(task.rows)),
+        rounds=sum(
+            price(RULES[task.rule], blocks, task.engine, task.k).rounds for blocks in _slabs(task.rows)
+        ),
         setup_seconds=round(max(report.setup_seconds for report in reports), 4),
         peak_mib=round(max(report.peak_mib for report in reports), 1),
         aes_microseconds_per_pair=round(busier.aes_seconds / pairs * 1e6, 4),
@@ -256,25 +266,23 @@ def _joined(task: Task, reports: list[Report], checked: bool) -> Measured:
 
 def _party(side: Side, task: Task, channel: SocketChannel) -> Report:
     """One party: warm up, set up, evaluate, and measure the limits of the machine."""
-    from accord.secure.engine_ot import OtEngine
-
-    engine, rule = OtEngine(task.k), RULES[task.rule]
-    table, small = made_up_table(rule, side, task.rows), made_up_table(rule, side, 8)
+    engine, rule = _engine(task), RULES[task.rule]
+    table, small = made_up_table(rule, side, task.rows), made_up_table(rule, side, 2)
     warm = run(engine.set_up(side, System()), channel)
-    run(engine.evaluate(warm, rule, Blocks.whole(8, 8), small), channel)
+    run(engine.evaluate(warm, rule, Blocks.whole(2, 2), small), channel)
     started = time.perf_counter()
     session = run(engine.set_up(side, System()), channel)
     setup_seconds = time.perf_counter() - started
     seconds, cpu_seconds = [], []
     for _ in range(task.repeats):
-        before, meter, digest = session.sender.pi.blocks, Meter(), hashlib.sha256()
+        before, meter, digest = session.blocks, Meter(), hashlib.sha256()
         clock, cpu = time.perf_counter(), time.process_time()
         for blocks in _slabs(task.rows):
             party: Party[np.ndarray] = metered(engine.evaluate(session, rule, blocks, table), meter)
             digest.update(run(party, channel).tobytes())
         seconds.append(time.perf_counter() - clock)
         cpu_seconds.append(time.process_time() - cpu)
-    used = 16 * (session.sender.pi.blocks - before)
+    used = 16 * (session.blocks - before)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Report(
         setup_seconds=setup_seconds,
@@ -288,6 +296,12 @@ def _party(side: Side, task: Task, channel: SocketChannel) -> Report:
         copy_seconds=(meter.sent + meter.received) / copy_rate(),
         answers=digest.hexdigest(),
     )
+
+
+def _engine(task: Task) -> Engine:
+    """The engine of a task, with its k if it has one."""
+    engine = engine_named(task.engine)
+    return replace(engine, k=task.k) if isinstance(engine, OtEngine) else engine
 
 
 def aes_rate(size: int = 1 << 16) -> float:

@@ -16,7 +16,10 @@ from accord.errors import PeerError
 from accord.protocols import linkage as module
 from accord.protocols.linkage import Status, linkage
 from accord.secure.circuit import Side
+from accord.secure.engine import Engine
+from accord.secure.engine_garbled import GarbledEngine
 from accord.secure.engine_ot import OtEngine
+from accord.secure.engine_paillier import PaillierEngine
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party, Receive, Send, run_pair
 from tests.protocols import worlds
@@ -124,16 +127,27 @@ def test_edge_cases(a: worlds.Rows, b: worlds.Rows, protocol: str, greedy: bool)
         assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
 
 
+@pytest.mark.parametrize("engine", [OtEngine(), GarbledEngine()], ids=lambda engine: engine.name)
 @settings(max_examples=8)
 @given(rows, rows, options, st.booleans())
-def test_the_real_engine_gives_the_same(
-    a: worlds.Rows, b: worlds.Rows, chosen: dict[str, object], greedy: bool
+def test_a_real_engine_gives_the_same(
+    engine: Engine, a: worlds.Rows, b: worlds.Rows, chosen: dict[str, object], greedy: bool
 ) -> None:
     agreed = worlds.agreement(greedy=greedy, **chosen)
     ideal, _, _ = worlds.link(agreed, a, b)
-    left, right, _ = worlds.link(agreed, a, b, engine=OtEngine())
+    left, right, _ = worlds.link(agreed, a, b, engine=engine)
     assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b)
     assert (left.comparisons, left.rounds) == (ideal.comparisons, ideal.rounds)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("protocol", ["laplace", "all-pairs"])
+def test_the_papers_own_engine_gives_the_same(packed: bool, protocol: str) -> None:
+    """With short keys: every answer is a matter of milliseconds."""
+    a, b = [(1, 1), (2, 5), (9, 9), (14, 3)], [(2, 1), (9, 8), (14, 15)]
+    agreed = worlds.agreement(protocol=protocol)
+    left, right, _ = worlds.link(agreed, a, b, dummies=1, engine=PaillierEngine(packed, bits=512))
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == worlds.textbook(a, b) == [(0, 0), (2, 1)]
 
 
 def test_a_rule_that_the_blocking_guarantees_altogether() -> None:
@@ -143,7 +157,7 @@ def test_a_rule_that_the_blocking_guarantees_altogether() -> None:
         agreed.model_dump(mode="json") | {"blocking": [{"kind": "key", "field": "x"}]}
     )
     a, b = [(1, 0), (2, 0), (2, 5)], [(2, 9), (3, 3)]
-    for engine in (IdealEngine(), OtEngine()):
+    for engine in (IdealEngine(), OtEngine(), GarbledEngine(), PaillierEngine(bits=512)):
         left, _, _ = worlds.link(by_key, a, b, engine=engine)
         assert worlds.pairs_of_a(left) == [(1, 0), (2, 0)]
 

@@ -1,4 +1,4 @@
-"""What the tests of the engines share: one set-up for each field size, made once."""
+"""What the tests of the engines share: one set-up for each kind of engine, made once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from accord.secure.circuit import Side
 from accord.secure.ot_setup import Session, set_up
 from accord.secure.party import run_pair
+from tests.secure.engines import World
 from tests.secure.worlds import Fixed
 
 Sessions = tuple[Session, Session]
@@ -17,10 +18,16 @@ Sessions = tuple[Session, Session]
 
 @pytest.fixture(scope="session")
 def sessions() -> Callable[[int], Sessions]:
-    """The two sides' sessions for a k."""
+    """The two sides' sessions of `ot` for a k."""
 
     @cache
     def made(k: int) -> Sessions:
         return run_pair(set_up(Side.A, k, Fixed("a")), set_up(Side.B, k, Fixed("b")))
 
     return made
+
+
+@pytest.fixture(scope="session")
+def world_of() -> Callable[[str], World]:
+    """The world of an engine, by name."""
+    return cache(World)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.secure import blocks as module
 from accord.secure.blocks import Blocks, Limit, Table, batches, shapes
 from accord.secure.circuit import Input
 
@@ -30,11 +29,8 @@ def test_batches_hold_every_pair_once_at_its_place(
     m = np.array([s[0] for s in sizes], dtype=np.int64)
     n = np.array([s[1] for s in sizes], dtype=np.int64)
     blocks = Blocks(random.integers(0, 50, m.sum()), m, random.integers(0, 50, n.sum()), n)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "LONGEST", longest)
-        limit = Limit(most, run)
-        found = list(batches(blocks, limit))
-        runs, pairs = shapes(blocks, limit)
+    limit = Limit(most, run, longest)
+    found, sized = list(batches(blocks, limit)), shapes(blocks, limit)
     seen = np.zeros(blocks.pairs, dtype=np.int64)
     order = np.array(expected(blocks), dtype=np.int64).reshape(-1, 2)
     for batch in found:
@@ -47,8 +43,10 @@ def test_batches_hold_every_pair_once_at_its_place(
         batch.put(np.ones(batch.pairs, dtype=np.bool_), answer)
         assert np.flatnonzero(answer).tolist() == sorted(place.tolist())
     assert (seen == 1).all()
-    assert runs.tolist() == [len(batch.width) for batch in found]
-    assert pairs.tolist() == [batch.pairs for batch in found]
+    assert sized.runs.tolist() == [len(batch.width) for batch in found]
+    assert sized.b_rows.tolist() == [len(batch.b_rows) for batch in found]
+    assert sized.pairs.tolist() == [batch.pairs for batch in found]
+    assert all(batch.width.max() <= longest for batch in found)
 
 
 def test_counts_that_do_not_fit_are_refused() -> None:

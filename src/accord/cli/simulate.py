@@ -34,7 +34,8 @@ def simulate(
     ] = None,
     protocol: Annotated[str | None, typer.Option(help=_PROTOCOLS)] = None,
     engine: Annotated[
-        str, typer.Option(help="ideal (in the clear) or ot (the real cryptography).")
+        str,
+        typer.Option(help="ideal (in the clear), or the real thing: ot, garbled, paillier, paillier-packed."),
     ] = "ideal",
     epsilon: Annotated[str | None, typer.Option(help="Another ε for both sides.")] = None,
     delta: Annotated[str | None, typer.Option(help="Another δ for both sides, such as 2^-40.")] = None,

@@ -2,7 +2,7 @@
 
 A block is a group of A's rows against a group of B's rows, all pairs. A *run* is one row of A against a
 stretch of B's rows; a batch is a list of runs. Work that belongs to a row of A is done once a run, so runs
-are as long as the block allows, up to `LONGEST`.
+are as long as the block allows, up to `LONGEST` or what an engine says.
 
 The order of pairs, in every engine: block after block; in a block A's rows in order, and for each of them
 B's rows in order. The invariant: nothing here depends on anyone's values, nor on which rows are dummies.
@@ -126,28 +126,29 @@ class _Runs:
     place: Ints
 
 
-def _runs(blocks: Blocks) -> _Runs:
+def _runs(blocks: Blocks, longest: int) -> _Runs:
     """Cut each block into stretches of B's rows; one run for each row of A and stretch."""
-    pieces = -(-blocks.b_counts // LONGEST)
+    pieces = -(-blocks.b_counts // longest)
     block = np.repeat(np.arange(len(pieces)), pieces)
     piece = np.arange(len(block)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    width = np.minimum(LONGEST, blocks.b_counts[block] - piece * LONGEST)
+    width = np.minimum(longest, blocks.b_counts[block] - piece * longest)
     rows = blocks.a_counts[block]
     a_first = (np.cumsum(blocks.a_counts) - blocks.a_counts)[block]
-    b_first = (np.cumsum(blocks.b_counts) - blocks.b_counts)[block] + piece * LONGEST
+    b_first = (np.cumsum(blocks.b_counts) - blocks.b_counts)[block] + piece * longest
     pair_first = (np.cumsum(blocks.a_counts * blocks.b_counts) - blocks.a_counts * blocks.b_counts)[block]
     row = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
     spread = np.repeat(np.arange(len(rows)), rows)
-    place = pair_first[spread] + row * blocks.b_counts[block][spread] + (piece * LONGEST)[spread]
+    place = pair_first[spread] + row * blocks.b_counts[block][spread] + (piece * longest)[spread]
     return _Runs(blocks.a_rows[a_first[spread] + row], width[spread], b_first[spread], place)
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How much goes into a batch: each run counts as its pairs and `run` more."""
+    """How much goes into a batch: each run counts as its pairs, at most `longest`, and `run` more."""
 
     most: int
     run: int = 0
+    longest: int = LONGEST
 
 
 def _cuts(width: Ints, limit: Limit) -> Iterator[tuple[int, int]]:
@@ -163,7 +164,7 @@ def _cuts(width: Ints, limit: Limit) -> Iterator[tuple[int, int]]:
 
 def batches(blocks: Blocks, limit: Limit) -> Iterator[Batch]:
     """Cut the blocks into batches; blocks without a pair vanish."""
-    runs = _runs(blocks)
+    runs = _runs(blocks, limit.longest)
     for first, last in _cuts(runs.width, limit):
         width, b_first = runs.width[first:last], runs.b_first[first:last]
         fresh = np.diff(b_first, prepend=-1) != 0
@@ -181,10 +182,23 @@ def batches(blocks: Blocks, limit: Limit) -> Iterator[Batch]:
         )
 
 
-def shapes(blocks: Blocks, limit: Limit) -> tuple[Ints, Ints]:
-    """The runs and the pairs of each batch: all that a price depends on."""
-    runs = _runs(blocks)
-    cuts = list(_cuts(runs.width, limit))
-    counts = np.array([last - first for first, last in cuts], dtype=np.int64)
-    pairs = np.array([runs.width[first:last].sum() for first, last in cuts], dtype=np.int64)
-    return counts, pairs
+@dataclass(frozen=True)
+class Shapes:
+    """The size of each batch: its runs, its rows of B and its pairs; all that a price depends on."""
+
+    runs: Ints
+    b_rows: Ints
+    pairs: Ints
+
+
+def shapes(blocks: Blocks, limit: Limit) -> Shapes:
+    """The sizes of all batches."""
+    runs = _runs(blocks, limit.longest)
+    cuts = np.array(list(_cuts(runs.width, limit)), dtype=np.int64).reshape(-1, 2)
+    first, last = cuts.T
+    done = np.concatenate([[0], np.cumsum(runs.width)])
+    # A stretch of B's rows counts once a batch: where it starts, and where a batch starts within it.
+    fresh = np.diff(runs.b_first, prepend=-1) != 0
+    fresh[first] = True
+    rows = np.concatenate([[0], np.cumsum(runs.width * fresh)])
+    return Shapes(last - first, rows[last] - rows[first], done[last] - done[first])

@@ -1,7 +1,7 @@
 """What an evaluation costs, with no data: bytes, rounds, comparisons.
 
-The `ot` engine's messages have sizes that follow from the circuit and the sizes of the blocks, so the price
-is exact, not an estimate: it is the sum of the very sizes that the engine sends and insists on.
+The engines' messages have sizes that follow from the circuit and the sizes of the blocks, so the price
+is exact, not an estimate: it is the sum of the very sizes that an engine sends and insists on.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accord.secure import engine_paillier, garbled_batch, ot_setup, ot_sizes
 from accord.secure.blocks import Blocks, shapes
 from accord.secure.circuit import Node
+from accord.secure.engine_paillier import PaillierEngine, plan_of
+from accord.secure.garbled_lowering import boolean_circuit
+from accord.secure.garbled_tape import tapes_of
 from accord.secure.lowering import compile_circuit
-from accord.secure.ot_setup import message_sizes
-from accord.secure.ot_sizes import WINDOW, batch_limit, batch_sizes, message_count
+from accord.secure.paillier_distance import pack_sizes, packs
 
 SETUP_ROUNDS = 7
 
@@ -28,18 +31,58 @@ class Cost:
     comparisons: int
 
 
-def price(circuit: Node, blocks: Blocks, k: int = 4) -> Cost:
-    """The cost of evaluating a circuit over blocks with the `ot` engine, without its set-up."""
-    program = compile_circuit(circuit, "ot")
-    runs, pairs = shapes(blocks, batch_limit(program))
-    total = 0
-    kinds, counts = np.unique(np.stack([runs, pairs]), axis=1, return_counts=True)
-    for (run, pair), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
-        total += count * batch_sizes(program, k, run, pair).total
-    rounds = message_count(program) * -(-len(pairs) // WINDOW)
+def price(circuit: Node, blocks: Blocks, engine: str = "ot", k: int = 4) -> Cost:
+    """The cost of evaluating a circuit over blocks, without the set-up."""
+    if engine == "ot":
+        total, rounds = _ot(circuit, blocks, k)
+    elif engine == "garbled":
+        total, rounds = _garbled(circuit, blocks)
+    else:
+        total, rounds = _paillier(circuit, blocks, engine)
     return Cost(total, rounds, blocks.pairs)
 
 
-def setup_price(k: int = 4) -> Cost:
+def _ot(circuit: Node, blocks: Blocks, k: int) -> tuple[int, int]:
+    program = compile_circuit(circuit, "ot")
+    sizes = shapes(blocks, ot_sizes.batch_limit(program))
+    total = 0
+    kinds, counts = np.unique(np.stack([sizes.runs, sizes.pairs]), axis=1, return_counts=True)
+    for (run, pair), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
+        total += count * ot_sizes.batch_sizes(program, k, run, pair).total
+    return total, ot_sizes.message_count(program) * -(-len(sizes.pairs) // ot_sizes.WINDOW)
+
+
+def _garbled(circuit: Node, blocks: Blocks) -> tuple[int, int]:
+    tapes = tapes_of(boolean_circuit(circuit))
+    sizes = shapes(blocks, garbled_batch.batch_limit(tapes[0]))
+    # Batches garbled by A take labels for B's rows, those garbled by B for A's.
+    by_b = np.arange(len(sizes.pairs)) % 2
+    total = 0
+    kinds = np.stack([by_b, np.where(by_b, sizes.runs, sizes.b_rows), sizes.pairs])
+    kinds, counts = np.unique(kinds, axis=1, return_counts=True)
+    for (other, rows, pair), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
+        total += count * garbled_batch.batch_sizes(tapes[other], garbled_batch.K, rows, pair).total
+    return total, garbled_batch.MESSAGES * -(-len(sizes.pairs) // garbled_batch.WINDOW)
+
+
+def _paillier(circuit: Node, blocks: Blocks, engine: str) -> tuple[int, int]:
+    made = PaillierEngine(packed=engine == "paillier-packed")
+    plan, total, rounds = plan_of(circuit, engine), 0, 0
+    if plan.distances:
+        every = list(packs(blocks, plan.slots(made.bits, made.packed)))
+        total = sum(sum(pack_sizes(plan.distances, made.bits // 4, len(pack.b_rows))) for pack in every)
+        rounds = 2 * -(-len(every) // engine_paillier.WINDOW)
+    one = np.ones(blocks.pairs, dtype=np.int64)
+    compared, more = _garbled(plan.circuit, Blocks.of_sizes(one, one))
+    return total + compared, rounds + more
+
+
+def setup_price(engine: str = "ot") -> Cost:
     """The cost of a set-up, once for a session."""
-    return Cost(sum(message_sizes(k)), SETUP_ROUNDS, 0)
+    if engine == "ot":
+        return Cost(sum(ot_setup.message_sizes()), SETUP_ROUNDS, 0)
+    garbled = Cost(sum(ot_setup.message_sizes(garbled_batch.TAG)), SETUP_ROUNDS, 0)
+    if engine == "garbled":
+        return garbled
+    made = PaillierEngine(packed=engine == "paillier-packed")
+    return Cost(2 * len(made.hello) + garbled.bytes + made.bits // 8, SETUP_ROUNDS + 2, 0)

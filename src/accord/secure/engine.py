@@ -36,13 +36,21 @@ class Engine(Protocol):
         """The match bit of every pair, known to both sides."""
 
 
-NAMES = ("ot",)
+NAMES = ("ot", "garbled", "paillier", "paillier-packed")
 
 
 def engine_named(name: str) -> Engine:
     """The engine that an agreement names."""
-    from accord.secure.engine_ot import OtEngine
-
     if name == "ot":
+        from accord.secure.engine_ot import OtEngine
+
         return OtEngine()
+    if name == "garbled":
+        from accord.secure.engine_garbled import GarbledEngine
+
+        return GarbledEngine()
+    if name in ("paillier", "paillier-packed"):
+        from accord.secure.engine_paillier import PaillierEngine
+
+        return PaillierEngine(packed=name == "paillier-packed")
     raise UsageError(problem=f"There is no engine '{name}'. Engines: {', '.join(NAMES)}.")

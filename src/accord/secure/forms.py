@@ -9,6 +9,10 @@ with bits that A computes alone and factors that B computes alone:
     bilinear           weights split into an odd part, which B multiplies in, and a power of two
     equality           the Hamming distance of all bits, at most 0
 
+Where A's elements can be multiplied whole, as under homomorphic encryption, they take the place of bits:
+
+    value(a, b) = own_a(a) + own_b(b) + Σᵢ elementᵢ(a) · multiplierᵢ(b)
+
 A term with shift s needs only ℓ − s bits in a ring of ℓ bits: the higher ones fall off (Gilboa, CRYPTO'99).
 The invariant: bits, factors and own parts are functions of one side's rows alone.
 """
@@ -22,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.secure.circuit import (
+    AtMost,
     Bilinear,
     Equal,
     Hamming,
@@ -58,6 +63,19 @@ def form_of(of: Formed) -> Form:
             return Form(of, of.low, of.high, tuple(range(1, source.bits + 1)) * source.length)
         case Bilinear(products):
             return Form(of, of.low, of.high, tuple(s for p in products for s in _product_shifts(p)))
+
+
+def compared(node: AtMost | Equal) -> tuple[Form, int]:
+    """The form that a comparison compares, and its bound."""
+    return (form_of(node), 0) if isinstance(node, Equal) else (form_of(node.value), node.bound)
+
+
+def constant(node: AtMost | Equal) -> bool | None:
+    """The answer of a comparison that cannot fail, or cannot hold."""
+    form, bound = compared(node)
+    if bound < form.low:
+        return False
+    return True if bound >= form.high else None
 
 
 def _twos(weight: int) -> int:
@@ -98,6 +116,41 @@ def factors(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [np.repeat(_odd(p) * read(p.right).T, p.left.bits, axis=0) for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
+
+
+def elements(form: Form, read: Reader) -> Ints:
+    """A's elements, shape (terms, rows); those of a Hamming distance or an equality are bits."""
+    match form.of:
+        case Hamming() | Equal():
+            return choice_bits(form, read).astype(np.int64)
+        case SquaredEuclidean(source):
+            return read(source).T
+        case Bilinear(products):
+            parts = [read(p.left).T for p in products]
+            return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
+
+
+def multipliers(form: Form, read: Reader) -> Ints:
+    """B's multipliers, shape (terms, rows)."""
+    match form.of:
+        case Hamming() | Equal():
+            return factors(form, read)
+        case SquaredEuclidean(source):
+            return -2 * read(source).T
+        case Bilinear(products):
+            parts = [p.weight * read(p.right).T for p in products]
+            return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
+
+
+def reach(form: Form) -> tuple[int, int]:
+    """The least and the largest value that any rows could give, dummies included."""
+    if not isinstance(form.of, Bilinear):
+        return form.low, form.high
+    of, ends = form.of, []
+    ends += [p.weight * p.left.length * p.left.high * p.right.high for p in of.products]
+    if of.offset is not None:
+        ends += [of.weight_a * of.offset.high, of.weight_b * of.offset.high]
+    return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)
 
 
 def _odd(product: Product) -> int:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from accord.errors import UnsupportedError
 from accord.secure.circuit import And, AtMost, Bilinear, Both, Equal, Hamming, Node, Not, Or
-from accord.secure.forms import Form, form_of
+from accord.secure.forms import compared, constant
 from accord.secure.formula import Formula, Wire, joined, shrink, truth_of, wires
 from accord.secure.program import Bit, Digit, Lookup, Own, Program, Share
 
@@ -36,7 +36,7 @@ Comparison = AtMost | Equal
 def compile_circuit(node: Node, engine: str) -> Program:
     """The program of a circuit, or an `UnsupportedError` that names the node that has none."""
     build = _Build(engine)
-    if isinstance(node, AtMost | Equal) and _constant(node) is None and _penalised(node):
+    if isinstance(node, AtMost | Equal) and constant(node) is None and _penalised(node):
         build.compare(node, dummies=True)
     else:
         build.answer(node)
@@ -47,21 +47,8 @@ def _penalised(node: Comparison) -> bool:
     """Whether a dummy can be kept from matching by what its owner adds, within the widest ring."""
     if isinstance(node, AtMost) and isinstance(node.value, Bilinear):
         return False
-    form, bound = _bounds(node)
+    form, bound = compared(node)
     return form.high - form.low + 2 * (bound - form.low + 1) < 1 << (WIDEST - 1)
-
-
-def _bounds(node: Comparison) -> tuple[Form, int]:
-    """The form that is compared, and the bound."""
-    return (form_of(node), 0) if isinstance(node, Equal) else (form_of(node.value), node.bound)
-
-
-def _constant(node: Comparison) -> bool | None:
-    """The answer of a comparison that cannot fail, or cannot hold."""
-    form, bound = _bounds(node)
-    if bound < form.low:
-        return False
-    return True if bound >= form.high else None
 
 
 class _Build:
@@ -81,7 +68,7 @@ class _Build:
     def compare(self, node: Comparison, dummies: bool) -> Bit:
         """Lookups that compare a distance with its bound."""
         self._check(node)
-        form, bound = _bounds(node)
+        form, bound = compared(node)
         bound -= form.low
         penalty = bound + 1 if dummies else 0
         highest = form.high - form.low + 2 * penalty
@@ -139,9 +126,9 @@ class _Build:
                 return self._compared(node)
 
     def _compared(self, node: Comparison) -> Formula | Bit:
-        constant = _constant(node)
-        if constant is not None:
-            return Formula("all" if constant else "any", ())
+        known = constant(node)
+        if known is not None:
+            return Formula("all" if known else "any", ())
         if node not in self._known:
             self._known[node] = self.compare(node, dummies=False)
         return self._known[node]

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.errors import PeerError
 from accord.secure.blocks import Batch
 from accord.secure.circuit import Input, Side
 from accord.secure.forms import choice_bits, factors, own_part
 from accord.secure.ot_distance import Keys, receive_distance, send_distance
 from accord.secure.ot_extension import Tile, padded
 from accord.secure.ot_lookup import answer, ask, from_wire, opened, packed_truth, to_wire
+from accord.secure.ot_packing import bits_from_wire, bits_to_wire
 from accord.secure.ot_setup import Session
 from accord.secure.ot_sizes import Sizes, batch_sizes
 from accord.secure.party import Party, receive, send
@@ -110,7 +110,7 @@ def run_a(half: Half) -> Party[Answer]:
         yield from send(np.concatenate(tables))
         due = (sizes.bits,) if last else sizes.questions[number + 1]
         parts = _cut((yield from receive(sum(due))), due)
-    return _decode_bits(parts[0], half.batch.pairs)
+    return bits_from_wire(parts[0], half.batch.pairs)
 
 
 def _choose(half: Half) -> Party[tuple[list[Keys], list[Bytes]]]:
@@ -126,12 +126,12 @@ def _choose(half: Half) -> Party[tuple[list[Keys], list[Bytes]]]:
     choices[: len(flat)] = flat
     packed = np.packbits(choices, bitorder="little").view("<u8")
     corrections = np.empty(half.sizes.choices // 8, dtype="<u8")
-    rows, number = _collected(half.session.receiver.extend(packed, corrections, len(flat)), 1)
+    rows, number = collected(half.session.receiver.extend(packed, corrections, len(flat)), 1)
     yield from send(corrections)
     return _per_share(rows, number, [part.size for part in bits]), bits
 
 
-def _collected(tiles: Iterator[Tile], sets: int) -> tuple[NDArray[np.uint64], int]:
+def collected(tiles: Iterator[Tile], sets: int) -> tuple[NDArray[np.uint64], int]:
     """All rows of a call, shape (sets, n, 2), and the number of the first."""
     parts = [(tile.rows.reshape(sets, -1, 2).copy(), tile.number) for tile in tiles]
     return np.concatenate([rows for rows, _ in parts], axis=1), parts[0][1]
@@ -175,7 +175,7 @@ def run_b(half: Half) -> Party[Answer]:
             half.bits[i] = opened(from_wire(table, half.program.lookups[i].bits), masks, index)
         before = ()
     bits = half.bits[levels[-1][0]]
-    yield from send(np.packbits(bits, bitorder="little"))
+    yield from send(bits_to_wire(bits))
     return bits.astype(np.bool_)
 
 
@@ -185,7 +185,7 @@ def _correct(half: Half, choices: NDArray[np.uint64], parts: list[Bytes]) -> Non
     counts = [len(share.form.shifts) * runs for share in half.program.shares]
     rows, number = np.zeros((2, 0, 2), dtype=np.uint64), 0
     if half.program.terms:
-        rows, number = _collected(end.extend(choices, sum(counts)), 2)
+        rows, number = collected(end.extend(choices, sum(counts)), 2)
     every = zip(half.program.shares, _per_share(rows, number, counts), parts, strict=True)
     for share, keys, part in every:
         sent, factor = part.view(f"<u{share.lane // 8}"), factors(share.form, half.read)
@@ -198,10 +198,3 @@ def _ask(half: Half, number: int, question: Bytes) -> tuple[NDArray[np.uint64], 
     lookup = half.program.lookups[number]
     index = half.wires(lookup)
     return ask(half.session.receiver, index, lookup.bits, question.view("<u8")), index
-
-
-def _decode_bits(packed: Bytes, count: int) -> Answer:
-    bits = np.unpackbits(packed, bitorder="little")
-    if bits[count:].any():
-        raise PeerError(problem="bits after the last answer")
-    return bits[:count].astype(np.bool_)

@@ -43,6 +43,19 @@ def unpack(words: NDArray[Any], widths: NDArray[np.int64], count: int, values: N
         raise PeerError(problem="padding that is not zero")
 
 
+def bits_to_wire(bits: NDArray[Any]) -> NDArray[np.uint8]:
+    """Bits, eight a byte."""
+    return np.packbits(bits, bitorder="little")
+
+
+def bits_from_wire(packed: NDArray[np.uint8], count: int) -> NDArray[np.bool_]:
+    """The inverse of `bits_to_wire`; a peer that sets a bit beyond `count` is refused."""
+    bits = np.unpackbits(packed, bitorder="little")
+    if bits[count:].any():
+        raise PeerError(problem="bits after the last answer")
+    return bits[:count].astype(np.bool_)
+
+
 def _pack(values: Any, widths: Any, result: Any) -> None:
     lane = 8 * values.itemsize
     group = values.shape[1] // lane

@@ -25,8 +25,8 @@ Words = NDArray[np.uint64]
 KEY = b"accord/ot/1 perm"
 """Public; it only has to be fixed before anybody chooses an input."""
 
-LEAF, ROW = 1 << 56, 2 << 56
-"""Domains of tweaks: expansion of leaves, hash of rows."""
+LEAF, ROW, GATE = 1 << 56, 2 << 56, 3 << 56
+"""Domains of tweaks: expansion of leaves, hash of rows, hash of a garbled circuit's labels."""
 
 
 class Permutation:

@@ -42,6 +42,11 @@ class Session:
     entropy: Entropy
     busy: bool = False
 
+    @property
+    def blocks(self) -> int:
+        """Blocks that the permutation was applied to so far."""
+        return self.sender.pi.blocks
+
     @contextmanager
     def evaluating(self) -> Iterator[None]:
         """One evaluation at a time, and none after one that failed."""
@@ -52,30 +57,37 @@ class Session:
         self.busy = False
 
 
-def set_up(side: Side, k: int, entropy: Entropy, permutation: Permutation | None = None) -> Party[Session]:
-    """Both extensions of one side.
+def set_up(
+    side: Side,
+    k: int,
+    entropy: Entropy,
+    permutation: Permutation | None = None,
+    tag: bytes = TAG,
+    odd: bool = False,
+) -> Party[Session]:
+    """Both extensions of one side; with `odd`, the lowest bit of Δ is 1 and the other 127 are uniform.
 
     Requires: k is 1, 2, 4 or 8, the same on both sides. Learns: what `ot_base.py` and `ot_tree.py` say.
     """
     if k not in (1, 2, 4, 8):
         raise ValueError("k is 1, 2, 4 or 8")
     pi = permutation or Permutation()
-    hello = TAG + str(k).encode()
+    hello = tag + str(k).encode()
     yield Send(hello)
     if (yield from receive(len(hello))).tobytes() != hello:
         raise PeerError(problem="another version or other settings of the engine")
     if side is Side.A:
         receiver = yield from _receiver(k, entropy, pi)
-        sender = yield from _sender(k, entropy, pi)
+        sender = yield from _sender(k, entropy, pi, odd)
     else:
-        sender = yield from _sender(k, entropy, pi)
+        sender = yield from _sender(k, entropy, pi, odd)
         receiver = yield from _receiver(k, entropy, pi)
     return Session(side, sender, receiver, entropy)
 
 
-def message_sizes(k: int) -> list[int]:
+def message_sizes(tag: bytes = TAG) -> list[int]:
     """What both sides together send in a set-up."""
-    return [len(TAG) + 1] * 2 + [32, 32 * COUNT, 2 * SEED * COUNT] * 2
+    return [len(tag) + 1] * 2 + [32, 32 * COUNT, 2 * SEED * COUNT] * 2
 
 
 def _receiver(k: int, entropy: Entropy, pi: Permutation) -> Party[Receiver]:
@@ -87,8 +99,9 @@ def _receiver(k: int, entropy: Entropy, pi: Permutation) -> Party[Receiver]:
     return Receiver(leaves.view("<u8"), k, pi)
 
 
-def _sender(k: int, entropy: Entropy, pi: Permutation) -> Party[Sender]:
+def _sender(k: int, entropy: Entropy, pi: Permutation, odd: bool) -> Party[Sender]:
     delta = np.frombuffer(entropy.bytes(COUNT // 8), dtype=np.uint8).copy()
+    delta[0] |= np.uint8(odd)
     bits = np.unpackbits(delta, bitorder="little").astype(np.bool_)
     # Bit i of a piece of Δ is bit i of a leaf's number, and a path has the highest bit first.
     path = bits.reshape(-1, k)[:, ::-1].reshape(-1)

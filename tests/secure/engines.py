@@ -1,0 +1,129 @@
+"""Every engine by a name, with sessions of both sides; and peers that do not keep to the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import Node, Side
+from accord.secure.engine import Engine
+from accord.secure.engine_garbled import GarbledEngine
+from accord.secure.engine_ot import OtEngine
+from accord.secure.engine_paillier import PaillierEngine
+from accord.secure.ideal import IdealEngine, match
+from accord.secure.party import Buffer, Party, Receive, Send, Wire, run_pair
+from tests.secure.worlds import Fixed
+
+REAL = ["ot k=4", "garbled", "paillier", "paillier-packed"]
+"""One of each that runs between two parties; keys are short, which only the time depends on."""
+
+EVERY = ["ideal", "ot k=1", "ot k=2", "ot k=8", *REAL]
+
+
+def engine_of(name: str) -> Engine:
+    match name.split(" k="):
+        case ["ideal"]:
+            return IdealEngine()
+        case ["ot", k]:
+            return OtEngine(int(k))
+        case ["garbled"]:
+            return GarbledEngine()
+        case _:
+            return PaillierEngine(packed=name == "paillier-packed", bits=512)
+
+
+class World:
+    """An engine with sessions of both sides."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.engine = name, engine_of(name)
+        self.slow = name.startswith("paillier")
+        self.sides = self.fresh()
+
+    def fresh(self) -> tuple[Any, Any]:
+        """Two new sessions."""
+        a, b = (self.engine.set_up(side, Fixed(side.value)) for side in Side)
+        return run_pair(a, b)
+
+    def mend(self, sides: tuple[Any, Any]) -> None:
+        """Take two sessions for whole again after an evaluation was broken off; only sizes are right then."""
+        for side in sides:
+            garbled = getattr(side, "garbled", side)
+            getattr(garbled, "ot", garbled).busy = False
+
+    def parties(
+        self, circuit: Node, over: Blocks, a: Table, b: Table, sides: tuple[Any, Any] | None = None
+    ) -> list[Party[Any]]:
+        sides = sides or self.sides
+        tables = (a, b)
+        return [self.engine.evaluate(sides[i], circuit, over, tables[i]) for i in range(2)]
+
+    def wire(self, circuit: Node, over: Blocks, a: Table, b: Table) -> Wire:
+        """What passes between the two in an evaluation."""
+        wire = Wire()
+        left, right = self.parties(circuit, over, a, b)
+        run_pair(left, right, wire)
+        return wire
+
+    def check(self, circuit: Node, over: Blocks, a: Table, b: Table) -> int:
+        """Both sides' answers are right; says how many pairs match."""
+        self.engine.supports(circuit)
+        left, right = self.parties(circuit, over, a, b)
+        answers, expected = run_pair(left, right), match(circuit, over, a, b)
+        assert (answers[0] == expected).all()
+        assert (answers[1] == expected).all()
+        return int(expected.sum())
+
+
+def tampered(party: Party[Any], message: int, change: Callable[[bytes], bytes]) -> Party[Any]:
+    """The same party, but one of the messages that it sends is changed on its way."""
+    answer: Buffer | None = None
+    sent = 0
+    while True:
+        try:
+            effect = next(party) if answer is None else party.send(answer)
+        except StopIteration as end:
+            return end.value
+        if isinstance(effect, Send):
+            changed = change(bytes(effect.buffer)) if sent == message else effect.buffer
+            sent += 1
+            yield Send(changed)
+            answer = None
+        else:
+            answer = yield effect
+
+
+CHANGES: dict[str, Callable[[bytes], bytes]] = {
+    "truncated": lambda data: data[:-1] if data else b"\0",
+    "empty": lambda data: data[:0] if data else b"\0",
+    "trailing": lambda data: data + b"\0",
+    "doubled": lambda data: data * 2 or b"\0",
+    "oversized": lambda data: data + bytes(1 << 20),
+}
+
+
+def hostile(data: st.DataObject, party: Party[Any]) -> Party[None]:
+    """A peer that answers every wait with bytes of any content, mostly of the right size."""
+    answer: Buffer | None = None
+    while True:
+        try:
+            effect = next(party) if answer is None else party.send(answer)
+        except StopIteration:
+            return
+        answer = None
+        if isinstance(effect, Receive):
+            answer = yield effect
+        else:
+            size = len(effect.buffer)
+            kind = data.draw(st.sampled_from(["as is", "noise", "noise", "size"]))
+            if kind == "as is":
+                yield effect
+            elif kind == "noise":
+                seed = data.draw(st.integers(0, 1 << 32))
+                yield Send(np.random.default_rng(seed).bytes(size))
+            else:
+                yield Send(bytes(data.draw(st.integers(0, 2 * size + 2))))
