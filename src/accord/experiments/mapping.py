@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from accord.experiments.cells import Experiment, Row
 from accord.experiments.lab import PAPER, Lab, Size
 from accord.experiments.settings import laplace
-from accord.simulation import adjusted, simulate, truth_scores
+from accord.simulation import adjusted, simulate
+from accord.truth import truth_scores
 
 
 def cells(size: Size) -> Sequence[Row]:
@@ -29,7 +32,8 @@ def run(lab: Lab, cell: Row) -> Row:
         found = simulate(made.a, made.b, adjusted(agreed, protocol="psi"), seed=lab.seed)
     else:
         found = simulate(made.a, made.b, laplace(agreed, "1.6"), noise=PAPER, seed=lab.seed)
-    scores = truth_scores(found, made.truth)
+    true = made.truth.cast(pa.schema([(name, pa.large_string()) for name in ("id_a", "id_b")]))
+    scores = truth_scores(found.pairs, true)
     return {
         "matches": found.matches,
         "recall": found.recall,

@@ -7,6 +7,8 @@ of its figure are named as there. δ = 1e-5 and ε = 1.6 are the paper's default
 from __future__ import annotations
 
 from accord.agreement import Agreement
+from accord.privacy.noise import default_name
+from accord.secure.circuit import Side
 
 EPSILONS = ("0.1", "0.4", "1.6")
 DELTAS = ("1e-5", "1e-7", "1e-9")
@@ -26,10 +28,18 @@ DEFAULT = "basic+GMC+S"
 
 def laplace(
     agreement: Agreement, epsilon: object, delta: object = DELTA, *, prune: int | None = None,
-    variant: str = DEFAULT,
+    variant: str = DEFAULT, noise: str = "paper", engine: str = "ot",
 ) -> Agreement:  # fmt: skip
-    """The agreement with these settings for both sides; the noise is named where it is counted."""
+    """The agreement with these settings for both sides; noise 'best' needs the fewest dummies on each."""
     options = VARIANTS[variant] | ({} if prune is None else {"prune": prune})
-    privacy = {"epsilon": str(epsilon), "delta": str(delta), "noise": "paper"}
-    protocol = {"name": "laplace", **options, "A": privacy, "B": privacy}
-    return Agreement.model_validate(agreement.model_dump(mode="json") | {"protocol": protocol})
+    sides = {
+        side.value: {
+            "epsilon": str(epsilon),
+            "delta": str(delta),
+            "noise": default_name(agreement.plan.per_record(side)) if noise == "best" else noise,
+        }
+        for side in Side
+    }
+    protocol = {"name": "laplace", **options, **sides}
+    changed = agreement.model_dump(mode="json") | {"protocol": protocol, "engine": engine}
+    return Agreement.model_validate(changed)
