@@ -110,3 +110,9 @@ class PeerError(AccordError):
     same version of Accord with the same agreement, then run again."""
 
     exit_code = 7
+
+
+class ClaimError(AccordError):
+    """Claims of the paper that fail, and nobody has explained why: {numbers}."""
+
+    exit_code = 10

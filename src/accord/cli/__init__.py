@@ -17,6 +17,7 @@ import typer
 from accord.cli import audit, bench, forget, ledger
 from accord.cli.check import check
 from accord.cli.demo import demo
+from accord.cli.experiment import experiment
 from accord.cli.generate import generate
 from accord.cli.init import init
 from accord.cli.simulate import simulate
@@ -35,6 +36,7 @@ app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 app.add_typer(ledger.app, name="ledger")
 app.command()(forget.forget)
+app.command()(experiment)
 app.add_typer(bench.app, name="bench")
 
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: all pairs with greedy as the fair baseline, and data on which the guarantee means something.
+"""Beyond the paper: all pairs with greedy as the fair baseline, and data where the guarantee protects many.
 
 Greedy Match & Clean works for all pairs, too, and keeps ε = 0 [MATHS §1(h)]: the paper compared LP with it
 against all pairs without. And the guarantee is for records that match nothing: on the paper's Taxi nearly

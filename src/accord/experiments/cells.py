@@ -24,8 +24,8 @@ from accord.experiments.lab import Lab, Size
 
 Value = str | int | float
 Row = Mapping[str, Value]
-Watch = Callable[[str, int, int], None]
-"""Called with (experiment, cells done, cells in all)."""
+Watch = Callable[[int, int], None]
+"""Called with (cells done, cells in all)."""
 
 _HEAD = ("version", "seed", "source")
 
@@ -53,12 +53,12 @@ def carry_out(experiment: Experiment, lab: Lab, folder: Path, watch: Watch) -> l
     results = Results(experiment, folder / f"{experiment.name}.csv")
     cells = experiment.cells(lab.size)
     for done, cell in enumerate(cells):
-        watch(experiment.name, done, len(cells))
+        watch(done, len(cells))
         if results.row(lab, cell) is None:
             began = time.perf_counter()
             measured = experiment.run(lab, cell)
             results.append(lab, cell, {**measured, "seconds": round(time.perf_counter() - began, 3)})
-    watch(experiment.name, len(cells), len(cells))
+    watch(len(cells), len(cells))
     return [row for cell in cells if (row := results.row(lab, cell)) is not None]
 
 

@@ -57,8 +57,10 @@ class Evidence:
         self, data: str, days: int, epsilon: float | str, method: str = "laplace", prune: int = 0
     ) -> float:
         """LP with the paper's noise at some size."""
-        found = one(self.rows["size"], data=data, days=days, epsilon=float(epsilon), method=method, prune=prune,
-                    noise=PAPER)  # fmt: skip
+        found = one(
+            self.rows["size"], data=data, days=days, epsilon=float(epsilon), method=method, prune=prune,
+            noise=PAPER,
+        )  # fmt: skip
         return number(found, "cost")
 
     def baseline(self, data: str, days: int, method: str) -> float:
@@ -89,8 +91,8 @@ class Evidence:
         if here >= FULL.taxi_per_day:
             return ""
         return (
-            f"At this size: {here:,} records a day instead of {FULL.taxi_per_day:,}, while the dummies are as "
-            f"many as in the paper."
+            f"At this size: {here:,} records a day instead of {FULL.taxi_per_day:,}, while the dummies are "
+            f"as many as in the paper."
         )
 
 

@@ -1,8 +1,8 @@
 """Wall-clock times: linkages run between two processes, not comparisons times a constant [HMFS17, §5.2.4].
 
-`ot` and `garbled` run the whole of AB; Paillier takes milliseconds a comparison, so a sample of comparisons is
-timed and the rest extrapolated, which the row says. Seconds and bytes against ε come from the same program,
-over loopback and over a link that is slowed to 100 Mbit/s with 10 ms each way.
+`ot` and `garbled` run the whole of AB; Paillier takes milliseconds a comparison, so a sample of comparisons
+is timed and the rest extrapolated, which the row says. Seconds and bytes against ε come from the same
+program, over loopback and over a link that is slowed to 100 Mbit/s with 10 ms each way.
 """
 
 from __future__ import annotations

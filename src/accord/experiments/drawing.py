@@ -27,7 +27,7 @@ OF_EPSILON = {0.1: BLUE, 0.4: GREEN, 1.6: VERMILION}
 MARKERS = {0.1: "o", 0.4: "s", 1.6: "^"}
 NAMES = {"ab": "AB", "taxi": "Taxi", "products": "sparse products", "places": "sparse places"}
 LINES = {"paper-2017": "-", "geometric": "--"}
-_STYLE = {
+_STYLE: Any = {
     "font.size": 7,
     "axes.titlesize": 7.5,
     "axes.labelsize": 7,
@@ -115,5 +115,5 @@ def short(value: float) -> str:
 
 def slope(rows: Sequence[Row], x: str, y: str) -> float:
     """The exponent of a power law through the rows, by least squares on logarithms."""
-    values = [(np.log(number(row, x)), np.log(number(row, y))) for row in rows]
-    return float(np.polyfit(*np.array(values).T, 1)[0])
+    sizes, costs = ([number(row, name) for row in rows] for name in (x, y))
+    return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])

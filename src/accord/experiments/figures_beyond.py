@@ -58,11 +58,10 @@ def clock(rows: Sequence[Row]) -> Figure:
     """Seconds of the whole linkage by engine; the paper's estimate beside them where the size is its own."""
     figure, (axes,) = canvas(1, COLUMN, 1.8)
     for place, row in enumerate(rows):
-        guessed = row["how"] == "extrapolated"
-        axes.barh(place, number(row, "linkage_seconds"), 0.6, color=ORANGE if guessed else BLUE,
+        guessed, seconds = row["how"] == "extrapolated", number(row, "linkage_seconds")
+        axes.barh(place, seconds, 0.6, color=ORANGE if guessed else BLUE,
                   hatch="////" if guessed else "", edgecolor=BLACK, linewidth=0.5)  # fmt: skip
-        axes.annotate(f" {_duration(number(row, 'linkage_seconds'))}", (number(row, "linkage_seconds"), place),
-                      va="center", fontsize=6.5)  # fmt: skip
+        axes.annotate(f" {_duration(seconds)}", (seconds, place), va="center", fontsize=6.5)
     axes.set_yticks(range(len(rows)), [str(row["engine"]) for row in rows])
     axes.invert_yaxis()
     most = max(number(row, "linkage_seconds") for row in rows)
@@ -145,12 +144,12 @@ def replication(rows: Sequence[Row]) -> Figure:
     for axes, (greedy, title) in zip(panels, (("no", "basic"), ("yes", "with greedy")), strict=True):
         here = only(rows, greedy=greedy)
         for epsilon in _epsilons(here):
-            look = {"color": OF_EPSILON[epsilon]}
+            colour = OF_EPSILON[epsilon]
             line(axes, only(here, style="replicate", epsilon=epsilon), "cell", "cost",
-                 marker=MARKERS[epsilon], **look)  # fmt: skip
+                 marker=MARKERS[epsilon], color=colour)  # fmt: skip
             for noise, style in (("paper-2017", ":"), ("best", "--")):
                 for row in only(here, style="neighbours", epsilon=epsilon, noise=noise):
-                    axes.axhline(number(row, "cost"), ls=style, lw=0.9, **look)
+                    axes.axhline(number(row, "cost"), ls=style, lw=0.9, color=colour)
         axes.set(xscale="log", yscale="log", title=title, xlabel="cell size (degrees)")
         whole_ticks(axes, only(here, style="replicate"), "cell")
     panels[0].set_ylabel("cost (secure comparisons)")

@@ -50,7 +50,8 @@ MAPPING = Experiment(
     version=1,
     parameters=("data", "days", "per_day", "method"),
     measures=(
-        "matches", "recall", "precision", "true_pairs", "recall_of_truth", "precision_of_truth", "comparisons",
+        "matches", "recall", "precision", "true_pairs", "recall_of_truth", "precision_of_truth",
+        "comparisons",
     ),
     cells=cells,
     run=run,

@@ -19,13 +19,13 @@ _FINE = ("0.1", "0.2", "0.4", "0.6", "0.8", "1", "1.4", "1.6", "2", "3", "4", "5
 
 def cells(size: Size) -> Sequence[Row]:
     """Each noise by ε and bins a record; and the paper's as published at more ε and δ."""
-    dummies = [
+    dummies: list[Row] = [
         {"noise": noise, "epsilon": epsilon, "delta": DELTA, "bins": bins}
         for bins in ((1, 2, 4, 10) if size.name == "full" else (1, 4))
         for noise in KINDS
         for epsilon in (_EPSILONS if size.name == "full" else _EPSILONS[::2])
     ]
-    fine = [
+    fine: list[Row] = [
         {"noise": "paper-2017", "epsilon": epsilon, "delta": delta, "bins": 1}
         for delta in DELTAS
         for epsilon in _FINE

@@ -132,7 +132,8 @@ TABLE1 = Experiment(
     version=1,
     parameters=("data", "per_day", "method", "trials"),
     measures=(
-        "recall", "recall_rule", "cost", "cost_ratio", "exponent", "verdict", "epsilon_claimed", "epsilon_lower",
+        "recall", "recall_rule", "cost", "cost_ratio", "exponent", "verdict", "epsilon_claimed",
+        "epsilon_lower",
     ),
     cells=cells,
     run=run,
