@@ -61,7 +61,7 @@ class Exhibit:
 EXHIBITS = (
     Exhibit("size_recall_1", "size", "Cost against data size, recall 1",
             lambda rows: figures_paper.size(rows, 0), lambda rows: captions.size(rows, 0)),
-    Exhibit("size_recall_95", "size", "Cost against data size, recall above 0.95",
+    Exhibit("size_recall_95", "size", "Cost against data size, pruned at the 10 % percentile",
             lambda rows: figures_paper.size(rows, PRUNED), lambda rows: captions.size(rows, PRUNED)),
     Exhibit("variants", "variants", "The optimisation variants, the paper's noise",
             lambda rows: figures_paper.variants(rows, PAPER), lambda rows: captions.variants(rows, PAPER)),

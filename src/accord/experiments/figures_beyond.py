@@ -132,7 +132,8 @@ def delta(rows: Sequence[Row]) -> Figure:
     axes.axhline(1, color=BLACK, ls="--", label="claimed")
     axes.set(xscale="log", yscale="log", xlabel="ε (one bin a record)", ylabel="exact δ / claimed δ")
     axes.set_xticks([0.1, 0.2, 0.4, 0.8, 1.6, 3, 5, 8], ["0.1", "0.2", "0.4", "0.8", "1.6", "3", "5", "8"])
-    axes.set_yticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
+    axes.set_yticks([0.5, 1, 2, 5], ["0.5", "1", "2", "5"])
+    axes.set_ylim(0.4, 6)
     axes.minorticks_off()
     legend(figure, axes, 4)
     return figure
@@ -207,8 +208,7 @@ def sparse(rows: Sequence[Row]) -> Figure:
     panels[1].axhline(1, color=BLACK, ls="--", lw=0.8)
     panels[1].set(yscale="log", ylabel="cost / cost(APC)", title="with greedy")
     for axes in panels:
-        names = [NAMES[data].replace(" ", "\n") for data in sets]
-        axes.set_xticks(range(len(sets)), names)
+        axes.set_xticks(range(len(sets)), [NAMES[data] for data in sets], rotation=35, ha="right")
         axes.grid(axis="x", visible=False)
     legend(figure, panels[1], 4)
     return figure
