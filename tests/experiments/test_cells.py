@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from accord.errors import OutputError
-from accord.experiments.cells import carry_out, number, one, only, stored
+from accord.experiments.cells import Row, carry_out, number, one, only, stored
 from tests.experiments.worlds import Squares, lab
 
 
@@ -78,7 +78,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_rows_are_chosen_by_value() -> None:
-    rows = [{"x": 1, "y": "a"}, {"x": 2, "y": "a"}]
+    rows: list[Row] = [{"x": 1, "y": "a"}, {"x": 2, "y": "a"}]
     assert only(rows, y="a") == rows
     assert number(one(rows, x=2), "x") == 2.0
     with pytest.raises(ValueError, match="unpack"):

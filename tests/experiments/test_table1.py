@@ -16,7 +16,7 @@ from tests.experiments.worlds import lab
 def test_all_pairs_and_plain_blocking() -> None:
     rows: dict[str, Row] = {}
     for method in ("all-pairs", "blocking"):
-        cell = {"data": "ab", "per_day": 100, "method": method, "trials": 120}
+        cell: Row = {"data": "ab", "per_day": 100, "method": method, "trials": 120}
         rows[method] = {**cell, **TABLE1.run(lab(), cell)}
     assert rows["all-pairs"]["verdict"] == "no leak found"
     assert number(rows["all-pairs"], "exponent") == pytest.approx(2)

@@ -29,9 +29,8 @@ def size(rows: Rows, prune: int) -> str:
         )
     recalls = [number(r, "recall") for r in only(rows, method="laplace", prune=prune, noise=PAPER)]
     return (
-        f"Straight lines in both axes: {'; '.join(parts)}. LP here is the paper's default with greedy, so "
-        f"with "
-        f"much noise removed it can lie below the non-private line, which is without greedy; its recall is "
+        f"Straight lines in both axes: {'; '.join(parts)}. LP here is the paper's default with greedy, which "
+        f"removes matched records, so it can lie below the non-private line, which is without; its recall is "
         f"{min(recalls):.3f} to {max(recalls):.3f}."
     )
 

@@ -119,13 +119,13 @@ def sorting(e: Evidence) -> Finding:
     for data in ("ab", "taxi"):
         days = e.variant_days(data)[-1]
         plain, sorted_ = (e.variant(data, days, 0.1, v) for v in ("basic+GMC", "basic+GMC+S"))
-        changes.append(f"{data} T = {days}: {plain - sorted_:+.2g}")
+        changes.append(f"{plain - sorted_:.2g} ({data}, T = {days})")
         most = max(most, sorted_ / plain - 1)
     known = (
         "No match of AB crosses bins, so their order cannot change the cost; on Taxi GMC has removed nearly "
         "all real records either way. Sorting never costs over 2 % more."
     )
-    return graded(False, ", ".join(changes) + " fewer", explanation=known if most <= 0.02 else "")
+    return graded(False, "saves " + ", ".join(changes), explanation=known if most <= 0.02 else "")
 
 
 def pruning(e: Evidence) -> Finding:
