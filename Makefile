@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check lint slow bench clean
+.PHONY: install demo test check lint slow bench reproduce clean
 
 $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -40,6 +40,9 @@ slow: $(VENV)/.dev  ## what is too long for every landing
 
 bench: $(VENV)/.dev .venv-peers/.done  ## speed against peers, side by side in one run
 	$(BIN)/python -m benchmarks
+
+reproduce: $(VENV)/.runtime  ## the paper's evaluation, in evaluation/; QUICK=--quick for a minute's version
+	$(BIN)/accord experiment all $(QUICK)
 
 clean:
 	rm -rf $(VENV) .venv-peers

@@ -132,7 +132,16 @@ def arrangement(entropy: Entropy, bins: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     while True:
         keys = words(entropy, len(bins))
-        order = np.lexsort((keys, bins))
+        order = _by_bin(np.argsort(keys), bins)
         same_bin = bins[order][1:] == bins[order][:-1]
         if not np.any(same_bin & (keys[order][1:] == keys[order][:-1])):
             return order.astype(np.int64, copy=False)
+
+
+def _by_bin(order: NDArray[np.int64], bins: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The order sorted by bin, and as it was within a bin; 16 bits at a time, where numpy sorts by radix."""
+    width = int(bins.max(initial=0)).bit_length()
+    for shift in range(0, max(1, width), 16):
+        digit = (bins >> shift).astype(np.uint16)
+        order = order[np.argsort(digit[order], kind="stable")]
+    return order

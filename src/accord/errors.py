@@ -170,3 +170,9 @@ class DeclinedError(AccordError):
     """You declined. Nothing was charged, and nothing of your table was sent."""
 
     exit_code = 10
+
+
+class ClaimError(AccordError):
+    """Claims of the paper that fail, and nobody has explained why: {numbers}."""
+
+    exit_code = 11

@@ -133,7 +133,7 @@ class _Run:
         self.partner_size = own.partner_size
         self.me = 0 if own.side is Side.A else 1
         both = (own.slots.counts, counts) if self.me == 0 else (counts, own.slots.counts)
-        self.schedule = _schedule(task, both)
+        self.schedule = schedule_of(task, both)
         self.most = self.schedule.most_comparisons
         self.comparisons = self.round_count = self.matches = 0
         self.shape = Shape(
@@ -369,7 +369,8 @@ class _Run:
         )
 
 
-def _schedule(task: Task, counts: tuple[Ints, Ints]) -> Schedule:
+def schedule_of(task: Task, counts: tuple[Ints, Ints]) -> Schedule:
+    """What is compared when, with these noisy counts of A and of B."""
     options = task.binned
     pairs = task.pairs()
     sort, prune = (options.sort, options.prune) if isinstance(options, Sorted) else (False, 0)

@@ -84,7 +84,7 @@ class Schedule:
         exclusive: bool,
         batch: int = BATCH,
     ) -> None:
-        self._pairs = pairs
+        self.pairs = pairs
         self._first = tuple(np.cumsum(c) - c for c in counts)
         self._counts = counts
         self._alive = tuple(np.ones(int(c.sum()), np.uint8) for c in counts)
@@ -98,7 +98,7 @@ class Schedule:
     @property
     def most_comparisons(self) -> int:
         """What the schedule comes to if nothing is ever removed."""
-        return int(np.dot(self._counts[0][self._pairs[0]], self._counts[1][self._pairs[1]]))
+        return int(np.dot(self._counts[0][self.pairs[0]], self._counts[1][self.pairs[1]]))
 
     def remove(self, side: int, slots: Ints) -> None:
         """Take slots of A (0) or B (1) out of all later rounds."""
@@ -109,9 +109,9 @@ class Schedule:
 
     def next(self) -> Round | None:
         """The next round, or None when all is compared."""
-        chosen = np.empty((len(self._pairs[0]), 3), np.int64)
+        chosen = np.empty((len(self.pairs[0]), 3), np.int64)
         count, self._begin = _choose(
-            self._pairs[0], self._pairs[1], self._first[0], self._counts[0], self._alive[0],
+            self.pairs[0], self.pairs[1], self._first[0], self._counts[0], self._alive[0],
             self._left[0], self._left[1], self._cursor, self._mark[0], self._mark[1], self._begin,
             self._round, self._slab, 1 << min(self._round, 20), self._batch, self._exclusive, chosen,
         )  # fmt: skip
@@ -119,7 +119,7 @@ class Schedule:
         if count == 0:
             return None
         units = chosen[:count]
-        a_bins, b_bins = self._pairs[0][units[:, 0]], self._pairs[1][units[:, 0]]
+        a_bins, b_bins = self.pairs[0][units[:, 0]], self.pairs[1][units[:, 0]]
         a, a_counts = _gathered(
             self._alive[0], self._first[0][a_bins] + units[:, 1], self._first[0][a_bins] + units[:, 2]
         )

@@ -1,0 +1,110 @@
+"""`accord experiment`: rebuild the paper's evaluation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from accord.experiments.cells import Row
+    from accord.experiments.lab import Lab
+
+OTHERS = {
+    "claims": "the 21 claims of the paper: held, in part, or not",
+    "report": "figures and evaluation.md from the results that are there",
+    "all": "everything, then the report",
+}
+
+
+def experiment(
+    name: Annotated[str, typer.Argument(help="What to run; `list` shows the names.", show_default=False)],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: about a minute for everything.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(help="The folder for results, figures and evaluation.md; a run cut off goes on.")
+    ] = Path("evaluation"),
+    data: Annotated[
+        Path | None, typer.Option(help="The folder of real data; default: ../shared/data, if it is there.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same results, times apart.")] = 0,
+) -> None:
+    """Rebuild a part of the paper's evaluation: results as csv, figures as PNG and SVG."""
+    from accord.errors import UsageError
+    from accord.experiments.catalogue import EVIDENCE, EXPERIMENTS, TITLES
+    from accord.experiments.lab import FULL, QUICK, Lab
+
+    if name == "list":
+        names = {experiment.name: title for experiment, title in TITLES.items()} | OTHERS
+        typer.echo("\n".join(f"{each:12} {title}" for each, title in names.items()))
+        return
+    if name not in (*EXPERIMENTS, *OTHERS):
+        raise UsageError(problem=f"There is no experiment '{name}'. `accord experiment list` shows them.")
+    lab = Lab(QUICK if quick else FULL, data or _beside(), seed)
+    if name != "report":
+        chosen = {"all": tuple(EXPERIMENTS), "claims": EVIDENCE}.get(name, (name,))
+        rows = {each: _run(lab, each, out) for each in chosen}
+        _show(lab, name, rows, out)
+    if name in ("report", "all"):
+        _report(lab, out)
+    if name in ("claims", "all"):
+        _claims(lab, rows)
+
+
+def _beside() -> Path | None:
+    """The folder of real data beside a checkout."""
+    folder = Path("..") / "shared" / "data"
+    return folder if folder.is_dir() else None
+
+
+def _run(lab: Lab, name: str, out: Path) -> list[Row]:
+    import os
+
+    from accord.cli.terminal import progress
+    from accord.experiments.catalogue import EXPERIMENTS
+    from accord.experiments.cells import carry_out
+    from accord.experiments.report import remember_machine
+
+    remember_machine(out / "results", os.cpu_count() or 1)
+    with progress(name) as advance:
+        return carry_out(EXPERIMENTS[name], lab, out / "results", advance)
+
+
+def _show(lab: Lab, name: str, rows: dict[str, list[Row]], out: Path) -> None:
+    """Figures, and for one experiment its table or its sentences."""
+    from accord.experiments.catalogue import EXHIBITS
+    from accord.experiments.report import draw_all, mapping_text, table1_text
+
+    paths = draw_all(rows, out / "figures")
+    if name == "table1":
+        typer.echo(table1_text(rows[name]))
+    elif name == "mapping":
+        typer.echo(mapping_text(rows[name]))
+    elif name in rows:
+        typer.echo("\n\n".join(each.says(rows[name]) for each in EXHIBITS if each.experiment == name))
+    typer.echo(f"Wrote {out / 'results'} and {len(paths)} figures.", err=True)
+
+
+def _report(lab: Lab, out: Path) -> None:
+    from accord.experiments.report import draw_all, finished, page
+
+    draw_all(finished(lab, out / "results"), out / "figures")
+    path = out / "evaluation.md"
+    path.write_text(page(lab, out / "results"), encoding="utf-8")
+    typer.echo(f"Wrote {path}.", err=True)
+
+
+def _claims(lab: Lab, rows: dict[str, list[Row]]) -> None:
+    """Print the claims; end with an error if one fails without an explanation."""
+    from accord.errors import ClaimError
+    from accord.experiments.claims import Evidence, judge
+    from accord.experiments.claims_paper import CLAIMS
+    from accord.experiments.report import claims_text
+
+    findings = judge(CLAIMS, Evidence(lab.size, rows))
+    typer.echo(claims_text(findings))
+    failed = [str(claim.number) for claim, found in findings if found.failed]
+    if failed:
+        raise ClaimError(numbers=", ".join(failed))

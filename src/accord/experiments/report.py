@@ -1,0 +1,162 @@
+"""The evaluation as a page: every figure with its sentences, Table 1, the claims; all from the results."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+from accord import __version__
+from accord.experiments.catalogue import EVIDENCE, EXHIBITS, EXPERIMENTS
+from accord.experiments.cells import Row, number, stored
+from accord.experiments.claims import Evidence, Finding, judge
+from accord.experiments.claims_paper import CLAIMS
+from accord.experiments.drawing import save
+from accord.experiments.lab import Lab
+from accord.experiments.table1 import METHODS
+
+MACHINE = "machine.json"
+
+
+def remember_machine(folder: Path, cores: int) -> None:
+    """Write down where the results of this folder were made, and when."""
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = {
+        "date": date.today().isoformat(),
+        "processor": platform.machine(),
+        "cores": cores,
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "accord": __version__,
+    }
+    (folder / MACHINE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def draw_all(rows: Mapping[str, Sequence[Row]], folder: Path) -> list[Path]:
+    """Draw every figure whose experiment has rows."""
+    return [
+        path
+        for exhibit in EXHIBITS
+        if (found := rows.get(exhibit.experiment))
+        for path in save(lambda e=exhibit, r=found: e.draw(r), folder, exhibit.name)  # type: ignore[misc]
+    ]
+
+
+def finished(lab: Lab, results: Path) -> dict[str, list[Row]]:
+    """The rows of every experiment that is complete."""
+    rows = {name: stored(experiment, lab, results) for name, experiment in EXPERIMENTS.items()}
+    return {name: rows[name] for name, e in EXPERIMENTS.items() if len(rows[name]) == len(e.cells(lab.size))}
+
+
+def page(lab: Lab, results: Path) -> str:
+    """The text of evaluation.md."""
+    rows = finished(lab, results)
+    parts = [_head(lab, results, rows)]
+    if "table1" in rows:
+        parts.append("## Table 1\n\n" + table1_text(rows["table1"]))
+    if all(name in rows for name in EVIDENCE):
+        findings = judge(CLAIMS, Evidence(lab.size, rows))
+        parts.append("## The claims of the paper\n\n" + claims_text(findings))
+    if "mapping" in rows:
+        parts.append("## Recall against the rule and against the truth\n\n" + mapping_text(rows["mapping"]))
+    parts.append("## Figures")
+    for exhibit in EXHIBITS:
+        if exhibit.experiment in rows:
+            found = rows[exhibit.experiment]
+            parts.append(
+                f"### "
+                f"{exhibit.title}\n\n![{exhibit.title}](figures/{exhibit.name}.png)\n\n{exhibit.says(found)} "
+                f"`accord experiment {exhibit.experiment}`; data: {_sources(found)}."
+            )
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(lab: Lab, results: Path, rows: Mapping[str, Sequence[Row]]) -> str:
+    machine = json.loads((results / MACHINE).read_text(encoding="utf-8"))
+    spent = sum(number(row, "seconds") for found in rows.values() for row in found)
+    missing = [name for name in EXPERIMENTS if name not in rows]
+    quick = " --quick" if lab.size.name == "quick" else ""
+    unfinished = f" Not complete, so not shown: {', '.join(missing)}." if missing else ""
+    return (
+        f"# The paper's evaluation, rebuilt\n\n"
+        f"Written by `accord experiment report` from the results beside this page (`results/*.csv`), not by "
+        f"hand. Made "
+        f"with `accord experiment all{quick} --seed {lab.seed}` by Accord {machine['accord']} on "
+        f"{machine['date']}: "
+        f"{machine['system']} on {machine['processor']}, {machine['cores']} cores shared with other work, "
+        f"Python "
+        f"{machine['python']}; {spent / 60:.0f} minutes in all.{unfinished} Costs are numbers of secure "
+        f"comparisons, the "
+        f"same on every machine for the same seed and data; only times depend on the machine.\n\n"
+        f"LP is the Laplace Protocol, APC all pairs, PSI+X set intersection with expansion; GMC is Greedy "
+        f"Match & Clean, "
+        f"S and SP Sort & Prune. 'The paper's noise' is `paper-2017`, exactly as published; 'our noise' is "
+        f"`geometric`. "
+        f"δ = 1e-5 unless it varies. Recall is against the rule, as in the paper."
+    )
+
+
+def _sources(rows: Sequence[Row]) -> str:
+    found = sorted({str(row["source"]) for row in rows})
+    return "none, exact computation" if found == ["none"] else " and ".join(found)
+
+
+def table1_text(rows: Sequence[Row]) -> str:
+    """Table 1 as Markdown."""
+    lines = [
+        "| approach | recall | audit | ε at least | cost grows as | cost / all pairs |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        narrow = " (Hamming ≤ 1)" if row["recall_rule"] != "hamming <= 5" else ""
+        lines.append(
+            f"| {METHODS[str(row['method'])]} (`{row['method']}`) | {number(row, 'recall'):.2f}{narrow} | "
+            f"{row['verdict']} | "
+            f"{number(row, 'epsilon_lower'):.2f} ({number(row, 'epsilon_claimed'):g}) | "
+            f"n^{number(row, 'exponent'):.2f} | "
+            f"{number(row, 'cost_ratio'):.3g} |"
+        )
+    size = number(rows[0], "per_day")
+    trials = " or ".join(str(t) for t in sorted({int(row["trials"]) for row in rows}))
+    return "\n".join(lines) + (
+        f"\n\nAB with {size:,.0f} records a day; growth over 1, 2 and 4 days; {trials} audited runs of each "
+        f"table; in "
+        f"brackets the ε that the verdict is about. The window of local DP is half the bins. A verdict of "
+        f"'no leak found' "
+        f"is not a proof: [audits](audit.md)."
+    )
+
+
+def claims_text(findings: Sequence[tuple[object, Finding]]) -> str:
+    """The claims as Markdown."""
+    from accord.experiments.claims import Claim
+
+    lines = ["| | the paper | ours | verdict | explanation |", "|---|---|---|---|---|"]
+    for claim, found in findings:
+        assert isinstance(claim, Claim)
+        word = "**fails**" if found.failed else found.verdict.value
+        lines.append(f"| {claim.number} | {claim.paper} | {found.ours} | {word} | {found.explanation} |")
+    return "\n".join(lines)
+
+
+def mapping_text(rows: Sequence[Row]) -> str:
+    """Both recalls, as Markdown."""
+    lines = [
+        "| | recall of the rule's matches | recall of the true pairs | precision against the truth |",
+        "|---|---|---|---|",
+    ]
+    for row in rows:
+        lines.append(
+            f"| `{row['method']}` | {number(row, 'recall'):.3f} | {number(row, 'recall_of_truth'):.3f} | "
+            f"{number(row, 'precision_of_truth'):.3f} |"
+        )
+    first = rows[0]
+    return "\n".join(lines) + (
+        f"\n\nAB with {number(first, 'per_day'):,.0f} records a side: the rule accepts "
+        f"{number(first, 'matches'):,.0f} pairs, "
+        f"the true mapping has {number(first, 'true_pairs'):,.0f}. The paper's rule is strict; no protocol "
+        f"can find what "
+        f"the rule denies."
+    )

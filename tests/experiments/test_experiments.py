@@ -1,0 +1,125 @@
+"""Each experiment measures what it says: rows agree with runs of the protocol and with formulas."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from accord.experiments.baseline import BASELINE
+from accord.experiments.catalogue import EXPERIMENTS
+from accord.experiments.cells import Experiment, Row, carry_out, number, one, only
+from accord.experiments.lab import FULL, PAPER, QUICK
+from accord.experiments.local import LOCAL
+from accord.experiments.noise import NOISE
+from accord.experiments.replication import REPLICATION
+from accord.experiments.settings import VARIANTS, laplace
+from accord.experiments.size import SIZE, psi_expand_cost
+from accord.experiments.tradeoff import TRADEOFF
+from accord.experiments.variants import VARIANT
+from accord.simulation import simulate
+from tests.experiments.worlds import TINY, lab
+
+
+def run(experiment: Experiment, folder: Path, seed: int = 0, **only_with: object) -> list[Row]:
+    """The rows of the cells with these parameters; Taxi's dummies take seconds at any size."""
+    cells = [cell for cell in experiment.cells(TINY) if all(cell[k] == v for k, v in only_with.items())]
+    part = replace(experiment, cells=lambda size: cells)
+    return carry_out(part, lab(seed), folder, lambda *_: None)
+
+
+def test_names_are_those_of_the_results(tmp_path: Path) -> None:
+    assert all(name == experiment.name for name, experiment in EXPERIMENTS.items())
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("size", [FULL, QUICK, TINY], ids=["full", "quick", "tiny"])
+def test_cells_have_the_parameters_and_no_two_are_the_same(name: str, size: object) -> None:
+    experiment = EXPERIMENTS[name]
+    cells = experiment.cells(size)  # type: ignore[arg-type]
+    assert all(set(cell) == set(experiment.parameters) for cell in cells)
+    assert len({tuple(cell.items()) for cell in cells}) == len(cells)
+
+
+def test_sizes_and_variants_are_those_of_runs(tmp_path: Path) -> None:
+    rows, bars = run(SIZE, tmp_path, data="ab"), run(VARIANT, tmp_path, data="ab")
+    made, agreed = lab().tables("ab", 1, TINY.ab_per_day)
+    for epsilon in (0.1, 1.6):
+        for variant, method, prune in (("basic", "basic", 0), ("basic+GMC+SP", "laplace", 10)):
+            settings = laplace(agreed, epsilon, variant=variant)
+            ran = simulate(made.a, made.b, settings, noise=PAPER, seed=0, runs=2)
+            row = one(rows, data="ab", days=1, method=method, prune=prune, noise=PAPER, epsilon=epsilon)
+            bar = one(bars, data="ab", days=1, variant=variant, noise=PAPER, epsilon=epsilon)
+            assert number(row, "cost") == number(bar, "cost") == ran.comparisons
+            assert number(row, "recall") == pytest.approx(ran.recall)
+            assert number(row, "cost_sd") == pytest.approx(ran.comparisons_sd)
+    (whole,) = run(SIZE, tmp_path, data="taxi", days=2, method="all-pairs")
+    assert number(whole, "cost") == (2 * TINY.taxi_per_day) ** 2
+    assert {str(row["variant"]) for row in bars} == set(VARIANTS)
+
+
+def test_psi_with_expansion_is_priced_as_in_the_paper() -> None:
+    assert psi_expand_cost(2_369_936, 5_000) == pytest.approx(2.54e10, rel=0.01)
+    assert psi_expand_cost(10, 3) == 30 * math.log(math.log(3))
+
+
+def test_the_same_seed_gives_the_same_rows_apart_from_times(tmp_path: Path) -> None:
+    def bare(rows: list[Row]) -> list[dict[str, object]]:
+        return [{k: v for k, v in row.items() if k not in ("seconds", "seed")} for row in rows]
+
+    first, again, other = (
+        run(TRADEOFF, tmp_path / str(i), seed, data="ab") for i, seed in enumerate((1, 1, 2))
+    )
+    assert bare(first) == bare(again)
+    assert bare(first) != bare(other)
+
+
+def test_the_trade_off_reaches_recall_1_and_costs_more_for_less_epsilon(tmp_path: Path) -> None:
+    rows = run(TRADEOFF, tmp_path, data="ab")
+    assert {number(row, "recall") for row in only(rows, prune=0)} == {1.0}
+    costs = [number(one(rows, epsilon=e, delta=1e-5, prune=0, noise=PAPER), "cost") for e in (0.1, 0.4, 1.6)]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_local_dp_compares_everything_at_the_full_window(tmp_path: Path) -> None:
+    rows = run(LOCAL, tmp_path)
+    for row in rows:
+        assert 0 < number(row, "expected_recall") <= 1
+        # A coin for each match, at the most six standard deviations; those of one record go together.
+        assert abs(number(row, "recall") - number(row, "expected_recall")) < 0.35
+
+
+def test_exact_delta_of_the_published_noise_is_that_of_the_test_vectors(tmp_path: Path) -> None:
+    rows = run(NOISE, tmp_path)
+    found = {
+        e: number(one(rows, noise=PAPER, epsilon=e, delta=1e-5, bins=1), "delta_exact")
+        for e in (0.1, 0.4, 1.6)
+    }
+    assert found[0.1] == pytest.approx(1.0089e-5, rel=1e-3)
+    assert found[0.4] == pytest.approx(8.4150e-6, rel=1e-3)
+    assert found[1.6] == pytest.approx(9.4348e-6, rel=1e-3)
+    ours = one(rows, noise="geometric", epsilon=1.6, bins=1)
+    assert number(ours, "dummies") == pytest.approx(10.2, abs=0.1)
+
+
+def test_replication_finds_everything_for_less(tmp_path: Path) -> None:
+    rows = run(REPLICATION, tmp_path)
+    assert {number(row, "recall") for row in rows} == {1.0}
+    for epsilon in (0.4, 1.6):
+        here = only(rows, epsilon=epsilon, greedy="yes")
+        assert number(one(here, style="replicate"), "cost") < number(
+            one(here, style="neighbours", noise=PAPER), "cost"
+        )
+
+
+def test_sparse_tables_leave_most_records_protected(tmp_path: Path) -> None:
+    rows = run(BASELINE, tmp_path, per_day=3_000, epsilon="1.6")
+    rows += run(BASELINE, tmp_path, per_day=1_000, epsilon="0")
+    rows += run(BASELINE, tmp_path, data="products", method="laplace", epsilon="1.6")
+    assert {number(row, "recall") for row in rows} == {1.0}
+    assert all(number(row, "cost") <= number(row, "all_pairs") for row in only(rows, method="all-pairs"))
+    dense = only(rows, data="taxi", per_day=3_000)
+    assert number(dense[0], "protected") < 0.5
+    assert number(one(rows, data="products"), "protected") > 0.9

@@ -1,0 +1,149 @@
+"""Figures and page are pure functions of rows; the command ties them together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from accord.cli import main
+from accord.experiments.catalogue import EXHIBITS, EXPERIMENTS
+from accord.experiments.cells import Experiment, Results, Row, only
+from accord.experiments.drawing import save, short, slope
+from accord.experiments.lab import FULL, Lab
+from accord.experiments.report import draw_all, finished, page, remember_machine
+
+WORDS = {"how": "measured", "verdict": "no leak found", "recall_rule": "hamming <= 5"}
+
+
+def made_up(experiment: Experiment, lab: Lab, folder: Path) -> None:
+    """A complete results file with plausible numbers, so that drawing needs no run."""
+    results = Results(experiment, folder / f"{experiment.name}.csv")
+    for place, cell in enumerate(experiment.cells(lab.size)):
+        days = float(cell.get("days", 1))
+        values: dict[str, float | str] = {name: 1e4 * days + place for name in experiment.measures}
+        values |= {
+            name: 0.5 for name in ("recall", "expected_recall", "ratio", "protected") if name in values
+        }
+        values |= {"n": days * 5_000} if "n" in values else {}
+        values |= {"delta_exact": 1e-5 * (1 + place)} if "delta_exact" in values else {}
+        values |= {name: word for name, word in WORDS.items() if name in values}
+        if cell.get("engine") in ("paillier", "paillier-packed"):
+            values["how"] = "extrapolated"
+        results.append(lab, cell, {**values, "seconds": 1.5})
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, Path]:
+    lab, folder = Lab(FULL, None, 0), tmp_path_factory.mktemp("evaluation")
+    remember_machine(folder / "results", 2)
+    for experiment in EXPERIMENTS.values():
+        made_up(experiment, lab, folder / "results")
+    return lab, folder
+
+
+def test_every_figure_is_drawn_and_twice_alike(results: tuple[Lab, Path], tmp_path: Path) -> None:
+    lab, folder = results
+    rows = finished(lab, folder / "results")
+    assert set(rows) == set(EXPERIMENTS)
+    paths = draw_all(rows, tmp_path / "one")
+    assert {path.name for path in paths} == {f"{e.name}.{end}" for e in EXHIBITS for end in ("png", "svg")}
+    assert all(path.stat().st_size < 120_000 for path in paths)
+    first = EXHIBITS[0]
+    for path in save(lambda: first.draw(rows[first.experiment]), tmp_path / "two", first.name):
+        assert path.read_bytes() == (tmp_path / "one" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
+def test_figures_have_labels_and_fit_a_column(exhibit: object, results: tuple[Lab, Path]) -> None:
+    lab, folder = results
+    assert hasattr(exhibit, "draw")
+    figure = exhibit.draw(finished(lab, folder / "results")[exhibit.experiment])  # type: ignore[attr-defined]
+    assert figure.get_size_inches()[0] in (3.3, 7.0)
+    drawn = [axes for axes in figure.axes if axes.has_data()]
+    assert drawn
+    assert any(axes.get_ylabel() or axes.get_xlabel() for axes in drawn)
+    assert figure.legends
+
+
+def test_the_page_has_every_figure_with_two_sentences(results: tuple[Lab, Path]) -> None:
+    lab, folder = results
+    text = page(lab, folder / "results")
+    for exhibit in EXHIBITS:
+        assert f"![{exhibit.title}](figures/{exhibit.name}.png)" in text
+        said = exhibit.says(finished(lab, folder / "results")[exhibit.experiment])
+        assert said in text
+        assert said.rstrip().endswith(".")
+        assert said.count(". ") >= 1
+    assert "| 21 |" in text
+    assert "Not complete" not in text
+
+
+def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
+    lab = Lab(FULL, None, 0)
+    remember_machine(tmp_path, 2)
+    made_up(EXPERIMENTS["noise"], lab, tmp_path)
+    text = page(lab, tmp_path)
+    assert "Not complete, so not shown: size, variants" in text
+    assert "figures/dummies.png" in text
+    assert "figures/clock.png" not in text
+
+
+def test_slopes_and_short_numbers() -> None:
+    rows: list[Row] = [{"n": 10**k, "cost": 3 * 10 ** (2 * k)} for k in (2, 3, 4)]
+    assert slope(rows, "n", "cost") == pytest.approx(2)
+    assert [short(x) for x in (12, 5_000, 1_200_000, 3e9)] == ["12", "5k", "1.2M", "3G"]
+    assert only(rows, n=100) == rows[:1]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    def call(*words: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["accord", "experiment", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0)
+
+    return call
+
+
+def test_the_list_names_everything(command: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("list") == 0
+    said = capsys.readouterr().out
+    assert all(f"{name} " in said for name in (*EXPERIMENTS, "claims", "report", "all"))
+    assert command("nonsense") == 2
+
+
+def test_noise_runs_draws_and_is_reported(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("noise", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
+    assert "fewer dummies" in capsys.readouterr().out
+    assert (tmp_path / "figures" / "dummies.svg").exists()
+    assert command("report", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
+    assert "exact computation" in (tmp_path / "evaluation.md").read_text()
+
+
+def test_a_claim_that_fails_ends_with_its_exit_code(
+    command: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from accord.experiments import claims_paper
+    from accord.experiments.claims import Claim, graded
+
+    monkeypatch.setattr(claims_paper, "CLAIMS", (Claim(5, "all is well", lambda e: graded(False, "no")),))
+    from accord.experiments import catalogue
+
+    monkeypatch.setattr(catalogue, "EVIDENCE", ())
+    assert command("claims", "--quick", "--out", str(tmp_path)) == 10
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    from accord.errors import OutputError
+
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(OutputError, match="taken"):
+        save(Figure, tmp_path / "taken", "x")
