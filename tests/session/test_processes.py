@@ -46,13 +46,13 @@ def check(folder: Path, fault: Fault | None = None, kill: tuple[Side, str] | Non
 
 
 def test_an_undisturbed_run_and_its_size(tmp_path: Path) -> None:
-    """The moments below lie before the end of every run, whatever its noise."""
+    """The moments below lie before the end of a run: the set-up alone nearly has that many bytes."""
     both = faults.offices(tmp_path)
     whole = meet(both, None)
     assert [end[0] for end in whole.ends.values()] == [0, 0], whole.ends
     assert [office.out.read_bytes() for office in both.values()] == [PAIRS, PAIRS]
-    assert whole.proxy.passed[True] > 26_000
-    assert whole.proxy.passed[False] > 13_500
+    assert whole.proxy.passed[True] > 19_500
+    assert whole.proxy.passed[False] > 13_000
     # Nothing is charged again, and nothing changes, if it is run once more.
     again = meet(both, None)
     done = again.processes[Side.A].events[-1]
@@ -70,10 +70,10 @@ def test_killed_when_charged(tmp_path: Path) -> None:
 
 
 MOMENTS = [
-    *(Fault(after, True) for after in (1, 900, 2_400, 2_700, 9_000, 15_000, 25_000)),
-    *(Fault(after, False) for after in (1, 900, 2_400, 2_700, 8_000, 11_000, 13_000)),
-    *(kill_at(side, after, True) for side in Side for after in (1_000, 12_000, 24_000)),
-    *(kill_at(side, after, False) for side in Side for after in (2_600, 10_000, 13_000)),
+    *(Fault(after, True) for after in (1, 900, 2_400, 2_700, 9_000, 15_000, 19_000)),
+    *(Fault(after, False) for after in (1, 900, 2_400, 2_700, 8_000, 11_000, 12_500)),
+    *(kill_at(side, after, True) for side in Side for after in (1_000, 12_000, 18_000)),
+    *(kill_at(side, after, False) for side in Side for after in (2_600, 10_000, 12_500)),
 ]
 
 
