@@ -17,6 +17,7 @@ from accord.errors import PeerError, UsageError
 from accord.protocols import psi as module
 from accord.protocols.leakage import views
 from accord.protocols.linkage import Status
+from accord.protocols.outcome import Outcome
 from accord.protocols.protocol import run
 from accord.protocols.psi import equality, lists
 from accord.secure.circuit import Side
@@ -224,16 +225,17 @@ def altered(party: Party[Any], number: int, change: Callable[[bytes], bytes]) ->
             return end.value
 
 
-def run_altered(side: Side, number: int, change: Callable[[bytes], bytes], engine: Engine) -> None:
+def run_altered(
+    side: Side, number: int, change: Callable[[bytes], bytes], engine: Engine
+) -> tuple[Outcome, Outcome]:
     """A asks, B lists; A has two matches."""
     entropy = Seeded(1)
     own_a = worlds.side(EXPAND, Side.A, [(1, 1), (5, 5), (9, 9)], entropy, partner=3)
     own_b = worlds.side(EXPAND, Side.B, [(1, 2), (5, 5), (14, 14)], entropy, partner=3)
     a, b = run(EXPAND.task, own_a, engine), run(EXPAND.task, own_b, engine)
     if side is Side.A:
-        run_pair(altered(a, number, change), b)
-    else:
-        run_pair(a, altered(b, number, change))
+        return run_pair(altered(a, number, change), b)
+    return run_pair(a, altered(b, number, change))
 
 
 def last_byte(message: bytes) -> bytes:
@@ -250,6 +252,8 @@ FROM_A: list[tuple[int, Callable[[bytes], bytes], str]] = [
     (4, lambda m: (99).to_bytes(8, "little") + m[8:], "more than its table holds"),
     (6, lambda m: b"\xff" * len(m), "pairs that are not those"),
     (6, lambda m: bytes(len(m)), "pairs that are not those"),
+    # In another order, which could tell what opened them.
+    (6, lambda m: m[4:8] + m[:4] + m[12:] + m[8:12], "pairs that are not those"),
 ]
 FROM_B: list[tuple[int, Callable[[bytes], bytes], str]] = [
     (1, lambda m: bytes(len(m)), "not in the group"),
@@ -284,7 +288,8 @@ def test_a_changed_byte_is_a_refusal_or_tells_of_other_matches(
         return message[:at] + bytes([message[at] ^ flip]) + message[at + 1 :]
 
     with contextlib.suppress(PeerError):
-        run_altered(side, number, change, IdealEngine())
+        left, right = run_altered(side, number, change, IdealEngine())
+        assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right)
 
 
 def test_one_cannot_ask_for_records_that_one_did_not_find() -> None:

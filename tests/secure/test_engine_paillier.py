@@ -106,6 +106,20 @@ def test_shares_add_up_and_ciphertexts_are_fresh(
     assert first != second
 
 
+def test_what_b_sends_is_masked_in_full(world_of: Callable[[str], World]) -> None:
+    """The numbers under A's key reach up to the hiding bits. Of 40, all stay 20 bits short with 2^−800."""
+    world = world_of("paillier")
+    key = world.sides[0].key
+    assert isinstance(key, PrivateKey)
+    (distance,) = plan_of(AtMost(Hamming(BITS), 3), "paillier", 512).distances
+    opened = [
+        number for seed in range(10) for number in key.decrypt(key.from_wire(one_pack(world, 1, 4, seed)[2]))
+    ]
+    assert len(opened) == 40
+    assert max(opened).bit_length() > distance.bits + HIDING - 20
+    assert max(opened) < 1 << distance.slot
+
+
 def test_what_a_decrypts_says_nothing_of_the_distance(world_of: Callable[[str], World]) -> None:
     """Bit after bit of d + r is a fair coin, for the least and the largest distance alike.
 

@@ -70,9 +70,10 @@ def test_random_circuits() -> None:
         check(random_circuit(random), seed, 60)
 
 
-@pytest.mark.parametrize("bound", [0, 1, 2, 3, 4, 15, 16, 24, 25, 26, 97, 98])
-def test_squared_distances_at_every_kind_of_bound(bound: int) -> None:
-    check(AtMost(SquaredEuclidean(Input("x", 2, 7)), bound), bound, 2000)
+@pytest.mark.parametrize("length", [1, 2])
+@pytest.mark.parametrize("bound", [0, 1, 2, 3, 4, 15, 16, 24, 25, 26, 48, 49, 50, 97, 98])
+def test_squared_distances_at_every_kind_of_bound(bound: int, length: int) -> None:
+    check(AtMost(SquaredEuclidean(Input("x", length, 7)), bound), bound, 2000)
 
 
 def test_weights_without_an_offset_with_one_side_and_with_common_factors() -> None:

@@ -24,8 +24,25 @@ def test_what_is_encrypted_is_decrypted_mod_n(values: list[int], owner: bool) ->
 @given(st.lists(st.tuples(st.integers(0, 1 << 40), st.integers(-(1 << 20), 1 << 20)), max_size=6))
 def test_a_combination_of_ciphertexts_is_one_of_plaintexts(terms: list[tuple[int, int]]) -> None:
     sent = KEY.encrypt([value for value, _ in terms], Fixed("x"))
-    combined = PUBLIC.combine(sent, [multiplier for _, multiplier in terms])
-    assert KEY.decrypt([combined]) == [sum(value * by for value, by in terms) % KEY.n]
+    rows = [[multiplier for _, multiplier in terms], [0] * len(terms)]
+    combined = PUBLIC.combine(sent, rows, 21)
+    assert KEY.decrypt(combined) == [sum(value * by for value, by in terms) % KEY.n, 0]
+
+
+def test_every_multiplier_is_raised_to_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zeros, ones, signs and sizes show neither in the number of operations nor in the exponents' lengths."""
+    seen: list[int] = []
+    true = gmpy2.powmod_sec
+
+    def watched(base: object, exponent: int, modulus: object) -> object:
+        seen.append(int(exponent).bit_length())
+        return true(base, exponent, modulus)
+
+    monkeypatch.setattr(gmpy2, "powmod_sec", watched)
+    sent = KEY.encrypt([1, 2, 3], Fixed("x"))
+    seen.clear()
+    PUBLIC.combine(sent, [[0, 0, 0], [1, -1, 1], [-15, 15, 7]], 4)
+    assert seen == [6] * 9
 
 
 def test_the_owners_masks_are_the_public_ones_and_hide_zero() -> None:
@@ -55,7 +72,7 @@ def test_ciphertexts_travel_in_whole_bytes_and_bad_ones_are_refused() -> None:
         with pytest.raises(PeerError, match="outside"):
             PUBLIC.from_wire(data + bad)
     with pytest.raises(PeerError, match="no inverse"):
-        PUBLIC.combine([KEY.n], [-1])
+        PUBLIC.combine([KEY.n], [[-1]], 1)
 
 
 def test_a_key_of_another_length_is_refused() -> None:

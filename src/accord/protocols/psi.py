@@ -63,6 +63,8 @@ _HALF = LINE // 2
 _BODY = POINT + 8
 _PAD = 16
 _CHUNK = 1 << 16
+_MOST_PAIRS = 1 << 30
+"""Of records that match, so that no partner can ask for more memory than that takes."""
 _TAG = b"accord psi line 1\n"
 
 
@@ -128,7 +130,7 @@ class _Run:
         for part in batches(self.lines, _CHUNK):
             yield from send(lines[part])
         head = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
-        if head[0] > len(tokens) or head[1] > len(tokens) * self.partner_size:
+        if head[0] > len(tokens) or head[1] > min(head[0] * self.partner_size, _MOST_PAIRS):
             raise PeerError(problem="more matches than there are records")
         named = (yield from receive(head[0] * _HALF)).reshape(head[0], _HALF)
         records = _known(named, tokens)
@@ -137,7 +139,8 @@ class _Run:
         pairs = np.frombuffer((yield from receive(8 * head[1])).tobytes(), "<u4").reshape(2, -1)
         partner, token = pairs.astype(np.int64)
         known = _covers(partner, len(theirs)) and _covers(token, len(records))
-        if not known or len(distinct(partner * len(records) + token)) < len(token):
+        listed = partner * len(records) + token
+        if not known or (listed[1:] <= listed[:-1]).any():
             raise PeerError(problem="pairs that are not those of its matches")
         return records[token], partner, theirs
 
@@ -191,7 +194,10 @@ class _Run:
         number[theirs.slots] = np.arange(len(named))
         position = np.zeros(len(self.own.records), np.int64)
         position[shown] = np.arange(len(shown))
-        yield from send(np.stack([position[own], of]).astype("<u4"))
+        # In an order that follows from ids and random tokens: the one in which lines were opened would tell
+        # the lister which value opened them, and the table's own order is nobody's business.
+        at = np.lexsort((of, position[own]))
+        yield from send(np.stack([position[own], of])[:, at].astype("<u4"))
         return own, number[of], theirs
 
     def _asked(self) -> tuple[Ints, Ints, Bytes]:

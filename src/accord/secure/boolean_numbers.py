@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from accord.secure.boolean import FALSE, Builder
+from accord.secure.boolean import FALSE, TRUE, Builder
 
 Number = list[int]
 Columns = defaultdict[int, list[int]]
@@ -51,6 +51,8 @@ def total(build: Builder, of: Columns, width: int | None = None) -> Number:
 
 def at_most(build: Builder, number: Number, bound: int) -> int:
     """Whether a number is at most a constant."""
+    if bound >= 1 << len(number):
+        return TRUE
     greater = FALSE
     for place, bit in enumerate(number):
         greater = build.both(bit, greater) if bound >> place & 1 else build.either(bit, greater)

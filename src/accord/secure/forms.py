@@ -142,6 +142,17 @@ def multipliers(form: Form, read: Reader) -> Ints:
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
 
 
+def largest_multiplier(form: Form) -> int:
+    """No multiplier of B is larger, whatever its rows are; at least 1."""
+    match form.of:
+        case Hamming() | Equal():
+            return 1
+        case SquaredEuclidean(source):
+            return 2 * max(1, source.high)
+        case Bilinear(products):
+            return max([1, *(abs(p.weight) * p.right.high for p in products)])
+
+
 def reach(form: Form) -> tuple[int, int]:
     """The least and the largest value that any rows could give, dummies included."""
     if not isinstance(form.of, Bilinear):

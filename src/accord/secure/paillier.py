@@ -63,20 +63,31 @@ class PublicKey:
         masks = self.masks(len(values), entropy)
         return [self.plain(value) * mask % self.square for value, mask in zip(values, masks, strict=True)]
 
-    def combine(self, ciphertexts: Sequence[Number], multipliers: Sequence[int]) -> Number:
-        """An encryption of Σ mᵢ·xᵢ, as traceable as its parts."""
+    def combine(
+        self, ciphertexts: Sequence[Number], rows: Sequence[Sequence[int]], width: int
+    ) -> list[Number]:
+        """For each row of multipliers an encryption of Σ mᵢ·xᵢ, as traceable as its parts.
+
+        *Requires* |mᵢ| < 2^width. The time tells nothing of them: every exponent is moved up by 3·2^width, so
+        that all have the same length, and raised in constant time; the move is taken back for all at once.
+        """
         import gmpy2
 
-        over, under = gmpy2.mpz(1), gmpy2.mpz(1)
-        for ciphertext, multiplier in zip(ciphertexts, multipliers, strict=True):
-            if multiplier > 0:
-                over = over * _power(ciphertext, multiplier, self.square) % self.square
-            elif multiplier < 0:
-                under = under * _power(ciphertext, -multiplier, self.square) % self.square
+        shift, product = 3 << width, gmpy2.mpz(1)
+        for ciphertext in ciphertexts:
+            product = product * ciphertext % self.square
         try:
-            return over * gmpy2.invert(under, self.square) % self.square
+            back = gmpy2.invert(gmpy2.powmod(product, shift, self.square), self.square)
         except ZeroDivisionError:
             raise PeerError(problem="a ciphertext that has no inverse") from None
+        found = []
+        for multipliers in rows:
+            over = back
+            for ciphertext, multiplier in zip(ciphertexts, multipliers, strict=True):
+                power = gmpy2.powmod_sec(ciphertext, multiplier + shift, self.square)
+                over = over * power % self.square
+            found.append(over)
+        return found
 
     def to_wire(self, ciphertexts: Sequence[Number]) -> bytes:
         """Ciphertexts, each in whole bytes, lowest first."""
@@ -103,12 +114,6 @@ class PublicKey:
         ]
 
 
-def _power(base: Number, exponent: int, modulus: Number) -> Number:
-    import gmpy2
-
-    return base if exponent == 1 else gmpy2.powmod(base, exponent, modulus)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateKey(PublicKey):
     """What decrypts."""
@@ -132,7 +137,7 @@ class PrivateKey(PublicKey):
 
         roots = []
         for p, square, inverse in self._halves:
-            powers = gmpy2.powmod_base_list([c % square for c in ciphertexts], p - 1, square)
+            powers = [gmpy2.powmod_sec(c % square, p - 1, square) for c in ciphertexts]
             roots.append([(power - 1) // p * inverse % p for power in powers])
         back = gmpy2.invert(self.q, self.p)
         return [int(y + self.q * ((x - y) * back % self.p)) for x, y in zip(*roots, strict=True)]
@@ -143,8 +148,8 @@ class PrivateKey(PublicKey):
 
         bases, parts = self._below(count, entropy), []
         for p, square, _ in self._halves:
-            roots = gmpy2.powmod_base_list([b % p for b in bases], self.n // p, p)
-            parts.append(gmpy2.powmod_base_list(roots, p, square))
+            roots = [gmpy2.powmod_sec(b % p, self.n // p, p) for b in bases]
+            parts.append([gmpy2.powmod_sec(root, p, square) for root in roots])
         (_, p2, _), (_, q2, _) = self._halves
         back = gmpy2.invert(q2, p2)
         return [y + q2 * ((x - y) * back % p2) for x, y in zip(*parts, strict=True)]

@@ -24,7 +24,15 @@ from accord.entropy import Entropy
 from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import LONGEST, Blocks
 from accord.secure.circuit import Bilinear, Equal, Hamming, Input, Side, SquaredEuclidean
-from accord.secure.forms import Form, Reader, elements, multipliers, own_part, reach
+from accord.secure.forms import (
+    Form,
+    Reader,
+    elements,
+    largest_multiplier,
+    multipliers,
+    own_part,
+    reach,
+)
 from accord.secure.paillier import Number, PrivateKey, PublicKey
 from accord.secure.party import Party, Send, receive
 
@@ -186,9 +194,11 @@ def _answered(
     rows, columns = len(pack.a_rows), len(pack.b_rows)
     own = own_part(of.form, Side.B, lambda field: read(field)[pack.b_rows], columns).tolist()
     factors = multipliers(of.form, lambda field: read(field)[pack.b_rows])
+    ones = np.ones((1, columns), np.int64)
+    numbers = np.concatenate([ones, factors]) if len(factors) else ones
+    combined = key.combine(got, numbers.T.tolist(), largest_multiplier(of.form).bit_length())
     fresh, sent = key.masks(columns, entropy), []
     for j in range(columns):
         added = [own[j] - of.least + mask for mask in masks[j * rows : (j + 1) * rows]]
-        combined = key.combine(got, [1, *factors[:, j].tolist()] if len(factors) else [1])
-        sent.append(combined * key.plain(_packed(added, of.slot)) * fresh[j] % key.square)
+        sent.append(combined[j] * key.plain(_packed(added, of.slot)) * fresh[j] % key.square)
     return sent
