@@ -123,7 +123,7 @@ class PeerError(AccordError):
 
 
 class RefusedError(AccordError):
-    """{problem} Nothing was charged, and nothing of your table was sent."""
+    """{problem} Nothing was charged, and of your table nothing but its size was told."""
 
     exit_code = 7
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,9 +26,10 @@ Out = Annotated[
 ]
 Events = Annotated[bool, typer.Option("--json", help="Print events, one JSON object a line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress; only the result and errors.")]
-Wait = Annotated[float, typer.Option(min=1, help="Seconds until the partner must be there.")]
+_DAY = 86_400
+Wait = Annotated[float, typer.Option(min=1, max=30 * _DAY, help="Seconds until the partner must be there.")]
 Silence = Annotated[
-    float, typer.Option("--timeout", min=5, help="Seconds without a sign of life from the partner.")
+    float, typer.Option("--timeout", min=5, max=_DAY, help="Seconds without a sign of life from the partner.")
 ]
 
 
@@ -77,11 +79,11 @@ def link(
             dataset=dataset,
             layout=layout(agreed, columns, column, id, encoding, delimiter),
             state=state,
-            confirm=_confirm(yes, quiet or as_json),
+            confirm=_confirm(yes, yes and (quiet or as_json)),
             tell=display.tell,
             reach=_reach(wait, timeout),
         )
-    _show(linked, out, as_json)
+    _show(linked, as_json)
 
 
 def resume(
@@ -105,6 +107,7 @@ def resume(
     from accord.session.link import resume as go_on
 
     name = run or _latest(state)
+    _named(out or _stored_out(name, state), as_json)
     with Display(as_json, quiet) as display:
         linked = go_on(
             name,
@@ -116,7 +119,16 @@ def resume(
             tell=display.tell,
             reach=_reach(wait, timeout),
         )
-    _show(linked, out, as_json)
+    _show(linked, as_json)
+
+
+def _stored_out(run: str, state: Path | None) -> Path | None:
+    """The file that the run was to write."""
+    from accord.session.state import open_state
+    from accord.session.store import open_run
+
+    out = open_run(open_state(state, os.environ), run).manifest.out
+    return Path(out) if out else None
 
 
 def _reach(wait: float, silence: float) -> Reach:
@@ -127,8 +139,6 @@ def _reach(wait: float, silence: float) -> Reach:
 
 
 def _latest(state: Path | None) -> str:
-    import os
-
     from accord.session.state import open_state
     from accord.session.store import runs
 
@@ -153,7 +163,10 @@ def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
             return True
         if not sys.stdin.isatty():
             raise UsageError(problem="Nobody can answer here: read what is spent, then add --yes.")
-        return typer.confirm("Go on?", err=True)
+        try:
+            return typer.confirm("Go on?", err=True)
+        except typer.Abort:
+            raise KeyboardInterrupt from None
 
     return ask
 
@@ -188,17 +201,24 @@ def words(offer: Offer) -> str:
     return "\n".join(lines)
 
 
-def _show(linked: Linked, out: Path | None, as_json: bool) -> None:
+def _show(linked: Linked, as_json: bool) -> None:
     """The result on stdout: where it was written, or the pairs themselves."""
     if as_json:
         return
-    if out is None:
+    if linked.out is None:
         import io
 
         import pyarrow.csv
 
         sink = io.BytesIO()
         pyarrow.csv.write_csv(linked.pairs, sink)
-        typer.echo(sink.getvalue().decode(), nl=False)
+        text = sink.getvalue().decode()
+        # What the partner wrote into its columns must not reach a terminal as commands to it.
+        typer.echo(plain(text) if sys.stdout.isatty() else text, nl=False)
         return
-    typer.echo(f"{linked.matches:,} matching pairs in {out}.")
+    typer.echo(f"{linked.matches:,} matching pairs in {linked.out}.")
+
+
+def plain(text: str) -> str:
+    """The text without characters that a terminal would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)

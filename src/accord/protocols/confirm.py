@@ -46,19 +46,20 @@ def output_digest(joint: bytes, ids_a: pa.Array, ids_b: pa.Array) -> bytes:
 
 
 def _hashed(ids: pa.Array, joint: bytes) -> NDArray[np.uint64]:
-    """A keyed hash of 64 bits in place of each id, so that pairs can be put in one order quickly."""
+    """A keyed hash of 128 bits in place of each id, so that pairs can be put in one order quickly."""
     starts, octets = text_buffers(ids)
     words = np.zeros((len(ids), 2), np.uint64)
     hash_texts(*key(joint.hex(), "output"), starts, octets, words)
-    return words[:, 0]
+    return words
 
 
 def _listed(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The pairs in an order that both sides come to.
 
-    One word for a pair: a sum of odd multiples of two hashes is as good as a hash of both.
+    128 bits for a pair: a sum of odd multiples of two hashes is as good as a hash of both.
     """
-    return np.sort(a * np.uint64(0x9E3779B97F4A7C15) + b * np.uint64(0xD1B54A32D192ED03))
+    pairs = a * np.uint64(0x9E3779B97F4A7C15) + b * np.uint64(0xD1B54A32D192ED03)
+    return np.ascontiguousarray(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
 
 
 def _digest(joint: bytes, side: Side, pairs: NDArray[np.uint64]) -> bytes:

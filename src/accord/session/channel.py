@@ -70,7 +70,7 @@ class TlsChannel:
         self._held = 0
         self._problem: str | None = None
         self._closing = False
-        self._pings, self._pings_since = 0.0, time.monotonic()
+        self._pings = 0
         self._threads = [threading.Thread(target=t, daemon=True) for t in (self._send_all, self._read_ahead)]
         for thread in self._threads:
             thread.start()
@@ -148,11 +148,9 @@ class TlsChannel:
             self._count_ping()
 
     def _count_ping(self) -> None:
-        """Each ping is answered for by the time that has passed: a flood of them would burn our time."""
-        now = time.monotonic()
-        self._pings = max(0.0, self._pings - (now - self._pings_since) * _PINGS_A_SECOND) + 1
-        self._pings_since = now
-        if self._pings > 10_000:
+        """The time that has passed answers for pings: a flood of them would burn ours."""
+        self._pings += 1
+        if self._pings > 10_000 + self.seconds * _PINGS_A_SECOND:
             raise PeerError(problem="nothing but pings")
 
     def _raise_stopped(self, reason: Reason) -> None:
@@ -203,8 +201,9 @@ class TlsChannel:
                         self._chunks.append(kept)
                         self._held += count + _OVERHEAD
                     self._ready.notify_all()
-        except (OSError, ValueError) as error:
-            self._end(_cause(error))
+        except Exception as error:
+            # Whatever it is: a thread that ended silently would leave the party waiting.
+            self._end("has gone silent" if isinstance(error, TimeoutError) else "was cut")
 
     def _room(self) -> bool:
         with self._ready:
@@ -252,8 +251,9 @@ class TlsChannel:
                 else:
                     self._write(header)
                     self._write(buffer)
-        except (OSError, ValueError) as error:
-            self._end(_cause(error))
+        except Exception as error:
+            # Whatever it is: a thread that ended silently would leave the party waiting.
+            self._end("has gone silent" if isinstance(error, TimeoutError) else "was cut")
 
     def _write(self, buffer: Buffer) -> None:
         view = memoryview(buffer)
@@ -280,9 +280,3 @@ def _wait(connection: socket.socket, event: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), event)
     return bool(poll.poll(max(0.0, seconds) * 1000))
-
-
-def _cause(error: OSError | ValueError) -> str:
-    if isinstance(error, TimeoutError):
-        return "has gone silent"
-    return "was cut"

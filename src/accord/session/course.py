@@ -68,6 +68,8 @@ class Linked:
     charged: Cost
     """What was charged for it: nothing if the same release had been paid for."""
     receipt: Path
+    out: Path | None = None
+    """Where the pairs were written."""
 
     @property
     def matches(self) -> int:
@@ -235,6 +237,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         cost=own.released.event.cost,
         charged=kept.charged,
         receipt=kept.run.receipt,
+        out=own.out,
     )
     own.tell("done", _done(linked))
     return linked
