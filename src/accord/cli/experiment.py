@@ -46,7 +46,8 @@ def experiment(
     if name != "report":
         chosen = {"all": tuple(EXPERIMENTS), "claims": EVIDENCE}.get(name, (name,))
         rows = {each: _run(lab, each, out) for each in chosen}
-        _show(lab, name, rows, out)
+        if name != "all":
+            _show(name, rows, out)
     if name in ("report", "all"):
         _report(lab, out)
     if name in ("claims", "all"):
@@ -72,7 +73,7 @@ def _run(lab: Lab, name: str, out: Path) -> list[Row]:
         return carry_out(EXPERIMENTS[name], lab, out / "results", advance)
 
 
-def _show(lab: Lab, name: str, rows: dict[str, list[Row]], out: Path) -> None:
+def _show(name: str, rows: dict[str, list[Row]], out: Path) -> None:
     """Figures, and for one experiment its table or its sentences."""
     from accord.experiments.catalogue import EXHIBITS
     from accord.experiments.report import draw_all, mapping_text, table1_text

@@ -65,8 +65,10 @@ def clock(rows: Sequence[Row]) -> Figure:
     axes.set_yticks(range(len(rows)), [str(row["engine"]) for row in rows])
     axes.invert_yaxis()
     most = max(number(row, "linkage_seconds") for row in rows)
+    papers = []
     if rows[0]["per_day"] == 5_000:
         axes.axvline(80 * 3600, color=VERMILION, ls="--")
+        papers = [key("paper: 80 h", color=VERMILION, ls="--")]
         most = max(most, 80 * 3600)
     axes.set(
         xscale="log", xlabel=f"seconds for AB, {number(rows[0], 'per_day'):,.0f} records a side, ε = 1.6"
@@ -78,9 +80,8 @@ def clock(rows: Sequence[Row]) -> Figure:
     keys = [
         Patch(facecolor=BLUE, edgecolor=BLACK, label="measured"),
         Patch(facecolor=ORANGE, edgecolor=BLACK, hatch="////", label="extrapolated"),
-        key("paper: 80 h", color=VERMILION, ls="--"),
     ]
-    legend(figure, axes, 3, keys)
+    legend(figure, axes, 3, keys + papers)
     return figure
 
 
@@ -160,8 +161,7 @@ def replication(rows: Sequence[Row]) -> Figure:
         key("paper's grid, our noise", color=GREY, ls="--"),
         key("paper's grid and noise", color=GREY, ls=":"),
     ]
-    legend(figure, panels[0], 2, [item for pair in zip(keys, others, strict=False) for item in pair]
-           if len(keys) == 3 else [*keys, *others])  # fmt: skip
+    legend(figure, panels[0], 2, [*keys, *others])
     return figure
 
 
@@ -196,21 +196,29 @@ def sparse(rows: Sequence[Row]) -> Figure:
     shares = [100 * number(only(here, data=data)[0], "protected") for data in sets]
     panels[0].bar(range(len(sets)), shares, 0.6, color=SKY, edgecolor=BLACK, linewidth=0.5)
     for place, share in enumerate(shares):
-        panels[0].annotate(f"{share:.3g}", (place, share), ha="center", va="bottom", fontsize=6)
-    panels[0].set(ylabel="records protected (%)", ylim=(0, 115), title="match nothing")
-    methods = [("all-pairs", 0.0, ORANGE, "ε = 0")]
-    methods += [("laplace", e, OF_EPSILON[e], f"ε = {e:g}") for e in sorted(_epsilons(here), reverse=True)]
+        panels[0].annotate(
+            f"{share:.2g}" if share < 10 else f"{share:.0f}",
+            (place, share),
+            ha="center",
+            va="bottom",
+            fontsize=6,
+        )
+    panels[0].set(ylabel="records protected (%)", ylim=(0, 115), title="records that match nothing")
+    methods = [("all-pairs", 0.0, ORANGE, "all pairs, ε = 0")]
+    methods += [
+        ("laplace", e, OF_EPSILON[e], f"LP, ε = {e:g}") for e in sorted(_epsilons(here), reverse=True)
+    ]
     for place, (method, epsilon, colour, label) in enumerate(methods):
         found = [only(here, data=data, method=method, epsilon=epsilon)[0] for data in sets]
         ratios = [number(row, "cost") / number(row, "all_pairs") for row in found]
         panels[1].bar([i + (place - 1.5) * 0.2 for i in range(len(sets))], ratios, 0.2, color=colour,
                       edgecolor=BLACK, linewidth=0.4, label=label)  # fmt: skip
     panels[1].axhline(1, color=BLACK, ls="--", lw=0.8)
-    panels[1].set(yscale="log", ylabel="cost / cost(APC)", title="with greedy")
+    panels[1].set(yscale="log", ylabel="cost / cost(APC)", title="cost with greedy")
     for axes in panels:
         axes.set_xticks(range(len(sets)), [NAMES[data] for data in sets], rotation=35, ha="right")
         axes.grid(axis="x", visible=False)
-    legend(figure, panels[1], 4)
+    legend(figure, panels[1], 2)
     return figure
 
 
