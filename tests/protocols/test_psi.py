@@ -15,6 +15,7 @@ from accord.agreement import Agreement
 from accord.entropy import Seeded
 from accord.errors import PeerError, UsageError
 from accord.protocols import psi as module
+from accord.protocols.disclosed import Disclosed, encode, take
 from accord.protocols.leakage import views
 from accord.protocols.linkage import Status
 from accord.protocols.outcome import Outcome
@@ -129,6 +130,29 @@ def test_an_expansion_that_is_too_large_is_refused_with_its_number(monkeypatch: 
     rows = [(i, i) for i in range(5)]
     with pytest.raises(UsageError, match="would list 25 values, more than 24"):
         worlds.link(EXPAND, rows, rows)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), max_size=20))
+def test_ranks_are_those_of_unique(rows: list[tuple[int, int, int]]) -> None:
+    values = np.array(rows, np.uint64).reshape(-1, 3)
+    first, rank = module._ranks(*values.T[::-1])
+    once, expected = np.unique(values, axis=0, return_inverse=True)
+    assert np.array_equal(values[first], once)
+    assert np.array_equal(rank, expected.reshape(-1))
+
+
+def test_a_kept_intersection_that_is_not_whole_is_refused() -> None:
+    own = worlds.side(EQUAL, Side.A, [(1, 1)], Seeded(1), partner=1)
+    run_ = module._Run(EQUAL.task, own, IdealEngine())
+    other = Disclosed(*(np.zeros(0, np.int64),) * 2, *take(own.records, np.zeros(0, np.int64), ()))
+    shown = bytes(8) + encode(other)
+    nothing = run_._kept(*(np.zeros(0, np.int64),) * 2, shown)
+    assert len(run_.outcome(nothing).own) == 0
+    for broken in (b"", nothing[:20], nothing[:-1], nothing + b"x", b"\xff" * 8 + nothing[8:]):
+        with pytest.raises(PeerError):
+            run_.outcome(broken)
+    with pytest.raises(PeerError, match="records that there are not"):
+        run_.outcome(run_._kept(*(np.zeros(1, np.int64),) * 2, shown))
 
 
 # -- what the messages tell --------------------------------------------------------------------------------

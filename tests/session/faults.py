@@ -45,13 +45,15 @@ KINDS: dict[str, dict[str, Any]] = {
     "plain": {"greedy": False},
     "all-pairs": {"name": "all-pairs"},
 }
+INTERSECTIONS = {"psi": "same(x) and same(y)", "psi-expand": "euclidean(x, y) <= 1"}
+"""With their rules; they are not resumed before their end."""
 
 
 def agreement(kind: str = "greedy") -> Agreement:
     """Points in four cells, B copied into each that its reach touches; several rounds where it is greedy."""
     number = {"type": "number", "min": 0, "max": 15, "step": 1}
     privacy = {"epsilon": "4", "delta": "1e-3", "noise": "geometric"}
-    options = {"name": "laplace", "slab": 2, **KINDS[kind]}
+    options = {"name": kind} if kind in INTERSECTIONS else {"name": "laplace", "slab": 2, **KINDS[kind]}
     laplace = options["name"] == "laplace"
     grid = {"kind": "grid", "fields": ["x", "y"], "cell": 8, "style": "replicate", "reach": 1}
     return Agreement.model_validate(
@@ -60,7 +62,7 @@ def agreement(kind: str = "greedy") -> Agreement:
             "salt": "00000000",
             "parties": {"A": "alice", "B": "bob"},
             "fields": {"x": number, "y": number},
-            "rule": "euclidean(x, y) <= 1",
+            "rule": INTERSECTIONS.get(kind, "euclidean(x, y) <= 1"),
             "blocking": [grid] if laplace else [],
             "protocol": {**options, **({"A": privacy, "B": privacy} if laplace else {})},
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from accord.errors import LedgerError, PeerError, StateError, UsageError
+from accord.errors import LedgerError, PeerError, RefusedError, StateError, UsageError
+from accord.protocols import psi
 from accord.secure.circuit import Side
 from accord.secure.engine_ot import OtEngine
 from accord.secure.party import Party, Send
+from accord.session.receipt import read_receipt
 from accord.session.store import FileJournal, decode_slots, encode_slots, open_run
 from tests.session import faults
 from tests.session.faults import Killed, Wire
@@ -32,8 +34,9 @@ EXPECTED = {
             (b"A6", b"B5", 15, 15, 15, 15),
         ]
     )
-    for kind in faults.KINDS
+    for kind in (*faults.KINDS, "psi-expand")
 }
+EXPECTED["psi"] = b'"id_a","id_b","x_a","y_a","x_b","y_b"\n"A6","B5","15","15","15","15"\n'
 
 
 @pytest.fixture
@@ -304,3 +307,105 @@ def test_who_is_done_helps_a_partner_that_has_no_receipt_yet(tmp_path: Path) -> 
     assert name
     assert [open_run(both[side].state, name).manifest.done for side in Side] == [True, False]
     faults.require_done(faults.resume(both, name), both, EXPECTED["plain"])
+
+
+# -- intersections: one set of questions a run ---------------------------------------------------------------
+
+
+def whole_intersection(folder: Path, kind: str) -> tuple[dict[Side, faults.Office], Wire]:
+    both, wire = faults.offices(folder, kind), Wire()
+    faults.require_done(faults.link(both, wire), both, EXPECTED[kind])
+    return both, wire
+
+
+@pytest.mark.parametrize("kind", faults.INTERSECTIONS)
+def test_an_intersection_that_is_done_has_its_output_and_its_receipt_again(kind: str, tmp_path: Path) -> None:
+    both, first = whole_intersection(tmp_path, kind)
+    name = faults.common_run(both)
+    assert name
+    before = {side: faults.stored(o, name) for side, o in both.items()}
+    facts = read_receipt(both[Side.A].state.run(name) / "receipt").facts
+    for office in both.values():
+        office.out.unlink()
+    wire = Wire()
+    faults.require_done(faults.resume(both, name, wire), both, EXPECTED[kind])
+    for side, office in both.items():
+        assert faults.stored(office, name) == before[side]
+        assert len(office.ledger.runs()) == 1
+    again = read_receipt(both[Side.A].state.run(name) / "receipt").facts
+    for fact in ("matches", "comparisons"):
+        assert again[fact] == facts[fact]
+    # Hello, the digest's two messages, the receipt's two; an intersection has more in it alone.
+    assert [sum(sender is side for sender, _ in wire.passed) for side in Side] == [5, 5]
+    assert len(first.passed) > len(wire.passed)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", faults.INTERSECTIONS)
+def test_an_intersection_that_was_cut_is_not_asked_again(kind: str, every: int, tmp_path: Path) -> None:
+    """Both refuse alike unless both have kept it all; to link again is a run of its own."""
+    _, wire = whole_intersection(tmp_path / "whole", kind)
+    to_a = sum(sender is Side.B for sender, _ in wire.passed)
+    seen = set()
+    for number, cut in enumerate(cuts(len(wire.passed), to_a, every)):
+        both = faults.offices(tmp_path / str(number), kind)
+        faults.link(both, cut)
+        name = faults.common_run(both)
+        if name is None:
+            continue
+        before = {side: faults.stored(o, name) for side, o in both.items()}
+        steps = tuple(open_run(o.state, name).steps() for o in both.values())
+        seen.add(steps)
+        ending = faults.resume(both, name)
+        for side, office in both.items():
+            assert len(office.ledger.runs()) == 1
+            assert faults.stored(office, name) == before[side]
+        if steps == (2, 2):
+            faults.require_done(ending, both, EXPECTED[kind])
+            continue
+        for side in Side:
+            assert isinstance(ending[side], RefusedError)
+            assert "a second set of questions" in str(ending[side])
+            assert not both[side].out.exists()
+            assert open_run(both[side].state, name).manifest.resumes == 0
+        if number % 10 == 0:
+            faults.require_done(faults.link(both), both, EXPECTED[kind])
+            assert [len(o.ledger.runs()) for o in both.values()] == [2, 2]
+    # One side is ahead where the last message of a step was lost.
+    assert {(1, 1), (2, 2)} < seen
+
+
+@pytest.mark.parametrize("liar", Side)
+def test_a_partner_that_says_it_kept_the_intersection_does_not_ask_again(
+    liar: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One's own journal decides: a partner that resumes with any number of steps is refused."""
+    _, wire = whole_intersection(tmp_path / "whole", "psi")
+    both = faults.offices(tmp_path / "cut", "psi")
+    faults.link(both, Wire(frames=len(wire.passed) // 2, lost=True))
+    name = faults.common_run(both)
+    assert name
+    assert [open_run(o.state, name).steps() for o in both.values()] == [1, 1]
+    path, real = both[liar].state.run(name) / "journal", FileJournal.steps
+    assert isinstance(real, property)
+    monkeypatch.setattr(
+        FileJournal, "steps", property(lambda self: 2 if self._path == path else real.__get__(self))
+    )
+    ending = faults.resume(both, name)
+    assert isinstance(ending[liar.other], RefusedError)
+
+
+def test_too_many_lines_are_refused_before_anything_is_charged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = faults.offices(tmp_path, "psi-expand")
+    monkeypatch.setattr(psi, "MOST_LINES", 39)
+    ending = faults.link(both)
+    for side, office in both.items():
+        assert isinstance(ending[side], RefusedError)
+        assert "would list 40 values, more than 39" in str(ending[side])
+        assert not office.ledger.runs()
+        assert office.run is None
+    monkeypatch.setattr(psi, "MOST_LINES", 40)
+    faults.require_done(faults.link(both), both, EXPECTED["psi-expand"])

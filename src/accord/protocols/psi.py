@@ -13,6 +13,9 @@
       ◄──────────────── both disclose what matched ───────►            (disclosed.py)
       ◄──────────────── digest of the output ─────────────►            (confirm.py)
 
+The commitments are one step of the journal, all from the blinded values to the last disclosure another: done
+again after a cut it would be a second set of questions, so a run is resumed after it or not at all.
+
 `psi` is the case in which a ball is the value itself. With one value a record the larger table is listed,
 with more the smaller; the sizes are public.
 
@@ -30,6 +33,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -58,6 +62,8 @@ from accord.secure.party import Party, Send, receive, send
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
+STEPS = 2
+"""Of the journal: the commitments, and the intersection with all that it discloses."""
 LINE = 24
 _HALF = LINE // 2
 _BODY = POINT + 8
@@ -74,10 +80,10 @@ def psi(task: Task, own: Own, engine: Engine) -> Party[Outcome]:
     run = _Run(task, own, engine)
     # Nothing is opened here; it binds both to their tables should the run be cut and go on.
     yield from step(own.journal, exchange_commitments(own.slots, own.side))
-    pairs = yield from (run.list_all() if run.lists else run.look_up())
+    found = yield from step(own.journal, run.list_all() if run.lists else run.look_up())
     own.seconds["compare"] = own.clock() - began
-    outcome = run.outcome(*pairs)
-    own.watch(Status(run.done, run.total, len(outcome.own)))
+    outcome = run.outcome(found)
+    own.watch(Status(run.total, run.total, len(outcome.own)))
     return replace(outcome, digest=(yield from confirm(own.side, own.records.ids, outcome, own.entropy)))
 
 
@@ -93,26 +99,43 @@ def lists(side: Side, own: int, partner: int, size: int) -> bool:
     return (own < partner) == (size > 1)
 
 
+def workload(task: Task, side: Side, own: int, partner: int) -> tuple[bool, int, int]:
+    """Whether this side lists, how many lines there are, how many values are asked: from public numbers."""
+    size = expansion(_rule(task), task.fields)
+    mine = lists(side, own, partner, size)
+    listed, asked = (own, partner) if mine else (partner, own)
+    return mine, listed * size, asked
+
+
+def too_many(task: Task, lines: int) -> str:
+    """What is said of more lines than are listed; nothing if they are not."""
+    if lines <= MOST_LINES:
+        return ""
+    return (
+        f"{task.protocol.name} would list {lines:,} values, more than {MOST_LINES:,}. "
+        "Take a smaller threshold, larger steps, smaller tables or another protocol."
+    )
+
+
+def _rule(task: Task) -> Rule:
+    return task.rule if isinstance(task.protocol, PsiExpand) else equality(task.rule)
+
+
 class _Run:
     """What one side knows between the sizes and the outcome."""
 
     def __init__(self, task: Task, own: Own, engine: Engine) -> None:
-        rule = task.rule if isinstance(task.protocol, PsiExpand) else equality(task.rule)
         self.task, self.own, self.partner_size = task, own, own.partner_size
-        size = expansion(rule, task.fields)
         domain = b"accord psi 1\0" + task.salt.encode()
         self.group: Group = Clear(domain) if engine.name == "ideal" else Ed25519(domain)
-        both = len(own.records), own.partner_size
-        self.lists = lists(own.side, *both, size)
-        listed, asked = both if self.lists else both[::-1]
-        self.lines, self.asked = listed * size, asked
-        if self.lines > MOST_LINES:
-            raise UsageError(
-                problem=f"{task.protocol.name} would list {self.lines:,} values, more than {MOST_LINES:,}. "
-                "Take a smaller threshold, larger steps, smaller tables or another protocol."
-            )
-        self.balls = Balls(rule, task.fields)
-        self.total, self.done, self.dummies = self.lines + asked, 0, 0
+        sizes = len(own.records), own.partner_size
+        self.lists, self.lines, self.asked = workload(task, own.side, *sizes)
+        if problem := too_many(task, self.lines):
+            raise UsageError(problem=problem)
+        self.balls = Balls(_rule(task), task.fields)
+        self.total, self.done, self.dummies = self.lines + self.asked, 0, 0
+        columns, most = task.disclose[own.side.other], own.partner_size
+        self.shape = Shape(task.fields, (), columns, most, most)
 
     def progress(self, count: int) -> None:
         self.done += count
@@ -120,8 +143,8 @@ class _Run:
 
     # -- the side that lists ------------------------------------------------------------------------------
 
-    def list_all(self) -> Party[tuple[Ints, Ints, Disclosed]]:
-        """Serve the other's values, send all lines, take its matches."""
+    def list_all(self) -> Party[bytes]:
+        """Serve the other's values, send all lines, take its matches; what `outcome` reads."""
         entropy = self.own.entropy
         key = self.group.secret(entropy.stream(MASKS))
         tokens = _table(entropy.stream("tokens"), len(self.own.records), _HALF)
@@ -135,14 +158,14 @@ class _Run:
         named = (yield from receive(head[0] * _HALF)).reshape(head[0], _HALF)
         records = _known(named, tokens)
         shown, place = self._by_id(records)
-        theirs = yield from self._exchange(shown, place)
+        came, theirs = yield from self._exchange(shown, place)
         pairs = np.frombuffer((yield from receive(8 * head[1])).tobytes(), "<u4").reshape(2, -1)
         partner, token = pairs.astype(np.int64)
         known = _covers(partner, len(theirs)) and _covers(token, len(records))
         listed = partner * len(records) + token
         if not known or (listed[1:] <= listed[:-1]).any():
             raise PeerError(problem="pairs that are not those of its matches")
-        return records[token], partner, theirs
+        return self._kept(records[token], partner, came)
 
     def _values(self, key: bytes) -> Bytes:
         """F of every value of every ball, record after record; what does not exist is a random value."""
@@ -172,8 +195,8 @@ class _Run:
 
     # -- the side that asks -------------------------------------------------------------------------------
 
-    def look_up(self) -> Party[tuple[Ints, Ints, Disclosed]]:
-        """Ask for the own values, receive all lines, tell what matched."""
+    def look_up(self) -> Party[bytes]:
+        """Ask for the own values, receive all lines, tell what matched; what `outcome` reads."""
         rows, key_of, items = self._asked()
         values = yield from ask(self.group, items, self.own.entropy.stream(MASKS), self.progress)
         lines = np.empty((self.lines, LINE), np.uint8)
@@ -187,7 +210,7 @@ class _Run:
         shown, _ = self._by_id(distinct(own))
         yield Send(np.array([len(named), len(own)], "<u8").tobytes())
         yield from send(named)
-        theirs = yield from self._exchange(shown, np.arange(len(shown)))
+        came, theirs = yield from self._exchange(shown, np.arange(len(shown)))
         if len(theirs) != len(named) or not _covers(theirs.slots, len(named)):
             raise PeerError(problem="other records than those that matched")
         number = np.empty(len(named), np.int64)
@@ -198,13 +221,14 @@ class _Run:
         # the lister which value opened them, and the table's own order is nobody's business.
         at = np.lexsort((of, position[own]))
         yield from send(np.stack([position[own], of])[:, at].astype("<u4"))
-        return own, number[of], theirs
+        return self._kept(own, number[of], came)
 
     def _asked(self) -> tuple[Ints, Ints, Bytes]:
         """(records, their places among the items), and the distinct values, padded and in random order."""
         values, present = values_of(self.balls.names, self.own.records.columns)
         rows = np.flatnonzero(present)
-        once, key_of = np.unique(values[rows], axis=0, return_inverse=True)
+        first, key_of = _ranks(*values[rows].T)
+        once = values[rows[first]]
         self.dummies = self.asked - len(once)
         padded = np.concatenate([once, np.zeros((self.dummies, once.shape[1]), np.uint64)])
         entropy = self.own.entropy
@@ -212,7 +236,7 @@ class _Run:
         order = permutation(entropy.stream(ORDER), self.asked)
         place = np.empty(self.asked, np.int64)
         place[order] = np.arange(self.asked)
-        return rows, place[key_of.reshape(-1)], items[order]
+        return rows, place[key_of], items[order]
 
     # -- what both do -------------------------------------------------------------------------------------
 
@@ -221,17 +245,28 @@ class _Run:
         order = np.asarray(pc.sort_indices(self.own.records.ids.take(pa.array(records)))).astype(np.int64)
         return records[order], order
 
-    def _exchange(self, records: Ints, slots: Ints) -> Party[Disclosed]:
+    def _exchange(self, records: Ints, slots: Ints) -> Party[tuple[bytes, Disclosed]]:
+        """Show these records; the partner's, as they came and as they are."""
         ones = np.ones(len(records), np.int64)
         own = Disclosed(ones, slots, *take(self.own.records, records, ()))
-        size, columns = self.partner_size, self.task.disclose[self.own.side.other]
-        shape = Shape(self.task.fields, (), columns, size, size)
-        theirs = partner_records((yield from exchange(own, shape)), shape)
+        shown = yield from exchange(own, self.shape)
+        theirs = partner_records(shown, self.shape)
         if (theirs.slot_counts != 1).any():
             raise PeerError(problem="a record that does not stand for itself")
-        return theirs
+        return shown, theirs
 
-    def outcome(self, own: Ints, partner: Ints, theirs: Disclosed) -> Outcome:
+    def _kept(self, own: Ints, partner: Ints, shown: bytes) -> bytes:
+        """The intersection as the answer of a step."""
+        head = np.array([len(own), self.dummies], "<u8").tobytes()
+        return head + np.stack([own, partner]).astype("<u4").tobytes() + shown
+
+    def outcome(self, kept: bytes) -> Outcome:
+        """The outcome of an intersection, of this connection or of one that was cut after it."""
+        own, partner, dummies, shown = _split(kept)
+        theirs = partner_records(shown, self.shape)
+        for numbers, count in ((own, len(self.own.records)), (partner, len(theirs))):
+            if len(numbers) and numbers.max() >= count:
+                raise PeerError(problem="matches of records that there are not")
         order = np.lexsort((partner, own))
         return Outcome(
             own=own[order].astype(np.int32),
@@ -242,10 +277,20 @@ class _Run:
             partner_slots=0,
             comparisons=self.total,
             rounds=1,
-            dummies=self.dummies,
+            dummies=dummies,
             released=self.own.released,
             seconds=self.own.seconds,
         )
+
+
+def _split(kept: bytes) -> tuple[Ints, Ints, int, bytes]:
+    """The own and the partner's records of the pairs, the dummies, and what the partner showed."""
+    count, dummies = (int.from_bytes(kept[at : at + 8], "little") for at in (0, 8))
+    end = 16 + 8 * count
+    if len(kept) < end + 8:
+        raise PeerError(problem="an intersection that is not whole")
+    own, partner = np.frombuffer(kept, "<u4", 2 * count, 16).reshape(2, count).astype(np.int64)
+    return own, partner, dummies, kept[end:]
 
 
 def _table(entropy: Entropy, rows: int, width: int) -> Bytes:
@@ -309,9 +354,25 @@ def _found(values: Bytes, lines: Bytes) -> tuple[Ints, Bytes]:
 
 
 def _ranked(tokens: Bytes) -> tuple[Bytes, Ints]:
-    """The distinct tokens, ascending, and the rank of each."""
-    once, rank = np.unique(tokens, axis=0, return_inverse=True)
-    return once, rank.reshape(-1).astype(np.int64)
+    """The distinct tokens, in an order that follows from them alone, and the rank of each."""
+    first, rank = _ranks(*_tags(tokens))
+    return tokens[first], rank
+
+
+def _ranks(*columns: NDArray[np.unsignedinteger[Any]]) -> tuple[Ints, Ints]:
+    """Where a row of each kind stands, in the order of the kinds, and the rank of each row.
+
+    As `np.unique(axis=0)`, which lets no other thread run, and so no ping out, for seconds.
+    """
+    order = np.lexsort(columns).astype(np.int64)
+    fresh = np.zeros(len(order), np.bool_)
+    fresh[:1] = True
+    for column in columns:
+        ordered = column[order]
+        fresh[1:] |= ordered[1:] != ordered[:-1]
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.cumsum(fresh) - 1
+    return order[fresh], rank
 
 
 def _joined(rows: Ints, key_of: Ints, keys: Ints, token: Ints) -> tuple[Ints, Ints]:

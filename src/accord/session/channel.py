@@ -3,7 +3,7 @@
 Two threads move bytes, so that sending, receiving and computing overlap: one sends what waits in the outbox,
 and pings when there is nothing to send; one receives ahead, up to a few MiB, and then lets the partner wait
 (back-pressure by TCP). The outbox needs no bound of its own: between two messages that it waits for, a party
-sends no more than a batch.
+sends no more than a batch; only a lister of psi queues all its lines, which it holds in memory anyway.
 
 A partner is given up when nothing at all came from it for `silence` seconds, when a message has begun and
 comes too slowly, or when it pings without a message for `patience` seconds. OpenSSL allows one call on a

@@ -6,7 +6,8 @@
 What has to be found out before anybody is called is in `link.py`; what carries the messages is a channel over
 TLS there and may be anything else that drives a party. The invariant: what was not charged and stored has not
 been sent. After the last step of the journal nothing is secret from the partner that it does not have, so
-confirmation, output and receipt are simply done again after a cut, until both sides have the receipt.
+confirmation, output and receipt are simply done again after a cut, until both sides have the receipt. Of an
+intersection only these are done again: asked anew, it would be a second set of questions in one run.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from accord.entropy import Entropy
 from accord.errors import PeerError, RefusedError
 from accord.privacy.calibration import calibrate
 from accord.privacy.events import Cost
-from accord.protocols import protocol
+from accord.protocols import protocol, psi
 from accord.protocols.confirm import KEY
 from accord.protocols.linkage import Own, Status
 from accord.protocols.outcome import Outcome
 from accord.protocols.slots import Padding, Slots, commitments, most_dummies
+from accord.protocols.spec import Psi, PsiExpand
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.sinks import write_table
@@ -155,17 +157,31 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     first = kept.journal.first()
     if first is not None and first != other.commitments:
         raise PeerError(problem="commitments to another table than it began this run with")
+    _require_asked_once(own, kept.journal.steps, other.steps)
     kept.journal.meet(other.steps)
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
     return (yield from _finish(own, kept, line))
 
 
+def _require_asked_once(own: Ready, *steps: int) -> None:
+    """Refuse to go on with an intersection unless both sides have kept it, and its commitments."""
+    if isinstance(own.agreement.protocol, Psi | PsiExpand) and set(steps) != {psi.STEPS}:
+        raise RefusedError(
+            problem="An intersection that was cut is not resumed: that would be a second set of questions. "
+            "Both start again with `accord link`, which costs nothing and counts as a run."
+        )
+
+
 def _require_room(own: Ready, size: int) -> None:
-    """Refuse a partner whose table this machine cannot hold, before anything is charged.
+    """Refuse a partner whose table is too large to link or to hold here, before anything is charged.
 
     Its slots need memory here from the first round on, whether or not it ever sends anything for them.
     """
-    plan, side = own.agreement.plan, own.side.other
+    task, plan, side = own.agreement.task, own.agreement.plan, own.side.other
+    if isinstance(task.protocol, Psi | PsiExpand):
+        _, lines, _ = psi.workload(task, own.side, len(own.records), size)
+        if problem := psi.too_many(task, lines):
+            raise RefusedError(problem=problem)
     slots = size * plan.per_record(side) + _padding(own.agreement, side, size).all
     room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if slots * _BYTES_A_SLOT > room // 2:

@@ -96,7 +96,7 @@ def resume(
     """Go on with a run that was cut: same noise, same slots, fresh masks, no second charge.
 
     What is not named is taken as it was; either side may listen. A run that is done can be resumed, too, for
-    a partner that was cut before it had the receipt.
+    a partner that was cut before it had the receipt; an intersection is resumed for that alone.
     """
     opened = open_state(state, os.environ)
     way = replace(reach or Reach(), listen=listen, connect=connect)
