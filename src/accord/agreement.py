@@ -35,6 +35,8 @@ PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
 SALT_PATTERN = r"^[0-9a-f]{8,64}$"
 PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Columns = Annotated[tuple[ColumnName, ...], Field(max_length=4096)]
+"""Bounded, as the receipt names them all: see the limit there."""
 
 
 def _rule(value: object) -> Rule:
@@ -63,8 +65,8 @@ class Parties(Spec):
 class Disclosed(Spec):
     """The columns of its matching records that each side shows to the other."""
 
-    A: tuple[ColumnName, ...] = ()
-    B: tuple[ColumnName, ...] = ()
+    A: Columns = ()
+    B: Columns = ()
 
 
 class Agreement(Spec):

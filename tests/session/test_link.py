@@ -32,6 +32,7 @@ from accord.session.connection import Reach
 from accord.session.ledger import Ledger
 from accord.session.link import Linked
 from accord.session.offer import Offer
+from accord.session.receipt import read_receipt
 from accord.simulation import simulate
 from tests.protocols.worlds import agreement
 from tests.session import worlds
@@ -88,6 +89,10 @@ def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> N
         assert left.pairs.equals(expected.combine_chunks())
         assert left.matches > 0
     assert (left.run, left.comparisons, left.bytes) == (right.run, right.comparisons, right.bytes)
+    receipts = [read_receipt(end.receipt).facts for end in (left, right)]
+    assert receipts[0] == receipts[1]
+    assert (receipts[0]["run"], receipts[0]["agreement"]) == (left.run, agreed.digest)
+    assert (receipts[0]["matches"], receipts[0]["comparisons"]) == (left.matches, left.comparisons)
     for own in both:
         assert [event for event, _ in own.told if event != "progress"][-3:] == [
             "connected",

@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from pydantic import ValidationError
+from typer.testing import CliRunner, Result
 
+from accord.agreement import Disclosed
 from accord.cli import app
 from accord.errors import AccordError, LedgerError, TrustError, UsageError
 from accord.secure.circuit import Side
-from accord.session.identity import make_identity, sign
+from accord.session import receipt, store
+from accord.session.identity import Card, make_identity, sign
+from accord.session.partners import add_partner
 from accord.session.receipt import _signed, decode_receipt, read_receipt
-from accord.session.state import open_state
+from accord.session.state import open_state, write_private
 from accord.session.store import open_run
 from tests.session import faults
 from tests.session.faults import Office, Wire
@@ -81,12 +85,113 @@ def test_verify_names_the_signers_and_the_output(done: dict[Side, Office], tmp_p
             accord(office, "receipt", "verify", run, "--out", str(other))
 
 
-def test_a_card_that_is_not_known_is_called_so(done: dict[Side, Office], tmp_path: Path) -> None:
-    words = CliRunner().invoke(
-        app, ["receipt", "verify", str(receipt_of(done[Side.A])), "--state", str(tmp_path / "other")]
-    )
-    assert words.exit_code == 0
+def verified(folder: Path, receipt: Path, *more: str) -> Result:
+    return CliRunner().invoke(app, ["receipt", "verify", str(receipt), "--state", str(folder), *more])
+
+
+def test_a_receipt_of_cards_that_are_not_known_is_refused(done: dict[Side, Office], tmp_path: Path) -> None:
+    path, other = receipt_of(done[Side.A]), tmp_path / "other"
+    words = verified(other, path)
+    assert isinstance(words.exception, TrustError)
+    assert words.exception.exit_code == 9
+    assert "alice (A) and bob (B)" in str(words.exception)
     assert words.stdout.count("not known here") == 2
+    body = verified(other, path, "--out", str(done[Side.A].out), "--json")
+    assert isinstance(body.exception, TrustError)
+    facts = json.loads(body.stdout)
+    assert not facts["output_checked"]
+    assert [facts["signers"][s]["known_as"] for s in "AB"] == [None, None]
+    shown = accord(done[Side.B], "receipt", "show", str(path))
+    cards = read_receipt(path).cards
+    assert all(card.fingerprint in shown for card in cards.values())
+    # Who knows both, by the names that the receipt gives, trusts it; by other names it does not.
+    state = open_state(other, {})
+    add_partner(state, "alice", cards[Side.A])
+    add_partner(state, "yourself", cards[Side.B])
+    half = verified(other, path)
+    assert isinstance(half.exception, TrustError)
+    assert "those of bob (B)." in str(half.exception)
+    add_partner(state, "bob", cards[Side.B])
+    assert verified(other, path).exit_code == 0
+
+
+def test_home_made_cards_cannot_pass_for_a_partner(done: dict[Side, Office], tmp_path: Path) -> None:
+    body = json.loads(receipt_of(done[Side.A]).read_text())["receipt"]
+    path = tmp_path / "forged"
+    path.write_bytes(forged(tmp_path, body))
+    found = verified(done[Side.A].state.folder, path)
+    assert isinstance(found.exception, TrustError)
+    assert "The signatures hold" in str(found.exception)
+
+
+def test_any_column_name_of_a_sound_agreement_can_be_read(done: dict[Side, Office], tmp_path: Path) -> None:
+    """Names that cannot be printed are kept as they are and shown with a mark; the most of them fit."""
+    body = json.loads(receipt_of(done[Side.A]).read_text())["receipt"]
+    body["parties"]["A"] |= {"disclosed": ["Price\u00a0EUR", "\x9b2J"], "epsilon": None, "delta": None}
+    path = tmp_path / "receipt"
+    path.write_bytes(forged(tmp_path, body))
+    assert read_receipt(path).facts["parties"]["A"]["disclosed"][0] == "Price\u00a0EUR"
+    shown = accord(done[Side.A], "receipt", "show", str(path))
+    assert "disclosed Price\ufffdEUR, \ufffd2J of" in shown
+    assert "ε = none, δ = none" in shown
+    as_json = accord(done[Side.A], "receipt", "show", str(path), "--json")
+    assert "\x9b" not in as_json
+    assert json.loads(as_json)["parties"]["A"]["disclosed"][1] == "\x9b2J"
+    columns = tuple("\x01" * 128 for _ in range(4096))
+    longest = Disclosed(A=columns, B=columns)
+    with pytest.raises(ValidationError):
+        Disclosed(A=(*columns, "x"))
+    for side in Side:
+        body["parties"][side.value]["disclosed"] = list(longest.A)
+        body["parties"][side.value]["epsilon"] = f"{'9' * 4300}/{'7' * 4300}"
+    content = forged(tmp_path, body)
+    assert len(content) > 6 << 20
+    decode_receipt(content, path)
+
+
+def test_an_identity_that_was_renewed_during_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No signature leaves that does not fit the card; with the new card handed over, the run goes on."""
+    both = faults.offices(tmp_path)
+    exchange = receipt.exchange_halves
+    renewed: list[Card] = []
+
+    def renew(*args: Any) -> Any:
+        if not renewed:
+            renewed.append(make_identity(both[Side.A].state, "alice", datetime.now(UTC)))
+        return exchange(*args)
+
+    monkeypatch.setattr(receipt, "exchange_halves", renew)
+    # Whichever side comes to its end first, it is A's identity that is new.
+    ending = faults.link(both)
+    assert isinstance(ending[Side.A], TrustError), ending
+    assert "accord resume" in str(ending[Side.A])
+    add_partner(both[Side.B].state, "alice", renewed[0])
+    faults.require_done(faults.again(both), both, both[Side.A].out.read_bytes())
+
+
+def test_a_crash_between_key_and_receipt_leaves_both_that_belong_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = faults.offices(tmp_path)
+    faults.link(both)
+    office = both[Side.A]
+    assert office.run
+    name, before = office.run.manifest.run, office.run.receipt.read_bytes()
+
+    def dies(path: Path, content: bytes) -> None:
+        if path.name == "receipt":
+            raise faults.Killed
+        write_private(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "write_private", dies)
+        faults.resume(both, name)
+    assert office.run.receipt.read_bytes() == before
+    assert len(list(office.state.run(name).glob("key-*"))) == 2
+    accord(office, "receipt", "verify", name, "--out", str(office.out))
+    faults.resume(both, name)
+    assert office.run.receipt.read_bytes() != before
+    accord(office, "receipt", "verify", name, "--out", str(office.out))
 
 
 def changed(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -128,39 +233,46 @@ def test_a_receipt_that_was_changed_is_refused(done: dict[Side, Office]) -> None
         b"{}",
         b"[" * 60000,
         b"\xff" * 10,
-        b" " * 70000,
+        b" " * ((1 << 24) + 1),
         b'{"receipt":1,"signatures":2}',
     ):
         with pytest.raises(TrustError):
             decode_receipt(content, path)
 
 
+def forged(folder: Path, body: dict[str, Any]) -> bytes:
+    """What anybody can make: a receipt that two new cards have signed."""
+    states = {side: open_state(folder / f"forger-{side.value}", {}) for side in Side}
+    cards = {side: make_identity(state, "x", datetime.now(UTC)) for side, state in states.items()}
+    parties = {s.value: {**body["parties"][s.value], "card": cards[s].fingerprint} for s in Side}
+    said = {**body, "parties": parties}
+    signatures = {
+        side.value: {
+            "card": cards[side].pem.decode(),
+            "signature": sign(states[side], _signed(said, side)).hex(),
+        }
+        for side in Side
+    }
+    return json.dumps({"receipt": said, "signatures": signatures}, indent=1, ensure_ascii=False).encode()
+
+
 def test_a_well_signed_receipt_of_another_form_is_refused(done: dict[Side, Office], tmp_path: Path) -> None:
     """Anybody can make two cards and sign: nothing of such a file may reach the terminal unchecked."""
-    states = {side: open_state(tmp_path / side.value, {}) for side in Side}
-    cards = {side: make_identity(state, "x", datetime.now(UTC)) for side, state in states.items()}
     good = json.loads(receipt_of(done[Side.A]).read_text())["receipt"]
-    for side, card in cards.items():
-        good["parties"][side.value]["card"] = card.fingerprint
+    parties = good["parties"]
     forms = [
         good,
         {**good, "run": "\x1b[2J"},
         {**good, "matches": "1"},
         {**good, "more": 1},
-        {"run": "x"},
-        [],
+        {**good, "output": "../" * 21 + "x"},
+        {**good, "parties": {**parties, "A": {**parties["A"], "disclosed": ["x" * 129]}}},
+        {"run": "x", "parties": parties},
     ]
     for number, body in enumerate(forms):
-        signatures = {
-            side.value: {
-                "card": cards[side].pem.decode(),
-                "signature": sign(states[side], _signed(body, side)).hex(),
-            }
-            for side in Side
-        }
-        content = json.dumps({"receipt": body, "signatures": signatures}).encode()
+        content = forged(tmp_path, body)
         if number == 0:
-            assert decode_receipt(content, tmp_path).facts == good
+            assert decode_receipt(content, tmp_path).facts["output"] == good["output"]
             continue
         with pytest.raises(TrustError):
             decode_receipt(content, tmp_path)
@@ -169,12 +281,13 @@ def test_a_well_signed_receipt_of_another_form_is_refused(done: dict[Side, Offic
 def test_runs_are_listed_with_how_to_go_on(done: dict[Side, Office], tmp_path: Path) -> None:
     both = faults.offices(tmp_path)
     assert "No run" in accord(both[Side.A], "runs")
+    listing = ["runs", "--json", "--state", str(both[Side.A].state.folder)]
     faults.link(both, Wire(frames=30))
     run = both[Side.A].run
     assert run
     (facts,) = json.loads(accord(both[Side.A], "runs", "--json"))
     assert (facts["partner"], facts["dataset"], facts["done"]) == ("bob", "alice", False)
-    assert (facts["steps"], facts["resumes"]) == (run.steps(), 0)
+    assert (facts["steps"], facts["resumes"], facts["broken"]) == (run.steps(), 0, False)
     with pytest.raises(UsageError, match="no receipt yet"):
         accord(both[Side.A], "receipt", "show", run.manifest.run)
     faults.resume(both, run.manifest.run)
@@ -182,6 +295,12 @@ def test_runs_are_listed_with_how_to_go_on(done: dict[Side, Office], tmp_path: P
     assert (facts["done"], facts["resumes"]) == (True, 1)
     read_receipt(Path(facts["receipt"]))
     assert run.manifest.run in accord(both[Side.A], "runs")
+    (both[Side.A].state.run(run.manifest.run) / "journal").write_text("damaged")
+    (facts,) = json.loads(CliRunner().invoke(app, listing).stdout)
+    assert (facts["broken"], facts["steps"]) == (True, None)
+    words = CliRunner().invoke(app, listing[:1] + listing[2:])
+    assert "broken" in words.stdout
+    assert f"accord forget {run.manifest.run}" in words.stderr
     path = both[Side.A].state.run(run.manifest.run) / "run.json"
     path.write_text("{}")
     assert json.loads(accord(both[Side.A], "runs", "--json")) == []

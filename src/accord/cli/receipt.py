@@ -12,8 +12,11 @@ import typer
 from accord.cli.options import StateOption
 
 if TYPE_CHECKING:
+    from accord.secure.circuit import Side
     from accord.session.receipt import Receipt
     from accord.session.state import State
+
+Signers = dict[str, dict[str, str | bool | None]]
 
 app = typer.Typer(help="Show a receipt, or verify it.", no_args_is_help=True)
 
@@ -27,7 +30,8 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
     receipt, _ = _opened(which, state)
     facts = receipt.facts
     if as_json:
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        # In ASCII: a column's name may hold what steers a terminal.
+        typer.echo(json.dumps(facts, indent=2))
         return
     typer.echo(f"Run          {facts['run']}")
     typer.echo(f"Agreement    {facts['agreement']}")
@@ -35,10 +39,11 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
     typer.echo(f"Matches      {facts['matches']:,}, in {facts['comparisons']:,} secure comparisons")
     typer.echo(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
     for side, party in facts["parties"].items():
-        shown = ", ".join(party["disclosed"]) or "no column"
+        shown = ", ".join(_printable(name) for name in party["disclosed"]) or "no column"
+        epsilon, delta = (party[name] or "none" for name in ("epsilon", "delta"))
         typer.echo(
-            f"{side}            {party['name']}: {party['records']:,} records, noisy total "
-            f"{party['noisy_total']:,}; ε = {party['epsilon']}, δ = {party['delta']}; disclosed {shown} of "
+            f"{side}            {party['name']}, card {party['card']}: {party['records']:,} records, noisy "
+            f"total {party['noisy_total']:,}; ε = {epsilon}, δ = {delta}; disclosed {shown} of "
             f"matching records; Accord {party['accord']}, {party['time']}"
         )
 
@@ -52,26 +57,58 @@ def verify(
     as_json: Json = False,
     state: StateOption = None,
 ) -> None:
-    """Verify both signatures and say whose they are; with --out, also that a file is the run's output."""
-    from accord.session.receipt import require_output
-
+    """Verify both signatures and that both cards are known; with --out, also that a file is the output."""
     receipt, opened = _opened(which, state)
-    signers = {side.value: _signer(receipt, side.value, opened) for side in receipt.cards}
-    if out is not None:
-        from accord.session.store import read_output_key
-        from accord.truth import read_truth
-
-        require_output(receipt, read_output_key(opened, receipt.facts["run"]), read_truth(out), out)
+    signers = {side.value: _signer(receipt, side, opened) for side in receipt.cards}
+    trusted = all(signer["trusted"] for signer in signers.values())
+    if out is not None and trusted:
+        _require_output(receipt, opened, out)
     if as_json:
-        body = {"run": receipt.facts["run"], "signers": signers, "output_checked": out is not None}
+        checked = out is not None and trusted
+        body = {"run": receipt.facts["run"], "signers": signers, "output_checked": checked}
         typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
-        return
+    else:
+        _print_signers(signers)
+    if not trusted:
+        _refuse(receipt, signers)
+    if out is not None and not as_json:
+        typer.echo(f"{out} holds the very pairs that both signed.")
+
+
+def _require_output(receipt: Receipt, state: State, out: Path) -> None:
+    from accord.session.receipt import require_output
+    from accord.session.store import read_output_key
+    from accord.truth import read_truth
+
+    key = read_output_key(state, receipt.facts["run"], receipt.facts["output"])
+    require_output(receipt, key, read_truth(out), out)
+
+
+def _print_signers(signers: Signers) -> None:
     for side, signer in signers.items():
         known = signer["known_as"]
         trust = f"known here as {known}" if known else "not known here: compare the fingerprint"
         typer.echo(f"{side}  signed with the card '{signer['card']}', {signer['fingerprint']}, {trust}")
-    if out is not None:
-        typer.echo(f"{out} holds the very pairs that both signed.")
+
+
+def _refuse(receipt: Receipt, signers: Signers) -> None:
+    """Whoever makes two cards can sign a receipt for both sides: only known cards say who did."""
+    from accord.errors import TrustError
+
+    names = " and ".join(
+        f"{receipt.facts['parties'][side]['name']} ({side})"
+        for side, signer in signers.items()
+        if not signer["trusted"]
+    )
+    raise TrustError(
+        problem=f"The signatures hold, but nothing here says that they are those of {names}.",
+        mend="Compare the fingerprint by phone and take the card with `accord partner add`.",
+    )
+
+
+def _printable(text: str) -> str:
+    """The text with a mark in place of whatever could steer a terminal."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _opened(which: str, state: Path | None) -> tuple[Receipt, State]:
@@ -89,15 +126,20 @@ def _opened(which: str, state: Path | None) -> tuple[Receipt, State]:
     return read_receipt(run.receipt), opened
 
 
-def _signer(receipt: Receipt, side: str, state: State) -> dict[str, str | None]:
-    """The card of one side, and under which name it is trusted here now."""
-    from accord.secure.circuit import Side
+def _signer(receipt: Receipt, side: Side, state: State) -> dict[str, str | bool | None]:
+    """The card of one side, as whose it is known here now, and whether that is whom the receipt names."""
     from accord.session.identity import own_card
     from accord.session.partners import partners
 
-    card = receipt.cards[Side(side)]
+    card, name = receipt.cards[side], receipt.facts["parties"][side.value]["name"]
     own = own_card(state)
-    known = {partner.der: name for name, partner in partners(state).items()}
-    if own is not None:
-        known[own.der] = "yourself"
-    return {"card": card.name, "fingerprint": card.fingerprint, "known_as": known.get(card.der)}
+    names = [known for known, partner in partners(state).items() if partner.der == card.der]
+    is_own = own is not None and own.der == card.der
+    trusted = is_own or name in names
+    known_as = "yourself" if is_own else name if trusted else next(iter(names), None)
+    return {
+        "card": card.name,
+        "fingerprint": card.fingerprint,
+        "known_as": known_as,
+        "trusted": trusted,
+    }

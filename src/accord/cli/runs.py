@@ -23,24 +23,39 @@ def runs(
     from accord.session.store import runs as kept
 
     found, broken = kept(open_state(state, os.environ))
+    steps = {run.manifest.run: _steps(run) for run in found}
+    broken += [name for name, count in steps.items() if count is None]
     for name in broken:
         typer.echo(f"accord: the run {name} cannot be read. `accord forget {name}` removes it.", err=True)
     if as_json:
-        typer.echo(json.dumps([_facts(run) for run in found], indent=2, ensure_ascii=False))
+        typer.echo(
+            json.dumps([_facts(run, steps[run.manifest.run]) for run in found], indent=2, ensure_ascii=False)
+        )
     elif found:
-        _print_table(found)
+        _print_table(found, steps)
     else:
         typer.echo("No run is kept here.")
 
 
-def _facts(run: Run) -> dict[str, object]:
+def _steps(run: Run) -> int | None:
+    """How many steps are kept; None if the journal cannot be read."""
+    from accord.errors import StateError
+
+    try:
+        return run.steps()
+    except StateError:
+        return None
+
+
+def _facts(run: Run, steps: int | None) -> dict[str, object]:
     known = run.manifest
     return {
         "run": known.run,
         "partner": known.partner,
         "dataset": known.dataset,
         "began": known.began,
-        "steps": run.steps(),
+        "steps": steps,
+        "broken": steps is None,
         "resumes": known.resumes,
         "done": known.done,
         "out": known.out or None,
@@ -48,7 +63,7 @@ def _facts(run: Run) -> dict[str, object]:
     }
 
 
-def _print_table(found: list[Run]) -> None:
+def _print_table(found: list[Run], steps: dict[str, int | None]) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
@@ -56,10 +71,10 @@ def _print_table(found: list[Run]) -> None:
     for run in found:
         known = run.manifest
         began = known.began[:16].replace("T", " ")
-        state = "done" if known.done else "waits"
-        table.add_row(
-            known.run, known.partner, known.dataset, began, str(run.steps()), str(known.resumes), state
-        )
+        count = steps[known.run]
+        state = "broken" if count is None else "done" if known.done else "waits"
+        shown = "–" if count is None else str(count)
+        table.add_row(known.run, known.partner, known.dataset, began, shown, str(known.resumes), state)
     Console(highlight=False, markup=False, soft_wrap=False).print(table)
-    if not all(run.manifest.done for run in found):
+    if not all(run.manifest.done or steps[run.manifest.run] is None for run in found):
         typer.echo("Go on with `accord resume RUN`, on both sides.")

@@ -276,7 +276,7 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     halves = {own.side: mine, own.side.other: theirs}
     body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, halves, own.cards)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
-    kept.run.keep_receipt(content, outcome.digest[:KEY])
+    kept.run.keep_receipt(content, outcome.digest[:KEY], outcome.digest[KEY:].hex())
 
 
 def _progress(status: Status, line: Line) -> dict[str, object]:

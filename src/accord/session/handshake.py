@@ -7,7 +7,8 @@
     3  ready      the size of the table, after both users said yes and before anything is charged
 
 The hello has the same size and begins with the same bytes in every version, so that any two versions can
-tell each other apart. The run's name comes from both nonces: nobody can choose it.
+tell each other apart. The run's name comes from both nonces: neither side can choose it
+alone, beyond trying nonces until a few of its digits please.
 """
 
 from __future__ import annotations

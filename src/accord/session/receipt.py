@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 import pyarrow as pa
 from pydantic import AfterValidator, StringConstraints
 
-from accord.agreement import Agreement
+from accord.agreement import Agreement, ColumnName
 from accord.errors import PeerError, TrustError, UnreadableError
 from accord.exact import text
 from accord.protocols.confirm import KEY, output_digest
@@ -35,7 +35,9 @@ from accord.session.identity import Card, parse_card, sign, verify
 from accord.session.state import State
 
 _TAG = b"accord receipt 1\n"
-_MOST_BYTES = 1 << 16
+_MOST_BYTES = 1 << 24
+"""What no sound agreement's receipt reaches: 2 × 4096 columns of 128 characters, none of which takes more
+than 6 bytes in JSON, are below 7 MiB with their quotes and blanks; all the rest is below 1 MiB."""
 _SIGNATURE = 64
 _HALF = struct.Struct("<32sQ")
 _VERSION = b"0123456789abcdefghijklmnopqrstuvwxyz.+-"
@@ -51,6 +53,8 @@ def _printable(text: str) -> str:
 
 
 _Word = Annotated[str, StringConstraints(max_length=200), AfterValidator(_printable)]
+_Number = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_printable)]
+"""An exact number: a ratio of two integers, neither of which Python writes with more than 4300 digits."""
 
 
 class _PartyFacts(Spec):
@@ -58,9 +62,10 @@ class _PartyFacts(Spec):
     card: _Word
     records: int
     noisy_total: int
-    epsilon: _Word
-    delta: _Word
-    disclosed: list[_Word]
+    epsilon: _Number | None
+    delta: _Number | None
+    disclosed: list[ColumnName]
+    """As the agreement has them, so perhaps not printable: whoever shows them replaces that."""
     accord: _Word
     time: _Word
 
@@ -75,7 +80,8 @@ class _Facts(Spec):
     engine: _Word
     matches: int
     comparisons: int
-    output: _Word
+    output: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+    """Also a part of a file's name, see `store.py`."""
     parties: dict[Literal["A", "B"], _PartyFacts]
 
 
@@ -149,6 +155,13 @@ def exchange_signatures(
 ) -> Party[bytes]:
     """Sign, and take the partner's signature; the whole receipt as bytes."""
     own = sign(state, _signed(body, side))
+    try:
+        verify(cards[side], own, _signed(body, side))
+    except ValueError:
+        raise TrustError(
+            problem="Your identity was renewed while the run went on; it began with your former card.",
+            mend="Hand the new card to your partner, then go on with `accord resume` on both sides.",
+        ) from None
     yield Send(own)
     theirs = (yield from receive(_SIGNATURE)).tobytes()
     try:

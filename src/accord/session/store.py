@@ -5,7 +5,8 @@
     journal     the answers of the steps that are done, each synced before anything that follows is sent
     lock        held by the process that works on the run
     receipt     the receipt, once both sides have signed it
-    output-key  the key of the receipt's digest of the output
+    key-DIGEST  the key of the digest of the output that a receipt names; a run that is done again has another
+                key, and whichever receipt is there finds its own
 
 Every file has a version. A tail of the journal that was cut off while it was written, or reached the disk
 only in part, is dropped: it never counted. Whoever changes anything here holds the lock.
@@ -90,10 +91,6 @@ class Run:
     def receipt(self) -> Path:
         return self._folder / "receipt"
 
-    @property
-    def output_key(self) -> Path:
-        return self._folder / "output-key"
-
     def open_journal(self) -> FileJournal:
         """The journal, to go on with. *Requires*: the run is locked."""
         return FileJournal(self._folder / "journal")
@@ -120,9 +117,9 @@ class Run:
         self.manifest = replace(self.manifest, **changes)  # type: ignore[arg-type]
         _write_manifest(self._folder, self.manifest)
 
-    def keep_receipt(self, content: bytes, key: bytes) -> None:
-        """Keep the receipt and the key of its digest, and the run as done."""
-        write_private(self.output_key, key)
+    def keep_receipt(self, content: bytes, key: bytes, digest: str) -> None:
+        """Keep the receipt and the key of its digest of the output, and the run as done."""
+        write_private(self._folder / f"key-{digest}", key)
         write_private(self.receipt, content)
         self.change(done=True)
 
@@ -191,9 +188,9 @@ def runs(state: State) -> tuple[list[Run], list[str]]:
     return sorted(found, key=lambda run: run.manifest.began, reverse=True), broken
 
 
-def read_output_key(state: State, run: str) -> bytes:
-    """The key under which the receipt of this run names its output."""
-    path = state.run(run) / "output-key"
+def read_output_key(state: State, run: str, digest: str) -> bytes:
+    """The key under which a receipt of this run has this digest of its output."""
+    path = state.run(run) / f"key-{digest}"
     try:
         return path.read_bytes()
     except OSError:
