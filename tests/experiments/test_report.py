@@ -136,7 +136,7 @@ def test_a_claim_that_fails_ends_with_its_exit_code(
     from accord.experiments import catalogue
 
     monkeypatch.setattr(catalogue, "EVIDENCE", ())
-    assert command("claims", "--quick", "--out", str(tmp_path)) == 10
+    assert command("claims", "--quick", "--out", str(tmp_path)) == 11
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
