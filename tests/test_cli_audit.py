@@ -34,7 +34,7 @@ OWN = ("--agreement", "agreement.toml", "--a", "a.csv", "--b", "b.csv")
 def test_a_leak_is_named_and_drawn(accord: Accord, tmp_path: Path) -> None:
     picture = tmp_path / "leak.svg"
     code, out, err = accord(
-        *("audit", "protocol", "unshuffled", "--case", "matched", "--trials", "120", "--draw", str(picture))
+        *("audit", "protocol", "unshuffled", "--case", "matched", "--trials", "200", "--draw", str(picture))
     )
     assert (code, err) == (0, "")
     assert out.startswith("leaky: unshuffled does not keep (ε, δ) = (1.6, 1e-05); ε is at least ")

@@ -41,25 +41,32 @@ def leak(found: Verdict) -> Finding:
     return found.worst.finding
 
 
+def acquitted(found: Verdict) -> bool:
+    """No leak was found, though so many trials could have convicted in every case."""
+    for each in found.findings:
+        assert each.finding.epsilon_most > each.finding.epsilon_claimed + 0.5, "this test could not fail"
+    return not found.leaky
+
+
 # -- convicted ---------------------------------------------------------------------------------------------
 
 
 def test_an_unshuffled_transcript_is_convicted() -> None:
-    found = audit(cases(LAPLACE, "matched"), unshuffled, trials=120)
+    found = audit(cases(LAPLACE, "matched"), unshuffled, trials=200)
     assert found.leaky
     assert leak(found).epsilon_lower > 1.6
     assert any("match" in name for name in found.worst.looked_at)
 
 
 def test_half_the_noise_is_convicted() -> None:
-    found = audit(cases(LAPLACE, "alone"), half_noise, trials=1_000)
+    found = audit(cases(LAPLACE, "alone"), half_noise, trials=1_500)
     assert found.leaky
     assert found.worst.looked_at[0].startswith("word")
 
 
 def test_noise_that_is_drawn_again_is_convicted_and_noise_that_stays_is_not() -> None:
     assert audit(cases(LAPLACE, "alone"), redrawn, trials=400).leaky
-    assert not audit(cases(LAPLACE, "alone"), sticky, trials=200).leaky
+    assert acquitted(audit(cases(LAPLACE, "alone"), sticky, trials=200))
 
 
 def sticky(agreement: Agreement) -> Program:
@@ -92,7 +99,7 @@ def test_bins_without_noise_are_convicted_in_every_case() -> None:
 
 
 def test_suppressed_records_are_convicted() -> None:
-    found = audit(cases(options("laplace-suppress", "1.6", ""), "matched"), trials=1_000)
+    found = audit(cases(options("laplace-suppress", "1.6", ""), "matched"), trials=2_000)
     assert found.leaky
     # What holds for the two tables of this case, exactly.
     assert 0 < leak(found).delta_lower < delta(1.6, MATCHED) == pytest.approx(0.354, abs=1e-3)
@@ -119,27 +126,27 @@ OPTIONS = [
 
 @pytest.mark.parametrize("chosen", OPTIONS, ids=lambda chosen: "-".join(map(str, chosen.values())))
 def test_laplace_is_acquitted_with_every_option(chosen: dict[str, Any]) -> None:
-    protocol = options("laplace", "1.6", "1e-5") | chosen
-    assert not audit(cases(protocol, "alone", "beside"), trials=40).leaky
+    protocol = options("laplace", "0.5", "1e-5") | chosen
+    assert acquitted(audit(cases(protocol, "alone", "beside"), trials=80, confidence=0.99))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chosen", OPTIONS, ids=lambda chosen: "-".join(map(str, chosen.values())))
 def test_laplace_is_acquitted_with_every_option_in_every_case(chosen: dict[str, Any]) -> None:
-    assert not audit(built_in(options("laplace", "1.6", "1e-5") | chosen), trials=400).leaky
+    assert acquitted(audit(built_in(options("laplace", "1.6", "1e-5") | chosen), trials=400))
 
 
 @pytest.mark.parametrize("greedy", [True, False])
 def test_all_pairs_is_acquitted(greedy: bool) -> None:
     found = audit(built_in(options("all-pairs", "", "") | {"greedy": greedy}), trials=60)
-    assert not found.leaky
+    assert acquitted(found)
     assert {f.finding.epsilon_claimed for f in found.findings} == {0.0}
 
 
 @pytest.mark.parametrize("name", ["psi", "psi-expand"])
 def test_set_intersection_is_acquitted(name: str) -> None:
     found = audit(built_in(options(name, "", "")), trials=60)
-    assert not found.leaky
+    assert acquitted(found)
     assert {f.finding.epsilon_claimed for f in found.findings} == {0.0}
 
 
@@ -149,20 +156,20 @@ LOCAL: list[dict[str, Any]] = [
     {"closure": "candidates"},
     {"window": 3},
     {"window": 3, "spread": 2, "greedy": False},
-    {"A": {"epsilon": "1.6"}, "B": {"epsilon": "0.4"}},
+    {"A": {"epsilon": "1"}, "B": {"epsilon": "0.4"}},
 ]
 
 
 @pytest.mark.parametrize("chosen", LOCAL, ids=str)
 def test_local_dp_is_acquitted_with_every_option(chosen: dict[str, Any]) -> None:
-    found = audit(built_in(options("local-dp", "1.6", "") | chosen), trials=60)
-    assert not found.leaky
+    found = audit(built_in(options("local-dp", "0.5", "") | chosen), trials=80, confidence=0.99)
+    assert acquitted(found)
     assert {f.finding.delta_claimed for f in found.findings} == {0.0}
 
 
 def test_bins_that_local_dp_calls_public_are_seen() -> None:
     public = {"A": {"public": True}, "B": {"epsilon": "1.6"}, "greedy": False}
-    found = audit(cases(options("local-dp", "1.6", "") | public, "alone", "matched"), trials=120)
+    found = audit(cases(options("local-dp", "1.6", "") | public, "alone", "matched"), trials=200)
     assert [(f.case.side, f.finding.leaky) for f in found.findings] == [(Side.A, True), (Side.B, False)]
 
 

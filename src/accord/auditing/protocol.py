@@ -37,7 +37,7 @@ from accord.secure.party import run_pair
 T = TypeVar("T")
 
 LEAST_TRIALS = 40
-TRIALS = 1_000
+TRIALS = 2_000
 CONFIDENCE = 0.999
 _COINS = 8
 

@@ -94,7 +94,8 @@ def _side_lines(facts: SideFacts) -> list[str]:
     epsilon, delta = facts.cost.epsilon, facts.cost.delta
     lines = [
         f"promise      (ε, δ) = ({shown(epsilon)}, {shown(delta)}) for each record that matches nothing",
-        f"in words     a suspicion of 50 % about such a record can rise to {_risen(epsilon)} %, not further",
+        f"in words     a suspicion of 50 % about such a record can rise to {_risen(epsilon)} %, not further"
+        + (", except with probability δ" if delta else ""),
     ]
     if facts.noise is not None:
         noise = facts.noise

@@ -49,7 +49,7 @@ def protocol(
     case: Annotated[
         str | None, typer.Option(help="One built-in case: alone, matched, crowd or beside; default: all.")
     ] = None,
-    trials: Annotated[int, typer.Option(help="Runs with each table, in each case.")] = 1_000,
+    trials: Annotated[int, typer.Option(help="Runs with each table, in each case.")] = 2_000,
     confidence: Annotated[
         float, typer.Option(help="1 less the rate of false alarms, all cases together.")
     ] = 0.999,
