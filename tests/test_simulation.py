@@ -18,6 +18,7 @@ from accord.datasets.products import generate_products
 from accord.datasets.starter import starter, starter_text
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Tables, holds
+from accord.matching.rule_text import parse_rule
 from accord.records.columns import Bits, Integers
 from accord.records.load import load_records
 from accord.secure.circuit import Side
@@ -268,7 +269,12 @@ def test_options_that_a_protocol_does_not_have(protocol: str, options: dict[str,
 
 
 def test_psi_on_abt_buy_has_the_recall_of_the_paper(real_data: Path) -> None:
-    """MATHS §2.3, claim 18: about 10 %; 4 to 16 % is asserted."""
-    made, agreed = abt_buy(real_data / "abt_buy", seed=1)
-    result = accord.simulate(made.a, made.b, adjusted(agreed, protocol="psi"))
-    assert 0.04 < result.recall < 0.16
+    """MATHS §2.3, claim 18: 4 to 16 %; samples differ much, so over three. And exactly the equal pairs."""
+    recalls = []
+    for seed in (1, 2, 3):
+        made, agreed = abt_buy(real_data / "abt_buy", seed=seed)
+        result = accord.simulate(made.a, made.b, adjusted(agreed, protocol="psi"))
+        equal = agreed.model_copy(update={"rule": parse_rule(str(agreed.rule).replace("<= 5", "<= 0"))})
+        assert result.matches == accord.simulate(made.a, made.b, equal).all_matches
+        recalls.append(result.recall)
+    assert 0.04 < sum(recalls) / 3 < 0.16
