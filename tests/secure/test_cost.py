@@ -52,7 +52,7 @@ def test_bytes_and_rounds_with_long_ciphertexts(
         assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
 
 
-@pytest.mark.parametrize(("engine", "rounds"), [("ot k=4", 8), ("garbled", 12)])
+@pytest.mark.parametrize(("engine", "rounds"), [("ot k=4", 8), ("garbled", 40)])
 def test_rounds_are_counted_over_many_batches(
     world_of: Callable[[str], World], engine: str, rounds: int
 ) -> None:

@@ -44,8 +44,8 @@ WINDOW = 8
 MESSAGES = 4
 """Messages of one batch; each depends on the one before."""
 
-_PAIRS = 1 << 15
-_BYTES = 1 << 21
+_CACHE = 1 << 21
+"""Bytes of labels and hashes that a batch works on at once; its tables are written and not read again."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,9 @@ def batch_sizes(tape: Tape, k: int, rows: int, pairs: int) -> Sizes:
 
 
 def batch_limit(tape: Tape) -> Limit:
-    """How much goes into a batch: bounded tables, and about as many rows of each side, which cost labels."""
-    pair = 16 * tape.tables + 64
-    most = max(1, min(_PAIRS, _BYTES // pair))
-    return Limit(most, run=16 * (len(tape.theirs) + len(tape.ours)) // pair, longest=max(1, isqrt(most)))
+    """How much goes into a batch: what fits the cache, and as many rows of one side as of the other."""
+    most = max(64, min(2048, _CACHE // (16 * (tape.places + 6 * tape.widest + 1))))
+    return Limit(most, longest=isqrt(most))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

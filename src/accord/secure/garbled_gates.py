@@ -33,9 +33,6 @@ Words = NDArray[np.uint64]
 Bits = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-_CACHE = 1 << 21
-"""Bytes of labels, hashes and tables that are worked on at once."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Feed:
@@ -48,13 +45,8 @@ class Feed:
     our_rows: Ints
 
 
-def tile(tape: Tape) -> int:
-    """Pairs that are worked on at once."""
-    return max(64, min(2048, _CACHE // (16 * (tape.places + 6 * tape.widest + 1)) // 64 * 64))
-
-
 def garble(pi: Permutation, tape: Tape, feed: Feed, delta: Words, number: int, tables: Words) -> Bits:
-    """Fill the tables, tile after tile, and say the lowest bits of the answers' W⁰.
+    """Fill the tables and say the lowest bits of the answers' W⁰.
 
     Requires: numbers from `number` on, as many as tables and pairs, that were not used in this session.
     """
@@ -76,47 +68,27 @@ def _run(
     known: Bits,
     copies: int,
 ) -> Bits:
-    """All tiles of a batch; `copies` is how many labels of a wire this side has."""
+    """Step after step; `copies` is how many labels of a wire this side has.
+
+    Table t of pair p has the number `number` + t · pairs + p.
+    """
     pairs, done = len(feed.theirs), 0
-    colours = np.zeros(pairs, dtype=np.uint8)
-    for first in range(0, pairs, tile(tape)):
-        count = min(tile(tape), pairs - first)
-        rows = feed.theirs[first : first + count], feed.our_rows[first : first + count]
-        part = Feed(feed.labels, rows[0], feed.ours, rows[1])
-        words = tables[done : done + 2 * count * tape.tables].reshape(tape.tables, 2 * count)
-        wires = pi.scratch("wires", tape.places * count).reshape(tape.places, 2 * count)
-        _tile(pi, tape, part, delta, (number + first, pairs), words, known, copies, wires)
-        if tape.output >= 0:
-            colours[first : first + count] = wires[tape.output, ::2] & np.uint64(1)
-        done += words.size
-    return colours
-
-
-def _tile(
-    pi: Permutation,
-    tape: Tape,
-    feed: Feed,
-    delta: Words,
-    numbers: tuple[int, int],
-    tables: Words,
-    known: Bits,
-    copies: int,
-    wires: Words,
-) -> None:
-    """One tile, step after step; table t of pair p has number numbers[0] + t · numbers[1] + p."""
-    count, done = len(feed.theirs), 0
+    wires = pi.scratch("wires", tape.places * pairs).reshape(tape.places, 2 * pairs)
+    every = tables.reshape(tape.tables, 2 * pairs)
     for step in tape.steps:
-        made = tables[done : done + len(step.taken)]
         load(step.operations, feed.labels, feed.theirs, feed.ours, feed.our_rows, delta, wires)
-        labels = pi.scratch("labels", copies * len(step.hashed) * count).reshape(-1, 2 * count)
+        labels = pi.scratch("labels", copies * len(step.hashed) * pairs).reshape(-1, 2 * pairs)
         gather(step.hashed, wires, delta, labels)
-        inner = pi.apply(labels, "inner").reshape(-1, 2 * count)
-        tweaked = pi.scratch("tweaked", copies * len(step.taken) * count).reshape(-1, 2 * count)
-        first, stride = np.uint64(numbers[0] + done * numbers[1]), np.uint64(numbers[1])
-        tweak(inner, step.taken, first, stride, np.uint64(GATE), tweaked)
-        outer = pi.apply(tweaked, "outer").reshape(-1, 2 * count)
+        inner = pi.apply(labels, "inner").reshape(-1, 2 * pairs)
+        tweaked = pi.scratch("tweaked", copies * len(step.taken) * pairs).reshape(-1, 2 * pairs)
+        first, made = np.uint64(number + done * pairs), every[done : done + len(step.taken)]
+        tweak(inner, step.taken, first, np.uint64(pairs), np.uint64(GATE), tweaked)
+        outer = pi.apply(tweaked, "outer").reshape(-1, 2 * pairs)
         if copies == 2:
             make(step.gates, labels, inner, outer, delta, feed.ours, feed.our_rows, wires, made)
         else:
             open_tables(step.gates, labels, inner, outer, known, feed.theirs, made, wires)
         done += len(step.taken)
+    if tape.output < 0:
+        return np.zeros(pairs, dtype=np.uint8)
+    return (wires[tape.output, ::2] & np.uint64(1)).astype(np.uint8)
