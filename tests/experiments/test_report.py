@@ -38,7 +38,7 @@ def made_up(experiment: Experiment, lab: Lab, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, Path]:
     lab, folder = Lab(FULL, None, 0), tmp_path_factory.mktemp("evaluation")
-    remember_machine(folder / "results", 2)
+    remember_machine(folder / "results", 2, 0.5)
     for experiment in EXPERIMENTS.values():
         made_up(experiment, lab, folder / "results")
     return lab, folder
@@ -83,7 +83,7 @@ def test_the_page_has_every_figure_with_two_sentences(results: tuple[Lab, Path])
 
 def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
     lab = Lab(FULL, None, 0)
-    remember_machine(tmp_path, 2)
+    remember_machine(tmp_path, 2, 0.5)
     made_up(EXPERIMENTS["noise"], lab, tmp_path)
     text = page(lab, tmp_path)
     assert "Not complete, so not shown: size, variants" in text

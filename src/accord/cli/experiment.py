@@ -68,7 +68,7 @@ def _run(lab: Lab, name: str, out: Path) -> list[Row]:
     from accord.experiments.cells import carry_out
     from accord.experiments.report import remember_machine
 
-    remember_machine(out / "results", os.cpu_count() or 1)
+    remember_machine(out / "results", os.cpu_count() or 1, os.getloadavg()[0])
     with progress(name) as advance:
         return carry_out(EXPERIMENTS[name], lab, out / "results", advance)
 

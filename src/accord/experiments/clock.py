@@ -33,7 +33,7 @@ def run_engine(lab: Lab, cell: Row) -> Row:
     setup = lab.setup(str(cell["data"]), 1, int(cell["per_day"]))
     agreed = laplace(setup.agreement, "1.6", noise=OURS, engine=str(cell["engine"]))
     if not cell["sample"]:
-        found = link_once(setup.made, agreed, Link())
+        found = link_once(setup.made, agreed, Link(), lab.seed)
         return {
             "comparisons": found.comparisons,
             "microseconds": found.seconds / max(1, found.comparisons) * 1e6,
@@ -56,7 +56,7 @@ def run_engine(lab: Lab, cell: Row) -> Row:
 
 CLOCK = Experiment(
     name="clock",
-    version=1,
+    version=2,
     parameters=("data", "per_day", "engine", "sample"),
     measures=("comparisons", "microseconds", "bytes_each", "linkage_seconds", "cpu_seconds", "how"),
     cells=engine_cells,
@@ -80,7 +80,7 @@ def run_link(lab: Lab, cell: Row) -> Row:
     """One linkage with the default engine and noise."""
     setup = lab.setup(str(cell["data"]), 1, int(cell["per_day"]))
     agreed = laplace(setup.agreement, cell["epsilon"], noise=OURS)
-    found = link_once(setup.made, agreed, LINKS[str(cell["link"])])
+    found = link_once(setup.made, agreed, LINKS[str(cell["link"])], lab.seed)
     return {
         "comparisons": found.comparisons,
         "linkage_seconds": found.seconds,
@@ -91,7 +91,7 @@ def run_link(lab: Lab, cell: Row) -> Row:
 
 LINK = Experiment(
     name="link",
-    version=1,
+    version=2,
     parameters=("data", "per_day", "link", "epsilon"),
     measures=("comparisons", "linkage_seconds", "cpu_seconds", "bytes"),
     cells=link_cells,

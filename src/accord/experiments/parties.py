@@ -1,6 +1,7 @@
 """A linkage between two processes over loopback, timed: what two organisations would wait for.
 
-Each party loads its own table from its own file, draws its own noise and knows nothing of the other's. A link
+Each party loads its own table from its own file, draws its own noise and knows nothing of the other's; the
+noise comes from a seed, so that the same comparisons are timed again, which a linkage must never do. A link
 can be slowed to a rate and a delay, so that a slow network can be tried on one machine: a message leaves
 after the delay, and no sooner than those before it have passed at the rate. Loopback alone stands for a LAN.
 """
@@ -24,7 +25,7 @@ from accord.agreement import Agreement
 from accord.agreement_file import read_agreement
 from accord.benchmarking import SocketChannel
 from accord.datasets.generated import Generated
-from accord.entropy import System
+from accord.entropy import Seeded
 from accord.protocols.protocol import run as run_protocol
 from accord.records.load import load_records
 from accord.records.sinks import write_table
@@ -84,19 +85,19 @@ class Slowed:
             self._channel.send(buffer)
 
 
-def link_once(made: Generated, agreement: Agreement, link: Link) -> Timed:
+def link_once(made: Generated, agreement: Agreement, link: Link, seed: int) -> Timed:
     """Both parties as processes; the slower one's time. No process outlives the measurement."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "agreement.toml").write_text(agreement.to_toml(), encoding="utf-8")
         write_table(made.a, folder / "A.parquet")
         write_table(made.b, folder / "B.parquet")
-        children = [_start(Side.A, folder, 0, link)]
+        children = [_start(Side.A, folder, 0, link, seed)]
         try:
             assert children[0].stdout is not None
             port = children[0].stdout.readline()
             if port:
-                children.append(_start(Side.B, folder, int(port), link))
+                children.append(_start(Side.B, folder, int(port), link, seed))
             outputs = [child.communicate()[0] for child in children]
             if len(children) < 2 or any(child.returncode for child in children):
                 raise RuntimeError("a party of the measurement ended early; what it said is above")
@@ -108,19 +109,21 @@ def link_once(made: Generated, agreement: Agreement, link: Link) -> Timed:
     return Timed(a.matches, a.comparisons, max(a.seconds, b.seconds), busier, a.bytes)
 
 
-def _start(side: Side, folder: Path, port: int, link: Link) -> subprocess.Popen[str]:
-    arguments = json.dumps({"side": side.value, "folder": str(folder), "port": port, **asdict(link)})
+def _start(side: Side, folder: Path, port: int, link: Link, seed: int) -> subprocess.Popen[str]:
+    place = {"side": side.value, "folder": str(folder), "port": port, "seed": seed}
+    arguments = json.dumps(place | asdict(link))
     command = [sys.executable, "-m", "accord.experiments.parties", arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def _party(side: Side, folder: Path, port: int, link: Link) -> Timed:
+def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
     """One side: what an organisation would run."""
     agreed = read_agreement(folder / "agreement.toml")
     table = folder / f"{side.value}.parquet"
     records = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(side))
     size = pyarrow.parquet.read_metadata(folder / f"{side.other.value}.parquet").num_rows
-    own = make_own(agreed, side, records, size, setting(agreed, side, len(records)), System())
+    entropy = Seeded(f"parties {seed}").stream(side.value)
+    own = make_own(agreed, side, records, size, setting(agreed, side, len(records)), entropy)
     _warm_up(agreed, table)
     plain = SocketChannel(_connected(side, port))
     channel = Slowed(plain, link) if link.megabits else plain
@@ -157,8 +160,9 @@ def _connected(side: Side, port: int) -> socket.socket:
 
 def _child(arguments: str) -> None:
     fields = json.loads(arguments)
-    side, folder, port = Side(fields.pop("side")), Path(fields.pop("folder")), fields.pop("port")
-    sys.stdout.write(json.dumps(asdict(_party(side, folder, port, Link(**fields)))))
+    side, folder = Side(fields.pop("side")), Path(fields.pop("folder"))
+    port, seed = fields.pop("port"), fields.pop("seed")
+    sys.stdout.write(json.dumps(asdict(_party(side, folder, port, Link(**fields), seed))))
 
 
 if __name__ == "__main__":

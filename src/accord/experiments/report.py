@@ -20,13 +20,14 @@ from accord.experiments.table1 import METHODS
 MACHINE = "machine.json"
 
 
-def remember_machine(folder: Path, cores: int) -> None:
+def remember_machine(folder: Path, cores: int, load: float) -> None:
     """Write down where the results of this folder were made, and when."""
     folder.mkdir(parents=True, exist_ok=True)
     facts = {
         "date": date.today().isoformat(),
         "processor": platform.machine(),
         "cores": cores,
+        "load": round(load, 1),
         "system": platform.system(),
         "python": platform.python_version(),
         "accord": __version__,
@@ -82,14 +83,13 @@ def _head(lab: Lab, results: Path, rows: Mapping[str, Sequence[Row]]) -> str:
     return (
         f"# The paper's evaluation, rebuilt\n\n"
         f"Written by `accord experiment report` from the results beside this page (`results/*.csv`), not by "
-        f"hand. Made "
-        f"with `accord experiment all{quick} --seed {lab.seed}` by Accord {machine['accord']} on "
-        f"{machine['date']}: "
-        f"{machine['system']} on {machine['processor']}, {machine['cores']} cores shared with other work, "
-        f"Python "
-        f"{machine['python']}; {spent / 60:.0f} minutes in all.{unfinished} Costs are numbers of secure "
-        f"comparisons, the "
-        f"same on every machine for the same seed and data; only times depend on the machine.\n\n"
+        f"hand; `accord experiment all{quick} --seed {lab.seed}` makes them again. Accord "
+        f"{machine['accord']}, "
+        f"{machine['date']}, {machine['system']} on {machine['processor']}, {machine['cores']} cores with a "
+        f"load "
+        f"of {machine['load']} by all that ran there, Python {machine['python']}; the cells took "
+        f"{spent / 60:.0f} minutes in all.{unfinished} Costs are numbers of secure comparisons, the same on "
+        f"every machine for the same seed and data; only times depend on the machine.\n\n"
         f"LP is the Laplace Protocol, APC all pairs, PSI+X set intersection with expansion; GMC is Greedy "
         f"Match & Clean, "
         f"S and SP Sort & Prune. 'The paper's noise' is `paper-2017`, exactly as published; 'our noise' is "
