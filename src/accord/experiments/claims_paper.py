@@ -15,6 +15,7 @@ MILLISECONDS = 77
 
 
 def slopes(e: Evidence) -> Finding:
+    """Claim 1."""
     rows, found = e.rows["size"], []
     quadratic, linear, excuses = True, True, []
     for data in ("taxi", "ab"):
@@ -39,6 +40,7 @@ def slopes(e: Evidence) -> Finding:
 
 
 def order(e: Evidence) -> Finding:
+    """Claim 2."""
     broken, excuses = [], []
     for data in ("taxi", "ab"):
         for days in e.size.days(data):
@@ -58,18 +60,21 @@ def gain(e: Evidence, data: str, days: int, epsilon: float, method: str = "lapla
 
 
 def taxi_strict(e: Evidence) -> Finding:
+    """Claim 3."""
     basic, greedy = gain(e, "taxi", 1, 0.1, "basic"), gain(e, "taxi", 1, 0.1)
     held = 1 <= basic <= 1.7 and 1 <= greedy <= 1.7
     return graded(held, f"{basic:.2f} basic, {greedy:.2f} with GMC", explanation=e.excuse("taxi"))
 
 
 def taxi_large(e: Evidence) -> Finding:
+    """Claim 4."""
     days = e.size.taxi_days[-1]
     found = gain(e, "taxi", days, 0.1)
     return graded(found >= 2, f"{found:.2f} at T = {days}", explanation=e.excuse("taxi"))
 
 
 def taxi_loose(e: Evidence) -> Finding:
+    """Claim 5."""
     basic = [gain(e, "taxi", days, 1.6, "basic") for days in e.size.taxi_days]
     greedy = [gain(e, "taxi", days, 1.6) for days in e.size.taxi_days]
     known = "Without GMC only for many days: the cost is linear in T, all pairs is quadratic."
@@ -82,6 +87,7 @@ def taxi_loose(e: Evidence) -> Finding:
 
 
 def ab_orders(e: Evidence) -> Finding:
+    """Claim 6."""
     days = e.days
     basic, greedy = 10 ** gain(e, "ab", days, 1.6, "basic"), 10 ** gain(e, "ab", days, 1.6)
     scaled = greedy * 16 / days
@@ -93,6 +99,7 @@ def ab_orders(e: Evidence) -> Finding:
 
 
 def taxi_greedy(e: Evidence) -> Finding:
+    """Claim 7."""
     savings = {
         days: [
             1 - e.variant("taxi", days, x, "basic+GMC") / e.variant("taxi", days, x, "basic")
@@ -107,6 +114,7 @@ def taxi_greedy(e: Evidence) -> Finding:
 
 
 def ab_greedy(e: Evidence) -> Finding:
+    """Claim 8."""
     loose, strict = (
         1 - e.variant("ab", 1, x, "basic+GMC") / e.variant("ab", 1, x, "basic") for x in (1.6, 0.1)
     )
@@ -115,20 +123,23 @@ def ab_greedy(e: Evidence) -> Finding:
 
 
 def sorting(e: Evidence) -> Finding:
-    changes, most = [], 0.0
-    for data in ("ab", "taxi"):
+    """Claim 9."""
+    changes, most, reached = [], 0.0, True
+    for data, due in (("ab", 8.0e6), ("taxi", 2.0e9)):
         days = e.variant_days(data)[-1]
-        plain, sorted_ = (e.variant(data, days, 0.1, v) for v in ("basic+GMC", "basic+GMC+S"))
-        changes.append(f"{plain - sorted_:.2g} ({data}, T = {days})")
-        most = max(most, sorted_ / plain - 1)
+        plain, ordered = (e.variant(data, days, 0.1, v) for v in ("basic+GMC", "basic+GMC+S"))
+        changes.append(f"{plain - ordered:.2g} ({data}, T = {days})")
+        most = max(most, ordered / plain - 1)
+        reached &= plain - ordered >= 0.6 * due * days / 16
     known = (
         "No match of AB crosses bins, so their order cannot change the cost; on Taxi GMC has removed nearly "
         "all real records either way. Sorting never costs over 2 % more."
     )
-    return graded(False, "saves " + ", ".join(changes), explanation=known if most <= 0.02 else "")
+    return graded(reached, "saves " + ", ".join(changes), explanation=known if most <= 0.02 else "")
 
 
 def pruning(e: Evidence) -> Finding:
+    """Claim 10."""
     days = e.variant_days("ab")[-1]
     saved = e.variant("ab", days, 0.1, "basic+GMC+S") - e.variant("ab", days, 0.1, "basic+GMC+SP")
     due = 5.0e6 * days / 16
@@ -137,6 +148,7 @@ def pruning(e: Evidence) -> Finding:
 
 
 def pruned_recall(e: Evidence) -> Finding:
+    """Claim 11."""
     recalls = {
         data: [
             e.variant(data, days, x, "basic+GMC+SP", "recall")
@@ -158,6 +170,7 @@ def pruned_recall(e: Evidence) -> Finding:
 
 
 def spread(e: Evidence) -> Finding:
+    """Claim 12."""
     days = e.variant_days("ab")[-1]
     pairs = [("basic+SP", "basic"), ("basic+GMC+SP", "basic+GMC")]
     ratios = [
@@ -177,11 +190,13 @@ def spread(e: Evidence) -> Finding:
 
 
 def delta_little(e: Evidence) -> Finding:
+    """Claim 13."""
     moved = e.ratio("taxi", 1.6, 1e-9) - e.ratio("taxi", 1.6, 1e-5)
     return graded(moved <= 0.001, f"+{moved:.5f}", explanation=e.excuse("taxi"))
 
 
 def epsilon_much(e: Evidence) -> Finding:
+    """Claim 14."""
     found = e.ratio("taxi", 0.1)
     known = (
         "0.07 cannot be reached at δ = 1e-5 with 300,000 records: 18·η·n + |B^S|·η² and the real pairs fix "
@@ -192,6 +207,7 @@ def epsilon_much(e: Evidence) -> Finding:
 
 
 def hundredfold(e: Evidence) -> Finding:
+    """Claim 15."""
     full = {data: 1 / e.ratio(data, 0.1) for data in ("taxi", "ab")}
     high = [
         1 / number(row, "ratio")
@@ -212,6 +228,7 @@ def hundredfold(e: Evidence) -> Finding:
 
 
 def lines_shift(e: Evidence) -> Finding:
+    """Claim 16."""
     ordered, stronger = True, True
     for data in ("taxi", "ab"):
         percentiles = {int(row["prune"]) for row in only(e.rows["tradeoff"], data=data, noise=PAPER)}
@@ -226,6 +243,7 @@ def lines_shift(e: Evidence) -> Finding:
 
 
 def steep(e: Evidence) -> Finding:
+    """Claim 17."""
     first = e.tradeoff("ab", 1.6, 1e-5, 90)
     recall = number(first, "recall")
     share = number(first, "ratio") / e.ratio("ab", 1.6)
@@ -234,11 +252,13 @@ def steep(e: Evidence) -> Finding:
 
 
 def psi_recall(e: Evidence) -> Finding:
+    """Claim 18."""
     found = number(one(e.rows["mapping"], method="psi"), "recall")
     return graded(0.04 <= found <= 0.16, f"{found:.1%}", explanation=e.excuse("ab"))
 
 
 def hours(e: Evidence) -> Finding:
+    """Claim 19."""
     days = e.baseline("ab", 1, "all-pairs") * MILLISECONDS / 1e3 / 86_400
     cost = e.cost("ab", 1, 1.6)
     spent = cost * MILLISECONDS / 1e3 / 3600
@@ -248,21 +268,20 @@ def hours(e: Evidence) -> Finding:
 
 
 def exact(e: Evidence) -> Finding:
+    """Claim 20."""
     rows = e.rows["variants"]
     complete = all(number(row, "recall") == 1 for row in rows if not str(row["variant"]).endswith("SP"))
+    same = ("data", "days", "epsilon", "noise")
+    basic = {tuple(row[name] for name in same): row for row in only(rows, variant="basic")}
     cheaper = all(
-        number(row, "cost") <= e_cost
+        number(row, "cost") <= number(basic[tuple(row[name] for name in same)], "cost")
         for row in only(rows, variant="basic+GMC")
-        for e_cost in [
-            number(other, "cost")
-            for other in only(rows, variant="basic", data=row["data"], days=row["days"],
-                              epsilon=row["epsilon"], noise=row["noise"])
-        ]
-    )  # fmt: skip
-    return graded(complete and cheaper, "recall 1 without prune; GMC never costs more, in every run")
+    )
+    return graded(complete and cheaper, "recall 1 without prune; GMC never costs more, on the same noise")
 
 
 def crossing(e: Evidence) -> Finding:
+    """Claim 21."""
     points = {data: _cross(gamma) for data, gamma in _gammas().items()}
     held = abs(points["taxi"] / 8.7e6 - 1) <= 0.02 and abs(points["ab"] / 6.5e6 - 1) <= 0.02
     return graded(held, f"n > {points['taxi']:.2g} (taxi), {points['ab']:.2g} (ab)")

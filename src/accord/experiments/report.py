@@ -6,12 +6,13 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from accord import __version__
 from accord.experiments.catalogue import EVIDENCE, EXHIBITS, EXPERIMENTS
 from accord.experiments.cells import Row, number, stored
-from accord.experiments.claims import Evidence, Finding, judge
+from accord.experiments.claims import Claim, Evidence, Finding, judge
 from accord.experiments.claims_paper import CLAIMS
 from accord.experiments.drawing import save
 from accord.experiments.lab import Lab
@@ -37,11 +38,11 @@ def remember_machine(folder: Path, cores: int, load: float) -> None:
 
 def draw_all(rows: Mapping[str, Sequence[Row]], folder: Path) -> list[Path]:
     """Draw every figure whose experiment has rows."""
+    shown = [exhibit for exhibit in EXHIBITS if rows.get(exhibit.experiment)]
     return [
         path
-        for exhibit in EXHIBITS
-        if (found := rows.get(exhibit.experiment))
-        for path in save(lambda e=exhibit, r=found: e.draw(r), folder, exhibit.name)  # type: ignore[misc]
+        for exhibit in shown
+        for path in save(partial(exhibit.draw, rows[exhibit.experiment]), folder, exhibit.name)
     ]
 
 
@@ -129,13 +130,10 @@ def table1_text(rows: Sequence[Row]) -> str:
     )
 
 
-def claims_text(findings: Sequence[tuple[object, Finding]]) -> str:
+def claims_text(findings: Sequence[tuple[Claim, Finding]]) -> str:
     """The claims as Markdown."""
-    from accord.experiments.claims import Claim
-
     lines = ["| | the paper | ours | verdict | explanation |", "|---|---|---|---|---|"]
     for claim, found in findings:
-        assert isinstance(claim, Claim)
         word = "**fails**" if found.failed else found.verdict.value
         lines.append(f"| {claim.number} | {claim.paper} | {found.ours} | {word} | {found.explanation} |")
     return "\n".join(lines)
