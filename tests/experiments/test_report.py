@@ -13,7 +13,7 @@ from accord.experiments.catalogue import EXHIBITS, EXPERIMENTS
 from accord.experiments.cells import Experiment, Results, Row, only
 from accord.experiments.drawing import save, short, slope
 from accord.experiments.lab import FULL, Lab
-from accord.experiments.report import draw_all, finished, page, remember_machine
+from accord.experiments.report import available, draw_all, page, remember_machine
 
 WORDS = {"how": "measured", "verdict": "no leak found", "recall_rule": "hamming <= 5"}
 
@@ -46,7 +46,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, Path]:
 
 def test_every_figure_is_drawn_and_twice_alike(results: tuple[Lab, Path], tmp_path: Path) -> None:
     lab, folder = results
-    rows = finished(lab, folder / "results")
+    rows = available(lab, folder / "results")
     assert set(rows) == set(EXPERIMENTS)
     paths = draw_all(rows, tmp_path / "one")
     assert {path.name for path in paths} == {f"{e.name}.{end}" for e in EXHIBITS for end in ("png", "svg")}
@@ -60,7 +60,7 @@ def test_every_figure_is_drawn_and_twice_alike(results: tuple[Lab, Path], tmp_pa
 def test_figures_have_labels_and_fit_a_column(exhibit: object, results: tuple[Lab, Path]) -> None:
     lab, folder = results
     assert hasattr(exhibit, "draw")
-    figure = exhibit.draw(finished(lab, folder / "results")[exhibit.experiment])  # type: ignore[attr-defined]
+    figure = exhibit.draw(available(lab, folder / "results")[exhibit.experiment])  # type: ignore[attr-defined]
     assert figure.get_size_inches()[0] in (3.3, 7.0)
     drawn = [axes for axes in figure.axes if axes.has_data()]
     assert drawn
@@ -73,12 +73,12 @@ def test_the_page_has_every_figure_with_two_sentences(results: tuple[Lab, Path])
     text = page(lab, folder / "results")
     for exhibit in EXHIBITS:
         assert f"![{exhibit.title}](figures/{exhibit.name}.png)" in text
-        said = exhibit.says(finished(lab, folder / "results")[exhibit.experiment])
+        said = exhibit.says(available(lab, folder / "results")[exhibit.experiment])
         assert said in text
         assert said.rstrip().endswith(".")
         assert said.count(". ") >= 1
     assert "| 21 |" in text
-    assert "Not complete" not in text
+    assert "Not run" not in text
 
 
 def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
@@ -86,7 +86,8 @@ def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
     remember_machine(tmp_path, 2, 0.5)
     made_up(EXPERIMENTS["noise"], lab, tmp_path)
     text = page(lab, tmp_path)
-    assert "Not complete, so not shown: size, variants" in text
+    assert "Not run: size (210 of 210 cells), variants" in text
+    assert "noise (" not in text
     assert "figures/dummies.png" in text
     assert "figures/clock.png" not in text
 

@@ -89,9 +89,9 @@ def _show(name: str, rows: dict[str, list[Row]], out: Path) -> None:
 
 
 def _report(lab: Lab, out: Path) -> None:
-    from accord.experiments.report import draw_all, finished, page
+    from accord.experiments.report import available, draw_all, page
 
-    draw_all(finished(lab, out / "results"), out / "figures")
+    draw_all(available(lab, out / "results"), out / "figures")
     path = out / "evaluation.md"
     path.write_text(page(lab, out / "results"), encoding="utf-8")
     typer.echo(f"Wrote {path}.", err=True)

@@ -16,7 +16,7 @@ from enum import Enum
 
 from accord.experiments.cells import Row, number, one, only
 from accord.experiments.lab import FULL, PAPER, Size
-from accord.experiments.settings import EPSILONS
+from accord.experiments.settings import EPSILONS, VARIANTS
 
 
 class Verdict(Enum):
@@ -73,8 +73,17 @@ class Evidence:
                     noise=PAPER)  # fmt: skip
         return number(found, measure)
 
-    def variant_days(self, data: str) -> list[int]:
-        return sorted({int(row["days"]) for row in only(self.rows["variants"], data=data)})
+    def variant_days(
+        self,
+        data: str,
+        variants: Sequence[str] = tuple(VARIANTS),
+        epsilons: Sequence[float] = (0.1, 0.4, 1.6),
+    ) -> list[int]:
+        """The numbers of days for which all of these were run."""
+        here = only(self.rows["variants"], data=data, noise=PAPER)
+        run = {(row["days"], row["variant"], row["epsilon"]) for row in here}
+        days = sorted({int(row["days"]) for row in here})
+        return [d for d in days if all((d, v, e) in run for v in variants for e in epsilons)]
 
     def ratio(self, data: str, epsilon: float | str, delta: float | str = 1e-5) -> float:
         """Cost against all pairs at recall 1, from the trade-off."""

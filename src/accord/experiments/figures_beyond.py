@@ -61,7 +61,8 @@ def clock(rows: Sequence[Row]) -> Figure:
         guessed, seconds = row["how"] == "extrapolated", number(row, "linkage_seconds")
         axes.barh(place, seconds, 0.6, color=ORANGE if guessed else BLUE,
                   hatch="////" if guessed else "", edgecolor=BLACK, linewidth=0.5)  # fmt: skip
-        axes.annotate(f" {_duration(seconds)}", (seconds, place), va="center", fontsize=6.5)
+        clear = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        axes.annotate(f" {_duration(seconds)}", (seconds, place), va="center", fontsize=6.5, bbox=clear)
     axes.set_yticks(range(len(rows)), [str(row["engine"]) for row in rows])
     axes.invert_yaxis()
     most = max(number(row, "linkage_seconds") for row in rows)

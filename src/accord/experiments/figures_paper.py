@@ -24,7 +24,7 @@ from accord.experiments.drawing import (
     line,
     whole_ticks,
 )
-from accord.experiments.settings import VARIANTS
+from accord.experiments.settings import EPSILONS, VARIANTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,23 +81,25 @@ def variants(rows: Sequence[Row], noise: str) -> Figure:
     """The five variants by ε, a panel for each set-up and number of days."""
     here = only(rows, noise=noise)
     found = [
-        (data, days) for data in PANELS for days in sorted({int(r["days"]) for r in only(here, data=data)})
+        (data, days)
+        for data in PANELS
+        for days in sorted({int(r["days"]) for r in only(here, data=data)})
+        # A panel that lacks bars would mislead.
+        if len(only(here, data=data, days=days)) == len(_BARS) * len(EPSILONS)
     ]
     figure, panels = canvas(max(1, len(found)), PAGE if len(found) > 2 else COLUMN, 2.2)
     for axes, (data, days) in zip(panels, found, strict=True):
+        names = sorted({number(r, "epsilon") for r in here}, reverse=True)
         for place, (variant, (colour, hatch)) in enumerate(_BARS.items()):
-            bars = sorted(
-                only(here, data=data, days=days, variant=variant), key=lambda r: -number(r, "epsilon")
-            )
+            bars = only(here, data=data, days=days, variant=variant)
             axes.bar(
-                [i + (place - 2) * 0.17 for i in range(len(bars))],
+                [names.index(number(r, "epsilon")) + (place - 2) * 0.17 for r in bars],
                 [number(r, "cost") for r in bars],
                 0.17,
                 yerr=[number(r, "cost_sd") for r in bars],
                 color=colour, hatch=hatch, edgecolor=BLACK, linewidth=0.5, label=variant,
                 error_kw={"elinewidth": 0.7, "capsize": 1.5},
             )  # fmt: skip
-        names = sorted({number(r, "epsilon") for r in here}, reverse=True)
         axes.set_xticks(range(len(names)), [f"{e:g}" for e in names])
         axes.set(title=f"{NAMES[data]}, T = {days}", xlabel="ε", yscale="log" if data == "taxi" else "linear")
         axes.grid(axis="x", visible=False)

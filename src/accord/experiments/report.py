@@ -46,15 +46,25 @@ def draw_all(rows: Mapping[str, Sequence[Row]], folder: Path) -> list[Path]:
     ]
 
 
-def finished(lab: Lab, results: Path) -> dict[str, list[Row]]:
-    """The rows of every experiment that is complete."""
+def available(lab: Lab, results: Path) -> dict[str, list[Row]]:
+    """The rows that are there, of every experiment that was begun."""
     rows = {name: stored(experiment, lab, results) for name, experiment in EXPERIMENTS.items()}
-    return {name: rows[name] for name, e in EXPERIMENTS.items() if len(rows[name]) == len(e.cells(lab.size))}
+    return {name: found for name, found in rows.items() if found}
+
+
+def _missing(lab: Lab, rows: Mapping[str, Sequence[Row]]) -> str:
+    """What was not run, so that nobody takes a part for the whole."""
+    parts = []
+    for name, experiment in EXPERIMENTS.items():
+        due, found = len(experiment.cells(lab.size)), len(rows.get(name, ()))
+        if found < due:
+            parts.append(f"{name} ({due - found} of {due} cells)")
+    return f" Not run: {', '.join(parts)}." if parts else ""
 
 
 def page(lab: Lab, results: Path) -> str:
     """The text of evaluation.md."""
-    rows = finished(lab, results)
+    rows = available(lab, results)
     parts = [_head(lab, results, rows)]
     if "table1" in rows:
         parts.append("## Table 1\n\n" + table1_text(rows["table1"]))
@@ -78,9 +88,7 @@ def page(lab: Lab, results: Path) -> str:
 def _head(lab: Lab, results: Path, rows: Mapping[str, Sequence[Row]]) -> str:
     machine = json.loads((results / MACHINE).read_text(encoding="utf-8"))
     spent = sum(number(row, "seconds") for found in rows.values() for row in found)
-    missing = [name for name in EXPERIMENTS if name not in rows]
     quick = " --quick" if lab.size.name == "quick" else ""
-    unfinished = f" Not complete, so not shown: {', '.join(missing)}." if missing else ""
     return (
         f"# The paper's evaluation, rebuilt\n\n"
         f"Written by `accord experiment report` from the results beside this page (`results/*.csv`), not by "
@@ -89,7 +97,8 @@ def _head(lab: Lab, results: Path, rows: Mapping[str, Sequence[Row]]) -> str:
         f"{machine['date']}, {machine['system']} on {machine['processor']}, {machine['cores']} cores with a "
         f"load "
         f"of {machine['load']} by all that ran there, Python {machine['python']}; the cells took "
-        f"{spent / 60:.0f} minutes in all.{unfinished} Costs are numbers of secure comparisons, the same on "
+        f"{spent / 60:.0f} minutes in all.{_missing(lab, rows)} Costs are numbers of secure comparisons, "
+        f"the same on "
         f"every machine for the same seed and data; only times depend on the machine.\n\n"
         f"LP is the Laplace Protocol, APC all pairs, PSI+X set intersection with expansion; GMC is Greedy "
         f"Match & Clean, "

@@ -25,12 +25,8 @@ def cells(size: Size) -> Sequence[Row]:
         for noise in size.noises(data)
         for epsilon in EPSILONS
         for variant in VARIANTS
-        if not (days > 1 and data == "taxi" and noise != PAPER and greedy(variant))
+        if not (days > 1 and data == "taxi" and noise != PAPER)
     ]  # fmt: skip
-
-
-def greedy(variant: str) -> bool:
-    return bool(VARIANTS[variant]["greedy"])
 
 
 def _runs(size: Size, data: str, days: int, noise: str) -> int:
