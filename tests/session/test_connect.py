@@ -17,7 +17,6 @@ from accord.session import connect as module
 from accord.session.connect import Address, connect, listen, parse_address
 from accord.session.connection import Reach
 from accord.session.identity import make_identity, own_card
-from accord.session.ledger import Ledger
 from accord.session.partners import add_partner, remove_partner
 from accord.session.state import State
 from tests.protocols.worlds import agreement
@@ -31,13 +30,6 @@ def both(tmp_path: Path) -> Both:
     return worlds.introduce(tmp_path, agreement())
 
 
-def untouched(*organisations: worlds.Organisation) -> bool:
-    return all(
-        not Ledger(own.state.ledger).runs() and not list(own.state.folder.glob("runs/*"))
-        for own in organisations
-    )
-
-
 def test_a_partner_without_a_card(both: Both) -> None:
     remove_partner(both[1].state, agreement().party(Side.A))
     reach = Reach(wait=1.0)
@@ -46,7 +38,7 @@ def test_a_partner_without_a_card(both: Both) -> None:
     assert "no card of 'alice'" in str(right)
     assert "accord partner add 'alice' CARD" in str(right)
     assert isinstance(left, ConnectionLostError), "the one who waits is told that nobody came"
-    assert untouched(*both)
+    assert worlds.untouched(*both)
 
 
 @pytest.mark.parametrize("who", [0, 1])
@@ -59,7 +51,7 @@ def test_a_new_identity_that_the_partner_does_not_know(both: Both, who: int) -> 
         assert error.exit_code == 9
     assert "refuses your card" in str(results[who])
     assert "did not show the card of" in str(results[1 - who])
-    assert untouched(*both)
+    assert worlds.untouched(*both)
 
 
 @pytest.mark.parametrize("who", [0, 1])
@@ -80,7 +72,7 @@ def test_an_expired_card(both: Both, who: int, monkeypatch: pytest.MonkeyPatch) 
     for error in results:
         assert isinstance(error, TrustError), error
         assert "expired" in str(error), error
-    assert untouched(*both)
+    assert worlds.untouched(*both)
 
 
 def test_a_plain_text_client_is_refused(both: Both) -> None:
@@ -194,7 +186,7 @@ def test_only_the_very_card_is_accepted(both: Both, tmp_path: Path) -> None:
     left, right = worlds.link_both(*both)
     assert isinstance(left, TrustError), left
     assert isinstance(right, AccordError), right
-    assert untouched(*both)
+    assert worlds.untouched(*both)
 
 
 def test_nobody_listens(both: Both) -> None:

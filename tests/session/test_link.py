@@ -45,14 +45,6 @@ def both(tmp_path: Path) -> Both:
     return worlds.introduce(tmp_path, agreement())
 
 
-def untouched(*organisations: worlds.Organisation) -> bool:
-    """Nothing was charged and no run was begun."""
-    return all(
-        not Ledger(own.state.ledger).runs() and not list(own.state.folder.glob("runs/*"))
-        for own in organisations
-    )
-
-
 def local_dp() -> Agreement:
     """Reports of A's records over all bins of x, in a window that compares every pair; B is public."""
     plain = agreement().model_dump(mode="json") | {"blocking": [{"kind": "key", "field": "x"}]}
@@ -186,7 +178,7 @@ def test_who_declines_sends_and_spends_nothing(both: Both) -> None:
     )
     assert isinstance(right, DeclinedError)
     assert isinstance(left, AccordError)
-    assert untouched(*both)
+    assert worlds.untouched(*both)
 
 
 def test_different_agreements_show_both_what_differs(both: Both) -> None:
@@ -197,7 +189,7 @@ def test_different_agreements_show_both_what_differs(both: Both) -> None:
         assert any("greedy" in line for line in error.differences), error
     assert "protocol.greedy is on in ours and off in theirs." in str(left)
     assert "protocol.greedy is off in ours and on in theirs." in str(right)
-    assert untouched(*both)
+    assert worlds.untouched(*both)
 
 
 def test_the_same_side_twice(both: Both, tmp_path: Path) -> None:
@@ -211,7 +203,7 @@ def test_the_same_side_twice(both: Both, tmp_path: Path) -> None:
         assert isinstance(error, RefusedError), error
         assert "Both of you are side A" in str(error)
         assert error.exit_code == 7
-    assert untouched(*both)
+    assert worlds.untouched(*both)
 
 
 @pytest.mark.parametrize(("version", "word"), [(0, "older"), (9, "newer")])
@@ -232,7 +224,7 @@ def test_another_protocol_version(
     assert f"{word} version of Accord" in str(left)
     # B is told by a stop: with another version of the program it would read A's hello itself.
     assert isinstance(right, StoppedError | RefusedError), right
-    assert untouched(*both)
+    assert worlds.untouched(*both)
 
 
 def test_a_table_size_that_does_not_fit(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +246,7 @@ def test_an_overspent_budget_ends_before_anybody_is_called(both: Both) -> None:
     left, right = worlds.link_both(*both, b_options={"reach": Reach(wait=0.1)})
     assert isinstance(left, BudgetError)
     assert isinstance(right, AssertionError), "A listened before it had asked its ledger"
-    assert untouched(*both)
+    assert worlds.untouched(*both)
 
 
 def test_faulty_data_ends_before_anybody_is_called(both: Both, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from accord.secure.circuit import Side
 from accord.session.channel import Patience
 from accord.session.connection import Reach
 from accord.session.identity import Card, make_identity
+from accord.session.ledger import Ledger
 from accord.session.link import Linked, link
 from accord.session.partners import add_partner
 from accord.session.state import State, open_state
@@ -127,3 +128,11 @@ def in_threads(*works: Callable[[], Any]) -> tuple[Any, ...]:
         thread.join(90)
         assert not thread.is_alive(), "a side hangs"
     return tuple(results)
+
+
+def untouched(*organisations: Organisation) -> bool:
+    """Nothing was charged and no run was begun."""
+    return all(
+        not Ledger(own.state.ledger).runs() and not list(own.state.folder.glob("runs/*"))
+        for own in organisations
+    )

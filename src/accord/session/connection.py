@@ -21,6 +21,7 @@ from accord.errors import (
     RefusedError,
     StateError,
     StoppedError,
+    TrustError,
     UsageError,
 )
 from accord.session.channel import Patience, TlsChannel
@@ -38,6 +39,7 @@ _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (PeerError, Reason.PROTOCOL),
     (RefusedError, Reason.REFUSED),
     (DifferentAgreementError, Reason.REFUSED),
+    (TrustError, Reason.REFUSED),
     (BudgetError, Reason.LEDGER),
     (LedgerError, Reason.LEDGER),
     (StateError, Reason.STATE),
