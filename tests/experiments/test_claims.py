@@ -14,7 +14,7 @@ from accord.experiments.claims_paper import CLAIMS
 from accord.experiments.lab import Lab, Size
 from tests.experiments.worlds import lab
 
-SMALL = Size("quick", (1, 2), 5_000, (1, 2), 500, 3, 1)
+SMALL = Size("quick", (1, 2), 5_000, (1, 2), 500, 3)
 
 
 def gathered(of: Lab, folder: Path) -> Evidence:

@@ -8,7 +8,7 @@ from pathlib import Path
 from accord.experiments.cells import Experiment, Row
 from accord.experiments.lab import Lab, Size
 
-TINY = Size("quick", (1, 2), 300, (1, 2), 200, 2, 1)
+TINY = Size("quick", (1, 2), 300, (1, 2), 200, 2)
 """Named quick, so that every experiment takes its small sizes."""
 
 

@@ -41,8 +41,6 @@ class Size:
     taxi_days: tuple[int, ...]
     taxi_per_day: int
     runs: int
-    taxi_runs: int
-    """With greedy on one day; the spread over runs is small there, and a run takes seconds."""
 
     def days(self, data: str) -> tuple[int, ...]:
         return self.taxi_days if data == "taxi" else self.ab_days
@@ -55,8 +53,8 @@ class Size:
         return NOISES if data == "ab" or self.name == "full" else NOISES[:1]
 
 
-FULL = Size("full", (1, 2, 4, 8, 16), 5_000, (1, 2, 4, 8, 16), 300_000, 10, 10)
-QUICK = Size("quick", (1, 2, 4), 5_000, (1, 2), 20_000, 3, 1)
+FULL = Size("full", (1, 2, 4, 8, 16), 5_000, (1, 2, 4, 8, 16), 300_000, 10)
+QUICK = Size("quick", (1, 2, 4), 5_000, (1, 2), 20_000, 3)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def cells(size: Size) -> Sequence[Row]:
     return [
         {
             "data": data, "days": days, "per_day": size.per_day(data), "variant": variant, "noise": noise,
-            "epsilon": epsilon, "runs": _runs(size, data, days, noise),
+            "epsilon": epsilon, "runs": size.runs,
         }
         for data in ("ab", "taxi")
         for days in sorted({size.days(data)[0], size.days(data)[-1] if size.name == "full" else 1})
@@ -27,15 +27,6 @@ def cells(size: Size) -> Sequence[Row]:
         for variant in VARIANTS
         if not (days > 1 and data == "taxi" and noise != PAPER)
     ]  # fmt: skip
-
-
-def _runs(size: Size, data: str, days: int, noise: str) -> int:
-    """Ten as in the paper; fewer on Taxi, where greedy on many days takes minutes and spreads little."""
-    if data != "taxi":
-        return size.runs
-    if days > 1:
-        return 2
-    return size.taxi_runs if noise == PAPER else min(size.taxi_runs, 3)
 
 
 def run(lab: Lab, cell: Row) -> Row:

@@ -85,8 +85,9 @@ class Schedule:
         batch: int = BATCH,
     ) -> None:
         self.pairs = pairs
-        self._first = tuple(np.cumsum(c) - c for c in counts)
         self._counts = counts
+        self._ends = tuple(np.cumsum(c) for c in counts)
+        self._first = tuple(ends - c for ends, c in zip(self._ends, counts, strict=True))
         self._alive = tuple(np.ones(int(c.sum()), np.uint8) for c in counts)
         self._left = tuple(c.copy() for c in counts)
         self._cursor = np.zeros(len(pairs[0]), np.int64)
@@ -104,7 +105,7 @@ class Schedule:
         """Take slots of A (0) or B (1) out of all later rounds."""
         fresh = distinct(slots[self._alive[side][slots] == 1])
         self._alive[side][fresh] = 0
-        bins = np.searchsorted(np.cumsum(self._counts[side]), fresh, "right")
+        bins = np.searchsorted(self._ends[side], fresh, "right")
         np.subtract.at(self._left[side], bins, 1)
 
     def next(self) -> Round | None:
