@@ -10,6 +10,8 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
+from accord import __version__
+
 ACCORD = [sys.executable, "-c", "from accord.cli import main; main()"]
 
 
@@ -44,6 +46,10 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", probe], check=True)
+
+
+def test_version(tmp_path: Path) -> None:
+    assert accord(tmp_path, "--version").stdout == f"accord {__version__}\n"
 
 
 def test_generate_init_check_simulate(shop: Path) -> None:

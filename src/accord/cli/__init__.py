@@ -11,9 +11,11 @@ import logging
 import sys
 import traceback
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from accord import __version__
 from accord.cli import audit, bench, forget, identity, ledger, link, receipt
 from accord.cli.check import check
 from accord.cli.demo import demo
@@ -40,6 +42,22 @@ app.add_typer(receipt.app, name="receipt")
 app.add_typer(ledger.app, name="ledger")
 app.command()(forget.forget)
 app.command()(experiment)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"accord {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """What stands before a command."""
 
 
 def main() -> None:
