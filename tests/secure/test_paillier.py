@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gmpy2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import PeerError
+from accord.secure import paillier
 from accord.secure.paillier import BITS, PublicKey, key_from_wire, new_key
 from tests.secure.worlds import Fixed
 
@@ -29,20 +32,28 @@ def test_a_combination_of_ciphertexts_is_one_of_plaintexts(terms: list[tuple[int
     assert KEY.decrypt(combined) == [sum(value * by for value, by in terms) % KEY.n, 0]
 
 
-def test_every_multiplier_is_raised_to_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Zeros, ones, signs and sizes show neither in the number of operations nor in the exponents' lengths."""
+@pytest.mark.parametrize("width", [1, 2, 3, 8])
+def test_multipliers_up_to_their_width(width: int) -> None:
+    most = (1 << width) - 1
+    sent = KEY.encrypt([5, 7], Fixed("x"))
+    rows = [[x, y] for x in {-most, -1, 0, 1, most} for y in (-most, most)]
+    assert KEY.decrypt(PUBLIC.combine(sent, rows, width)) == [(5 * x + 7 * y) % KEY.n for x, y in rows]
+
+
+def test_every_multiplier_takes_the_same_multiplications(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zeros, ones, signs and sizes show neither in their number nor in the lengths of what is multiplied."""
     seen: list[int] = []
-    true = gmpy2.powmod_sec
+    true = paillier._times
 
-    def watched(base: object, exponent: int, modulus: object) -> object:
-        seen.append(int(exponent).bit_length())
-        return true(base, exponent, modulus)
+    def watched(total: Any, factors: list[Any], modulus: Any) -> Any:
+        seen.extend(int(factor).bit_length() for factor in factors)
+        return true(total, factors, modulus)
 
-    monkeypatch.setattr(gmpy2, "powmod_sec", watched)
+    monkeypatch.setattr(paillier, "_times", watched)
     sent = KEY.encrypt([1, 2, 3], Fixed("x"))
-    seen.clear()
     PUBLIC.combine(sent, [[0, 0, 0], [1, -1, 1], [-15, 15, 7]], 4)
-    assert seen == [6] * 9
+    assert len(seen) == 3 * 3 * 3
+    assert min(seen) > 2 * PUBLIC.bits - 20
 
 
 def test_the_owners_masks_are_the_public_ones_and_hide_zero() -> None:

@@ -68,25 +68,30 @@ class PublicKey:
     ) -> list[Number]:
         """For each row of multipliers an encryption of Σ mᵢ·xᵢ, as traceable as its parts.
 
-        *Requires* |mᵢ| < 2^width. The time tells nothing of them: every exponent is moved up by 3·2^width, so
-        that all have the same length, and raised in constant time; the move is taken back for all at once.
+        *Requires* |mᵢ| < 2^width. The time tells nothing of them: moved up by one number, which is taken back
+        for all at once, every multiplier has the same number of digits base four, each of them 1, 2, 3 or 4;
+        and a digit is one multiplication with a power that lies ready, never with the short number 1.
         """
         import gmpy2
 
-        shift, product = 3 << width, gmpy2.mpz(1)
-        for ciphertext in ciphertexts:
-            product = product * ciphertext % self.square
+        digits = (width + 2) // 2
+        move, ones = 1 << width, (4**digits - 1) // 3
+        powers, product = [], gmpy2.mpz(1)
+        for c in ciphertexts:
+            product = product * c % self.square
+            double = c * c % self.square
+            powers.append((c, double, double * c % self.square, double * double % self.square))
         try:
-            back = gmpy2.invert(gmpy2.powmod(product, shift, self.square), self.square)
+            back = gmpy2.invert(gmpy2.powmod(product, move + ones, self.square), self.square)
         except ZeroDivisionError:
             raise PeerError(problem="a ciphertext that has no inverse") from None
         found = []
         for multipliers in rows:
-            over = back
-            for ciphertext, multiplier in zip(ciphertexts, multipliers, strict=True):
-                power = gmpy2.powmod_sec(ciphertext, multiplier + shift, self.square)
-                over = over * power % self.square
-            found.append(over)
+            total = gmpy2.mpz(1)
+            for place in reversed(range(digits)):
+                chosen = [p[m + move >> 2 * place & 3] for p, m in zip(powers, multipliers, strict=True)]
+                total = _times(gmpy2.powmod(total, 4, self.square), chosen, self.square)
+            found.append(total * back % self.square)
         return found
 
     def to_wire(self, ciphertexts: Sequence[Number]) -> bytes:
@@ -153,6 +158,12 @@ class PrivateKey(PublicKey):
         (_, p2, _), (_, q2, _) = self._halves
         back = gmpy2.invert(q2, p2)
         return [y + q2 * ((x - y) * back % p2) for x, y in zip(*parts, strict=True)]
+
+
+def _times(total: Number, factors: Sequence[Number], modulus: Number) -> Number:
+    for factor in factors:
+        total = total * factor % modulus
+    return total
 
 
 def new_key(bits: int, entropy: Entropy) -> PrivateKey:
