@@ -172,6 +172,12 @@ class DeclinedError(AccordError):
     exit_code = 10
 
 
+class AuditError(AccordError):
+    """{problem}"""
+
+    exit_code = 12
+
+
 class ClaimError(AccordError):
     """Claims of the paper that fail, and nobody has explained why: {numbers}."""
 

@@ -11,13 +11,14 @@ import pytest
 from accord.agreement_file import require_sound
 from accord.auditing.cases import WITHOUT_BLOCKING, Case, built_in, options, require_neighbours
 from accord.errors import UsageError
+from accord.protocols.psi import workload
 from accord.records.columns import Records
 from accord.records.load import load_records
 from accord.secure.circuit import Side
 
 
 def case() -> Case:
-    return built_in(options("laplace", "1", "1e-3"))[1]
+    return built_in(options("laplace", "1", "1e-3"))[3]
 
 
 def records(points: list[tuple[int, int]]) -> Records:
@@ -36,7 +37,7 @@ def test_built_in_cases_are_neighbours_whose_bins_differ() -> None:
     for name in ("laplace", "all-pairs", "psi", "psi-expand", "blocking", "laplace-suppress", "local-dp"):
         found = built_in(options(name, "1", "1e-3"))
         names = ["alone", "matched", "crowd", *(["beside"] if name != "local-dp" else [])]
-        assert [each.name for each in found] == names
+        assert [(each.name, each.side) for each in found] == [(n, side) for n in names for side in Side]
         for each in found:
             require_neighbours(each)
             counts = [
@@ -46,8 +47,23 @@ def test_built_in_cases_are_neighbours_whose_bins_differ() -> None:
             require_sound(each.agreement, simulated=True)
 
 
+@pytest.mark.parametrize("name", ["psi", "psi-expand"])
+def test_an_intersection_is_audited_from_both_ends(name: str) -> None:
+    """On each side the record at stake is once with those who list their values, once with those who ask."""
+    found = {
+        (each.side, workload(each.agreement.task, each.side, len(each.table), len(each.partner))[0])
+        for each in built_in(options(name, "", ""))
+    }
+    assert found == {(side, lists) for side in Side for lists in (True, False)}
+
+
+def test_bins_are_as_many_as_the_window_and_the_spread_of_local_dp_need() -> None:
+    wide = options("local-dp", "1", "") | {"window": 20, "spread": 10}
+    assert {each.agreement.plan.bins for each in built_in(wide)} == {20}
+
+
 def test_a_record_at_a_corner_of_the_grid_moves_from_three_cells_to_three_others() -> None:
-    beside = built_in(options("laplace", "1", "1e-3"))[3]
+    beside = built_in(options("laplace", "1", "1e-3"))[-1]
     counts = [
         beside.agreement.plan.counts(Side.B, t.columns, len(t)) for t in (beside.table, beside.neighbour)
     ]

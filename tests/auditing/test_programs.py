@@ -14,7 +14,7 @@ from accord.errors import UsageError
 
 
 def case(name: str = "laplace") -> Case:
-    return built_in(options(name, "1.6", "1e-5") | {"greedy": False})[1]
+    return built_in(options(name, "1.6", "1e-5") | {"greedy": False})[3]
 
 
 def seen(maker: Maker, seed: int = 1) -> View:

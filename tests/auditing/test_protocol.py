@@ -11,30 +11,46 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 from accord.agreement import Agreement
 from accord.auditing.cases import MATCHED, Case, built_in, options
-from accord.auditing.programs import Program, half_noise, honest, redrawn, unshuffled
+from accord.auditing.programs import Maker, Program, half_noise, honest, redrawn, unshuffled
 from accord.auditing.protocol import Finding, Verdict, audit, judge
 from accord.entropy import Entropy, Seeded
 from accord.errors import UsageError
 from accord.privacy.calibration import calibrate
 from accord.privacy.noise import draw
 from accord.privacy.noise_suppress import delta
+from accord.protocols import psi
 from accord.records.columns import Records
 from accord.secure.circuit import Side
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
+from accord.secure.oblivious_prf import ask
 from accord.secure.party import Party
 
 ALPHA = 1e-6
 Floats = NDArray[np.float64]
 LAPLACE = options("laplace", "1.6", "1e-5") | {"greedy": False}
+LOUD = options("laplace", "2", "1e-5") | {"greedy": False}
+"""Where half the noise shows in fewest trials: the best event there is bounds ε by 2.5 with 750 of them."""
 
 
-def cases(protocol: dict[str, Any], *names: str) -> list[Case]:
-    return [case for case in built_in(protocol) if case.name in names]
+def cases(protocol: dict[str, Any], *names: str, side: Side = Side.A) -> list[Case]:
+    return [case for case in built_in(protocol) if case.name in names and case.side is side]
+
+
+def only(side: Side, broken: Maker) -> Maker:
+    """Broken on one side, honest on the other."""
+
+    def maker(agreement: Agreement) -> Program:
+        programs = {side: broken(agreement), side.other: honest(agreement)}
+        return lambda of, records, partner, entropy, engine: programs[of](
+            of, records, partner, entropy, engine
+        )
+
+    return maker
 
 
 def leak(found: Verdict) -> Finding:
@@ -51,17 +67,24 @@ def acquitted(found: Verdict) -> bool:
 # -- convicted ---------------------------------------------------------------------------------------------
 
 
-def test_an_unshuffled_transcript_is_convicted() -> None:
-    found = audit(cases(LAPLACE, "matched"), unshuffled, trials=200)
+@pytest.mark.parametrize("side", Side)
+def test_an_unshuffled_transcript_is_convicted_on_whichever_side(side: Side) -> None:
+    found = audit(cases(LAPLACE, "matched", side=side), only(side, unshuffled), trials=400)
     assert found.leaky
     assert leak(found).epsilon_lower > 1.6
     assert any("match" in name for name in found.worst.looked_at)
 
 
-def test_half_the_noise_is_convicted() -> None:
-    found = audit(cases(LAPLACE, "alone"), half_noise, trials=1_500)
+def test_half_the_noise_is_convicted_and_the_whole_is_acquitted_by_as_many_trials() -> None:
+    found = audit(cases(LOUD, "alone"), only(Side.A, half_noise), trials=1_500)
     assert found.leaky
     assert found.worst.looked_at[0].startswith("word")
+    assert acquitted(audit(cases(LOUD, "alone"), trials=1_500))
+
+
+@pytest.mark.slow
+def test_half_the_noise_of_b_is_convicted() -> None:
+    assert audit(cases(LOUD, "alone", side=Side.B), only(Side.B, half_noise), trials=1_500).leaky
 
 
 def test_noise_that_is_drawn_again_is_convicted_and_noise_that_stays_is_not() -> None:
@@ -94,16 +117,27 @@ def sticky(agreement: Agreement) -> Program:
 
 def test_bins_without_noise_are_convicted_in_every_case() -> None:
     found = audit(built_in(options("blocking", "", "") | {"greedy": False}), trials=120)
-    assert [f.finding.leaky for f in found.findings] == [True] * 4
+    assert [f.finding.leaky for f in found.findings] == [True] * 8
     assert {f.finding.epsilon_claimed for f in found.findings} == {1.6}
 
 
 def test_suppressed_records_are_convicted() -> None:
-    found = audit(cases(options("laplace-suppress", "1.6", ""), "matched"), trials=2_000)
+    found = audit(cases(options("laplace-suppress", "1.6", ""), "matched", side=Side.B), trials=2_000)
     assert found.leaky
     # What holds for the two tables of this case, exactly.
     assert 0 < leak(found).delta_lower < delta(1.6, MATCHED) == pytest.approx(0.354, abs=1e-3)
     assert {"matches", "word 6 of message 2"} <= set(found.worst.looked_at)
+
+
+@pytest.mark.parametrize("name", ["psi", "psi-expand"])
+@pytest.mark.parametrize("side", Side)
+def test_one_who_asks_without_a_blind_is_convicted(
+    name: str, side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psi, "ask", lambda group, items, _, told: ask(group, items, Seeded("known"), told))
+    monkeypatch.setattr(psi, "permutation", lambda entropy, count: np.arange(count))
+    names = ("crowd",) if name == "psi" else ("matched",)
+    assert audit(cases(options(name, "", ""), *names, side=side), trials=60).leaky
 
 
 def test_set_intersection_without_its_group_is_convicted() -> None:
@@ -129,7 +163,8 @@ OPTIONS = [
 @pytest.mark.parametrize("chosen", OPTIONS, ids=lambda chosen: "-".join(map(str, chosen.values())))
 def test_laplace_is_acquitted_with_every_option(chosen: dict[str, Any]) -> None:
     protocol = options("laplace", "0.5", "1e-5") | chosen
-    assert acquitted(audit(cases(protocol, "alone", "beside"), trials=80, confidence=0.99))
+    chosen_cases = [*cases(protocol, "alone"), *cases(protocol, "beside", side=Side.B)]
+    assert acquitted(audit(chosen_cases, trials=80, confidence=0.99))
 
 
 @pytest.mark.slow
@@ -164,14 +199,27 @@ LOCAL: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("chosen", LOCAL, ids=str)
 def test_local_dp_is_acquitted_with_every_option(chosen: dict[str, Any]) -> None:
-    found = audit(built_in(options("local-dp", "0.5", "") | chosen), trials=80, confidence=0.99)
+    protocol = options("local-dp", "0.5", "") | chosen
+    found = audit(
+        [*cases(protocol, "alone", "crowd"), *cases(protocol, "matched", side=Side.B)],
+        trials=80,
+        confidence=0.99,
+    )
     assert acquitted(found)
     assert {f.finding.delta_claimed for f in found.findings} == {0.0}
 
 
+def test_reports_at_twice_their_epsilon_are_convicted_and_honest_ones_acquitted_by_as_many_trials() -> None:
+    claimed, truly = (cases(options("local-dp", epsilon, ""), "alone")[0] for epsilon in ("1.6", "3.2"))
+    loose = honest(truly.agreement)
+    assert audit([claimed], lambda _: loose, trials=700).leaky
+    assert acquitted(audit([claimed], trials=400))
+
+
 def test_bins_that_local_dp_calls_public_are_seen() -> None:
     public = {"A": {"public": True}, "B": {"epsilon": "1.6"}, "greedy": False}
-    found = audit(cases(options("local-dp", "1.6", "") | public, "alone", "matched"), trials=200)
+    both = [case for case in built_in(options("local-dp", "1.6", "") | public) if case.name == "alone"]
+    found = audit(both, trials=200)
     assert [(f.case.side, f.finding.leaky) for f in found.findings] == [(Side.A, True), (Side.B, False)]
 
 
@@ -229,6 +277,16 @@ def test_a_true_claim_is_refuted_as_rarely_as_stated(
     # One alarm more than this has a probability below 1e-6 if the rate is at most the stated 10 %.
     audits = 80
     assert alarms(p, q, claim, audits) <= binom.isf(ALPHA, audits, 0.1)
+
+
+def test_every_case_gets_its_share_of_the_false_alarms_and_every_bound_half_of_that() -> None:
+    found = audit(cases(LAPLACE, "alone", "matched", "crowd"), trials=40, confidence=0.9)
+    alpha = (1 - 0.9) / len(found.findings) / 2
+    for each in found.findings:
+        of = each.finding
+        low = beta.ppf(alpha, of.hits_p, of.trials - of.hits_p + 1) if of.hits_p else 0.0
+        high = beta.ppf(1 - alpha, of.hits_q + 1, of.trials - of.hits_q) if of.hits_q < of.trials else 1.0
+        assert of.epsilon_lower == pytest.approx(max(0.0, math.log((low - 1e-5) / high)), abs=1e-9)
 
 
 def test_an_audit_of_the_trials_it_learnt_from_would_cry_wolf() -> None:

@@ -32,7 +32,7 @@ class Tape(Wire):
 
 
 def test_a_view_is_what_the_partner_receives_in_a_linkage() -> None:
-    case = built_in(LAPLACE)[1]
+    case = built_in(LAPLACE)[3]
     seen = view(honest(case.agreement), case, case.table, Seeded(1), Seeded(2))
     tape, task, engine = Tape(), case.agreement.task, IdealEngine()
     own = {

@@ -1,7 +1,8 @@
-"""A partner that lies in the middle of a run: A ends with an error or with the right output, and unharmed.
+"""A partner that lies in the middle of a run: A ends with an error or with true pairs, and unharmed.
 
 A partner that follows the protocol has its frames changed on the way, one after the other; or its engine, its
-counts or its signature lie.
+counts or its signature lie. Whoever lies in the engine can make a match go missing on both sides, and nobody
+could tell; a pair that is none is found out, since both see what they disclose.
 """
 
 from __future__ import annotations
@@ -55,14 +56,13 @@ def against(both: dict[Side, Office], change: Change) -> Ending:
 
 
 def require_unharmed(both: dict[Side, Office], kind: str, result: Linked | BaseException | None) -> None:
-    """A has the right output or none, was charged once, and can link again at no cost."""
+    """A has true pairs or no output, was charged once, and can link again at no cost."""
     mine = both[Side.A]
     assert result is None or isinstance(result, AccordError | Linked), repr(result)
-    if isinstance(result, Linked):
-        assert mine.out.read_bytes() == EXPECTED[kind]
-    elif mine.out.exists():
-        # The output is written once both sides have confirmed it; what failed was the receipt.
-        assert mine.out.read_bytes() == EXPECTED[kind]
+    assert mine.out.exists() or not isinstance(result, Linked)
+    if mine.out.exists():
+        # It is written once both sides have confirmed it, so it may be there though the receipt failed.
+        assert set(mine.out.read_bytes().splitlines()) <= set(EXPECTED[kind].splitlines())
     faults.require_one_charge(mine, least=0)
     name = faults.common_run(both)
     if name:

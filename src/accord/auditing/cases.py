@@ -5,12 +5,16 @@ that differ in one record, which matches nothing in the partner's table either w
 matches under the rule, and sizes are public. `require_neighbours` holds every case to that, the built-in
 ones and those of a user.
 
-The built-in cases put the record where past protocols failed:
+The built-in cases put the record where past protocols failed, once in A's table and once in B's, since a
+program may fail on one side alone:
 
     alone     in a bin of its own, or in another bin of its own: bins that occur tell that it exists
     matched   alone, or in a bin full of matching records: what happens to it must not touch the matches
     crowd     beside many records that equal it, or away from them: a count of many hides no better than one
-    beside    in a cell that touches the partner's record, on a grid whose records fall into several cells
+    beside    in a cell that touches the partner's record, on a grid where B's records fall into several cells
+
+In `crowd` the partner has the larger table and in the others the smaller one or one as large, so that both
+sides of an intersection are looked at: the one that lists its values and the one that asks for them.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.agreement import Agreement
+from accord.agreement_file import require_sound
 from accord.errors import UsageError
 from accord.matching.evaluate import Tables
 from accord.matching.join import full_join
@@ -59,7 +64,8 @@ def require_neighbours(case: Case) -> None:
     changed = np.flatnonzero(_changed(case.table, case.neighbour))
     if len(changed) != 1:
         raise UsageError(
-            problem=f"Neighbours differ in one record, row by row; these differ in {len(changed):,}."
+            problem=f"Neighbours differ in one record, with all rows in the same order; these differ in "
+            f"{len(changed):,}."
         )
     for table in (case.table, case.neighbour):
         if changed[0] in _matching(case, table):
@@ -125,15 +131,16 @@ def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
     """The built-in cases under a protocol and its options, as an agreement writes them."""
     keys = _by_key(protocol)
     column = [(2, 8 * i) for i in range(1, MATCHED + 1)]
-    by_key = (
-        _case("alone", keys, Side.A, (0, 9), (1, 9), [(2, 8)], [(2, 8)]),
-        _case("matched", keys, Side.B, (0, 4), (2, 4), column, column),
-        _case("crowd", keys, Side.A, (0, 9), (1, 30), [(0, 9)] * MATCHED, [(2, 8)]),
-    )
-    if protocol["name"] == "local-dp":
-        # A record reports one bin, so there is no grid whose cells overlap.
-        return by_key
-    return *by_key, _case("beside", _on_grid(protocol), Side.B, (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)])
+    strangers = [(2, 7 * i) for i in range(1, MATCHED + 4)]
+    found = [
+        *_both_sides("alone", keys, (0, 9), (1, 9), [(2, 8)], [(2, 8)]),
+        *_both_sides("matched", keys, (0, 4), (2, 4), column, column),
+        *_both_sides("crowd", keys, (0, 9), (1, 30), [(0, 9)] * MATCHED, strangers),
+    ]
+    if protocol["name"] != "local-dp":
+        # There a record reports one bin: no grid has cells that overlap.
+        found += _both_sides("beside", _on_grid(protocol), (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)])
+    return tuple(found)
 
 
 _WHY = {
@@ -144,15 +151,15 @@ _WHY = {
 }
 
 
-def _case(
-    name: str, agreed: Agreement, side: Side, here: tuple[int, int], there: tuple[int, int],
+def _both_sides(
+    name: str, agreed: Agreement, here: tuple[int, int], there: tuple[int, int],
     others: Points, partner: Points,
-) -> Case:  # fmt: skip
+) -> list[Case]:  # fmt: skip
     """The record at stake stands first, so that an order that is kept would show it."""
     table, neighbour = (_records([point, *others], agreed) for point in (here, there))
-    found = Case(name, _WHY[name], agreed, side, table, neighbour, _records(partner, agreed))
-    require_neighbours(found)
-    return found
+    return [
+        Case(name, _WHY[name], agreed, side, table, neighbour, _records(partner, agreed)) for side in Side
+    ]
 
 
 def _records(points: Points, agreed: Agreement) -> Records:
@@ -165,8 +172,9 @@ def _records(points: Points, agreed: Agreement) -> Records:
 
 
 def _by_key(protocol: Mapping[str, object]) -> Agreement:
-    """Three bins by x; a match has the same x and nearly the same y."""
-    fields = {"x": _number(2), "y": _number(63)}
+    """Three bins by x, or as many as local DP needs; a match has the same x and nearly the same y."""
+    needed = [int(str(protocol.get(name) or 0)) for name in ("window", "spread")]
+    fields = {"x": _number(max(3, *needed) - 1), "y": _number(63)}
     blocking: list[dict[str, object]] = [{"kind": "key", "field": "x"}]
     return _agreement(fields, "same(x) and within(y, 1)", blocking, _with_noise(protocol, 1, 1))
 
@@ -198,7 +206,7 @@ def _agreement(
     blocking: list[dict[str, object]],
     protocol: Mapping[str, object],
 ) -> Agreement:
-    return Agreement.model_validate(
+    agreed = Agreement.model_validate(
         {
             "version": 1,
             "salt": "00000000",
@@ -211,3 +219,5 @@ def _agreement(
             "engine": "ot",
         }
     )
+    require_sound(agreed, simulated=True)
+    return agreed

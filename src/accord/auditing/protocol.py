@@ -69,6 +69,11 @@ class Finding:
     def leaky(self) -> bool:
         return self.epsilon_lower > self.epsilon_claimed
 
+    @property
+    def can_refute(self) -> bool:
+        """Whether so many trials could have refuted the claim at all."""
+        return self.epsilon_most > self.epsilon_claimed
+
 
 @dataclass(frozen=True)
 class CaseFinding:
@@ -118,7 +123,9 @@ def audit(
     alpha = (1 - confidence) / len(cases)
     runs = _counted(2 * trials * len(cases), watch)
     findings = tuple(
-        _audited(case, maker, trials, _promise(case) or asked, alpha, f"{seed} {case.name}", runs)
+        _audited(
+            case, maker, trials, _promise(case) or asked, alpha, f"{seed} {case.name} {case.side.value}", runs
+        )
         for case in cases
     )
     return Verdict(findings, confidence)

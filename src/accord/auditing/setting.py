@@ -17,8 +17,11 @@ from accord.errors import BudgetError
 from accord.privacy.accounting import basic, spent
 from accord.privacy.budget import Budget, check
 from accord.privacy.calibration import Setting, warnings
-from accord.privacy.events import AllPairs, Cost, Event, Promise, released
+from accord.privacy.events import AllPairs, Cost, Event, PublicBins, released
+from accord.privacy.noise import losses
+from accord.protocols import local_dp
 from accord.protocols.leakage import leakage
+from accord.protocols.spec import LocalDp
 from accord.secure.circuit import Side
 from accord.simulation import setting
 
@@ -41,7 +44,12 @@ class SideFacts:
 
     side: Side
     cost: Cost | None
+    public: bool
+    """Whether the agreement calls the bins of this side public."""
     noise: Setting | None
+    beyond: float
+    """The probability that a partner learns more than ε allows, for the worst two tables: not δ, which weighs
+    by how much more, but its like."""
     dummies: float
     """Expected, in all bins."""
     again: Composed | None
@@ -65,11 +73,15 @@ def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFac
     """The facts of one side, whose table has so many records if that may be known."""
     found = setting(agreement, side, records or 0)
     event = _event(agreement, side, found)
+    public = isinstance(event, PublicBins)
+    event = None if public else event
     cost = event.cost if event is not None else None
     return SideFacts(
         side=side,
         cost=cost,
+        public=public,
         noise=found,
+        beyond=losses(found.noise, found.bins_per_record).beyond(found.epsilon) if found else 0.0,
         dummies=found.expected_dummies * agreement.plan.bins if found else 0.0,
         again=composed([event] * AGAIN) if event is not None else None,
         warnings=warnings(cost.delta, records) if cost is not None else (),
@@ -103,8 +115,6 @@ def _event(agreement: Agreement, side: Side, found: Setting | None) -> Event | N
     """What the ledger would be told of a release; None where nothing is promised."""
     if found is not None:
         return released(found)
-    told = leakage(agreement.task, side)
-    if told.epsilon is None or told.delta is None:
-        return None
-    cost = Cost(told.epsilon, told.delta)
-    return Promise(cost) if cost.epsilon else AllPairs()
+    if isinstance(agreement.protocol, LocalDp):
+        return local_dp.released(agreement.task, side)
+    return None if leakage(agreement.task, side).epsilon is None else AllPairs()

@@ -33,6 +33,7 @@ def agreement(
     from accord.agreement_file import read_agreement
     from accord.auditing.setting import side_facts
     from accord.cli.check import facts_of
+    from accord.errors import AuditError
     from accord.secure.circuit import Side
 
     agreed = read_agreement(file)
@@ -47,6 +48,11 @@ def agreement(
         typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
     else:
         typer.echo(_words(file, facts, sides, account))
+    broken = [s.side.value for s in sides if s.noise is not None and not s.noise.kept]
+    if broken:
+        raise AuditError(problem=f"The promise to {' and '.join(broken)} is not kept by the noise.")
+    if account is not None and account.refusal:
+        raise AuditError(problem=f"The budget of '{account.dataset}' does not allow a run.")
 
 
 def _account(
@@ -89,13 +95,15 @@ def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: A
 def _side_lines(facts: SideFacts) -> list[str]:
     from accord.privacy.number import shown
 
+    if facts.public:
+        return ["none: the agreement calls the bins of this side public"]
     if facts.cost is None:
         return ["none: this protocol promises nothing for any record"]
     epsilon, delta = facts.cost.epsilon, facts.cost.delta
     lines = [
         f"promise      (ε, δ) = ({shown(epsilon)}, {shown(delta)}) for each record that matches nothing",
-        f"in words     a suspicion of 50 % about such a record can rise to {_risen(epsilon)} %, not further"
-        + (", except with probability δ" if delta else ""),
+        f"in words     a suspicion of 50 % about such a record can rise to {_risen(epsilon)} %, "
+        + (f"further only with probability {facts.beyond:.2g}" if facts.beyond else "not further"),
     ]
     if facts.noise is not None:
         noise = facts.noise
@@ -142,6 +150,8 @@ def _side_json(facts: SideFacts) -> dict[str, Any]:
         "delta": None if facts.cost is None else float(facts.cost.delta),
         "delta_exact": noise.delta_exact if noise else None,
         "kept": noise.kept if noise else None,
+        "public": facts.public,
+        "beyond_epsilon": facts.beyond,
         "noise": noise.name if noise else None,
         "bins_per_record": noise.bins_per_record if noise else None,
         "expected_dummies": facts.dummies,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from accord.agreement import Agreement
     from accord.auditing.cases import Case
-    from accord.auditing.protocol import CaseFinding, Verdict
+    from accord.auditing.protocol import CaseFinding, Finding, Verdict
 
 EPSILON, DELTA = "1.6", "1e-5"
 """The paper's; for the built-in cases, and to judge what promises nothing."""
@@ -62,11 +62,20 @@ def protocol(
     """Run a protocol many times on two neighbouring tables and see how well the partner tells them apart."""
     from accord.auditing.programs import BROKEN, honest
     from accord.auditing.protocol import audit
-    from accord.privacy.number import exact
+    from accord.errors import AuditError, UsageError
+    from accord.privacy.calibration import promise
 
     base = "laplace" if name in BROKEN else name
+    asked = promise(epsilon or EPSILON, delta or DELTA)
+    _require_meant(base, epsilon, delta)
+    if drawing is not None:
+        from accord.report.noise_audit import require_format
+
+        require_format(drawing)
     files = {"a": a, "b": b, "a_neighbour": a_neighbour, "b_neighbour": b_neighbour}
     if any(files.values()):
+        if case is not None:
+            raise UsageError(problem="--case names built-in tables; leave it out, or your own tables.")
         cases: Sequence[Case] = [_own_case(base, agreement, files, (columns_a, columns_b), epsilon, delta)]
     else:
         cases = _built_in(base, agreement, epsilon, delta, case)
@@ -77,19 +86,28 @@ def protocol(
             trials=trials,
             confidence=confidence,
             seed=seed,
-            asked=(exact(epsilon or EPSILON, "ε"), exact(delta or DELTA, "δ")),
+            asked=asked,
             watch=advance,
         )
-    worst = verdict.worst.finding
-    if worst.epsilon_most <= worst.epsilon_claimed:
-        typer.echo(
-            f"Warning: {trials:,} runs cannot refute ε = {worst.epsilon_claimed:g}; take more.", err=True
-        )
+    for claimed in sorted({f.finding.epsilon_claimed for f in verdict.findings if not f.finding.can_refute}):
+        typer.echo(f"Warning: {trials:,} runs cannot refute ε = {claimed:g}; take more.", err=True)
     if drawing is not None:
         from accord.report.protocol_audit import save
 
         save(name, verdict, drawing)
     typer.echo(_json(name, verdict, trials) if as_json else _words(name, verdict, trials))
+    if verdict.leaky:
+        raise AuditError(problem=f"{name} leaks.")
+
+
+def _require_meant(name: str, epsilon: str | None, delta: str | None) -> None:
+    """Refuse an ε or a δ that would change nothing."""
+    from accord.errors import UsageError
+
+    if name in ("all-pairs", "psi", "psi-expand") and (epsilon or delta):
+        raise UsageError(problem=f"{name} promises (ε, δ) = (0, 0); leave out --epsilon and --delta.")
+    if name == "local-dp" and delta:
+        raise UsageError(problem="local-dp promises δ = 0; leave out --delta.")
 
 
 def _built_in(
@@ -114,7 +132,13 @@ def _agreed(name: str, agreement: Path, epsilon: str | None, delta: str | None) 
     from accord.agreement_file import read_agreement
     from accord.simulation import adjusted
 
-    return adjusted(read_agreement(agreement), protocol=name, epsilon=epsilon, delta=delta)
+    # What promises nothing is judged by the ε and δ that are asked; they are no options of its own.
+    return adjusted(
+        read_agreement(agreement),
+        protocol=name,
+        epsilon=None if name == "blocking" else epsilon,
+        delta=delta if name == "laplace" else None,
+    )
 
 
 def _own_case(
@@ -170,6 +194,7 @@ def _facts(found: CaseFinding) -> dict[str, Any]:
         "delta_claimed": finding.delta_claimed,
         "epsilon_lower": finding.epsilon_lower,
         "epsilon_most": finding.epsilon_most,
+        "can_refute": finding.can_refute,
         "delta_lower": finding.delta_lower,
         "leaky": finding.leaky,
         "test_trials": finding.trials,
@@ -180,15 +205,15 @@ def _facts(found: CaseFinding) -> dict[str, Any]:
 
 def _words(name: str, verdict: Verdict, trials: int) -> str:
     worst = verdict.worst.finding
-    claim = f"(ε, δ) = ({worst.epsilon_claimed:g}, {worst.delta_claimed:g})"
     if verdict.leaky:
-        said = f"leaky: {name} does not keep {claim}; ε is at least {worst.epsilon_lower:.2f}."
+        said = f"leaky: {name} does not keep {_claim(worst)}; ε is at least {worst.epsilon_lower:.2f}."
     else:
-        said = f"no leak found: {name} at {claim}."
+        said = f"no leak found: {name} at {' and '.join(_claims(verdict))}."
+    most = min(found.finding.epsilon_most for found in verdict.findings)
     lines = [
         said,
         f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; so many could show "
-        f"an ε of {worst.epsilon_most:.1f} at the most.",
+        f"an ε of {most:.1f} at the most.",
         "",
         "case      of  ε at least  claimed  the two tables differ in",
     ]
@@ -203,3 +228,15 @@ def _words(name: str, verdict: Verdict, trials: int) -> str:
     if not verdict.leaky:
         lines += ["", "An audit can convict, it cannot prove; the proof is in docs/privacy.md."]
     return "\n".join(lines)
+
+
+def _claim(finding: Finding) -> str:
+    return f"(ε, δ) = ({finding.epsilon_claimed:g}, {finding.delta_claimed:g})"
+
+
+def _claims(verdict: Verdict) -> list[str]:
+    """What was claimed: once if it is the same for both sides."""
+    by_side = {found.case.side.value: _claim(found.finding) for found in verdict.findings}
+    if len(set(by_side.values())) == 1:
+        return [next(iter(by_side.values()))]
+    return [f"{claim} for {side}" for side, claim in sorted(by_side.items())]

@@ -46,15 +46,26 @@ class Losses:
 
     def delta(self, epsilon: Fraction) -> float:
         """An upper bound of δ(ε)."""
+        mass, excess = self._over(epsilon)
+        return self._bounded(mass * -np.expm1(-excess))
+
+    def beyond(self, epsilon: Fraction) -> float:
+        """An upper bound of Pr[L > ε], which is more than δ(ε) where losses lie a little above ε."""
+        return self._bounded(self._over(epsilon)[0])
+
+    def _over(self, epsilon: Fraction) -> tuple[Array, Array]:
+        """The masses of losses above ε, and by how much those are above it."""
         rows = np.nonzero(self.mass)
-        mass = self.mass[rows]
         scale = lcm(epsilon.denominator, *(unit.denominator for unit in self.units))
-        excess: NDArray[np.object_] = np.full(len(mass), -int(epsilon * scale), dtype=object)
+        excess: NDArray[np.object_] = np.full(len(rows[0]), -int(epsilon * scale), dtype=object)
         for axis, unit in enumerate(self.units):
             excess = excess + (rows[axis] + self.low[axis]).astype(object) * int(unit * scale)
         over = excess > 0
-        shares = -np.expm1(-(excess[over] / scale).astype(np.float64))
-        finite = float(np.sum(mass[over] * shares)) * (1 + (over.sum() + 8) * ULP)
+        return self.mass[rows][over], (excess[over] / scale).astype(np.float64)
+
+    def _bounded(self, parts: Array) -> float:
+        """What the parts and the mass at infinity add up to, never understated."""
+        finite = float(parts.sum()) * (1 + (len(parts) + 8) * ULP)
         return min(1.0, float((self.infinite + finite) * (1 + 2 * ULP) + SLACK))
 
     def trimmed(self) -> Losses:

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import NOISE, Entropy, below
+from accord.errors import UsageError
 from accord.privacy.losses import Losses
 from accord.privacy.number import above, exp, precise
 from accord.privacy.sampling import sample_table
@@ -49,6 +50,10 @@ class Response:
     spread: int
     epsilon: Fraction
     start: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.spread <= self.bins:
+            raise UsageError(problem=f"A block has 1 to {self.bins:,} bins, not {self.spread:,}.")
 
     @property
     def high(self) -> Decimal:

@@ -50,10 +50,15 @@ def save(audit: Audit, path: Path) -> None:
     save_figure(draw(audit), path)
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write any figure, if the name's ending is known and the place can be written."""
+def require_format(path: Path) -> None:
+    """Raise unless the name's ending says how to draw."""
     if path.suffix.lower() not in FORMATS:
         raise UsageError(problem=f"A figure ends in one of {', '.join(FORMATS)}.")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write any figure, if the name's ending is known and the place can be written."""
+    require_format(path)
     try:
         figure.savefig(path, dpi=150)
     except OSError as error:
