@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from accord.agreement import Agreement
+from accord.auditing.cases import built_in, options
 from tests.protocols import worlds
 from tests.test_cli_privacy import Accord
 
@@ -34,9 +35,9 @@ OWN = ("--agreement", "agreement.toml", "--a", "a.csv", "--b", "b.csv")
 def test_a_leak_is_named_and_drawn(accord: Accord, tmp_path: Path) -> None:
     picture = tmp_path / "leak.svg"
     code, out, err = accord(
-        *("audit", "protocol", "unshuffled", "--case", "matched", "--trials", "200", "--draw", str(picture))
+        *("audit", "protocol", "unshuffled", "--case", "matched", "--trials", "400", "--draw", str(picture))
     )
-    assert (code, err) == (0, "")
+    assert (code, err) == (12, "accord: unshuffled leaks.\n")
     assert out.startswith("leaky: unshuffled does not keep (ε, δ) = (1.6, 1e-05); ε is at least ")
     assert "told apart by: place" in out
     assert picture.read_bytes().startswith(b"<?xml")
@@ -46,8 +47,11 @@ def test_no_leak_as_json(accord: Accord) -> None:
     code, out, _ = accord("audit", "protocol", "all-pairs", "--trials", "40", "--json")
     body = json.loads(out)
     assert (code, body["leaky"], body["confidence"], body["trials"]) == (0, False, 0.999, 40)
-    assert [case["case"] for case in body["cases"]] == ["alone", "matched", "crowd", "beside"]
+    names = ["alone", "matched", "crowd", "beside"]
+    found = [(case["case"], case["side"]) for case in body["cases"]]
+    assert found == [(name, side) for name in names for side in "AB"]
     for case in body["cases"]:
+        assert case["can_refute"]
         assert (case["epsilon_claimed"], case["delta_claimed"], case["test_trials"]) == (0, 0, 20)
         assert 0 <= case["epsilon_lower"] <= case["epsilon_most"]
 
@@ -71,8 +75,24 @@ def test_the_options_come_from_an_agreement(accord: Accord) -> None:
         "0.5",
         "--json",
     )
-    (case,) = json.loads(accord("audit", "protocol", "laplace", *arguments)[1])["cases"]
-    assert (case["epsilon_claimed"], case["delta_claimed"]) == (0.5, 0.001)
+    for case in json.loads(accord("audit", "protocol", "laplace", *arguments)[1])["cases"]:
+        assert (case["epsilon_claimed"], case["delta_claimed"]) == (0.5, 0.001)
+
+
+def test_every_claim_that_so_few_runs_cannot_refute_is_warned_of(accord: Accord) -> None:
+    sides = {"A": {"epsilon": "0.5"}, "B": {"epsilon": "6"}}
+    write(built_in(options("local-dp", "1", "") | sides)[0].agreement)
+    asked = ("audit", "protocol", "local-dp", "--agreement", "agreement.toml", "--case", "alone")
+    code, out, err = accord(*asked, "--trials", "40")
+    assert (code, err) == (0, "Warning: 40 runs cannot refute ε = 6; take more.\n")
+    assert out.startswith("no leak found: local-dp at (ε, δ) = (0.5, 0) for A and (ε, δ) = (6, 0) for B.")
+
+
+def test_what_promises_nothing_is_judged_by_what_is_asked_of_it(accord: Accord) -> None:
+    write(worlds.agreement(greedy=False))
+    asked = ("--agreement", "agreement.toml", "--epsilon", "1", "--delta", "1e-6", "--case", "alone")
+    code, out, _ = accord("audit", "protocol", "blocking", *asked, "--trials", "120")
+    assert (code, "does not keep (ε, δ) = (1, 1e-06)" in out) == (12, True)
 
 
 @pytest.mark.parametrize("side", ["a", "b"])
@@ -98,6 +118,14 @@ def test_what_cannot_be_audited_is_refused(accord: Accord) -> None:
     code, _, err = accord("audit", "protocol", "lapalce")
     assert (code, "lapalce" in err) == (2, True)
     assert accord("audit", "protocol", "laplace", "--trials", "3")[0] == 2
+    code, _, err = accord("audit", "protocol", "psi", "--epsilon", "1")
+    assert (code, "promises (ε, δ) = (0, 0)" in err) == (2, True)
+    code, _, err = accord("audit", "protocol", "laplace", *OWN, "--a-neighbour", "n.csv", "--case", "alone")
+    assert (code, "--case" in err) == (2, True)
+    code, _, err = accord("audit", "protocol", "laplace", "--draw", "x.gif")
+    assert (code, ".png" in err) == (2, True)
+    for wrong in (("--epsilon", "0"), ("--epsilon", "100"), ("--epsilon", "much"), ("--delta", "2")):
+        assert accord("audit", "protocol", "laplace", *wrong)[0] == 2
 
 
 # -- agreement ---------------------------------------------------------------------------------------------
@@ -109,7 +137,7 @@ def test_an_agreement_in_words(accord: Accord) -> None:
     assert (code, err) == (0, "")
     for said in (
         "promise      (ε, δ) = (1, 0.001) for each record that matches nothing",
-        "can rise to 73.2 %",
+        "can rise to 73.2 %, further only with probability ",
         "(kept)",
         "10 runs      ε = 10, δ = 0.01 by the sums; ε = ",
         "warning      δ = 0.001 is more than 1/n",
@@ -129,7 +157,7 @@ def test_an_agreement_beside_what_was_spent(accord: Accord) -> None:
     accord("ledger", "budget", "patients", "--epsilon", "1")
     code, out, _ = accord(*asked, "--json")
     account = json.loads(out)["account"]
-    assert (code, account["allowed"]) == (0, False)
+    assert (code, account["allowed"]) == (12, False)
     assert (account["before"]["epsilon"], account["after"]["epsilon"]) == (0.5, 1.5)
     assert "it would overspend" in account["refusal"]
     assert accord(*asked[:-2])[0] == 2

@@ -123,7 +123,7 @@ def _built_in(
         found = built_in(_agreed(name, agreement, epsilon, delta).protocol.model_dump(mode="json"))
     chosen = [each for each in found if case in (None, each.name)]
     if not chosen:
-        known = ", ".join(each.name for each in found)
+        known = ", ".join(dict.fromkeys(each.name for each in found))
         raise UsageError(problem=f"There is no case '{case}'. The built-in ones are {known}.")
     return chosen
 
