@@ -2,7 +2,8 @@
 
 A cell is a set of parameters; running it gives one row of measures, a function of the parameters, the seed,
 the data and the code (times apart). Each finished row is appended, and on disk, before the next cell
-begins. A row is known again by the experiment's version, the seed, the source of the data and the parameters,
+begins; a file that cannot be appended to, since its last line is torn or its rows are of another version, is
+replaced as a whole, so that at every moment all finished rows are on disk. A row is known again by the experiment's version, the seed, the source of the data and the parameters,
 so a cell that is there is not run again. Whoever changes what an experiment measures raises its version;
 rows of another version are dropped.
 
@@ -78,7 +79,8 @@ class Results:
         for row in _parsed(lines, experiment.columns):
             if row["version"] == experiment.version:
                 self._rows[self._key(row)] = row
-        self._sound = len(lines) == 1 + len(self._rows)
+        whole = all(line.endswith("\n") for line in lines)
+        self._sound = whole and len(lines) == 1 + len(self._rows)
 
     def row(self, lab: Lab, cell: Row) -> Row | None:
         """The row of a cell, if it was run with this seed, data and version."""
@@ -89,13 +91,20 @@ class Results:
         row = {name: _value(str(v)) for name, v in {**self._head(lab, cell), **cell, **measured}.items()}
         self._rows[self._key(row)] = row
         try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._sound:
                 _write(self._path, "a", [row], self._experiment.columns, head=False)
             else:
-                _write(self._path, "w", self._rows.values(), self._experiment.columns, head=True)
+                self._replace()
         except OSError as error:
             raise OutputError(path=self._path, reason=error.strerror) from None
         self._sound = True
+
+    def _replace(self) -> None:
+        """Write all rows beside the file, then let them take its place."""
+        beside = self._path.with_suffix(".new")
+        _write(beside, "w", self._rows.values(), self._experiment.columns, head=True)
+        os.replace(beside, self._path)
 
     def _head(self, lab: Lab, cell: Row) -> dict[str, Value]:
         source = lab.source(str(cell["data"])) if "data" in cell else "none"
@@ -106,14 +115,12 @@ class Results:
 
 
 def _lines(path: Path) -> list[str]:
-    """The whole lines of a file; what a run cut off left behind does not count."""
-    if not path.exists():
-        return []
-    return [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line[-1] == "\n"]
+    return path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
 
 
 def _parsed(lines: list[str], columns: tuple[str, ...]) -> Iterator[Row]:
-    reader = csv.DictReader(io.StringIO("".join(lines)))
+    """The rows of the whole lines; a last one that a run cut off left behind does not count."""
+    reader = csv.DictReader(io.StringIO("".join(line for line in lines if line.endswith("\n"))))
     if tuple(reader.fieldnames or ()) != columns:
         return
     for row in reader:
@@ -131,7 +138,6 @@ def _value(text: str) -> Value:
 
 
 def _write(path: Path, mode: str, rows: Iterable[Row], columns: tuple[str, ...], head: bool) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open(mode, encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         if head:
