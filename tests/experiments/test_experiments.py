@@ -54,7 +54,8 @@ def test_sizes_and_variants_are_those_of_runs(tmp_path: Path) -> None:
             bar = one(bars, data="ab", days=1, variant=variant, noise=PAPER, epsilon=epsilon)
             assert number(row, "cost") == number(bar, "cost") == ran.comparisons
             assert number(row, "recall") == pytest.approx(ran.recall)
-            assert number(row, "cost_sd") == pytest.approx(ran.comparisons_sd)
+            assert number(row, "cost_sd") == number(bar, "cost_sd")
+            assert number(row, "cost_sd") == pytest.approx(ran.comparisons_sd * 2**0.5)
     (whole,) = run(SIZE, tmp_path, data="taxi", days=2, method="all-pairs")
     assert number(whole, "cost") == (2 * TINY.taxi_per_day) ** 2
     assert {str(row["variant"]) for row in bars} == set(VARIANTS)

@@ -3,9 +3,9 @@
 A cell is a set of parameters; running it gives one row of measures, a function of the parameters, the seed,
 the data and the code (times apart). Each finished row is appended, and on disk, before the next cell
 begins; a file that cannot be appended to, since its last line is torn or its rows are of another version, is
-replaced as a whole, so that at every moment all finished rows are on disk. A row is known again by the experiment's version, the seed, the source of the data and the parameters,
-so a cell that is there is not run again. Whoever changes what an experiment measures raises its version;
-rows of another version are dropped.
+replaced as a whole, so that at every moment all finished rows are on disk. A row is known again by the
+experiment's version, the seed, the source of the data and the parameters, so a cell that is there is not run
+again. Whoever changes what an experiment measures raises its version; rows of another version are dropped.
 
 Rows are tidy: one csv an experiment, one line a cell, parameters first.
 """
@@ -63,10 +63,16 @@ def carry_out(experiment: Experiment, lab: Lab, folder: Path, watch: Watch) -> l
     return [row for cell in cells if (row := results.row(lab, cell)) is not None]
 
 
-def stored(experiment: Experiment, lab: Lab, folder: Path) -> list[Row]:
-    """The rows that are there already."""
+def unfinished(experiment: Experiment, lab: Lab, folder: Path) -> list[Row]:
+    """The cells that are yet to be run."""
     results = Results(experiment, folder / f"{experiment.name}.csv")
-    return [row for cell in experiment.cells(lab.size) if (row := results.row(lab, cell)) is not None]
+    return [cell for cell in experiment.cells(lab.size) if results.row(lab, cell) is None]
+
+
+def stored(experiment: Experiment, lab: Lab, folder: Path) -> list[Row]:
+    """The rows that are there, of the data that was used last: a function of the file, size and seed."""
+    results = Results(experiment, folder / f"{experiment.name}.csv")
+    return [row for cell in experiment.cells(lab.size) if (row := results.latest(lab, cell)) is not None]
 
 
 class Results:
@@ -85,6 +91,13 @@ class Results:
     def row(self, lab: Lab, cell: Row) -> Row | None:
         """The row of a cell, if it was run with this seed, data and version."""
         return self._rows.get(self._key(self._head(lab, cell) | dict(cell)))
+
+    def latest(self, lab: Lab, cell: Row) -> Row | None:
+        """The row of a cell with this seed, from the source of the last row of its data set."""
+        sources = {row.get("data"): row["source"] for row in self._rows.values() if row["seed"] == lab.seed}
+        source = sources.get(cell.get("data"), "")
+        head = {"version": self._experiment.version, "seed": lab.seed, "source": source}
+        return self._rows.get(self._key(head | dict(cell)))
 
     def append(self, lab: Lab, cell: Row, measured: Row) -> None:
         """Keep a row: on disk before this returns."""
@@ -152,10 +165,17 @@ def only(rows: Iterable[Row], **wanted: Value) -> list[Row]:
     return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
 
 
+class MissingRow(LookupError):
+    """A row that was not measured yet."""
+
+
 def one(rows: Iterable[Row], **wanted: Value) -> Row:
-    """The one row with these values."""
-    (found,) = only(rows, **wanted)
-    return found
+    """The one row with these values; raises MissingRow if there is none."""
+    found = only(rows, **wanted)
+    if not found:
+        raise MissingRow("no row with " + ", ".join(f"{name} = {value}" for name, value in wanted.items()))
+    (row,) = found
+    return row
 
 
 def number(row: Row, name: str) -> float:

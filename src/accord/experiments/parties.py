@@ -1,7 +1,8 @@
 """A linkage between two processes over loopback, timed: what two organisations would wait for.
 
 Each party loads its own table from its own file, draws its own noise and knows nothing of the other's; the
-noise comes from a seed, so that the same comparisons are timed again, which a linkage must never do. A link
+noise is that of the first run of `simulate` with a seed, so that a count of comparisons is that of the timed
+linkage and the same are timed again, which a linkage must never do. A link
 can be slowed to a rate and a delay, so that a slow network can be tried on one machine: a message leaves
 after the delay, and no sooner than those before it have passed at the rate. Loopback alone stands for a LAN.
 """
@@ -122,7 +123,7 @@ def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
     table = folder / f"{side.value}.parquet"
     records = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(side))
     size = pyarrow.parquet.read_metadata(folder / f"{side.other.value}.parquet").num_rows
-    entropy = Seeded(f"parties {seed}").stream(side.value)
+    entropy = Seeded(f"simulate {seed} 0").stream(side.value)
     own = make_own(agreed, side, records, size, setting(agreed, side, len(records)), entropy)
     _warm_up(agreed, table)
     plain = SocketChannel(_connected(side, port))
