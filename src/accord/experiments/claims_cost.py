@@ -191,7 +191,7 @@ def pruned_recall(e: Evidence) -> Finding:
     """Claim 11."""
     taxi, ab = ({d: _recalls(e, data, d) for d in e.variant_days(data)} for data in SETS)
     ours = "; ".join(
-        f"{data} T = {d}: {min(mean):.3f} to {max(mean):.3f} (least run {min(least):.3f})"
+        f"{data} T = {d}: {min(mean):.4f} to {max(mean):.4f} (least run {min(least):.4f})"
         for data, found in (("taxi", taxi), ("ab", ab))
         for d, (mean, least) in found.items()
     )

@@ -119,6 +119,7 @@ def _start(side: Side, folder: Path, port: int, link: Link, seed: int) -> subpro
 
 def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
     """One side: what an organisation would run."""
+    door = _door(side)
     agreed = read_agreement(folder / "agreement.toml")
     table = folder / f"{side.value}.parquet"
     records = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(side))
@@ -126,7 +127,7 @@ def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
     entropy = Seeded(f"simulate {seed} 0").stream(side.value)
     own = make_own(agreed, side, records, size, setting(agreed, side, len(records)), entropy)
     _warm_up(agreed, table)
-    plain = SocketChannel(_connected(side, port))
+    plain = SocketChannel(_connected(door, port))
     channel = Slowed(plain, link) if link.megabits else plain
     meter = Meter()
     began, spent = time.perf_counter(), time.process_time()
@@ -144,18 +145,29 @@ def _warm_up(agreed: Agreement, table: Path) -> None:
     simulate(few, few, agreed, engine=agreed.engine)
 
 
-def _connected(side: Side, port: int) -> socket.socket:
+def _door(side: Side) -> socket.socket | None:
+    """Where A is found: told before it loads its table, so that both parties get ready at the same time."""
     if side is Side.B:
+        return None
+    door = socket.create_server(("127.0.0.1", 0))
+    sys.stdout.write(f"{door.getsockname()[1]}\n")
+    sys.stdout.flush()
+    return door
+
+
+def _connected(door: socket.socket | None, port: int) -> socket.socket:
+    """The connection, when both are ready: neither clock starts before."""
+    if door is None:
         found = socket.create_connection(("127.0.0.1", port))
     else:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            sys.stdout.write(f"{server.getsockname()[1]}\n")
-            sys.stdout.flush()
-            server.settimeout(120)
-            found = server.accept()[0]
+        with door:
+            door.settimeout(120)
+            found = door.accept()[0]
             found.settimeout(None)
     # Short messages wait for no acknowledgement.
     found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    found.sendall(b"!")
+    found.recv(1)
     return found
 
 
