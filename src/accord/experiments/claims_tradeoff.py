@@ -27,7 +27,7 @@ def delta_little(e: Evidence) -> Finding:
     return graded(
         0 <= moved <= 0.001 and basic <= 0.001,
         f"{moved:+.5f} with GMC; basic {basic:+.5f} by arithmetic",
-        explanation=e.excuse("taxi") if 0 <= moved <= basic else "",
+        explanation=e.excuse("taxi") if 0 <= moved <= 1.05 * basic else "",
     )
 
 
