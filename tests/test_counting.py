@@ -113,6 +113,10 @@ def test_what_cannot_be_counted_is_refused() -> None:
         counter.cost(agreed, 0)
     with pytest.raises(UsageError, match="made with"):
         counter.count(small({"name": "laplace"}, "replicate"), 0)
+    wider = agreed.model_dump(mode="json")
+    wider["fields"]["x"]["max"] = 15 + 16
+    with pytest.raises(UsageError, match="fields"):
+        counter.count(Agreement.model_validate(wider), 0)
     with pytest.raises(UsageError, match="closure"):
         counter.count(small({"name": "laplace", "closure": "candidates"}, "neighbours"), 0)
     with pytest.raises(UsageError, match="simulate"):

@@ -153,8 +153,9 @@ class Counter:
         return schedule_of(agreement.task, counts)
 
     def _require(self, agreement: Agreement) -> None:
-        if (agreement.rule, agreement.blocking) != (self._base.rule, self._base.blocking):
-            raise UsageError(problem="A counter counts under the rule and the blocking it was made with.")
+        kept = ("rule", "fields", "blocking")
+        if any(getattr(agreement, name) != getattr(self._base, name) for name in kept):
+            raise UsageError(problem="A counter counts under the rule, fields and blocking it was made with.")
         if not isinstance(agreement.protocol, Laplace | AllPairs | PlainBlocking):
             raise UsageError(problem=f"{agreement.protocol.name} places records otherwise: simulate it.")
         if agreement.protocol.closure != "all":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -35,17 +36,38 @@ def test_a_run_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
     assert third.asked == []
 
 
-@pytest.mark.parametrize("cut", [1, 5, 12])
-def test_a_torn_last_line_is_run_again(tmp_path: Path, cut: int) -> None:
+@pytest.mark.parametrize("cut", range(1, 40))
+def test_whatever_a_torn_end_took_is_run_again_and_kept(tmp_path: Path, cut: int) -> None:
+    """The last row, and more, cut off at every place."""
     carry_out(Squares().experiment(), lab(), tmp_path, quiet)
     path = tmp_path / "squares.csv"
-    whole = path.read_text()
-    path.write_text(whole[:-cut])
+    path.write_text(path.read_text()[:-cut])
+    left = path.read_text().count("\n") - 1
     again = Squares()
-    rows = carry_out(again.experiment(), lab(), tmp_path, quiet)
-    assert again.asked == [3]
-    assert [row["square"] for row in rows] == [0, 1, 4, 9]
-    assert len(path.read_text().splitlines()) == 5
+    assert [r["square"] for r in carry_out(again.experiment(), lab(), tmp_path, quiet)] == [0, 1, 4, 9]
+    assert again.asked == [0, 1, 2, 3][left:]
+    assert [row["square"] for row in stored(again.experiment(), lab(), tmp_path)] == [0, 1, 4, 9]
+    third = Squares()
+    carry_out(third.experiment(), lab(), tmp_path, quiet)
+    assert third.asked == []
+
+
+def test_a_kill_during_the_rewrite_loses_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    carry_out(Squares().experiment(), lab(), tmp_path, quiet)
+    path = tmp_path / "squares.csv"
+    path.write_text(path.read_text()[:-1])
+
+    def killed(self: csv.DictWriter[str], rows: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(csv.DictWriter, "writerows", killed)
+        with pytest.raises(KeyboardInterrupt):
+            carry_out(Squares().experiment(), lab(), tmp_path, quiet)
+    assert [row["square"] for row in stored(Squares().experiment(), lab(), tmp_path)] == [0, 1, 4]
+    carry_out(Squares().experiment(), lab(), tmp_path, quiet)
+    assert [row["square"] for row in stored(Squares().experiment(), lab(), tmp_path)] == [0, 1, 4, 9]
+    assert [each.name for each in tmp_path.iterdir()] == ["squares.csv"]
 
 
 def test_another_seed_or_version_is_another_row(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from statistics import stdev
 
 import pytest
 
@@ -17,6 +18,7 @@ from accord.experiments.noise import NOISE
 from accord.experiments.replication import REPLICATION
 from accord.experiments.settings import VARIANTS, laplace
 from accord.experiments.size import SIZE, psi_expand_cost
+from accord.experiments.spread import SPREAD
 from accord.experiments.tradeoff import TRADEOFF
 from accord.experiments.variants import VARIANT
 from accord.simulation import simulate
@@ -54,7 +56,8 @@ def test_sizes_and_variants_are_those_of_runs(tmp_path: Path) -> None:
             bar = one(bars, data="ab", days=1, variant=variant, noise=PAPER, epsilon=epsilon)
             assert number(row, "cost") == number(bar, "cost") == ran.comparisons
             assert number(row, "recall") == pytest.approx(ran.recall)
-            assert number(row, "cost_sd") == pytest.approx(ran.comparisons_sd)
+            assert number(row, "cost_sd") == number(bar, "cost_sd")
+            assert number(row, "cost_sd") == pytest.approx(ran.comparisons_sd * 2**0.5)
     (whole,) = run(SIZE, tmp_path, data="taxi", days=2, method="all-pairs")
     assert number(whole, "cost") == (2 * TINY.taxi_per_day) ** 2
     assert {str(row["variant"]) for row in bars} == set(VARIANTS)
@@ -83,12 +86,31 @@ def test_the_trade_off_reaches_recall_1_and_costs_more_for_less_epsilon(tmp_path
     assert costs == sorted(costs, reverse=True)
 
 
-def test_local_dp_compares_everything_at_the_full_window(tmp_path: Path) -> None:
-    rows = run(LOCAL, tmp_path)
-    for row in rows:
-        assert 0 < number(row, "expected_recall") <= 1
-        # A coin for each match, at the most six standard deviations; those of one record go together.
-        assert abs(number(row, "recall") - number(row, "expected_recall")) < 0.35
+def test_local_dp_finds_what_the_formula_expects(tmp_path: Path) -> None:
+    """A coin for each component of the match graph, whose matches may go together; α = 1e-6 in each row."""
+    sizes = lab().setup("ab", 1, 1_000).counter.joined.sizes
+    together = float((sizes.astype(float) ** 2).sum() ** 0.5 / sizes.sum())
+    for row in run(LOCAL, tmp_path):
+        due = number(row, "expected_recall")
+        assert abs(number(row, "recall") - due) < 4.9 * together * (due * (1 - due)) ** 0.5
+
+
+def test_the_spread_is_that_of_the_same_runs_with_and_without_prune(tmp_path: Path) -> None:
+    rows = run(SPREAD, tmp_path)
+    made, agreed = lab().tables("ab", TINY.ab_days[-1], TINY.ab_per_day)
+    for greedy, whole, pruned in (("no", "basic", "basic+SP"), ("yes", "basic+GMC+S", "basic+GMC+SP")):
+        row = one(rows, greedy=greedy)
+        costs = [
+            [each.comparisons for each in ran.runs]
+            for ran in (
+                simulate(made.a, made.b, laplace(agreed, "0.1", variant=v), noise=PAPER, seed=0, runs=20)
+                for v in (whole, pruned)
+            )
+        ]
+        assert number(row, "cost_sd") == pytest.approx(stdev(costs[0]))
+        assert number(row, "pruned_sd") == pytest.approx(stdev(costs[1]))
+        assert number(row, "saved_sd") == pytest.approx(stdev(a - b for a, b in zip(*costs, strict=True)))
+        assert number(row, "ratio_low") < stdev(costs[1]) / stdev(costs[0]) < number(row, "ratio_high")
 
 
 def test_exact_delta_of_the_published_noise_is_that_of_the_test_vectors(tmp_path: Path) -> None:

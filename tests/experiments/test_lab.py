@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from accord.errors import UnreadableError
+from accord.experiments.cells import Row, carry_out, stored, unfinished
 from accord.experiments.lab import FULL, Lab
+from accord.experiments.mapping import MAPPING
 from tests.experiments.worlds import lab
 
 
@@ -34,6 +38,36 @@ def test_the_last_setup_is_kept_and_no_other() -> None:
     assert here.setup("ab", 1, 100) is not first
 
 
+def shops(folder: Path, name: str) -> Path:
+    """A shop of one product each, as files."""
+    (folder / "abt_buy").mkdir(parents=True, exist_ok=True)
+    (folder / "abt_buy" / "Abt.csv").write_text(f"id,name,description,price\n1,{name},x,1\n")
+    (folder / "abt_buy" / "Buy.csv").write_text(f"id,name,description,manufacturer,price\n2,{name},x,,1\n")
+    (folder / "abt_buy" / "abt_buy_perfectMapping.csv").write_text("idAbt,idBuy\n1,2\n")
+    return folder
+
+
+def test_rows_of_other_files_are_not_taken_for_those_of_these(tmp_path: Path) -> None:
+    cells: list[Row] = [{"data": "ab", "days": 1, "per_day": 3, "method": "psi"}]
+    part = replace(MAPPING, cells=lambda size: cells)
+    first = Lab(FULL, shops(tmp_path / "data", "radio"), 0)
+    carry_out(part, first, tmp_path, lambda *_: None)
+    assert unfinished(part, Lab(FULL, tmp_path / "data", 0), tmp_path) == []
+    second = Lab(FULL, shops(tmp_path / "data", "television"), 0)
+    assert second.source("ab") != first.source("ab")
+    assert unfinished(part, second, tmp_path) == cells
+    carry_out(part, second, tmp_path, lambda *_: None)
+    # The page shows the last, and needs no data to do so.
+    (shown,) = stored(part, Lab(FULL, None, 0), tmp_path)
+    assert shown["source"] == second.source("ab")
+
+
+def test_a_set_that_lacks_a_file_is_named(tmp_path: Path) -> None:
+    (shops(tmp_path, "radio") / "abt_buy" / "Buy.csv").unlink()
+    with pytest.raises(UnreadableError, match=r"Buy\.csv"):
+        Lab(FULL, tmp_path, 0).source("ab")
+
+
 def test_the_same_seed_gives_the_same_tables() -> None:
     tables = [lab(seed).tables("taxi", 2, 50)[0].a for seed in (3, 3, 4)]
     assert tables[0].equals(tables[1])
@@ -42,6 +76,7 @@ def test_the_same_seed_gives_the_same_tables() -> None:
 
 def test_real_data_is_used_where_it_is(real_data: Path) -> None:
     here = Lab(FULL, real_data, 0)
-    assert [here.source(name) for name in ("ab", "taxi", "places")] == ["real", "real", "generated"]
+    found = [here.source(name) for name in ("ab", "taxi", "places")]
+    assert [source.split()[0] for source in found] == ["real", "real", "generated"]
     made, _ = here.tables("ab", 1, 10)
     assert len(made.a) == 10

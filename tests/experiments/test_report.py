@@ -48,7 +48,7 @@ def test_every_figure_is_drawn_and_twice_alike(results: tuple[Lab, Path], tmp_pa
     lab, folder = results
     rows = available(lab, folder / "results")
     assert set(rows) == set(EXPERIMENTS)
-    paths = draw_all(rows, tmp_path / "one")
+    paths = draw_all(rows, tmp_path / "one", lab.size)
     assert {path.name for path in paths} == {f"{e.name}.{end}" for e in EXHIBITS for end in ("png", "svg")}
     assert all(path.stat().st_size < 120_000 for path in paths)
     first = EXHIBITS[0]
@@ -92,6 +92,29 @@ def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
     assert "figures/clock.png" not in text
 
 
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.5, 0.98])
+def test_a_part_of_the_rows_is_reported_as_far_as_it_goes(
+    results: tuple[Lab, Path], tmp_path: Path, share: float
+) -> None:
+    lab, whole = results
+    for path in (whole / "results").glob("*.csv"):
+        lines = path.read_text().splitlines(keepends=True)
+        (tmp_path / path.name).write_text("".join(lines[: 2 + int(share * (len(lines) - 2))]))
+    text = page(lab, tmp_path)
+    rows = available(lab, tmp_path)
+    shown = {path.stem for path in draw_all(rows, tmp_path / "figures", lab.size)}
+    assert {e.name for e in EXHIBITS if f"figures/{e.name}.png" in text} == shown
+    assert "Not run: size (" in text
+    assert "| not run | There is no row with data = " in text
+    assert "(not recorded)" in text
+
+
+def test_the_page_of_the_project_is_that_of_its_results() -> None:
+    """Made from the files alone: neither the day nor the machine nor the data at hand changes it."""
+    docs = Path(__file__).parents[2] / "docs"
+    assert page(Lab(FULL, None, 0), docs / "results") == (docs / "evaluation.md").read_text(encoding="utf-8")
+
+
 def test_slopes_and_short_numbers() -> None:
     rows: list[Row] = [{"n": 10**k, "cost": 3 * 10 ** (2 * k)} for k in (2, 3, 4)]
     assert slope(rows, "n", "cost") == pytest.approx(2)
@@ -125,6 +148,29 @@ def test_noise_runs_draws_and_is_reported(
     assert (tmp_path / "figures" / "dummies.svg").exists()
     assert command("report", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
     assert "exact computation" in (tmp_path / "evaluation.md").read_text()
+
+
+def test_the_machine_is_written_down_only_if_something_ran(
+    command: Callable[..., int], tmp_path: Path
+) -> None:
+    words = ("noise", "--quick", "--out", str(tmp_path), "--data", str(tmp_path))
+    machine = tmp_path / "results" / "machine.json"
+    assert command(*words) == 0
+    machine.write_text('{"date": "long ago"}')
+    assert command(*words) == 0
+    assert machine.read_text() == '{"date": "long ago"}'
+    csv = tmp_path / "results" / "noise.csv"
+    csv.write_text(csv.read_text()[:-1])
+    assert command(*words) == 0
+    assert "long ago" not in machine.read_text()
+
+
+def test_data_that_is_not_there_is_refused(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("noise", "--quick", "--out", str(tmp_path / "out"), "--data", str(tmp_path / "no")) == 2
+    assert "There is no folder" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_claim_that_fails_ends_with_its_exit_code(

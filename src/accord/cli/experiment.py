@@ -42,12 +42,14 @@ def experiment(
         return
     if name not in (*EXPERIMENTS, *OTHERS):
         raise UsageError(problem=f"There is no experiment '{name}'. `accord experiment list` shows them.")
+    if data is not None and not data.is_dir():
+        raise UsageError(problem=f"There is no folder {data}. Leave out --data to use generated tables.")
     lab = Lab(QUICK if quick else FULL, data or _beside(), seed)
     if name != "report":
         chosen = {"all": tuple(EXPERIMENTS), "claims": EVIDENCE}.get(name, (name,))
         rows = {each: _run(lab, each, out) for each in chosen}
         if name != "all":
-            _show(name, rows, out)
+            _show(lab, name, rows, out)
     if name in ("report", "all"):
         _report(lab, out)
     if name in ("claims", "all"):
@@ -61,24 +63,30 @@ def _beside() -> Path | None:
 
 
 def _run(lab: Lab, name: str, out: Path) -> list[Row]:
+    """Run what is not there yet; the machine is written down only if a cell ran on it."""
     import os
 
     from accord.cli.terminal import progress
     from accord.experiments.catalogue import EXPERIMENTS
-    from accord.experiments.cells import carry_out
+    from accord.experiments.cells import carry_out, unfinished
     from accord.experiments.report import remember_machine
 
-    remember_machine(out / "results", os.cpu_count() or 1, os.getloadavg()[0])
-    with progress(name) as advance:
-        return carry_out(EXPERIMENTS[name], lab, out / "results", advance)
+    chosen, results = EXPERIMENTS[name], out / "results"
+    due, load = len(unfinished(chosen, lab, results)), os.getloadavg()[0]
+    try:
+        with progress(name) as advance:
+            return carry_out(chosen, lab, results, advance)
+    finally:
+        if len(unfinished(chosen, lab, results)) < due:
+            remember_machine(results, os.cpu_count() or 1, load)
 
 
-def _show(name: str, rows: dict[str, list[Row]], out: Path) -> None:
+def _show(lab: Lab, name: str, rows: dict[str, list[Row]], out: Path) -> None:
     """Figures, and for one experiment its table or its sentences."""
     from accord.experiments.catalogue import EXHIBITS
     from accord.experiments.report import draw_all, mapping_text, table1_text
 
-    paths = draw_all(rows, out / "figures")
+    paths = draw_all(rows, out / "figures", lab.size)
     if name == "table1":
         typer.echo(table1_text(rows[name]))
     elif name == "mapping":
@@ -91,21 +99,23 @@ def _show(name: str, rows: dict[str, list[Row]], out: Path) -> None:
 def _report(lab: Lab, out: Path) -> None:
     from accord.experiments.report import available, draw_all, page
 
-    draw_all(available(lab, out / "results"), out / "figures")
+    draw_all(available(lab, out / "results"), out / "figures", lab.size)
     path = out / "evaluation.md"
     path.write_text(page(lab, out / "results"), encoding="utf-8")
     typer.echo(f"Wrote {path}.", err=True)
 
 
 def _claims(lab: Lab, rows: dict[str, list[Row]]) -> None:
-    """Print the claims; end with an error if one fails without an explanation."""
+    """Print the claims; end with an error if one fails without an explanation or finds no rows."""
     from accord.errors import ClaimError
-    from accord.experiments.claims import Evidence, judge
+    from accord.experiments.claims import Evidence, Verdict, judge
     from accord.experiments.claims_paper import CLAIMS
     from accord.experiments.report import claims_text
 
     findings = judge(CLAIMS, Evidence(lab.size, rows))
     typer.echo(claims_text(findings))
-    failed = [str(claim.number) for claim, found in findings if found.failed]
+    failed = [
+        str(claim.number) for claim, found in findings if found.failed or found.verdict is Verdict.NOT_RUN
+    ]
     if failed:
         raise ClaimError(numbers=", ".join(failed))

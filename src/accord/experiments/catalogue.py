@@ -20,6 +20,7 @@ from accord.experiments.noise import NOISE
 from accord.experiments.replication import REPLICATION
 from accord.experiments.settings import PRUNED
 from accord.experiments.size import SIZE
+from accord.experiments.spread import SPREAD
 from accord.experiments.table1 import TABLE1
 from accord.experiments.tradeoff import TRADEOFF
 from accord.experiments.variants import VARIANT
@@ -32,6 +33,7 @@ Rows = Sequence[Row]
 TITLES = {
     SIZE: "cost against data size, at recall 1 and above 0.95",
     VARIANT: "the five optimisation variants",
+    SPREAD: "the spread of the cost, with and without prune",
     TRADEOFF: "recall against cost, by ε and by δ",
     MAPPING: "recall against the rule and against the true pairs",
     LOCAL: "local DP: recall against cost",
@@ -43,7 +45,7 @@ TITLES = {
     LINK: "seconds and bytes against ε, fast and slow link",
 }
 EXPERIMENTS: Mapping[str, Experiment] = {experiment.name: experiment for experiment in TITLES}
-EVIDENCE = ("size", "variants", "tradeoff", "mapping")
+EVIDENCE = ("size", "variants", "spread", "tradeoff", "mapping")
 """What the claims rest on."""
 
 

@@ -2,9 +2,10 @@
 
 A cell is a set of parameters; running it gives one row of measures, a function of the parameters, the seed,
 the data and the code (times apart). Each finished row is appended, and on disk, before the next cell
-begins. A row is known again by the experiment's version, the seed, the source of the data and the parameters,
-so a cell that is there is not run again. Whoever changes what an experiment measures raises its version;
-rows of another version are dropped.
+begins; a file that cannot be appended to, since its last line is torn or its rows are of another version, is
+replaced as a whole, so that at every moment all finished rows are on disk. A row is known again by the
+experiment's version, the seed, the source of the data and the parameters, so a cell that is there is not run
+again. Whoever changes what an experiment measures raises its version; rows of another version are dropped.
 
 Rows are tidy: one csv an experiment, one line a cell, parameters first.
 """
@@ -62,10 +63,16 @@ def carry_out(experiment: Experiment, lab: Lab, folder: Path, watch: Watch) -> l
     return [row for cell in cells if (row := results.row(lab, cell)) is not None]
 
 
-def stored(experiment: Experiment, lab: Lab, folder: Path) -> list[Row]:
-    """The rows that are there already."""
+def unfinished(experiment: Experiment, lab: Lab, folder: Path) -> list[Row]:
+    """The cells that are yet to be run."""
     results = Results(experiment, folder / f"{experiment.name}.csv")
-    return [row for cell in experiment.cells(lab.size) if (row := results.row(lab, cell)) is not None]
+    return [cell for cell in experiment.cells(lab.size) if results.row(lab, cell) is None]
+
+
+def stored(experiment: Experiment, lab: Lab, folder: Path) -> list[Row]:
+    """The rows that are there, of the data that was used last: a function of the file, size and seed."""
+    results = Results(experiment, folder / f"{experiment.name}.csv")
+    return [row for cell in experiment.cells(lab.size) if (row := results.latest(lab, cell)) is not None]
 
 
 class Results:
@@ -78,24 +85,39 @@ class Results:
         for row in _parsed(lines, experiment.columns):
             if row["version"] == experiment.version:
                 self._rows[self._key(row)] = row
-        self._sound = len(lines) == 1 + len(self._rows)
+        whole = all(line.endswith("\n") for line in lines)
+        self._sound = whole and len(lines) == 1 + len(self._rows)
 
     def row(self, lab: Lab, cell: Row) -> Row | None:
         """The row of a cell, if it was run with this seed, data and version."""
         return self._rows.get(self._key(self._head(lab, cell) | dict(cell)))
+
+    def latest(self, lab: Lab, cell: Row) -> Row | None:
+        """The row of a cell with this seed, from the source of the last row of its data set."""
+        sources = {row.get("data"): row["source"] for row in self._rows.values() if row["seed"] == lab.seed}
+        source = sources.get(cell.get("data"), "")
+        head = {"version": self._experiment.version, "seed": lab.seed, "source": source}
+        return self._rows.get(self._key(head | dict(cell)))
 
     def append(self, lab: Lab, cell: Row, measured: Row) -> None:
         """Keep a row: on disk before this returns."""
         row = {name: _value(str(v)) for name, v in {**self._head(lab, cell), **cell, **measured}.items()}
         self._rows[self._key(row)] = row
         try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._sound:
                 _write(self._path, "a", [row], self._experiment.columns, head=False)
             else:
-                _write(self._path, "w", self._rows.values(), self._experiment.columns, head=True)
+                self._replace()
         except OSError as error:
             raise OutputError(path=self._path, reason=error.strerror) from None
         self._sound = True
+
+    def _replace(self) -> None:
+        """Write all rows beside the file, then let them take its place."""
+        beside = self._path.with_suffix(".new")
+        _write(beside, "w", self._rows.values(), self._experiment.columns, head=True)
+        os.replace(beside, self._path)
 
     def _head(self, lab: Lab, cell: Row) -> dict[str, Value]:
         source = lab.source(str(cell["data"])) if "data" in cell else "none"
@@ -106,14 +128,12 @@ class Results:
 
 
 def _lines(path: Path) -> list[str]:
-    """The whole lines of a file; what a run cut off left behind does not count."""
-    if not path.exists():
-        return []
-    return [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line[-1] == "\n"]
+    return path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
 
 
 def _parsed(lines: list[str], columns: tuple[str, ...]) -> Iterator[Row]:
-    reader = csv.DictReader(io.StringIO("".join(lines)))
+    """The rows of the whole lines; a last one that a run cut off left behind does not count."""
+    reader = csv.DictReader(io.StringIO("".join(line for line in lines if line.endswith("\n"))))
     if tuple(reader.fieldnames or ()) != columns:
         return
     for row in reader:
@@ -131,7 +151,6 @@ def _value(text: str) -> Value:
 
 
 def _write(path: Path, mode: str, rows: Iterable[Row], columns: tuple[str, ...], head: bool) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open(mode, encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         if head:
@@ -146,10 +165,17 @@ def only(rows: Iterable[Row], **wanted: Value) -> list[Row]:
     return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
 
 
+class MissingRow(LookupError):
+    """A row that was not measured yet."""
+
+
 def one(rows: Iterable[Row], **wanted: Value) -> Row:
-    """The one row with these values."""
-    (found,) = only(rows, **wanted)
-    return found
+    """The one row with these values; raises MissingRow if there is none."""
+    found = only(rows, **wanted)
+    if not found:
+        raise MissingRow("no row with " + ", ".join(f"{name} = {value}" for name, value in wanted.items()))
+    (row,) = found
+    return row
 
 
 def number(row: Row, name: str) -> float:

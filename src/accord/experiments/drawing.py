@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accord.errors import OutputError
-from accord.experiments.cells import Row, number
+from accord.experiments.cells import MissingRow, Row, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,4 +116,6 @@ def short(value: float) -> str:
 def slope(rows: Sequence[Row], x: str, y: str) -> float:
     """The exponent of a power law through the rows, by least squares on logarithms."""
     sizes, costs = ([number(row, name) for row in rows] for name in (x, y))
+    if len(set(sizes)) < 2:
+        raise MissingRow(f"no two rows with different {x}")
     return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])

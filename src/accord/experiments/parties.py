@@ -1,7 +1,8 @@
 """A linkage between two processes over loopback, timed: what two organisations would wait for.
 
 Each party loads its own table from its own file, draws its own noise and knows nothing of the other's; the
-noise comes from a seed, so that the same comparisons are timed again, which a linkage must never do. A link
+noise is that of the first run of `simulate` with a seed, so that a count of comparisons is that of the timed
+linkage and the same are timed again, which a linkage must never do. A link
 can be slowed to a rate and a delay, so that a slow network can be tried on one machine: a message leaves
 after the delay, and no sooner than those before it have passed at the rate. Loopback alone stands for a LAN.
 """
@@ -118,14 +119,15 @@ def _start(side: Side, folder: Path, port: int, link: Link, seed: int) -> subpro
 
 def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
     """One side: what an organisation would run."""
+    door = _door(side)
     agreed = read_agreement(folder / "agreement.toml")
     table = folder / f"{side.value}.parquet"
     records = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(side))
     size = pyarrow.parquet.read_metadata(folder / f"{side.other.value}.parquet").num_rows
-    entropy = Seeded(f"parties {seed}").stream(side.value)
+    entropy = Seeded(f"simulate {seed} 0").stream(side.value)
     own = make_own(agreed, side, records, size, setting(agreed, side, len(records)), entropy)
     _warm_up(agreed, table)
-    plain = SocketChannel(_connected(side, port))
+    plain = SocketChannel(_connected(door, port))
     channel = Slowed(plain, link) if link.megabits else plain
     meter = Meter()
     began, spent = time.perf_counter(), time.process_time()
@@ -143,18 +145,29 @@ def _warm_up(agreed: Agreement, table: Path) -> None:
     simulate(few, few, agreed, engine=agreed.engine)
 
 
-def _connected(side: Side, port: int) -> socket.socket:
+def _door(side: Side) -> socket.socket | None:
+    """Where A is found: told before it loads its table, so that both parties get ready at the same time."""
     if side is Side.B:
+        return None
+    door = socket.create_server(("127.0.0.1", 0))
+    sys.stdout.write(f"{door.getsockname()[1]}\n")
+    sys.stdout.flush()
+    return door
+
+
+def _connected(door: socket.socket | None, port: int) -> socket.socket:
+    """The connection, when both are ready: neither clock starts before."""
+    if door is None:
         found = socket.create_connection(("127.0.0.1", port))
     else:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            sys.stdout.write(f"{server.getsockname()[1]}\n")
-            sys.stdout.flush()
-            server.settimeout(120)
-            found = server.accept()[0]
+        with door:
+            door.settimeout(120)
+            found = door.accept()[0]
             found.settimeout(None)
     # Short messages wait for no acknowledgement.
     found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    found.sendall(b"!")
+    found.recv(1)
     return found
 
 

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from accord import __version__
-from accord.experiments.catalogue import EVIDENCE, EXHIBITS, EXPERIMENTS
+from accord.experiments.catalogue import EVIDENCE, EXHIBITS, EXPERIMENTS, Exhibit
 from accord.experiments.cells import Row, number, stored
 from accord.experiments.claims import Claim, Evidence, Finding, judge
 from accord.experiments.claims_paper import CLAIMS
 from accord.experiments.drawing import save
-from accord.experiments.lab import Lab
+from accord.experiments.lab import Lab, Size
 from accord.experiments.table1 import METHODS
 
 MACHINE = "machine.json"
@@ -36,12 +36,29 @@ def remember_machine(folder: Path, cores: int, load: float) -> None:
     (folder / MACHINE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def draw_all(rows: Mapping[str, Sequence[Row]], folder: Path) -> list[Path]:
-    """Draw every figure whose experiment has rows."""
-    shown = [exhibit for exhibit in EXHIBITS if rows.get(exhibit.experiment)]
+def showable(rows: Mapping[str, Sequence[Row]], size: Size) -> list[Exhibit]:
+    """The figures whose rows suffice."""
+    begun = [each for each in EXHIBITS if rows.get(each.experiment)]
+    return [each for each in begun if _suffices(each, rows[each.experiment], size)]
+
+
+def _suffices(exhibit: Exhibit, rows: Sequence[Row], size: Size) -> bool:
+    """With all cells there a failure to draw is a fault of ours; with a part of them it is what they lack."""
+    if len(rows) == len(EXPERIMENTS[exhibit.experiment].cells(size)):
+        return True
+    try:
+        exhibit.says(rows)
+        exhibit.draw(rows)
+    except (LookupError, ValueError, TypeError):
+        return False
+    return True
+
+
+def draw_all(rows: Mapping[str, Sequence[Row]], folder: Path, size: Size) -> list[Path]:
+    """Draw every figure whose rows suffice."""
     return [
         path
-        for exhibit in shown
+        for exhibit in showable(rows, size)
         for path in save(partial(exhibit.draw, rows[exhibit.experiment]), folder, exhibit.name)
     ]
 
@@ -68,25 +85,24 @@ def page(lab: Lab, results: Path) -> str:
     parts = [_head(lab, results, rows)]
     if "table1" in rows:
         parts.append("## Table 1\n\n" + table1_text(rows["table1"]))
-    if all(name in rows for name in EVIDENCE):
+    if any(name in rows for name in EVIDENCE):
         findings = judge(CLAIMS, Evidence(lab.size, rows))
         parts.append("## The claims of the paper\n\n" + claims_text(findings))
     if "mapping" in rows:
         parts.append("## Recall against the rule and against the truth\n\n" + mapping_text(rows["mapping"]))
     parts.append("## Figures")
-    for exhibit in EXHIBITS:
-        if exhibit.experiment in rows:
-            found = rows[exhibit.experiment]
-            parts.append(
-                f"### "
-                f"{exhibit.title}\n\n![{exhibit.title}](figures/{exhibit.name}.png)\n\n{exhibit.says(found)} "
-                f"`accord experiment {exhibit.experiment}`; data: {_sources(found)}."
-            )
+    for exhibit in showable(rows, lab.size):
+        found = rows[exhibit.experiment]
+        parts.append(
+            f"### "
+            f"{exhibit.title}\n\n![{exhibit.title}](figures/{exhibit.name}.png)\n\n{exhibit.says(found)} "
+            f"`accord experiment {exhibit.experiment}`; data: {_sources(found)}."
+        )
     return "\n\n".join(parts) + "\n"
 
 
 def _head(lab: Lab, results: Path, rows: Mapping[str, Sequence[Row]]) -> str:
-    machine = json.loads((results / MACHINE).read_text(encoding="utf-8"))
+    machine = _machine(results)
     spent = sum(number(row, "seconds") for found in rows.values() for row in found)
     quick = " --quick" if lab.size.name == "quick" else ""
     return (
@@ -108,8 +124,18 @@ def _head(lab: Lab, results: Path, rows: Mapping[str, Sequence[Row]]) -> str:
     )
 
 
+def _machine(results: Path) -> dict[str, str]:
+    """What was written down about the machine; a run that was killed may have had no time to."""
+    try:
+        found: dict[str, str] = json.loads((results / MACHINE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        names = ("date", "processor", "cores", "load", "system", "python", "accord")
+        return dict.fromkeys(names, "(not recorded)")
+    return found
+
+
 def _sources(rows: Sequence[Row]) -> str:
-    found = sorted({str(row["source"]) for row in rows})
+    found = sorted({str(row["source"]).split()[0] for row in rows})
     return "none, exact computation" if found == ["none"] else " and ".join(found)
 
 
