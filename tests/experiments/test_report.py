@@ -12,7 +12,7 @@ from accord.cli import main
 from accord.experiments.catalogue import EXHIBITS, EXPERIMENTS
 from accord.experiments.cells import Experiment, Results, Row, only
 from accord.experiments.drawing import save, short, slope
-from accord.experiments.lab import FULL, Lab
+from accord.experiments.lab import FULL, QUICK, Lab
 from accord.experiments.report import available, draw_all, page, remember_machine
 
 WORDS = {"how": "measured", "verdict": "no leak found", "recall_rule": "hamming <= 5"}
@@ -77,6 +77,15 @@ def test_the_page_has_every_figure_with_two_sentences(results: tuple[Lab, Path])
         assert said.count(". ") >= 1
     assert "| 21 |" in text
     assert "Not run" not in text
+
+
+def test_a_quick_run_has_all_that_the_sentences_need(tmp_path: Path) -> None:
+    lab = Lab(QUICK, None, 0)
+    for exhibit in EXHIBITS:
+        made_up(EXPERIMENTS[exhibit.experiment], lab, tmp_path)
+        rows = available(lab, tmp_path)[exhibit.experiment]
+        assert exhibit.says(rows).endswith(".")
+        assert exhibit.draw(rows).axes
 
 
 def changed(rows: list[Row], measure: str, value: float, **where: object) -> list[Row]:

@@ -164,10 +164,8 @@ def local(rows: Rows) -> str:
     return (
         f"Against comparing the same share of pairs at random, local DP finds "
         f"{_gain(only(rows, sides='both'))} "
-        f"with both sides private, and {_gain(only(rows, sides='one'))} with B public. Marks are measured, "
-        f"the "
-        f"mean of {runs(rows)}, lines are the corrected formula; they differ by {worst:.3f} at the most, "
-        f"with "
+        f"with both sides private, and {_gain(only(rows, sides='one'))} with B public. Marks are measured "
+        f"({runs(rows)}), lines are the corrected formula; they differ by {worst:.3f} at the most, with "
         f"{number(rows[0], 'all_matches'):.0f} matches to count."
     )
 

@@ -55,7 +55,8 @@ def noise_cost(rows: Rows) -> str:
         saved, less = ([(_cost(r, OURS, e), _cost(r, PAPER, e)) for e in shown] for r in (here, basic))
         parts.append(f"{than(saved, 'fewer')} on {NAMES[data]} with greedy, {than(less, 'fewer')} without")
         ratios = [_cost(here, "paper", e) / _cost(here, PAPER, e) for e in _epsilons(here)]
-        kept.append(f"{min(ratios):.3f} to {max(ratios):.3f} times on {NAMES[data]}")
+        ends = dict.fromkeys(f"{end:.3f}" for end in (min(ratios), max(ratios)))
+        kept.append(f"{' to '.join(ends)} times on {NAMES[data]}")
     return (
         f"Comparisons with the geometric noise, against the paper's, at ε = {_listed(shown)}: "
         f"{'; '.join(parts)}. "

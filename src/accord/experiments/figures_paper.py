@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANELS = ("taxi", "ab")
-_OPEN = {"markerfacecolor": "white", "markeredgewidth": 0.8, "zorder": 3}
+_OPEN = {"markerfacecolor": "none", "markersize": 5, "markeredgewidth": 0.8, "zorder": 3}
+"""Larger and empty, so that a mark of the other noise at the same place shows through."""
+
 _BASELINES = {
     "psi-expand": ("PSI+X (estimate)", PURPLE, "D", ":"),
     "all-pairs": ("APC", ORANGE, "v", "-."),
