@@ -25,6 +25,8 @@ def test_all_pairs_and_plain_blocking() -> None:
     assert 0.8 < number(rows["blocking"], "exponent") < 1.2
     text = table1_text(list(rows.values()))
     assert "| PRL+B (`blocking`) | 1.00 | leaky |" in text
+    assert "cost / all pairs at 4 days" in text
+    assert "n·(1 + γ)" in text
 
 
 @pytest.mark.slow

@@ -105,6 +105,15 @@ def whole_ticks(axes: Axes, rows: Sequence[Row], x: str) -> None:
     axes.tick_params(axis="x", labelrotation=45 if len(values) > 3 else 0)
 
 
+def short_ticks(axes: Axes) -> None:
+    """1, 2, 5, 10, … on a logarithmic y-axis that spans little: 500, 1k, 2k."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=20))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.tick_params(axis="y", which="minor", left=False)
+
+
 def short(value: float) -> str:
     """12345 as 12k."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

@@ -14,9 +14,10 @@ from accord.experiments.catalogue import EVIDENCE, EXHIBITS, EXPERIMENTS, Exhibi
 from accord.experiments.cells import Row, number, stored
 from accord.experiments.claims import Claim, Evidence, Finding, judge
 from accord.experiments.claims_paper import CLAIMS
-from accord.experiments.drawing import save
+from accord.experiments.drawing import NAMES, save
 from accord.experiments.lab import Lab, Size
 from accord.experiments.table1 import METHODS
+from accord.experiments.wording import joined
 
 MACHINE = "machine.json"
 
@@ -118,9 +119,9 @@ def _head(lab: Lab, results: Path, rows: Mapping[str, Sequence[Row]]) -> str:
         f"every machine for the same seed and data; only times depend on the machine.\n\n"
         f"LP is the Laplace Protocol, APC all pairs, PSI+X set intersection with expansion; GMC is Greedy "
         f"Match & Clean, "
-        f"S and SP Sort & Prune. 'The paper's noise' is `paper-2017`, exactly as published; 'our noise' is "
-        f"`geometric`. "
-        f"δ = 1e-5 unless it varies. Recall is against the rule, as in the paper."
+        f"S and SP Sort & Prune. 'The paper's noise' is `paper-2017`, the published formula with its shift "
+        f"rounded up to a whole number; 'our noise' is `geometric`. "
+        f"δ = 1e-5 unless it varies. Recall is against the rule, as in the paper.{_made(rows)}"
     )
 
 
@@ -134,9 +135,34 @@ def _machine(results: Path) -> dict[str, str]:
     return found
 
 
+REAL = {
+    "ab": "AB drawn with replacement from the real Abt-Buy tables",
+    "taxi": "Taxi resampled from real pick-ups",
+}
+
+
 def _sources(rows: Sequence[Row]) -> str:
-    found = sorted({str(row["source"]).split()[0] for row in rows})
-    return "none, exact computation" if found == ["none"] else " and ".join(found)
+    """Where the tables of an experiment come from."""
+    if all("data" not in row for row in rows):
+        return "none, exact computation"
+    found = {str(row["data"]): str(row["source"]) for row in rows}
+    return joined(
+        REAL[data] if source.startswith("real") else f"{NAMES[data]} generated"
+        for data, source in found.items()
+    )
+
+
+def _made(rows: Mapping[str, Sequence[Row]]) -> str:
+    """How the days of Taxi were made, where they are from real pick-ups."""
+    taxi = [row for found in rows.values() for row in found if row.get("data") == "taxi"]
+    if not any(str(row["source"]).startswith("real") for row in taxi):
+        return ""
+    most = max(number(row, "per_day") for row in taxi)
+    return (
+        f" Taxi is resampled: real pick-ups of one city, with their true hour but without a common day, are "
+        f"drawn with replacement, up to {most:,.0f} a day, and moved by a few metres; B is A moved by up "
+        f"to θ."
+    )
 
 
 def table1_text(rows: Sequence[Row]) -> str:
@@ -155,13 +181,15 @@ def table1_text(rows: Sequence[Row]) -> str:
             f"{number(row, 'cost_ratio'):.3g} |"
         )
     size = number(rows[0], "per_day")
+    # cost / cost_ratio is n² at the largest size.
+    days = (number(rows[0], "cost") / number(rows[0], "cost_ratio")) ** 0.5 / size
     trials = " or ".join(str(t) for t in sorted({int(row["trials"]) for row in rows}))
     return "\n".join(lines) + (
-        f"\n\nAB with {size:,.0f} records a day; growth over 1, 2 and 4 days; {trials} audited runs of each "
-        f"table; in "
-        f"brackets the ε that the verdict is about. The window of local DP is half the bins. A verdict of "
-        f"'no leak found' "
-        f"is not a proof: [audits](audit.md)."
+        f"\n\nAB with {size:,.0f} records a day; growth over 1, 2 and 4 days, cost / all pairs at "
+        f"{days:.0f} days; {trials} audited runs of each table; in brackets the ε that the verdict is about. "
+        f"PSI+X is priced here by the values it lists, n·(1 + γ); in the figures of cost against data size "
+        f"by the paper's estimate γ·n·ln ln n. The window of local DP is half the bins. A verdict of 'no "
+        f"leak found' is not a proof: [audits](audit.md)."
     )
 
 
