@@ -216,7 +216,7 @@ def _show(linked: Linked, as_json: bool) -> None:
         # What the partner wrote into its columns must not reach a terminal as commands to it.
         typer.echo(plain(text) if sys.stdout.isatty() else text, nl=False)
         return
-    typer.echo(f"{linked.matches:,} matching pairs in {linked.out}.")
+    typer.echo(f"{linked.matches:,} matching {'pair' if linked.matches == 1 else 'pairs'} in {linked.out}.")
 
 
 def plain(text: str) -> str:
