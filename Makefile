@@ -41,7 +41,7 @@ slow: $(VENV)/.dev  ## what is too long for every landing
 bench: $(VENV)/.dev .venv-peers/.done  ## speed against peers, side by side in one run
 	$(BIN)/python -m benchmarks
 
-reproduce: $(VENV)/.runtime  ## the paper's evaluation, in evaluation/; QUICK=--quick for a minute's version
+reproduce: $(VENV)/.runtime  ## the paper's evaluation, in evaluation/; QUICK=--quick for a small one
 	$(BIN)/accord experiment all $(QUICK)
 
 clean:

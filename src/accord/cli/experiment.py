@@ -21,7 +21,7 @@ OTHERS = {
 def experiment(
     name: Annotated[str, typer.Argument(help="What to run; `list` shows the names.", show_default=False)],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes: about a minute for everything.")
+        bool, typer.Option("--quick", help="Small sizes: a minute or two for everything.")
     ] = False,
     out: Annotated[
         Path, typer.Option(help="The folder for results, figures and evaluation.md; a run cut off goes on.")
