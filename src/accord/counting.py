@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.agreement import Agreement
-from accord.entropy import Entropy, Seeded
+from accord.entropy import Entropy
 from accord.errors import UsageError
 from accord.kernel import kernel
 from accord.matching.blocking import Blocking
@@ -38,7 +38,7 @@ from accord.protocols.spec import AllPairs, Laplace, PlainBlocking
 from accord.ranges import contained, distinct, ranges
 from accord.records.columns import Records, rows_of
 from accord.secure.circuit import Side
-from accord.simulation import load_both, make_own, setting
+from accord.simulation import load_both, make_own, seeded_run, setting
 
 Ints = NDArray[np.int64]
 
@@ -201,7 +201,7 @@ class Counter:
 
 
 def _entropy(seed: int, run: int, side: Side) -> Entropy:
-    return Seeded(f"simulate {seed} {run}").stream(side.value)
+    return seeded_run(seed, run).stream(side.value)
 
 
 def _greedy(joined: Joined, schedule: Schedule, a: Slots, b: Slots) -> tuple[int, int]:

@@ -161,7 +161,7 @@ def simulate(
     }
     figures, first = [], (np.zeros(0, np.int32), np.zeros(0, np.int32))
     for number in range(runs):
-        entropy = System() if seed is None else Seeded(f"simulate {seed} {number}")
+        entropy = System() if seed is None else seeded_run(seed, number)
         outcome, figure = _run(agreement, left, right, settings, engine, entropy, watch)
         figures.append(figure)
         if number == 0:
@@ -273,6 +273,11 @@ def _without_none(value: Any) -> Any:
 
 def _default_privacy(agreement: Agreement, side: Side) -> dict[str, str]:
     return {"epsilon": "1.6", "delta": "2^-40", "noise": default_name(agreement.plan.per_record(side))}
+
+
+def seeded_run(seed: int, number: int) -> Entropy:
+    """The randomness of one run of `simulate` with a seed; each side takes the stream of its letter."""
+    return Seeded(f"simulate {seed} {number}")
 
 
 def setting(agreement: Agreement, side: Side, records: int, noise: str | None = None) -> Setting | None:

@@ -102,9 +102,10 @@ def protocol(
 
 def _require_meant(name: str, epsilon: str | None, delta: str | None) -> None:
     """Refuse an ε or a δ that would change nothing."""
+    from accord.auditing.cases import WITHOUT_BLOCKING
     from accord.errors import UsageError
 
-    if name in ("all-pairs", "psi", "psi-expand") and (epsilon or delta):
+    if name in WITHOUT_BLOCKING and (epsilon or delta):
         raise UsageError(problem=f"{name} promises (ε, δ) = (0, 0); leave out --epsilon and --delta.")
     if name == "local-dp" and delta:
         raise UsageError(problem="local-dp promises δ = 0; leave out --delta.")

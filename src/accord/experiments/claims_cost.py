@@ -9,14 +9,9 @@ from accord.experiments.claims import Evidence, Finding, epsilons, graded
 from accord.experiments.drawing import slope
 from accord.experiments.lab import FULL, PAPER
 from accord.experiments.variants import VARIANT
+from accord.experiments.wording import power
 
 SETS = ("taxi", "ab")
-
-
-def plain(value: float) -> str:
-    """A number of comparisons as 1.7e8."""
-    power = math.floor(math.log10(abs(value))) if value else 0
-    return f"{value:.0f}" if power < 4 else f"{value / 10**power:.1f}e{power}"
 
 
 def slopes(e: Evidence) -> Finding:
@@ -151,7 +146,7 @@ def sorting(e: Evidence) -> Finding:
         days = e.variant_days(data)[-1]
         unsorted, ordered = (e.variant(data, days, 0.1, v) for v in ("basic+GMC", "basic+GMC+S"))
         saved, due = unsorted - ordered, paper * days / 16
-        said = f"saves {plain(saved)}" if saved >= 0 else f"costs {plain(-saved)} more"
+        said = f"saves {power(saved)}" if saved >= 0 else f"costs {power(-saved)} more"
         changes.append(f"{said} ({data}, T = {days})")
         reached &= saved >= 0.6 * due
         left = unsorted - e.expected(data, days, 0.1).dummies
@@ -183,7 +178,7 @@ def pruning(e: Evidence) -> Finding:
     days = e.variant_days("ab")[-1]
     saved = e.variant("ab", days, 0.1, "basic+GMC+S") - e.variant("ab", days, 0.1, "basic+GMC+SP")
     due = 5.0e6 * days / 16
-    ours = f"{plain(saved)} at T = {days}, where {plain(due)} is due"
+    ours = f"{power(saved)} at T = {days}, where {power(due)} is due"
     return graded(abs(saved / due - 1) <= 0.4, ours, explanation=e.excuse("ab"))
 
 
@@ -226,8 +221,8 @@ def spread(e: Evidence) -> Finding:
     )
     known = (
         "Which bins fall below the percentile differs from run to run, so what is saved varies by itself "
-        f"(standard deviation {plain(number(rows[0], 'saved_sd'))} beside "
-        f"{plain(number(rows[0], 'cost_sd'))}): the two variances add up."
+        f"(standard deviation {power(number(rows[0], 'saved_sd'))} beside "
+        f"{power(number(rows[0], 'cost_sd'))}): the two variances add up."
     )
     explained = all(1 < ratio < 1.4 for ratio in ratios if ratio >= 1) and all(map(_variances_add, rows))
     return graded(max(ratios) < 1, ours, partly=min(ratios) < 1, explanation=known if explained else "")

@@ -26,14 +26,13 @@ from accord.agreement import Agreement
 from accord.agreement_file import read_agreement
 from accord.benchmarking import SocketChannel
 from accord.datasets.generated import Generated
-from accord.entropy import Seeded
 from accord.protocols.protocol import run as run_protocol
 from accord.records.load import load_records
 from accord.records.sinks import write_table
 from accord.secure.circuit import Side
 from accord.secure.engine import engine_named
 from accord.secure.party import Buffer, Channel, Meter, metered, run
-from accord.simulation import make_own, setting, simulate
+from accord.simulation import make_own, seeded_run, setting, simulate
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
     table = folder / f"{side.value}.parquet"
     records = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(side))
     size = pyarrow.parquet.read_metadata(folder / f"{side.other.value}.parquet").num_rows
-    entropy = Seeded(f"simulate {seed} 0").stream(side.value)
+    entropy = seeded_run(seed, 0).stream(side.value)
     own = make_own(agreed, side, records, size, setting(agreed, side, len(records)), entropy)
     _warm_up(agreed, table)
     plain = SocketChannel(_connected(door, port))
