@@ -1,0 +1,234 @@
+"""What passes between two parties under fixed randomness: every protocol and engine, whole and resumed runs.
+
+A transcript is a few digests and public numbers. `python -m tests.transcripts` records all cases anew in
+`transcripts.json`; whoever does that changes what travels, raises the wire version and says why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from accord.agreement import Agreement
+from accord.datasets.generated import Generated
+from accord.datasets.places import generate_places
+from accord.datasets.products import generate_products
+from accord.datasets.starter import starter
+from accord.privacy import events
+from accord.protocols.outcome import Outcome
+from accord.protocols.protocol import run
+from accord.secure.circuit import Side
+from accord.secure.party import Wire, run_pair
+from accord.session.receipt import read_receipt
+from accord.simulation import adjusted, load_both, make_own, setting
+from tests.protocols import worlds
+from tests.secure.engines import engine_of
+from tests.secure.worlds import Fixed
+from tests.session import faults
+
+RECORDED = Path(__file__).with_name("transcripts.json")
+
+A_ROWS: worlds.Rows = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14), (15, 15), (10, 10), (1, 1), (5, 6)]
+B_ROWS: worlds.Rows = [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9), (15, 15), (14, 3), (2, 1), (6, 6)]
+
+
+def _points(rows: worlds.Rows, prefix: str) -> pa.Table:
+    x, y = zip(*rows, strict=True)
+    return pa.table({"id": [f"{prefix}{i}" for i in range(len(rows))], "x": x, "y": y})
+
+
+def _by_key(**options: Any) -> Agreement:
+    """Points with x as the key of sixteen bins."""
+    made = worlds.agreement().model_dump(mode="json")
+    made["blocking"] = [{"kind": "key", "field": "x"}]
+    made["protocol"] = options
+    return Agreement.model_validate(made)
+
+
+def _noise(name: str) -> Agreement:
+    privacy = {"epsilon": "1", "delta": "1e-3", "noise": name}
+    return worlds.agreement(A=privacy, B=privacy)
+
+
+def _leaky(name: str, **options: Any) -> Agreement:
+    made = worlds.agreement().model_dump(mode="json")
+    return Agreement.model_validate(made | {"protocol": {"name": name, **options}})
+
+
+_LOCAL: dict[str, Any] = {"name": "local-dp", "window": 2, "A": {"epsilon": "2"}, "B": {"epsilon": "1"}}
+_EXACT = "same(x) and same(y)"
+
+IN_THE_CLEAR: Mapping[str, Callable[[], Agreement]] = {
+    "laplace": worlds.agreement,
+    "laplace, replicated, not greedy": lambda: worlds.agreement(style="replicate", greedy=False),
+    "laplace, replicated": lambda: worlds.agreement(style="replicate", slab=2),
+    "laplace, pruned": lambda: worlds.agreement(prune=40, slab=2),
+    "laplace, unsorted candidates": lambda: worlds.agreement(sort=False, closure="candidates"),
+    "laplace, gaussian": lambda: _noise("gaussian"),
+    "laplace, paper": lambda: _noise("paper"),
+    "laplace, negligible": lambda: _noise("negligible"),
+    "all-pairs": lambda: worlds.agreement(protocol="all-pairs"),
+    "all-pairs, not greedy": lambda: worlds.agreement(protocol="all-pairs", greedy=False),
+    "psi": lambda: worlds.agreement(protocol="psi", rule=_EXACT),
+    "psi-expand": lambda: worlds.agreement(protocol="psi-expand"),
+    "local-dp": lambda: _by_key(**_LOCAL),
+    "local-dp, candidates": lambda: _by_key(**_LOCAL, closure="candidates"),
+    "local-dp, one side public": lambda: _by_key(**_LOCAL | {"A": {"public": True}}, greedy=False),
+    "blocking": lambda: _leaky("blocking"),
+    "laplace-suppress": lambda: _leaky("laplace-suppress", epsilon="1"),
+}
+SECURE: Mapping[str, Callable[[], Agreement]] = {
+    "laplace": lambda: worlds.agreement(style="replicate", slab=4),
+    "laplace, not greedy": lambda: worlds.agreement(greedy=False),
+    "all-pairs, either": lambda: worlds.agreement(protocol="all-pairs", rule="same(x) or within(y, 2)"),
+}
+GENERATED: Mapping[str, Callable[..., Generated]] = {"products": generate_products, "places": generate_places}
+WHOLE = ("greedy", "plain", "all-pairs", "psi", "psi-expand")
+
+
+def _generated(
+    name: str, generate: Callable[..., Generated]
+) -> tuple[Callable[[], Agreement], tuple[pa.Table, pa.Table]]:
+    made = generate(80, overlap=None, seed=3)
+    return lambda: adjusted(starter(name), epsilon="4", delta="1e-3"), (made.a, made.b)
+
+
+def _digest(*parts: bytes) -> str:
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(len(part).to_bytes(8, "little") + part)
+    return found.hexdigest()
+
+
+def _outcome(outcome: Outcome, ids: pa.Array) -> dict[str, Any]:
+    """What one side got, less its times."""
+    own = ids.take(pa.array(outcome.own)).to_pylist()
+    partner = outcome.partner_ids.take(pa.array(outcome.partner)).to_pylist()
+    shown = outcome.partner_columns.to_pydict()
+    return {
+        "pairs": len(own),
+        "output": _digest(json.dumps([own, partner, outcome.partner_ids.to_pylist(), shown]).encode()),
+        "confirmed": outcome.digest.hex()[:32],
+        "partner": [outcome.partner_size, outcome.partner_slots],
+        "comparisons": outcome.comparisons,
+        "rounds": outcome.rounds,
+        "dummies": outcome.dummies,
+        "released": [events.encode(event).hex() for event in outcome.released],
+    }
+
+
+def linked(agreed: Agreement, a: object, b: object, engine: str) -> dict[str, Any]:
+    """The protocol between two parties in one thread."""
+    wire, tables = Wire(), load_both(a, b, agreed, None, None)
+    parties, chosen = [], engine_of(engine)
+    for side, own, other in zip(Side, tables, tables[::-1], strict=True):
+        found = setting(agreed, side, len(own))
+        mine = make_own(agreed, side, own, len(other), found, Fixed(side.value))
+        parties.append(run(agreed.task, mine, chosen))
+    outcomes = run_pair(parties[0], parties[1], wire)
+    return {
+        "wire": wire.digest,
+        "bytes": wire.bytes,
+        "rounds": wire.rounds,
+        "sides": [_outcome(o, t.ids) for o, t in zip(outcomes, tables, strict=True)],
+    }
+
+
+_RECEIPT = 2
+"""Messages of each side that hold its version, its time and its signature."""
+
+
+def _passed(wire: faults.Wire) -> dict[str, Any]:
+    last = {side: [n for n, (s, _) in enumerate(wire.passed) if s is side][-_RECEIPT:] for side in Side}
+    fixed = [body for n, (side, body) in enumerate(wire.passed) if n not in last[side]]
+    order = "".join(f"{side.value}{len(body)} " for side, body in wire.passed)
+    return {"wire": _digest(*fixed), "sizes": _digest(order.encode()), "messages": len(wire.passed)}
+
+
+def _kept(office: faults.Office) -> dict[str, Any]:
+    """What a side has on disk after a run: ledger, slots, journal, the facts of its receipt, its output."""
+    (row,) = office.ledger.runs()
+    slots, journal = faults.stored(office, row.run)
+    known = office.run
+    assert known is not None
+    facts = dict(read_receipt(known.receipt).facts)
+    facts["parties"] = {
+        side: {name: value for name, value in party.items() if name not in ("card", "time", "accord")}
+        for side, party in facts["parties"].items()
+    }
+    key = row.key.hex() if row.key else None
+    return {
+        "ledger": [row.run, row.dataset, row.partner, key, events.encode(row.event).hex(), row.paid],
+        "slots": _digest(slots),
+        "journal": _digest(journal),
+        "receipt": facts,
+        "output": _digest(office.out.read_bytes()),
+    }
+
+
+def whole(kind: str, cut: int | None = None) -> dict[str, Any]:
+    """A run from the first hello to the receipt; cut after so many messages and resumed if asked."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        both = faults.offices(Path(folder), kind)
+        found: dict[str, Any] = {}
+        _fix(patch, "first")
+        wire = faults.Wire(frames=cut)
+        ending = faults.link(both, wire)
+        if cut is not None:
+            found["cut"] = _digest(*(body for _, body in wire.passed))
+            name = faults.common_run(both)
+            assert name is not None
+            _fix(patch, "again")
+            wire = faults.Wire()
+            ending = faults.resume(both, name, wire)
+        for end in ending.values():
+            if isinstance(end, BaseException):
+                raise end
+        return found | _passed(wire) | {side.value: _kept(office) for side, office in both.items()}
+
+
+def _fix(patch: pytest.MonkeyPatch, name: str) -> None:
+    """Fixed randomness for the next two sides that get ready."""
+    made = iter(f"{name} {side.value}" for side in Side)
+    patch.setattr("accord.session.link.System", lambda: Fixed(next(made)))
+
+
+def cases() -> dict[str, Callable[[], dict[str, Any]]]:
+    """Every transcript by its name."""
+    many = _points(A_ROWS, "a"), _points(B_ROWS, "b")
+    few = _points(A_ROWS[:4], "a"), _points(B_ROWS[:3], "b")
+    found: dict[str, Callable[[], dict[str, Any]]] = {}
+
+    def add(name: str, engine: str, make: Callable[[], Agreement], tables: tuple[pa.Table, pa.Table]) -> None:
+        found[f"{name}; {engine}"] = lambda: linked(make(), *tables, engine)
+
+    for name, make in IN_THE_CLEAR.items():
+        add(name, "ideal", make, many)
+    for name, make in SECURE.items():
+        for engine in ("ot k=4", "ot k=1", "garbled"):
+            add(name, engine, make, many)
+    for name in ("all-pairs", "all-pairs, not greedy"):
+        for engine in ("paillier", "paillier-packed"):
+            add(name, engine, IN_THE_CLEAR[name], few)
+    for name in ("psi", "psi-expand"):
+        add(f"{name}, asked by A", "ot k=4", IN_THE_CLEAR[name], many)
+        add(f"{name}, asked by B", "ot k=4", IN_THE_CLEAR[name], many[::-1])
+    for name, generate in GENERATED.items():
+        for engine in ("ideal", "ot k=4", "garbled"):
+            add(name, engine, *_generated(name, generate))
+    found |= {f"whole run: {kind}": partial(whole, kind) for kind in WHOLE}
+    found |= {f"resumed run: {kind}": partial(whole, kind, cut=20) for kind in ("greedy", "plain")}
+    return found
+
+
+if __name__ == "__main__":
+    recorded = {name: make() for name, make in cases().items()}
+    RECORDED.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n")
