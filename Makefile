@@ -42,7 +42,7 @@ bench: $(VENV)/.dev .venv-peers/.done  ## speed against peers, side by side in o
 	$(BIN)/python -m benchmarks
 
 reproduce: $(VENV)/.runtime  ## the paper's evaluation, in evaluation/; QUICK=--quick for a small one
-	$(BIN)/accord experiment all $(QUICK)
+	$(BIN)/python -m reproduction all $(QUICK)
 
 clean:
 	rm -rf $(VENV) .venv-peers

@@ -23,23 +23,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from accord.agreement import Agreement
-from accord.agreement_file import read_agreement
+from reproduction.paper_data import abt_buy, taxi, taxi_agreement
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import read_agreement
 from accord.benchmarking import SocketChannel
-from accord.datasets.paper import abt_buy, taxi, taxi_agreement
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.entropy import System
 from accord.protocols import protocol
 from accord.records.load import load_records
 from accord.records.sinks import write_table
-from accord.secure.circuit import Side
-from accord.secure.engine import engine_named
+from accord.secure.engines import engine_named
 from accord.secure.party import Meter, metered, run
 from accord.session.handshake import exchange_sizes
 from accord.session.identity import make_identity
 from accord.session.partners import add_partner
 from accord.session.state import open_state
+from accord.side import Side
 from accord.simulation import adjusted, make_own, peak_mib, setting
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

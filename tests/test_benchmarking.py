@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from accord.benchmarking import RULES, Task, measure
 from accord.cli import app
 from accord.errors import UsageError
-from accord.secure.circuit import Side
-from accord.secure.engine import NAMES
+from accord.secure.engines import NAMES
 from accord.secure.ideal import match
+from accord.side import Side
 
 FIELDS = {
     "engine",

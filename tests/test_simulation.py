@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from reproduction.paper_data import abt_buy, taxi, taxi_agreement
 
 import accord
-from accord.agreement_file import parse_agreement
-from accord.datasets.paper import abt_buy, taxi, taxi_agreement
+from accord.agreement.file import parse_agreement
 from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter, starter_text
@@ -21,7 +21,7 @@ from accord.matching.evaluate import Tables, holds
 from accord.matching.rule_text import parse_rule
 from accord.records.columns import Bits, Integers
 from accord.records.load import load_records
-from accord.secure.circuit import Side
+from accord.side import Side
 from accord.simulation import Simulation, adjusted, candidate_pairs
 from accord.truth import read_truth, truth_scores
 
@@ -108,7 +108,7 @@ def test_scores_against_the_truth(tmp_path: Path) -> None:
 
 
 def test_abt_buy_as_in_the_paper(real_data: Path) -> None:
-    """16 bins whose Σ p_A·p_B is 0.1716 (MATHS §2.1): 4.29 million candidate pairs of 25 million."""
+    """16 bins whose Σ p_A·p_B is 0.1716 (MATHS §14.3): 4.29 million candidate pairs of 25 million."""
     made, agreed = abt_buy(real_data / "abt_buy", seed=1)
     result = accord.simulate(made.a, made.b, agreed)
     assert agreed.plan.bins == 16
@@ -199,7 +199,7 @@ def test_a_real_engine_in_simulation(engine: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("greedy", [True, False])
 def test_taxi_counted_at_paper_scale(real_data: Path, greedy: bool) -> None:
-    """300,000 + 300,000: every match; greedy saves over nine tenths (MATHS §2.3, claim 7)."""
+    """300,000 + 300,000: every match; greedy saves over nine tenths (MATHS §14.4, claim 7)."""
     made, agreed = taxi(real_data / "taxi", seed=1)
     result = accord.simulate(made.a, made.b, adjusted(agreed, greedy=greedy), noise="paper-2017", seed=1)
     assert result.recall == result.precision == 1.0
@@ -269,7 +269,7 @@ def test_options_that_a_protocol_does_not_have(protocol: str, options: dict[str,
 
 
 def test_psi_on_abt_buy_has_the_recall_of_the_paper(real_data: Path) -> None:
-    """MATHS §2.3, claim 18: 4 to 16 %; samples differ much, so over three. And exactly the equal pairs."""
+    """MATHS §14.4, claim 18: 4 to 16 %; samples differ much, so over three. And exactly the equal pairs."""
     recalls = []
     for seed in (1, 2, 3):
         made, agreed = abt_buy(real_data / "abt_buy", seed=seed)

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.datasets.generated import Generated
 from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
@@ -25,9 +25,9 @@ from accord.datasets.starter import starter
 from accord.privacy import events
 from accord.protocols.outcome import Outcome
 from accord.protocols.protocol import run
-from accord.secure.circuit import Side
 from accord.secure.party import Wire, run_pair
 from accord.session.receipt import read_receipt
+from accord.side import Side
 from accord.simulation import adjusted, load_both, make_own, setting
 from tests.protocols import worlds
 from tests.secure.engines import engine_of

@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from accord.agreement import Agreement as Agreement
-    from accord.agreement_diff import diff as diff
-    from accord.agreement_file import parse_agreement as parse_agreement
-    from accord.agreement_file import read_agreement as read_agreement
+    from accord.agreement.differences import diff as diff
+    from accord.agreement.document import Agreement as Agreement
+    from accord.agreement.file import parse_agreement as parse_agreement
+    from accord.agreement.file import read_agreement as read_agreement
     from accord.errors import AccordError as AccordError
     from accord.matching.rule import cosine as cosine
     from accord.matching.rule import dice as dice
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from accord.simulation import simulate as simulate
 
 _HOME = {
-    "accord.agreement": ("Agreement",),
-    "accord.agreement_diff": ("diff",),
-    "accord.agreement_file": ("parse_agreement", "read_agreement"),
+    "accord.agreement.document": ("Agreement",),
+    "accord.agreement.differences": ("diff",),
+    "accord.agreement.file": ("parse_agreement", "read_agreement"),
     "accord.errors": ("AccordError",),
     "accord.matching.rule": ("cosine", "dice", "euclidean", "hamming", "jaccard", "same", "within"),
     "accord.records.layout": ("Layout",),

@@ -35,13 +35,14 @@ from accord.secure.circuit import (
     Input,
     Node,
     Product,
-    Side,
     SquaredEuclidean,
     inputs,
 )
-from accord.secure.engine import Engine, engine_named
-from accord.secure.engine_ot import OtEngine
+from accord.secure.engine import Engine
+from accord.secure.engines import engine_named
+from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Meter, Party, metered, run
+from accord.side import Side
 
 _HEADER = struct.Struct("<Q")
 _SLAB = 1 << 22
@@ -306,7 +307,7 @@ def _engine(task: Task) -> Engine:
 
 def aes_rate(size: int = 1 << 16) -> float:
     """Bytes a second of the engine's own cipher on a buffer that fits the cache."""
-    from accord.secure.ot_permutation import Permutation
+    from accord.secure.transfer.permutation import Permutation
 
     pi = Permutation()
     source = np.zeros((size // 16, 2), dtype=np.uint64)

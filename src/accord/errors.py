@@ -176,9 +176,3 @@ class AuditError(AccordError):
     """{problem}"""
 
     exit_code = 12
-
-
-class ClaimError(AccordError):
-    """Claims of the paper that fail, and nobody has explained why: {numbers}."""
-
-    exit_code = 11

@@ -22,8 +22,8 @@ import pyarrow.compute as pc
 import tomli_w
 from numpy.typing import NDArray
 
-from accord.agreement import Agreement
-from accord.agreement_file import parse_agreement, require_sound
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement, require_sound
 from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Indices, Tables
@@ -42,10 +42,11 @@ from accord.ranges import contained
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
-from accord.secure.circuit import Side
-from accord.secure.engine import Engine, engine_named
+from accord.secure.engine import Engine
+from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Wire, run_pair
+from accord.side import Side
 
 
 @dataclass(frozen=True)

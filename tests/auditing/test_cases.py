@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from accord.agreement_file import require_sound
+from accord.agreement.file import require_sound
 from accord.auditing.cases import WITHOUT_BLOCKING, Case, built_in, options, require_neighbours
 from accord.errors import UsageError
 from accord.protocols.psi import workload
 from accord.records.columns import Records
 from accord.records.load import load_records
-from accord.secure.circuit import Side
+from accord.side import Side
 
 
 def case() -> Case:

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta, binom
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.auditing.cases import MATCHED, Case, built_in, options
 from accord.auditing.programs import Maker, Program, half_noise, honest, redrawn, unshuffled
 from accord.auditing.protocol import Finding, Verdict, audit, judge
@@ -24,11 +24,11 @@ from accord.privacy.noise import draw
 from accord.privacy.noise_suppress import delta
 from accord.protocols import psi
 from accord.records.columns import Records
-from accord.secure.circuit import Side
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
-from accord.secure.oblivious_prf import ask
 from accord.secure.party import Party
+from accord.secure.prf.oblivious import ask
+from accord.side import Side
 
 ALPHA = 1e-6
 Floats = NDArray[np.float64]

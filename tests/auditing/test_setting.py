@@ -11,7 +11,7 @@ from accord.auditing.setting import AGAIN, afterwards, composed, side_facts
 from accord.privacy.budget import Budget
 from accord.privacy.calibration import calibrate
 from accord.privacy.events import AllPairs, Cost, Promise, released
-from accord.secure.circuit import Side
+from accord.side import Side
 from tests.protocols import worlds
 
 HALF = Promise(Cost(Fraction(1, 2), Fraction("1e-9")))

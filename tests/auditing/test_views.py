@@ -10,9 +10,9 @@ from accord.auditing.protocol import view
 from accord.auditing.views import View, layout, rows
 from accord.entropy import Seeded
 from accord.protocols.linkage import linkage
-from accord.secure.circuit import Side
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Buffer, Wire, run_pair
+from accord.side import Side
 from accord.simulation import make_own, setting
 
 LAPLACE = options("laplace", "1.6", "1e-5")

@@ -15,7 +15,7 @@ from accord.matching.rule import Euclidean, Hamming, Rule, Same, Within, fields_
 from accord.matching.rule_text import parse_rule
 from accord.protocols.balls import Balls, ball_faults, expansion, values_of
 from accord.records.schema import NumberField, TextField
-from tests import worlds as world
+from tests.matching import worlds as world
 
 TAXI = {
     name: NumberField(type="number", min=Fraction(0), max=Fraction(1), step=Fraction(1, 10**6))
@@ -35,7 +35,7 @@ def test_the_expansions_of_the_paper() -> None:
     [(2_369_936, 5_000, 2.54e10), (2_369_936, 80_000, 4.60e11), (3_141_549, 300_000, 2.39e12)],
 )
 def test_the_curves_of_the_paper(size: int, records: int, cost: float) -> None:
-    """MATHS §2: the cost of PSI+X is γ·n·ln ln n."""
+    """MATHS §14.2: the cost of PSI+X is γ·n·ln ln n."""
     assert size * records * log(log(records)) == pytest.approx(cost, rel=0.005)
 
 

@@ -10,8 +10,8 @@ from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.protocols.confirm import confirm
 from accord.protocols.outcome import Outcome
-from accord.secure.circuit import Side
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
+from accord.side import Side
 
 
 def outcome(own: list[int], partner: list[int], partner_ids: list[str]) -> Outcome:

@@ -13,7 +13,7 @@ from accord.errors import PeerError
 from accord.protocols.disclosed import Disclosed, Shape, decode, encode, exchange, take
 from accord.records.columns import Bits, Integers
 from accord.secure.party import Party, Receive, Send, run_pair
-from tests import worlds
+from tests.matching import worlds
 
 NAMES = ("name", "code", "hour", "birth")
 

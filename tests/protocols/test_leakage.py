@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.protocols.leakage import Leakage, leakage, views
-from accord.secure.circuit import Side
 from accord.secure.ideal import IdealEngine
+from accord.side import Side
 from tests.protocols import worlds
 
 

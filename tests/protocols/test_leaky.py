@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import accord
-from accord.agreement import Agreement
-from accord.agreement_file import parse_agreement, require_sound
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement, require_sound
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.entropy import Seeded
@@ -22,8 +22,8 @@ from accord.privacy import noise_suppress
 from accord.protocols.leakage import leakage, leaks, views
 from accord.protocols.protocol import no_noise, prepare
 from accord.protocols.suppress import suppressed_slots
-from accord.secure.circuit import Side
 from accord.secure.ideal import IdealEngine
+from accord.side import Side
 from accord.simulation import adjusted
 from tests.protocols import worlds
 
@@ -39,7 +39,7 @@ LEAKY = ("blocking", "laplace-suppress")
     ],
 )
 def test_the_exact_delta_of_suppression(epsilon: float, matching: int, expected: float) -> None:
-    """MATHS §1(g), §4.4."""
+    """MATHS §6, §15."""
     assert noise_suppress.delta(epsilon, matching) == pytest.approx(expected, abs=5e-4)
 
 

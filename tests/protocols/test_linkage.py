@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.protocols import linkage as module
 from accord.protocols.linkage import Status, linkage
-from accord.secure.circuit import Side
 from accord.secure.engine import Engine
-from accord.secure.engine_garbled import GarbledEngine
-from accord.secure.engine_ot import OtEngine
-from accord.secure.engine_paillier import PaillierEngine
+from accord.secure.garbled.engine import GarbledEngine
 from accord.secure.ideal import IdealEngine
+from accord.secure.ot.engine import OtEngine
+from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import run_pair
+from accord.side import Side
 from tests.protocols import worlds
 
 points = st.tuples(st.integers(0, 15), st.integers(0, 15))
@@ -85,7 +85,7 @@ def test_all_pairs(a: worlds.Rows, b: worlds.Rows, greedy: bool, slab: int) -> N
 
 
 def test_a_match_across_a_batch_is_not_lost() -> None:
-    """MATHS §4.6: a1b1 and a2b2 in one batch, a1b2 in a later one; the paper's Algorithm 3 loses a1b2."""
+    """MATHS §7.2: a1b1 and a2b2 in one batch, a1b2 in a later one; the paper's Algorithm 3 loses a1b2."""
     a, b = [(3, 3), (5, 3)], [(3, 3), (4, 3)]
     assert worlds.textbook(a, b) == [(0, 0), (0, 1), (1, 1)]
     for slab in (1, 64):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.entropy import Seeded, Spent
 from accord.errors import PeerError, SpentError, UsageError
 from accord.privacy.events import PublicBins, Reports
@@ -19,10 +19,10 @@ from accord.protocols import local_dp
 from accord.protocols.leakage import views
 from accord.protocols.linkage import Own
 from accord.protocols.protocol import prepare, run
-from accord.secure.circuit import Side
-from accord.secure.engine_ot import OtEngine
 from accord.secure.ideal import IdealEngine
+from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
+from accord.side import Side
 from tests.protocols import worlds
 
 EPSILON = {"epsilon": "1"}

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.protocols.linkage import Own, linkage
 from accord.protocols.slots import Slots
-from accord.secure.circuit import Side
 from accord.secure.engine import Engine
-from accord.secure.engine_ot import OtEngine
 from accord.secure.ideal import IdealEngine
+from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Wire, run_pair
+from accord.side import Side
 from tests.protocols import worlds
 
 # -- coupled runs: same counts, same places of the matching records ⇒ the same shape, message by message ---
@@ -113,7 +113,7 @@ def test_neighbours_look_alike_over_thousands_of_cases() -> None:
     check_coupled_runs(60, OtEngine(), 4)
 
 
-# -- exact enumeration [MATHS §1(h), §4.3] -----------------------------------------------------------------
+# -- exact enumeration [MATHS §2.1, §15] -----------------------------------------------------------------
 
 NOISE = (0.05, 0.2, 0.4, 0.25, 0.1)
 DELTAS = {0.5: 0.397762, 1.0: 0.297150, 1.5: 0.206937, 2.0: 0.158055}

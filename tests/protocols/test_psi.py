@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.errors import PeerError, UsageError
 from accord.protocols import psi as module
@@ -21,12 +21,12 @@ from accord.protocols.linkage import Status
 from accord.protocols.outcome import Outcome
 from accord.protocols.protocol import run
 from accord.protocols.psi import equality, lists
-from accord.secure.circuit import Side
 from accord.secure.engine import Engine
-from accord.secure.engine_ot import OtEngine
 from accord.secure.ideal import IdealEngine
+from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Party, Receive, Send, run_pair
-from tests import worlds as world
+from accord.side import Side
+from tests.matching import worlds as world
 from tests.protocols import worlds
 
 ENGINES: list[Engine] = [IdealEngine(), OtEngine()]

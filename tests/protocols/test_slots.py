@@ -31,8 +31,8 @@ from accord.protocols.slots import (
     require_possible,
     table_digest,
 )
-from accord.secure.circuit import Side
 from accord.secure.party import Party, Receive, Send, run_pair
+from accord.side import Side
 from tests.protocols import worlds
 
 

@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.entropy import Entropy, Seeded
 from accord.protocols.linkage import Own
 from accord.protocols.outcome import Outcome
 from accord.protocols.protocol import prepare, run
 from accord.records.columns import Records
 from accord.records.load import load_records
-from accord.secure.circuit import Side
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Wire, run_pair
+from accord.side import Side
 
 Rows = list[tuple[int, int]]
 """A record is a point (x, y) with 0 ≤ x, y ≤ 15; two of them match when they are at most 1 apart."""

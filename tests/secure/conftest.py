@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from accord.secure.circuit import Side
-from accord.secure.ot_setup import Session, set_up
 from accord.secure.party import run_pair
+from accord.secure.transfer.setup import Session, set_up
+from accord.side import Side
 from tests.secure.engines import World
 from tests.secure.worlds import Fixed
 

@@ -9,13 +9,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Node, Side
+from accord.secure.circuit import Node
 from accord.secure.engine import Engine
-from accord.secure.engine_garbled import GarbledEngine
-from accord.secure.engine_ot import OtEngine
-from accord.secure.engine_paillier import PaillierEngine
+from accord.secure.garbled.engine import GarbledEngine
 from accord.secure.ideal import IdealEngine, match
+from accord.secure.ot.engine import OtEngine
+from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Buffer, Party, Receive, Send, Wire, run_pair
+from accord.side import Side
 from tests.secure.worlds import Fixed
 
 REAL = ["ot k=4", "garbled", "paillier", "paillier-packed"]

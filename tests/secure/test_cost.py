@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from accord.secure.blocks import Blocks
-from accord.secure.circuit import AtMost, Hamming, Input, Node, Side, SquaredEuclidean
+from accord.secure.circuit import AtMost, Hamming, Input, Node, SquaredEuclidean
 from accord.secure.cost import price, setup_price
-from accord.secure.engine import NAMES, engine_named
-from accord.secure.engine_paillier import PaillierEngine
+from accord.secure.engines import NAMES, engine_named
+from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Wire, run_pair
+from accord.side import Side
 from tests.secure.engines import World
 from tests.secure.worlds import Fixed, blocks, random_circuit, table
 

@@ -9,8 +9,9 @@ import pytest
 
 from accord.errors import UsageError
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import And, AtMost, Equal, Hamming, Input, Node, Not, Or, Side
-from accord.secure.engine import NAMES, engine_named
+from accord.secure.circuit import And, AtMost, Equal, Hamming, Input, Node, Not, Or
+from accord.secure.engines import NAMES, engine_named
+from accord.side import Side
 from tests.secure.engines import EVERY, REAL, World
 from tests.secure.worlds import BITS, LEAVES, blocks, random_circuit, table
 

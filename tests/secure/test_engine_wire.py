@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import And, AtMost, Equal, Hamming, Input, Not, Side, SquaredEuclidean
-from accord.secure.engine_garbled import GarbledEngine
-from accord.secure.engine_paillier import PaillierEngine
+from accord.secure.circuit import And, AtMost, Equal, Hamming, Input, Not, SquaredEuclidean
+from accord.secure.garbled.engine import GarbledEngine
+from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Deadlock, Party, Send, Wire, receive, run_pair
+from accord.side import Side
 from tests.secure.engines import CHANGES, REAL, World, hostile, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, random_circuit, table
 

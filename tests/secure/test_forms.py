@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accord.secure.circuit import AtMost, Equal, Hamming, Input, Product, Side, SquaredEuclidean, inputs
+from accord.secure.circuit import AtMost, Equal, Hamming, Input, Product, SquaredEuclidean, inputs
 from accord.secure.forms import Formed, choice_bits, factors, form_of, own_part
 from accord.secure.ideal import _value
+from accord.side import Side
 from tests.secure.worlds import AHEAD, BITS, CODE, COSINE, DICE, FAR, POINT, table
 
 EVEN = Product(BITS, Input("grade", 9, 7), -24)

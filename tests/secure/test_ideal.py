@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from accord.entropy import Spent
 from accord.secure import ideal
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import And, AtMost, Hamming, Node, Not, Or, Side
+from accord.secure.circuit import And, AtMost, Hamming, Node, Not, Or
 from accord.secure.ideal import IdealEngine, Rows, match
 from accord.secure.party import run, run_pair
+from accord.side import Side
 from tests.secure.worlds import BITS, Ints, blocks, random_circuit, table
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from accord.benchmarking import SocketChannel
 from accord.errors import PeerError
-from accord.secure.circuit import Side
 from accord.secure.party import (
     Deadlock,
     Meter,
@@ -24,6 +23,7 @@ from accord.secure.party import (
     run_pair,
     send,
 )
+from accord.side import Side
 
 
 def asks(question: bytes) -> Party[bytes]:

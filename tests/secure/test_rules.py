@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from accord.matching.lowering import lower
 from accord.matching.rule import Rule
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Side
-from tests import worlds
+from accord.side import Side
+from tests.matching import worlds
 from tests.secure.engines import World
 
 

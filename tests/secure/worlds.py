@@ -21,10 +21,10 @@ from accord.secure.circuit import (
     Not,
     Or,
     Product,
-    Side,
     SquaredEuclidean,
     inputs,
 )
+from accord.side import Side
 
 Ints = NDArray[np.int64]
 

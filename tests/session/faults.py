@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.records.layout import Layout
-from accord.secure import ot_setup
-from accord.secure.circuit import Side
 from accord.secure.party import Buffer, Party, Receive, Send
+from accord.secure.transfer import setup as ot_setup
 from accord.session.connection import NOBODY, Reach
 from accord.session.course import Linked, begin, go_on
 from accord.session.identity import make_identity
@@ -35,6 +34,7 @@ from accord.session.partners import add_partner
 from accord.session.receipt import read_receipt
 from accord.session.state import State, open_state
 from accord.session.store import Run, runs
+from accord.side import Side
 
 A_ROWS = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14), (15, 15), (10, 10)]
 B_ROWS = [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9), (15, 15), (14, 3), (2, 1), (6, 6)]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from accord.secure.circuit import Side
+from accord.side import Side
 from tests.session.faults import Office
 
 _MAIN = "from accord.cli import main; main()"

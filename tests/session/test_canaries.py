@@ -19,16 +19,16 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.records.columns import Bits
 from accord.records.load import load_records
-from accord.secure.circuit import Side
 from accord.secure.party import Buffer
 from accord.session.channel import TlsChannel
 from accord.session.link import Linked
 from accord.session.store import runs
+from accord.side import Side
+from tests.cli.terminal import environment
 from tests.session.worlds import Organisation, introduce, link_both
-from tests.terminal import environment
 
 ROOT = Path(__file__).parents[2]
 SHELVES = ("red", "green", "blue", "grey")

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from accord.errors import AccordError, ConnectionLostError, TrustError, UsageError
-from accord.secure.circuit import Side
 from accord.session import connect as module
 from accord.session.connect import Address, connect, listen, parse_address
 from accord.session.connection import Reach
 from accord.session.identity import make_identity, own_card
 from accord.session.partners import add_partner, remove_partner
 from accord.session.state import State
+from accord.side import Side
 from tests.protocols.worlds import agreement
 from tests.session import worlds
 

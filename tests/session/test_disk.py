@@ -13,12 +13,12 @@ import pytest
 
 from accord.errors import AccordError, LedgerError, OutputError, StateError, TrustError
 from accord.records.layout import Layout
-from accord.secure.circuit import Side
 from accord.secure.party import Party
 from accord.session.connection import NOBODY
 from accord.session.course import Linked, begin, go_on
 from accord.session.link import prepared, reopened
 from accord.session.store import FileJournal, create_run, open_run, runs
+from accord.side import Side
 from tests.session import faults, processes
 from tests.session.faults import Line, Wire
 from tests.session.test_resume import EXPECTED

@@ -17,19 +17,19 @@ import numpy as np
 import pytest
 from nacl import bindings as sodium
 
-from accord.agreement_file import parse_agreement
+from accord.agreement.file import parse_agreement
 from accord.entropy import Seeded
 from accord.errors import AccordError
 from accord.protocols import disclosed
 from accord.protocols.linkage import linkage
-from accord.secure.circuit import Side
-from accord.secure.engine_ot import OtEngine
-from accord.secure.ot_base import receive_base, send_base
+from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Receive, Send
+from accord.secure.transfer.base import receive_base, send_base
 from accord.session import handshake, receipt
 from accord.session.frames import decode_header, decode_reason
 from accord.session.identity import parse_card
 from accord.session.store import FileJournal, open_run
+from accord.side import Side
 from tests.protocols import worlds
 from tests.session import faults
 

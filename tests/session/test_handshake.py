@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import AccordError, DifferentAgreementError, PeerError, RefusedError
-from accord.secure.circuit import Side
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.session.handshake import (
     HELLO,
@@ -21,6 +20,7 @@ from accord.session.handshake import (
     require_same_run,
     run_name,
 )
+from accord.side import Side
 from tests.protocols.worlds import agreement
 
 AGREED = agreement()

@@ -27,7 +27,6 @@ from accord.errors import (
     RefusedError,
     StoppedError,
 )
-from accord.secure.circuit import Side
 from accord.session.channel import Patience
 from accord.session.connect import Address, connect
 from accord.session.connection import Reach
@@ -36,6 +35,7 @@ from accord.session.handshake import HELLO, Hello, encode_hello
 from accord.session.link import link
 from accord.session.partners import find_partner
 from accord.session.store import runs
+from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Office
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import accord
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.errors import (
     AccordError,
     BudgetError,
@@ -26,13 +26,13 @@ from accord.errors import (
 )
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost
-from accord.secure.circuit import Side
 from accord.session import handshake
 from accord.session.connection import Reach
 from accord.session.ledger import Ledger
 from accord.session.link import Linked
 from accord.session.offer import Offer
 from accord.session.receipt import read_receipt
+from accord.side import Side
 from accord.simulation import simulate
 from tests.protocols.worlds import agreement
 from tests.session import worlds

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.entropy import Seeded, Spent
 from accord.privacy.events import AllPairs
-from accord.secure.circuit import Side
 from accord.session.ledger import Ledger
 from accord.session.offer import make_offer, release
+from accord.side import Side
 from tests.protocols.worlds import Rows, agreement, records
 
 ROWS: Rows = [(1, 1), (9, 9)]

@@ -6,8 +6,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.secure.circuit import Side
 from accord.session.output import output
+from accord.side import Side
 from tests.protocols import worlds
 
 points = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=12)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.secure.circuit import Side
+from accord.side import Side
 from tests.session import faults, processes
 from tests.session.processes import Fault, Meeting, kill_at, meet
 from tests.session.test_resume import EXPECTED

@@ -11,16 +11,16 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner, Result
 
-from accord.agreement import Disclosed
+from accord.agreement.document import Disclosed
 from accord.cli import app
 from accord.errors import AccordError, LedgerError, TrustError, UsageError
-from accord.secure.circuit import Side
 from accord.session import receipt, store
 from accord.session.identity import Card, make_identity, sign
 from accord.session.partners import add_partner
 from accord.session.receipt import _signed, decode_receipt, read_receipt
 from accord.session.state import open_state, write_private
 from accord.session.store import open_run
+from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Office, Wire
 

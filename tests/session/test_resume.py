@@ -13,11 +13,11 @@ import pytest
 
 from accord.errors import LedgerError, PeerError, RefusedError, StateError, UsageError
 from accord.protocols import psi
-from accord.secure.circuit import Side
-from accord.secure.engine_ot import OtEngine
+from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Send
 from accord.session.receipt import read_receipt
 from accord.session.store import FileJournal, decode_slots, encode_slots, open_run
+from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Killed, Wire
 

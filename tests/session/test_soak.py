@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from accord.errors import AccordError
-from accord.secure.circuit import Side
 from accord.session.course import Linked
+from accord.side import Side
 from tests.session import faults, processes
 from tests.session.faults import Ending, Killed, Office, Wire
 from tests.session.processes import Fault, kill_at, meet

@@ -16,10 +16,10 @@ import pytest
 
 from accord.errors import AccordError, PeerError
 from accord.protocols.slots import Slots, make_slots
-from accord.secure.circuit import Side
-from accord.secure.ot_batch import run_b
+from accord.secure.ot.batch import run_b
 from accord.secure.party import Party, Send
 from accord.session.course import Linked
+from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Ending, Office, Wire
 from tests.session.test_resume import EXPECTED
@@ -209,7 +209,7 @@ def test_a_match_that_the_rule_denies(tmp_path: Path, monkeypatch: pytest.Monkey
     for kind in ("greedy", "all-pairs", "plain"):
         both = faults.offices(tmp_path / kind, kind)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("accord.secure.engine_ot.run_b", lying)
+            patch.setattr("accord.secure.ot.engine.run_b", lying)
             result = faults.link(both)[Side.A]
         assert seen
         assert isinstance(result, PeerError) or result is None, result

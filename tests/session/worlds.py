@@ -11,8 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from accord.agreement import Agreement
-from accord.secure.circuit import Side
+from accord.agreement.document import Agreement
 from accord.session.channel import Patience
 from accord.session.connection import Reach
 from accord.session.identity import Card, make_identity
@@ -20,6 +19,7 @@ from accord.session.ledger import Ledger
 from accord.session.link import Linked, link
 from accord.session.partners import add_partner
 from accord.session.state import State, open_state
+from accord.side import Side
 from tests.protocols.worlds import Rows, agreement
 
 NOW = datetime.now(UTC)

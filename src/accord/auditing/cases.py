@@ -1,6 +1,6 @@
 """Neighbouring tables: what an audit tries to tell apart.
 
-Neighbours in the sense of the guarantee [HMFS17, definition of f-neighbours; MATHS §1(d)]: tables of one size
+Neighbours in the sense of the guarantee [HMFS17, definition of f-neighbours; MATHS §1.3]: tables of one size
 that differ in one record, which matches nothing in the partner's table either way. So both have the same
 matches under the rule, and sizes are public. `require_neighbours` holds every case to that, the built-in
 ones and those of a user.
@@ -27,15 +27,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.agreement import Agreement
-from accord.agreement_file import require_sound
+from accord.agreement.document import Agreement
+from accord.agreement.file import require_sound
 from accord.errors import UsageError
 from accord.matching.evaluate import Tables
 from accord.matching.join import full_join
 from accord.privacy.noise import default_name
 from accord.records.columns import Bits, Records, rows_of
 from accord.records.load import load_records
-from accord.secure.circuit import Side
+from accord.side import Side
 
 Points = list[tuple[int, int]]
 
@@ -107,7 +107,7 @@ def _filled(table: Records, name: str) -> pa.Array:
 # -- what is built in --------------------------------------------------------------------------------------
 
 MATCHED = 5
-"""Matching records in the full bin: n₁ of [MATHS §1(g)]."""
+"""Matching records in the full bin: n₁ of [MATHS §6]."""
 
 
 WITHOUT_BLOCKING = ("all-pairs", "psi", "psi-expand")

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import UsageError
 from accord.privacy.calibration import Setting
@@ -26,9 +26,9 @@ from accord.protocols.linkage import Own
 from accord.protocols.protocol import prepare, run
 from accord.protocols.slots import exchange_commitments, exchange_counts
 from accord.records.columns import Records
-from accord.secure.circuit import Side
 from accord.secure.engine import Engine
 from accord.secure.party import Party
+from accord.side import Side
 from accord.simulation import make_own, setting
 
 Program = Callable[[Side, Records, int, Entropy, Engine], Party[Any]]

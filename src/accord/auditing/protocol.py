@@ -31,8 +31,8 @@ from accord.entropy import Entropy, Seeded
 from accord.errors import UsageError
 from accord.protocols.leakage import leakage
 from accord.records.columns import Records
-from accord.secure.circuit import Side
 from accord.secure.party import run_pair
+from accord.side import Side
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.errors import BudgetError
 from accord.privacy.accounting import basic, spent
 from accord.privacy.budget import Budget, check
@@ -22,7 +22,7 @@ from accord.privacy.noise import losses
 from accord.protocols import local_dp
 from accord.protocols.leakage import leakage
 from accord.protocols.spec import LocalDp
-from accord.secure.circuit import Side
+from accord.side import Side
 from accord.simulation import setting
 
 AGAIN = 10

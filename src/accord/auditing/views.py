@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Node, Side
+from accord.secure.circuit import Node
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Buffer, Party, Send
+from accord.side import Side
 
 T = TypeVar("T")
 

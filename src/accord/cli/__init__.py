@@ -19,7 +19,6 @@ from accord import __version__
 from accord.cli import audit, bench, forget, identity, ledger, link, receipt
 from accord.cli.check import check
 from accord.cli.demo import demo
-from accord.cli.experiment import experiment
 from accord.cli.generate import generate
 from accord.cli.init import init
 from accord.cli.runs import runs
@@ -41,7 +40,6 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(receipt.app, name="receipt")
 app.add_typer(ledger.app, name="ledger")
 app.command()(forget.forget)
-app.command()(experiment)
 
 
 def _show_version(wanted: bool) -> None:

@@ -49,7 +49,7 @@ def noise(
     name = noise or default_name(bins_per_record)
     found = audit(as_claimed(name, epsilon, delta, bins_per_record, records))
     if drawing is not None:
-        from accord.report.noise_audit import save
+        from accord.auditing.draw_noise import save
 
         save(found, drawing)
     for warning in found.setting.warnings:

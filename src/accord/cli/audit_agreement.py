@@ -15,7 +15,7 @@ from accord.cli.options import Json, StateOption
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from accord.agreement import Agreement
+    from accord.agreement.document import Agreement
     from accord.auditing.setting import Afterwards, Composed, SideFacts
 
 
@@ -30,11 +30,11 @@ def agreement(
     as_json: Json = False,
 ) -> None:
     """Say what an agreement promises, what is true of it, who learns what, and what runs add up to."""
-    from accord.agreement_file import read_agreement
+    from accord.agreement.file import read_agreement
     from accord.auditing.setting import side_facts
     from accord.cli.check import facts_of
     from accord.errors import AuditError
-    from accord.secure.circuit import Side
+    from accord.side import Side
 
     agreed = read_agreement(file)
     sides = [side_facts(agreed, side, records) for side in Side]

@@ -14,7 +14,7 @@ from accord.cli.terminal import progress
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from accord.agreement import Agreement
+    from accord.agreement.document import Agreement
     from accord.auditing.cases import Case
     from accord.auditing.protocol import CaseFinding, Finding, Verdict
 
@@ -69,7 +69,7 @@ def protocol(
     asked = promise(epsilon or EPSILON, delta or DELTA)
     _require_meant(base, epsilon, delta)
     if drawing is not None:
-        from accord.report.noise_audit import require_format
+        from accord.auditing.draw_noise import require_format
 
         require_format(drawing)
     files = {"a": a, "b": b, "a_neighbour": a_neighbour, "b_neighbour": b_neighbour}
@@ -92,7 +92,7 @@ def protocol(
     for claimed in sorted({f.finding.epsilon_claimed for f in verdict.findings if not f.finding.can_refute}):
         typer.echo(f"Warning: {trials:,} runs cannot refute ε = {claimed:g}; take more.", err=True)
     if drawing is not None:
-        from accord.report.protocol_audit import save
+        from accord.auditing.draw_protocol import save
 
         save(name, verdict, drawing)
     typer.echo(_json(name, verdict, trials) if as_json else _words(name, verdict, trials))
@@ -130,7 +130,7 @@ def _built_in(
 
 
 def _agreed(name: str, agreement: Path, epsilon: str | None, delta: str | None) -> Agreement:
-    from accord.agreement_file import read_agreement
+    from accord.agreement.file import read_agreement
     from accord.simulation import adjusted
 
     # What promises nothing is judged by the ε and δ that are asked; they are no options of its own.
@@ -153,7 +153,7 @@ def _own_case(
     from accord.auditing.cases import Case
     from accord.errors import UsageError
     from accord.records.load import load_records
-    from accord.secure.circuit import Side
+    from accord.side import Side
 
     neighbours = [side for side in Side if files[f"{side.value.lower()}_neighbour"]]
     if agreement is None or not files["a"] or not files["b"] or len(neighbours) != 1:

@@ -35,7 +35,7 @@ def compare(
     """Compare all pairs of made-up rows between two processes over loopback."""
     from accord.benchmarking import RULES, Measured, Task, measure
     from accord.errors import UsageError
-    from accord.secure.engine import NAMES, engine_named
+    from accord.secure.engines import NAMES, engine_named
 
     if k not in (1, 2, 4, 8):
         raise UsageError(problem="--k is 1, 2, 4 or 8.")

@@ -13,8 +13,8 @@ from accord.cli.options import ColumnPairs, Delimiter, Encoding, IdColumn, Json,
 from accord.errors import FaultyError, UsageError
 
 if TYPE_CHECKING:
-    from accord.agreement import Agreement
-    from accord.secure.circuit import Side
+    from accord.agreement.document import Agreement
+    from accord.side import Side
 
 
 def check(
@@ -47,7 +47,7 @@ def _judged(
     agreement: Path, data: Path | None, party: str | None, own: tuple[Any, ...]
 ) -> tuple[Agreement, dict[str, Any], Side | None]:
     """The agreement and the facts about it and the data; raises all faults."""
-    from accord.agreement_file import read_agreement
+    from accord.agreement.file import read_agreement
 
     found = read_agreement(agreement)
     side = side_of(found, party) if party is not None else None
@@ -65,7 +65,7 @@ def _judged(
 def _warnings(agreement: Agreement, side: Side | None, records: int) -> list[str]:
     """Whether δ is small enough for a table of this size."""
     from accord.privacy.calibration import warnings
-    from accord.secure.circuit import Side
+    from accord.side import Side
 
     chosen = [agreement.privacy(s) for s in ([side] if side is not None else Side)]
     found = [warning for p in chosen if p is not None for warning in warnings(p.delta, records)]
@@ -74,7 +74,7 @@ def _warnings(agreement: Agreement, side: Side | None, records: int) -> list[str
 
 def side_of(agreement: Agreement, party: str) -> Side:
     """The side that A, B or a party's name means."""
-    from accord.secure.circuit import Side
+    from accord.side import Side
 
     for side in Side:
         if party in (side.value, side.value.lower(), agreement.party(side)):
@@ -85,8 +85,8 @@ def side_of(agreement: Agreement, party: str) -> Side:
 
 def facts_of(agreement: Agreement) -> dict[str, Any]:
     """What an agreement says, and what each side learns under it."""
-    from accord.disclosure import advice, learned_about
-    from accord.secure.circuit import Side
+    from accord.agreement.disclosure import advice, learned_about
+    from accord.side import Side
 
     plan = agreement.plan
     return {

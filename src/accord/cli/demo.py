@@ -23,7 +23,7 @@ from accord.cli.init import Kind, init
 from accord.cli.progress_pair import PairDisplay, is_compiling
 
 if TYPE_CHECKING:
-    from accord.agreement import Agreement
+    from accord.agreement.document import Agreement
     from accord.session.state import State
 
 _PATIENCE_SECONDS = 2.0
@@ -73,7 +73,7 @@ def demo(
 
 def prepare(here: Path, records: int) -> Stage:
     """Tables, the agreement in both folders, identities, and each other's cards."""
-    from accord.agreement_file import read_agreement
+    from accord.agreement.file import read_agreement
 
     _say("", f"accord generate products --records {records}")
     generate(Kind.products, records=records, out=here)
@@ -87,7 +87,7 @@ def prepare(here: Path, records: int) -> Stage:
 
 
 def _shop(here: Path, agreement: Agreement, letter: str) -> Shop:
-    from accord.secure.circuit import Side
+    from accord.side import Side
 
     shop = Shop(agreement.party(Side(letter)), letter, here / agreement.party(Side(letter)))
     shop.folder.mkdir()

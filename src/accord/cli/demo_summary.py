@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from accord.agreement import Agreement
+    from accord.agreement.document import Agreement
     from accord.cli.demo import Shop, Stage
 
 

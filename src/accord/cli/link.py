@@ -63,7 +63,7 @@ def link(
     quiet: Quiet = False,
 ) -> None:
     """Link your table with the partner's: both learn the matching pairs and nothing else."""
-    from accord.agreement_file import read_agreement
+    from accord.agreement.file import read_agreement
     from accord.cli.progress import Display
     from accord.session.link import link as run
 

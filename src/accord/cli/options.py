@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from accord.agreement import Agreement
+    from accord.agreement.document import Agreement
     from accord.records.layout import Layout
 
 LayoutFile = Annotated[

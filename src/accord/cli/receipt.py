@@ -12,9 +12,9 @@ import typer
 from accord.cli.options import StateOption
 
 if TYPE_CHECKING:
-    from accord.secure.circuit import Side
     from accord.session.receipt import Receipt
     from accord.session.state import State
+    from accord.side import Side
 
 Signers = dict[str, dict[str, str | bool | None]]
 

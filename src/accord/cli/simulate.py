@@ -59,7 +59,7 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Run the protocol on two tables in one process: matches, recall, comparisons. For data you may see."""
-    from accord.agreement_file import read_agreement
+    from accord.agreement.file import read_agreement
     from accord.records.sinks import require_writable, write_table
     from accord.simulation import adjusted, peak_mib
     from accord.simulation import simulate as run

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import resources
 
-from accord.agreement import Agreement
-from accord.agreement_file import parse_agreement
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
 
 KINDS = ("products", "places")
 

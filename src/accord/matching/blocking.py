@@ -27,7 +27,7 @@ from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields
 from accord.ranges import ranges
 from accord.records.columns import Columns
-from accord.secure.circuit import Side
+from accord.side import Side
 
 PartSpec = Annotated[KeySpec | GridSpec, Field(discriminator="kind")]
 MOST_BINS = 5_000_000

@@ -25,7 +25,7 @@ from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields, root, step_of
 from accord.records.columns import Columns, Integers
 from accord.records.schema import Exact, Name, NumberField, Spec
-from accord.secure.circuit import Side
+from accord.side import Side
 
 _MOST_COPIES = 1000
 

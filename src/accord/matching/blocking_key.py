@@ -14,7 +14,7 @@ from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields
 from accord.records.columns import Bits, Column, Columns
 from accord.records.schema import Bloom, Name, Spec, TextField
-from accord.secure.circuit import Side
+from accord.side import Side
 
 
 class KeySpec(Spec):

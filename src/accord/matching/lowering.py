@@ -25,7 +25,8 @@ from accord.matching.thresholds import Fields, cosine_table, linear_weights, squ
 from accord.records.columns import Bits, Columns, Integers
 from accord.records.schema import TextField
 from accord.secure import circuit
-from accord.secure.circuit import Input, Node, Side
+from accord.secure.circuit import Input, Node
+from accord.side import Side
 
 Array = NDArray[np.int64]
 Build = Callable[[Columns], Array]

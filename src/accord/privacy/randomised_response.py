@@ -131,7 +131,7 @@ def compared_public(bins: int, window: int, spread: int, epsilon: Fraction) -> f
 def best_spread(bins: int, window: int, a: Fraction, b: Fraction) -> int:
     """The x up to the window with which most pairs of one bin are compared; the least such.
 
-    All are tried: the paper's rule and derivative are wrong [MATHS §1(f)], and x = k' is often not the best.
+    All are tried: the paper's rule and derivative are wrong [MATHS §5.3], and x = k' is often not the best.
     """
     return 1 + int(np.argmax(compared(bins, window, np.arange(1, window + 1), a, b)))
 

@@ -18,8 +18,8 @@ from accord.errors import PeerError
 from accord.protocols.outcome import Outcome
 from accord.records.encoders import text_buffers
 from accord.records.siphash import hash_texts, key
-from accord.secure.circuit import Side
 from accord.secure.party import Party, Send, receive
+from accord.side import Side
 
 _TAG = b"accord output 1\n"
 KEY = 64

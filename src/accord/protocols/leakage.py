@@ -1,7 +1,7 @@
 """What the partner learns about one side's table: as data, and as the messages of a run.
 
-`leakage` is the whole of it, by the theorem of each protocol's file; `accord.disclosure` puts it into words
-for people. `views` runs a protocol on small tables and keeps what each side saw, so that an audit can
+`leakage` is the whole of it, by the theorem of each protocol's file; `agreement/disclosure.py` puts it into
+words for people. `views` runs a protocol on small tables and keeps what each side saw, so that an audit can
 compare the two.
 """
 
@@ -16,9 +16,9 @@ from accord.protocols.outcome import Outcome
 from accord.protocols.protocol import run
 from accord.protocols.spec import AllPairs, Laplace, Leaky, LocalDp, PlainBlocking, Psi, PsiExpand
 from accord.protocols.task import Task
-from accord.secure.circuit import Side
 from accord.secure.engine import Engine
 from accord.secure.party import Buffer, Wire, run_pair
+from accord.side import Side
 
 Release = Literal["nothing", "noisy counts", "reports", "true bins", "suppressed counts"]
 """What is told of all records: nothing; padded bin sizes; a randomised bin of each; the bins as they are; bin

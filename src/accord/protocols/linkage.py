@@ -11,7 +11,7 @@ All-pairs is the same with one bin and no noise: its count is the public size of
 
 *Learns*: each side the other's size, noisy counts and matching records. A slot that matches nothing answers
 0 to every comparison and is never named, so the view is a function of those and of one's own table [MATHS
-§1(h)]. The paper's Algorithm 3 removes matched records before it matches them in the clear and loses pairs;
+§2.1]. The paper's Algorithm 3 removes matched records before it matches them in the clear and loses pairs;
 here nothing is removed before it was matched against everything.
 """
 
@@ -52,9 +52,9 @@ from accord.protocols.task import Task
 from accord.ranges import contained, distinct, ranges
 from accord.records.columns import Records, rows_of
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Side
 from accord.secure.engine import Engine
 from accord.secure.party import Party
+from accord.side import Side
 
 Ints = NDArray[np.int64]
 MOST_RECORDS = (1 << 31) - 1

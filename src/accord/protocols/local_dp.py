@@ -34,7 +34,7 @@ from accord.protocols.spec import LocalDp
 from accord.protocols.task import Task
 from accord.records.columns import Records
 from accord.records.encoders import text_buffers
-from accord.secure.circuit import Side
+from accord.side import Side
 
 Ints = NDArray[np.int64]
 

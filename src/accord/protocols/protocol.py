@@ -25,9 +25,9 @@ from accord.protocols.spec import LocalDp, Psi, PsiExpand, Suppress
 from accord.protocols.suppress import suppressed_slots
 from accord.protocols.task import Task
 from accord.records.columns import Records
-from accord.secure.circuit import Side
 from accord.secure.engine import Engine
 from accord.secure.party import Party
+from accord.side import Side
 
 Ints = NDArray[np.int64]
 

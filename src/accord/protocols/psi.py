@@ -53,11 +53,11 @@ from accord.protocols.slots import exchange_commitments
 from accord.protocols.spec import PsiExpand
 from accord.protocols.task import Task
 from accord.ranges import distinct, ranges
-from accord.secure.circuit import Side
 from accord.secure.engine import Engine
-from accord.secure.group import POINT, Bytes, Clear, Ed25519, Group
-from accord.secure.oblivious_prf import BATCH, answer, ask, batches, value
 from accord.secure.party import Party, Send, receive, send
+from accord.secure.prf.group import POINT, Bytes, Clear, Ed25519, Group
+from accord.secure.prf.oblivious import BATCH, answer, ask, batches, value
+from accord.side import Side
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]

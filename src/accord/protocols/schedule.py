@@ -3,7 +3,7 @@
 Both sides hold the same noisy counts and learn the same matches, so both compute the same schedule without a
 word. A unit is a pair of bins and a slab of A's slots against all of B's; a round takes units in order until
 a batch is full. With Greedy Match & Clean no round has two units that share a slot, so that a matched
-record is gone before its next comparison, and slabs are short, so that it is gone early [MATHS §1(h)]. Slabs
+record is gone before its next comparison, and slabs are short, so that it is gone early [MATHS §7.3]. Slabs
 double from one row in the first round up to the agreed number: where nearly everything matches, a few rows
 disclose it all, and elsewhere it costs a handful of small rounds. A slab against few slots of B is longer.
 

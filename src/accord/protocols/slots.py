@@ -2,7 +2,7 @@
 
 Every (record, bin) is a slot of its own, and so is every dummy. Slots are numbered bin by bin, in an order
 that is uniform within each bin and drawn for this run; so a slot's number is a fresh identifier that tells
-its bin and nothing else [MATHS §1(h): without the shuffle there is no privacy at all]. Copies of one record
+its bin and nothing else [MATHS §2.2: without the shuffle there is no privacy at all]. Copies of one record
 in several bins cannot be linked before the record is disclosed.
 
 Counts are fixed before the partner's are seen: both sides exchange salted hashes of (i) their noisy counts
@@ -32,8 +32,8 @@ from accord.matching.blocking import MOST_BINS, Blocking
 from accord.privacy.window import LONGEST, Window
 from accord.records.columns import Bits, Records
 from accord.records.encoders import text_buffers
-from accord.secure.circuit import Side
 from accord.secure.party import Party, Send, receive
+from accord.side import Side
 
 Ints = NDArray[np.int64]
 

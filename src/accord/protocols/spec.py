@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from accord.records.schema import Exact, Spec
-from accord.secure.circuit import Side
+from accord.side import Side
 
 
 class Privacy(Spec):

@@ -12,7 +12,7 @@ from accord.entropy import Entropy, arrangement
 from accord.matching.blocking import Blocking
 from accord.protocols.slots import Slots, shuffled
 from accord.records.columns import Records
-from accord.secure.circuit import Side
+from accord.side import Side
 
 Ints = NDArray[np.int64]
 

@@ -14,7 +14,7 @@ from accord.matching.lowering import Lowered, lower
 from accord.matching.rule import Rule, fields_of
 from accord.matching.thresholds import Fields
 from accord.protocols.spec import AnyProtocol, Binned, LocalDp, Psi, PsiExpand
-from accord.secure.circuit import Side
+from accord.side import Side
 
 
 @dataclass(frozen=True)

@@ -16,18 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
-
-class Side(Enum):
-    """The two parties, named in the agreement."""
-
-    A = "A"
-    B = "B"
-
-    @property
-    def other(self) -> Side:
-        return Side.B if self is Side.A else Side.A
+from accord.side import Side
 
 
 @dataclass(frozen=True)

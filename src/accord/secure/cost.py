@@ -10,14 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accord.secure import engine_paillier, garbled_batch, ot_setup, ot_sizes
 from accord.secure.blocks import Blocks, shapes
 from accord.secure.circuit import Node
-from accord.secure.engine_paillier import PaillierEngine, plan_of
-from accord.secure.garbled_lowering import boolean_circuit
-from accord.secure.garbled_tape import tapes_of
-from accord.secure.lowering import compile_circuit
-from accord.secure.paillier_distance import pack_sizes, packs
+from accord.secure.garbled import batch as garbled_batch
+from accord.secure.garbled.compiler import boolean_circuit
+from accord.secure.garbled.tape import tapes_of
+from accord.secure.ot import sizes as ot_sizes
+from accord.secure.ot.compiler import compile_circuit
+from accord.secure.paillier import engine as engine_paillier
+from accord.secure.paillier.distance import pack_sizes, packs
+from accord.secure.paillier.engine import PaillierEngine, plan_of
+from accord.secure.transfer import setup as ot_setup
 
 SETUP_ROUNDS = 7
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.errors import UsageError
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import Node, Side
+from accord.secure.circuit import Node
 from accord.secure.party import Party
+from accord.side import Side
 
 
 class Engine(Protocol):
@@ -34,23 +34,3 @@ class Engine(Protocol):
 
     def evaluate(self, session: Any, circuit: Node, blocks: Blocks, table: Table) -> Party[NDArray[np.bool_]]:
         """The match bit of every pair, known to both sides."""
-
-
-NAMES = ("ot", "garbled", "paillier", "paillier-packed")
-
-
-def engine_named(name: str) -> Engine:
-    """The engine that an agreement names."""
-    if name == "ot":
-        from accord.secure.engine_ot import OtEngine
-
-        return OtEngine()
-    if name == "garbled":
-        from accord.secure.engine_garbled import GarbledEngine
-
-        return GarbledEngine()
-    if name in ("paillier", "paillier-packed"):
-        from accord.secure.engine_paillier import PaillierEngine
-
-        return PaillierEngine(packed=name == "paillier-packed")
-    raise UsageError(problem=f"There is no engine '{name}'. Engines: {', '.join(NAMES)}.")

@@ -25,16 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.secure.circuit import (
-    AtMost,
-    Bilinear,
-    Equal,
-    Hamming,
-    Input,
-    Product,
-    Side,
-    SquaredEuclidean,
-)
+from accord.secure.circuit import AtMost, Bilinear, Equal, Hamming, Input, Product, SquaredEuclidean
+from accord.side import Side
 
 Ints = NDArray[np.int64]
 Reader = Callable[[Input], Ints]

@@ -24,11 +24,11 @@ from accord.secure.circuit import (
     Node,
     Not,
     Or,
-    Side,
     SquaredEuclidean,
     Value,
 )
 from accord.secure.party import Party, receive, send
+from accord.side import Side
 
 Rows = Mapping[str, NDArray[np.int64]]
 """For each input of the circuit one array of shape (rows, length)."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import PeerError
-from accord.secure.circuit import Side
+from accord.side import Side
 
 T = TypeVar("T")
 U = TypeVar("U")

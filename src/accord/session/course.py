@@ -22,7 +22,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from accord import __version__
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import PeerError, RefusedError
 from accord.privacy.calibration import calibrate
@@ -36,8 +36,7 @@ from accord.protocols.spec import Psi, PsiExpand
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.sinks import write_table
-from accord.secure.circuit import Side
-from accord.secure.engine import engine_named
+from accord.secure.engines import engine_named
 from accord.secure.party import Party
 from accord.session import receipt
 from accord.session.connection import Reach, Tell
@@ -49,6 +48,7 @@ from accord.session.output import output
 from accord.session.receipt import Half
 from accord.session.state import State
 from accord.session.store import FileJournal, Manifest, Run, create_run
+from accord.side import Side
 
 _BYTES_A_SLOT = 64
 """What a slot of the partner takes: its state, its record, its place in a round."""

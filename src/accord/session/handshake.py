@@ -19,13 +19,13 @@ import tomllib
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from accord.agreement import Agreement
-from accord.agreement_diff import diff
+from accord.agreement.differences import diff
+from accord.agreement.document import Agreement
 from accord.errors import DifferentAgreementError, PeerError, RefusedError
 from accord.protocols.linkage import MOST_RECORDS
 from accord.protocols.slots import COMMITMENT
-from accord.secure.circuit import Side
 from accord.secure.party import Party, Send, receive
+from accord.side import Side
 
 WIRE = 1
 HELLO = 256

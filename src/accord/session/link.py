@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.agreement import Agreement
-from accord.agreement_file import parse_agreement, require_sound
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement, require_sound
 from accord.entropy import System
 from accord.errors import DeclinedError, StateError, UsageError
 from accord.protocols.protocol import prepare
@@ -34,8 +34,7 @@ from accord.protocols.spec import Psi, PsiExpand
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sinks import require_writable
-from accord.secure.circuit import Side
-from accord.secure.engine import engine_named
+from accord.secure.engines import engine_named
 from accord.secure.party import run
 from accord.session.connection import NOBODY, Reach, Tell, connected
 from accord.session.course import Kept, Linked, Ready, begin, go_on
@@ -45,6 +44,7 @@ from accord.session.offer import Offer, make_offer, release
 from accord.session.partners import find_partner
 from accord.session.state import State, open_state
 from accord.session.store import Manifest, open_run
+from accord.side import Side
 
 __all__ = ["Linked", "link", "own_side", "prepared", "reopened", "resume"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.agreement import Agreement
-from accord.disclosure import learned_about
+from accord.agreement.disclosure import learned_about
+from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.privacy import events
 from accord.privacy.calibration import calibrate, warnings
@@ -25,9 +25,9 @@ from accord.protocols import local_dp
 from accord.protocols.protocol import no_noise
 from accord.protocols.spec import LocalDp, Psi, PsiExpand
 from accord.records.columns import Records
-from accord.secure.circuit import Side
 from accord.session.accounts import Account, account
 from accord.session.ledger import Ask, Charged, Ledger
+from accord.side import Side
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.agreement import Agreement
+from accord.agreement.document import Agreement
 from accord.protocols.outcome import Outcome
 from accord.records.columns import Records
-from accord.secure.circuit import Side
+from accord.side import Side
 
 Rows = NDArray[np.integer]
 

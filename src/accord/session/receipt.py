@@ -22,17 +22,17 @@ from typing import Annotated, Any, Literal
 import pyarrow as pa
 from pydantic import AfterValidator, StringConstraints
 
-from accord.agreement import Agreement, ColumnName
+from accord.agreement.document import Agreement, ColumnName
 from accord.errors import PeerError, TrustError, UnreadableError
 from accord.exact import text
 from accord.protocols.confirm import KEY, output_digest
 from accord.protocols.leakage import leakage
 from accord.protocols.outcome import Outcome
 from accord.records.schema import Spec
-from accord.secure.circuit import Side
 from accord.secure.party import Party, Send, receive
 from accord.session.identity import Card, parse_card, sign, verify
 from accord.session.state import State
+from accord.side import Side
 
 _TAG = b"accord receipt 1\n"
 _MOST_BYTES = 1 << 24

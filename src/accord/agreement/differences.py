@@ -1,0 +1,57 @@
+"""Two agreements that are not the same: the differences in words that a steward can read out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.agreement.document import Agreement
+
+
+def diff(ours: Agreement, theirs: Agreement) -> list[str]:
+    """One sentence for each difference; empty exactly when the digests are equal."""
+    return _compare("", ours.model_dump(mode="json"), theirs.model_dump(mode="json"))
+
+
+def _compare(path: str, ours: Any, theirs: Any) -> list[str]:
+    if ours == theirs:
+        return []
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        sentences = []
+        for key in dict.fromkeys([*ours, *theirs]):
+            name = f"{path}.{key}" if path else str(key)
+            if key not in theirs:
+                sentences.append(f"{name} stands in ours only: {_shown(ours[key])}.")
+            elif key not in ours:
+                sentences.append(f"{name} stands in theirs only: {_shown(theirs[key])}.")
+            else:
+                sentences += _compare(name, ours[key], theirs[key])
+        return sentences
+    if isinstance(ours, list) and isinstance(theirs, list):
+        if all(isinstance(item, str) for item in (*ours, *theirs)):
+            return _compare_lists(path, ours, theirs)
+        if len(ours) == len(theirs):
+            pairs = enumerate(zip(ours, theirs, strict=True), 1)
+            return [line for i, (a, b) in pairs for line in _compare(f"{path}[{i}]", a, b)]
+        return [f"{path} has {len(ours)} parts in ours and {len(theirs)} in theirs."]
+    return [f"{path} is {_shown(ours)} in ours and {_shown(theirs)} in theirs."]
+
+
+def _compare_lists(path: str, ours: list[str], theirs: list[str]) -> list[str]:
+    sentences, known, listed = [], set(ours), set(theirs)
+    if only := [item for item in ours if item not in listed]:
+        sentences.append(f"{path} lists in ours only: {', '.join(only)}.")
+    if only := [item for item in theirs if item not in known]:
+        sentences.append(f"{path} lists in theirs only: {', '.join(only)}.")
+    return sentences or [f"{path} lists the same in another order."]
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value)) or "none"
+    return f"'{value}'" if isinstance(value, str) else str(value)

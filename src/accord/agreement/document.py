@@ -1,0 +1,127 @@
+"""The agreement: the one document that both parties sign up to.
+
+It holds public facts only: names, fields, rule, blocking, privacy, protocol, what is disclosed with a match,
+engine. Version 1 fixes every default, so that two installations never read one file in two ways; the
+canonical bytes spell all of them out, and their digest is what the parties compare before anything else.
+Comments, the order of keys and the spelling of numbers and of the rule do not change the digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Literal
+
+import tomli_w
+from pydantic import (
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    StringConstraints,
+    WithJsonSchema,
+)
+
+from accord.matching.blocking import Blocking, PartSpec, build_blocking
+from accord.matching.rule import Rule
+from accord.matching.rule_text import parse_rule
+from accord.protocols.spec import Laplace, Privacy, ProtocolSpec
+from accord.protocols.task import Task
+from accord.records.schema import FieldSpec, Name, Spec
+from accord.side import Side
+
+_DOMAIN = b"accord agreement 1\n"
+
+PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
+SALT_PATTERN = r"^[0-9a-f]{8,64}$"
+PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
+ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Columns = Annotated[tuple[ColumnName, ...], Field(max_length=4096)]
+"""Bounded, as the receipt names them all: see the limit there."""
+
+
+def _rule(value: object) -> Rule:
+    if isinstance(value, Rule):
+        return value
+    if not isinstance(value, str):
+        raise ValueError('must be a text such as "same(day) and hamming(name) <= 5"')
+    return parse_rule(value)
+
+
+RuleText = Annotated[
+    Rule,
+    PlainValidator(_rule),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema({"type": "string"}),
+]
+
+
+class Parties(Spec):
+    """The two organisations, in the order in which the rule, the blocking and the output name them."""
+
+    A: PartyName
+    B: PartyName
+
+
+class Disclosed(Spec):
+    """The columns of its matching records that each side shows to the other."""
+
+    A: Columns = ()
+    B: Columns = ()
+
+
+class Agreement(Spec):
+    """Everything that must be the same on both sides.
+
+    What follows from it is computed when asked for and never kept: a copy with changes must not remember.
+    """
+
+    version: Literal[1]
+    salt: Annotated[str, StringConstraints(pattern=SALT_PATTERN)]
+    """Public; spreads texts over hashes and filters. Nothing rests on its secrecy."""
+    parties: Parties
+    fields: dict[Name, FieldSpec] = Field(min_length=1)
+    rule: RuleText
+    blocking: tuple[PartSpec, ...] = ()
+    protocol: ProtocolSpec
+    disclose: Disclosed = Disclosed()
+    engine: Literal["ot", "garbled", "paillier", "paillier-packed"]
+
+    def canonical(self) -> bytes:
+        """The bytes that are compared: a domain tag, then JSON with sorted keys and every default."""
+        plain = self.model_dump(mode="json")
+        return _DOMAIN + json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical bytes, in hex."""
+        return hashlib.sha256(self.canonical()).hexdigest()
+
+    def to_toml(self) -> str:
+        """The agreement as a file; reading it gives this agreement again."""
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+
+    @property
+    def plan(self) -> Blocking:
+        """The blocking, ready to place records."""
+        return build_blocking(self.blocking, self.fields)
+
+    @property
+    def task(self) -> Task:
+        """What a protocol needs to know."""
+        names = tuple(name for part in self.blocking for name in part.names)
+        disclose = {side: self.disclosed(side) for side in Side}
+        return Task(self.rule, self.fields, self.plan, names, self.protocol, disclose, self.salt)
+
+    def privacy(self, side: Side) -> Privacy | None:
+        """A side's budget and noise; none where the protocol reveals no noisy counts."""
+        return self.protocol.privacy(side) if isinstance(self.protocol, Laplace) else None
+
+    def disclosed(self, side: Side) -> tuple[str, ...]:
+        return self.disclose.A if side is Side.A else self.disclose.B
+
+    def party(self, side: Side) -> str:
+        return self.parties.A if side is Side.A else self.parties.B
+
+
+if __name__ == "__main__":
+    print(json.dumps(Agreement.model_json_schema(), indent=2, ensure_ascii=False))  # noqa: T201

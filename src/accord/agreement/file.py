@@ -1,0 +1,294 @@
+"""Reading an agreement: the file, or the list of everything that is wrong with it.
+
+Each part is judged by itself, so that a slip in one does not hide the slips in the others: first the shape of
+every part, then what the parts say about each other, on all the parts that have the right shape. A fault
+names its line and how to mend it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from accord.agreement.document import PARTY_PATTERN, SALT_PATTERN, Agreement, Disclosed, Parties, RuleText
+from accord.errors import AgreementError, Fault, UnreadableError
+from accord.matching.blocking import MOST_BINS, PartSpec, build_blocking
+from accord.matching.blocking_grid import GridSpec
+from accord.matching.blocking_key import KeySpec
+from accord.matching.rule import Rule, fields_of
+from accord.matching.rule_check import rule_faults
+from accord.protocols.check import protocol_faults
+from accord.protocols.spec import AnyProtocol, ProtocolSpec
+from accord.records.schema import NAME_PATTERN, FieldSpec
+
+Path_ = tuple[str | int, ...]
+_LARGEST = 16 << 20
+_BINNED = ("all-pairs", "laplace", "local-dp", "blocking", "laplace-suppress")
+_WHOLE = ("all-pairs", "psi", "psi-expand")
+_PATTERNS = {
+    PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks, dots, - and _ only",
+    SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
+    NAME_PATTERN: "should begin with a letter and hold letters, digits and _ only",
+}
+
+
+def read_agreement(path: Path | str) -> Agreement:
+    """Read and judge an agreement file."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_LARGEST + 1)
+        if len(raw) > _LARGEST:
+            raise UnreadableError(path=path, reason="it is larger than 16 MiB", mend="Is it an agreement?")
+        return parse_agreement(raw.decode("utf-8"), str(path))
+    except OSError as error:
+        reason = (error.strerror or "it cannot be opened").lower()
+        raise UnreadableError(path=path, reason=reason, mend="Start one with: accord init") from None
+    except UnicodeDecodeError:
+        raise UnreadableError(path=path, reason="it is not UTF-8", mend="Save it as UTF-8.") from None
+
+
+def parse_agreement(text: str, name: str = "the agreement", simulated: bool = False) -> Agreement:
+    """Read an agreement from its text; raise all its faults at once.
+
+    `simulated`: it will never be used between two parties, so that what leaks or misses much may stand in it.
+    """
+    try:
+        return _parsed(text, name, simulated)
+    except RecursionError:
+        raise AgreementError(name, [Fault("", "It is nested too deeply.")]) from None
+
+
+def _parsed(text: str, name: str, simulated: bool) -> Agreement:
+    try:
+        data = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise AgreementError(name, [Fault("", f"This is not TOML: {error}.")]) from None
+    lines = _lines(text)
+    found = [*_shape_faults(data), *_meaning_faults(_salvage(data), simulated)]
+    if found:
+        ordered = sorted(found, key=lambda fault: _line(lines, fault[0]))
+        raise AgreementError(name, [Fault(_place(lines, path), problem) for path, problem in ordered])
+    return Agreement.model_validate(data)
+
+
+def require_sound(agreement: Agreement, simulated: bool = False) -> None:
+    """Judge an agreement that was built in Python as one that was read from a file."""
+    parse_agreement(agreement.to_toml(), "the agreement", simulated)
+
+
+# -- the shape of each part -------------------------------------------------------------------------------
+
+
+def _shape_faults(data: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
+    try:
+        Agreement.model_validate(data)
+    except ValidationError as error:
+        for slip in error.errors(include_url=False):
+            path = _toml_path(slip["loc"], data, slip["type"] == "missing")
+            yield path, _in_words(slip["type"], slip["msg"], slip.get("ctx", {}), path)
+
+
+def _toml_path(location: tuple[str | int, ...], data: Any, missing: bool) -> Path_:
+    """Pydantic's location without the names of union members, which do not stand in the file."""
+    path: list[str | int] = []
+    node = data
+    for i, step in enumerate(location):
+        inside = (isinstance(node, Mapping) and step in node) or (
+            isinstance(node, list) and isinstance(step, int) and step < len(node)
+        )
+        if inside:
+            path.append(step)
+            node = node[step]
+        elif missing and i == len(location) - 1:
+            path.append(step)
+    return tuple(path)
+
+
+def _in_words(kind: str, message: str, context: Mapping[str, Any], path: Path_) -> str:
+    name = path[-1] if path else "agreement"
+    if kind == "missing":
+        return f"'{name}' is missing. Add it."
+    if kind == "extra_forbidden":
+        close = difflib.get_close_matches(str(name), _all_names(), 1)
+        hint = f"Did you mean '{close[0]}'?" if close else "Remove it."
+        return f"'{name}' is not known here. {hint}"
+    if kind == "union_tag_invalid":
+        return f"'{context['tag']}' is not known here. Known are {context['expected_tags']}."
+    if kind == "union_tag_not_found":
+        return f"'{name}' needs the key {context['discriminator']}."
+    if kind == "string_pattern_mismatch":
+        return f"'{name}' {_PATTERNS.get(context['pattern'], 'has a form that is not allowed')}."
+    if kind in ("tuple_type", "list_type"):
+        return f'\'{name}\' should be a list, such as ["day", "name"].'
+    plain = message.removeprefix("Value error, ").removeprefix("Input ")
+    return f"'{name}' {plain}." if plain.startswith(("should", "must")) else f"{plain}."
+
+
+def _all_names() -> list[str]:
+    """Every key that can stand in an agreement, for suggestions."""
+    names: dict[str, None] = {}
+    models: list[Any] = [Agreement]
+    while models:
+        model = models.pop()
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            names.update(dict.fromkeys(model.model_fields))
+            models += [info.annotation for info in model.model_fields.values()]
+        else:
+            models += [arg for arg in get_args(model) if arg is not model]
+    return list(names)
+
+
+# -- what the parts say about each other ------------------------------------------------------------------
+
+
+@dataclass
+class _Salvaged:
+    """The parts that have the right shape; None or absent where a part has not."""
+
+    fields: dict[str, FieldSpec]
+    broken: frozenset[str]
+    rule: Rule | None
+    blocking: dict[int, KeySpec | GridSpec]
+    parts: int
+    protocol: str
+    spec: AnyProtocol | None
+    greedy: bool
+    parties: Parties | None
+    disclose: Disclosed | None
+
+
+def _valid(kind: Any, value: Any) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return None
+
+
+def _salvage(data: Mapping[str, Any]) -> _Salvaged:
+    raw_fields = data.get("fields")
+    fields = raw_fields if isinstance(raw_fields, Mapping) else {}
+    judged = {name: _valid(FieldSpec, spec) for name, spec in fields.items()}
+    raw_blocking = data.get("blocking", [])
+    parts = dict(enumerate(raw_blocking if isinstance(raw_blocking, list) else []))
+    protocol = raw if isinstance(raw := data.get("protocol"), Mapping) else {}
+    judged_parts = {i: _valid(PartSpec, part) for i, part in parts.items()}
+    return _Salvaged(
+        fields={name: spec for name, spec in judged.items() if spec is not None},
+        broken=frozenset(name for name, spec in judged.items() if spec is None),
+        rule=_valid(RuleText, data.get("rule")),
+        blocking={i: part for i, part in judged_parts.items() if part is not None},
+        parts=len(parts),
+        protocol=str(protocol.get("name")),
+        spec=_valid(ProtocolSpec, protocol),
+        greedy=protocol.get("greedy", True) is True and protocol.get("name") in _BINNED,
+        parties=_valid(Parties, data.get("parties")),
+        disclose=_valid(Disclosed, data.get("disclose", {})),
+    )
+
+
+def _meaning_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_, str]]:
+    if found.parties:
+        yield from _party_faults(found.parties)
+    if found.disclose and "id" in found.disclose.A + found.disclose.B:
+        yield ("disclose",), "the id of a matching record is always disclosed; remove 'id'."
+    of_rule = rule_faults(found.rule, found.fields, found.broken) if found.rule is not None else []
+    yield from ((("rule",), fault) for fault in of_rule)
+    yield from _blocking_faults(found)
+    yield from _protocol_faults(found)
+    if found.rule is not None and found.spec is not None and not of_rule:
+        known = not found.broken.intersection(fields_of(found.rule))
+        fields = found.fields if known else None
+        yield from protocol_faults(found.spec, found.rule, fields, tuple(found.blocking.values()), simulated)
+
+
+def _party_faults(parties: Parties) -> Iterator[tuple[Path_, str]]:
+    if parties.A == parties.B:
+        yield ("parties", "B"), "the two parties must have different names."
+    for side, name in (("A", parties.A), ("B", parties.B)):
+        if name in ("A", "B", "a", "b"):
+            yield ("parties", side), "a party needs a name of its own; A and B name the sides."
+
+
+def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
+    sound = len(found.blocking) == found.parts
+    used: set[str] = set()
+    for i, part in found.blocking.items():
+        for name in part.names:
+            if name in used:
+                yield ("blocking", i), f"'{name}' is used by another part of the blocking; remove one."
+        used.update(part.names)
+        unknown = [name for name in part.names if name not in found.fields]
+        for name in unknown:
+            if name not in found.broken:
+                yield ("blocking", i), f"'{name}' is not an agreed field. Declare it under [fields.{name}]."
+        faults = [] if unknown else list(part.faults(found.fields))
+        yield from ((("blocking", i), fault) for fault in faults)
+        sound = sound and not unknown and not faults
+    if sound:
+        bins = build_blocking(tuple(found.blocking.values()), found.fields).bins
+        if bins > MOST_BINS:
+            problem = f"the blocking has {bins:,} bins, and at most {MOST_BINS:,} can be padded."
+            yield ("blocking", 0), f"{problem} Take larger cells, shorter ranges or buckets."
+
+
+def _protocol_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
+    if found.protocol in _WHOLE and found.parts:
+        problem = f"{found.protocol} compares everything; remove [[blocking]] or take 'laplace'."
+        yield ("blocking", 0), problem
+    if found.protocol in _BINNED[1:] and not found.parts:
+        yield ("protocol",), f"{found.protocol} needs a blocking; add [[blocking]] or take 'all-pairs'."
+    if found.greedy and found.rule is not None and found.disclose is not None:
+        shown = [*fields_of(found.rule), *(name for part in found.blocking.values() for name in part.names)]
+        known = [name for name in dict.fromkeys(shown) if name in found.fields or name in found.broken]
+        for side, columns in (("A", found.disclose.A), ("B", found.disclose.B)):
+            hidden = [name for name in known if name not in columns]
+            if hidden:
+                problem = "greedy discloses the fields of rule and blocking of matched records"
+                mend = f"add {', '.join(hidden)} to disclose.{side} or set greedy = false."
+                yield ("disclose", side), f"{problem}; {mend}"
+
+
+# -- where things stand in the file -----------------------------------------------------------------------
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
+_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_.-]+)\s*=""")
+
+
+def _lines(text: str) -> dict[Path_, int]:
+    """The line of every table and key."""
+    lines: dict[Path_, int] = {}
+    table: Path_ = ()
+    seen: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            names = tuple(part.strip().strip("\"'") for part in header[2].split("."))
+            table = names
+            if header[1] == "[[":
+                seen[header[2]] = seen.get(header[2], -1) + 1
+                table = (*names, seen[header[2]])
+            lines.setdefault(table, number)
+        elif key := _KEY.match(line):
+            names = tuple(part.strip().strip("\"'") for part in key[1].split("."))
+            lines.setdefault((*table, *names), number)
+    return lines
+
+
+def _line(lines: Mapping[Path_, int], path: Path_) -> int:
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 0)
+
+
+def _place(lines: Mapping[Path_, int], path: Path_) -> str:
+    dotted = "".join(f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+    line = _line(lines, path)
+    return f"line {line}, {dotted}" if line else dotted

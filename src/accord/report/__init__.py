@@ -1,1 +1,0 @@
-"""Results as tables and figures: pure functions of data."""

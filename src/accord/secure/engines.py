@@ -1,0 +1,25 @@
+"""The engines that two parties can agree on, by their names. Each is imported when it is first asked for."""
+
+from __future__ import annotations
+
+from accord.errors import UsageError
+from accord.secure.engine import Engine
+
+NAMES = ("ot", "garbled", "paillier", "paillier-packed")
+
+
+def engine_named(name: str) -> Engine:
+    """The engine that an agreement names."""
+    if name == "ot":
+        from accord.secure.ot.engine import OtEngine
+
+        return OtEngine()
+    if name == "garbled":
+        from accord.secure.garbled.engine import GarbledEngine
+
+        return GarbledEngine()
+    if name in ("paillier", "paillier-packed"):
+        from accord.secure.paillier.engine import PaillierEngine
+
+        return PaillierEngine(packed=name == "paillier-packed")
+    raise UsageError(problem=f"There is no engine '{name}'. Engines: {', '.join(NAMES)}.")

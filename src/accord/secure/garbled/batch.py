@@ -1,0 +1,149 @@
+"""One batch of the `garbled` engine: one side garbles it, the other evaluates it.
+
+    evaluator → garbler   choices of the OTs that bring the labels of the evaluator's bits
+    garbler → evaluator   all tables, and the lowest bits of the answers' W⁰, which decode them
+    evaluator → garbler   the answers, in clear
+
+The labels need no message of their own: row j of the OT extension is t_j at the receiver and t_j ⊕ choice_j·Δ
+at the sender, which is what a label and W⁰ are, with Δ that of the extension. A starts every batch and B ends
+it, if need be with an empty message: this keeps interleaved batches in step, whoever garbles them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.secure.blocks import Batch, Limit
+from accord.secure.garbled.gates import Feed, evaluate, garble
+from accord.secure.garbled.sources import source_bits
+from accord.secure.garbled.tape import Tape
+from accord.secure.party import Party, receive, send
+from accord.secure.transfer.extension import collect, correction_words, padded
+from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
+from accord.secure.transfer.setup import Session
+from accord.side import Side
+
+Answer = NDArray[np.bool_]
+Bits = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+
+TAG = b"accord/garbled/1 k="
+
+K = 4
+"""The field of the OT extension, which carries little here."""
+
+WINDOW = 8
+"""Batches that are under way at once."""
+
+MESSAGES = 4
+"""Messages of one batch; each depends on the one before."""
+
+_CACHE = 1 << 21
+"""Bytes of labels and hashes that a batch works on at once; its tables are written and not read again."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of the messages of one batch, in order."""
+
+    choices: int
+    tables: int
+    answers: int
+
+    @property
+    def total(self) -> int:
+        return self.choices + self.tables + self.answers
+
+
+def batch_sizes(tape: Tape, k: int, rows: int, pairs: int) -> Sizes:
+    """The sizes for a batch with so many rows of the evaluator and pairs."""
+    answers = -(-pairs // 8)
+    choices = 8 * correction_words(len(tape.theirs) * rows, k)
+    return Sizes(choices, 16 * tape.tables * pairs + answers, answers)
+
+
+def batch_limit(tape: Tape) -> Limit:
+    """How much goes into a batch: what fits the cache, and as many rows of one side as of the other."""
+    most = max(64, min(2048, _CACHE // (16 * (tape.places + 6 * tape.widest + 1))))
+    return Limit(most, longest=isqrt(most))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Half:
+    """One side of a batch; its tables have the numbers from `number` on."""
+
+    session: Session
+    tape: Tape
+    batch: Batch
+    inputs: Mapping[str, Ints]
+    real: NDArray[np.bool_]
+    number: int
+
+    def bits(self, garbler: bool) -> Bits:
+        """The own bits of the batch's rows, (bits, rows)."""
+        rows = self.batch.a_rows if self.session.side is Side.A else self.batch.b_rows
+        sources = self.tape.ours if garbler else self.tape.theirs
+        return source_bits(sources, lambda of: self.inputs[of.name][rows], self.real[rows])
+
+    def rows(self, side: Side) -> tuple[Ints, int]:
+        """Which row of a side each pair takes, and how many rows there are."""
+        if side is Side.A:
+            count = len(self.batch.a_rows)
+            return self.batch.of_a(np.arange(count)), count
+        count = len(self.batch.b_rows)
+        return self.batch.of_b(np.arange(count)), count
+
+
+def run_garbler(half: Half) -> Party[Answer]:
+    """The garbler's side of a batch. Learns: the answers, when the evaluator sends them."""
+    side, tape, end = half.session.side, half.tape, half.session.sender
+    if side is Side.A:
+        yield from send(np.zeros(0, dtype=np.uint8))
+    (theirs, rows), (ours, _) = half.rows(side.other), half.rows(side)
+    sizes = batch_sizes(tape, end.k, rows, half.batch.pairs)
+    choices = yield from receive(sizes.choices)
+    labels = np.zeros((0, rows, 2), dtype=np.uint64)
+    if tape.theirs:
+        made, _ = collect(end.extend(choices.view("<u8"), len(tape.theirs) * rows), 2)
+        labels = np.ascontiguousarray(made[0, : len(tape.theirs) * rows]).reshape(-1, rows, 2)
+    feed = Feed(labels, theirs, half.bits(garbler=True), ours)
+    message = np.empty(sizes.tables, dtype=np.uint8)
+    tables = message[: -sizes.answers].view("<u8")
+    colours = garble(end.pi, tape, feed, end.delta, half.number, tables)
+    message[-sizes.answers :] = bits_to_wire(colours ^ np.uint8(tape.inverted))
+    yield from send(message)
+    answers = yield from receive(sizes.answers)
+    if side is Side.B:
+        yield from send(np.zeros(0, dtype=np.uint8))
+    return bits_from_wire(answers, half.batch.pairs)
+
+
+def run_evaluator(half: Half) -> Party[Answer]:
+    """The evaluator's side of a batch. Learns: the answers, since it can decode the last labels."""
+    side, tape, end = half.session.side, half.tape, half.session.receiver
+    if side is Side.B:
+        yield from receive(0)
+    (theirs, rows), (ours, count) = half.rows(side), half.rows(side.other)
+    sizes, known = batch_sizes(tape, end.k, rows, half.batch.pairs), half.bits(garbler=False)
+    choices = np.empty(sizes.choices // 8, dtype="<u8")
+    labels = np.zeros((0, rows, 2), dtype=np.uint64)
+    if tape.theirs:
+        chosen = np.zeros(padded(known.size), dtype=np.uint8)
+        chosen[: known.size] = known.reshape(-1)
+        made, _ = collect(end.extend(bits_to_wire(chosen).view("<u8"), choices, known.size), 1)
+        labels = np.ascontiguousarray(made[0, : known.size]).reshape(-1, rows, 2)
+    yield from send(choices)
+    message = yield from receive(sizes.tables)
+    decode = bits_from_wire(message[-sizes.answers :], half.batch.pairs)
+    feed = Feed(labels, theirs, np.zeros((len(tape.ours), count), dtype=np.uint8), ours)
+    tables = message[: -sizes.answers].view("<u8")
+    answers = evaluate(end.pi, tape, feed, known, half.number, tables).astype(np.bool_) ^ decode
+    yield from send(bits_to_wire(answers))
+    if side is Side.A:
+        yield from receive(0)
+    return answers

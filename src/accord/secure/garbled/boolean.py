@@ -1,0 +1,159 @@
+"""Circuits of XOR and AND: what a garbler garbles, with as few ANDs as is known.
+
+A wire is a number; a *literal* is twice a wire, plus one if it is read inverted, so that NOT is free. Wire 0
+is the constant false. Constants fold, equal gates are made once, and XOR costs nothing (free-XOR: Kolesnikov,
+Schneider, ICALP'08), so only ANDs count. An AND one of whose sides is a bit that a party knows costs half.
+
+The invariant: operands of a gate have smaller numbers than the gate, and a circuit is public: it depends on
+what is computed alone, never on anyone's values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from accord.secure.circuit import Input
+from accord.side import Side
+
+FALSE, TRUE = 0, 1
+
+
+@dataclass(frozen=True)
+class Element:
+    """One bit of one element of a side's input."""
+
+    side: Side
+    of: Input
+    index: int
+    bit: int
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Whether all of these bits of a side's row are set; with `real`, whether the row is real, too."""
+
+    side: Side
+    of: tuple[Input, ...]
+    real: bool
+
+
+@dataclass(frozen=True)
+class Own:
+    """One bit of weight · input + add, mod 2^bits: a number that a side computes by itself."""
+
+    side: Side
+    of: Input
+    weight: int
+    add: int
+    bit: int
+
+
+Source = Element | Flags | Own
+"""A bit that a side computes of its own row."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """XOR or AND of two literals; those of an XOR are not inverted."""
+
+    kind: Literal["xor", "and"]
+    left: int
+    right: int
+
+    @property
+    def wires(self) -> tuple[int, int]:
+        return self.left >> 1, self.right >> 1
+
+
+@dataclass(frozen=True)
+class Boolean:
+    """What each wire but the constant is, from number 1, and the literal of the answer."""
+
+    wires: tuple[Source | Gate, ...]
+    output: int
+
+    @cached_property
+    def needed(self) -> tuple[int, ...]:
+        """The wires that the answer depends on, in order."""
+        reached = {self.output >> 1}
+        for wire in range(len(self.wires), 0, -1):
+            what = self.wires[wire - 1]
+            if wire in reached and isinstance(what, Gate):
+                reached.update(what.wires)
+        return tuple(sorted(reached - {0}))
+
+    def what(self, wire: int) -> Source | Gate:
+        return self.wires[wire - 1]
+
+    def sources(self, side: Side) -> tuple[Source, ...]:
+        """The bits that a side supplies, in the order of their wires."""
+        found = (self.what(wire) for wire in self.needed)
+        return tuple(of for of in found if not isinstance(of, Gate) and of.side is side)
+
+    @property
+    def halves(self) -> int:
+        """Half gates: two for an AND, one for an AND with a bit that a party knows."""
+        gates = [self.what(wire) for wire in self.needed]
+        ands = [gate for gate in gates if isinstance(gate, Gate) and gate.kind == "and"]
+        known = sum(any(not isinstance(self.what(w), Gate) for w in gate.wires) for gate in ands)
+        return 2 * len(ands) - known
+
+
+class Builder:
+    """A circuit in the making."""
+
+    def __init__(self) -> None:
+        self._wires: list[Source | Gate] = []
+        self._known: dict[Source | Gate, int] = {}
+        self._depths = [0]
+
+    def finish(self, output: int) -> Boolean:
+        return Boolean(tuple(self._wires), output)
+
+    def source(self, of: Source) -> int:
+        """The literal of a party's bit."""
+        return self._add(of, 0)
+
+    def depth(self, literal: int) -> int:
+        """ANDs on the longest way to a literal."""
+        return self._depths[literal >> 1]
+
+    def xor(self, x: int, y: int) -> int:
+        """x ⊕ y, free."""
+        inverted = (x ^ y) & 1
+        x, y = sorted((x & ~1, y & ~1))
+        if x == FALSE:
+            return y ^ inverted
+        if x == y:
+            return inverted
+        return self._add(Gate("xor", x, y), max(self.depth(x), self.depth(y))) ^ inverted
+
+    def both(self, x: int, y: int) -> int:
+        """x ∧ y: the one operation that costs."""
+        x, y = sorted((x, y))
+        if x == FALSE or x == y ^ 1:
+            return FALSE
+        if x in (TRUE, y):
+            return y
+        return self._add(Gate("and", x, y), 1 + max(self.depth(x), self.depth(y)))
+
+    def either(self, x: int, y: int) -> int:
+        """x ∨ y."""
+        return self.both(x ^ 1, y ^ 1) ^ 1
+
+    def every(self, literals: list[int]) -> int:
+        """All of them; the shallowest are joined first."""
+        left = sorted(literals, key=self.depth)
+        while len(left) > 1:
+            x, y, *left = left
+            left = sorted([*left, self.both(x, y)], key=self.depth)
+        return left[0] if left else TRUE
+
+    def _add(self, what: Source | Gate, depth: int) -> int:
+        if what not in self._known:
+            self._wires.append(what)
+            self._depths.append(depth)
+            self._known[what] = 2 * len(self._wires)
+        return self._known[what]

@@ -1,0 +1,185 @@
+"""How a circuit of distances becomes a circuit of XOR and AND, for the `garbled` engine.
+
+    Hamming, equality    columns of aᵢ ⊕ bᵢ; equality is an AND of what does not differ
+    squared Euclidean    |aᵢ − bᵢ| in the bits of √bound, 'too large' otherwise; their squares in one sum
+    bilinear             aᵢbᵢ are ANDs of bits that the parties know; a weight is few shifted sums, minus x is
+                         (1 − x) − 1, and all constants join a number that a side adds by itself. Its sign,
+                         after the bound was taken off, is the answer
+    and, or, not         flags that a side knows of its own row (values present, the row is real) are joined
+                         by itself, and come last
+
+Dummies cannot match: 'both rows are real' are two of the flags of the last conjunction.
+"""
+
+from __future__ import annotations
+
+from math import gcd, isqrt
+
+from accord.errors import UnsupportedError
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Bilinear,
+    Both,
+    Equal,
+    Hamming,
+    Input,
+    Node,
+    Not,
+    Or,
+    Product,
+    SquaredEuclidean,
+    leaves,
+)
+from accord.secure.garbled.boolean import FALSE, TRUE, Boolean, Builder, Element, Flags, Own
+from accord.secure.garbled.numbers import (
+    Columns,
+    Number,
+    add_square,
+    at_most,
+    columns,
+    difference,
+    magnitude,
+    signed_digits,
+    total,
+)
+from accord.side import Side
+
+WIDEST = 62
+
+
+def check_supported(node: Node, engine: str) -> None:
+    """Refuse, by name, what 64-bit integers cannot hold."""
+    for leaf in leaves(node):
+        match leaf:
+            case AtMost(Hamming(of)) if of.high > 1:
+                raise UnsupportedError(engine=engine, node="a Hamming distance of numbers that are not bits")
+            case AtMost(SquaredEuclidean() as value) if value.high.bit_length() > WIDEST:
+                raise UnsupportedError(
+                    engine=engine, node=f"a distance that needs {value.high.bit_length()} bits"
+                )
+            case AtMost(Bilinear(products, _, weight_a, weight_b, low, high)):
+                numbers = (low, high, weight_a, weight_b, *(p.weight for p in products))
+                if max(map(abs, numbers)) >= 1 << WIDEST:
+                    raise UnsupportedError(engine=engine, node=f"a weight or a bound of over {WIDEST} bits")
+
+
+def boolean_circuit(node: Node) -> Boolean:
+    """The circuit of a node and of 'both rows are real'."""
+    lower = _Lower()
+    return lower.build.finish(lower.conjunction([node], real=True))
+
+
+class _Lower:
+    """A lowering under way."""
+
+    def __init__(self) -> None:
+        self.build = Builder()
+
+    def literal(self, node: Node) -> int:
+        match node:
+            case And(parts):
+                return self.conjunction(list(parts), real=False)
+            case Or(parts):
+                return self.build.every([self.literal(part) ^ 1 for part in parts]) ^ 1
+            case Not(part):
+                return self.literal(part) ^ 1
+            case Both():
+                return self.conjunction([node], real=False)
+            case Equal(of):
+                differing = [self._differs(of, i, j) for i in range(of.length) for j in range(of.bits)]
+                return self.build.every([literal ^ 1 for literal in differing])
+            case AtMost(value, bound):
+                if bound < value.low or bound >= value.high:
+                    return FALSE if bound < value.low else TRUE
+                return self._at_most(value, bound)
+
+    def conjunction(self, nodes: list[Node], real: bool) -> int:
+        """All of the nodes; their flags are joined by the side that knows them, and come last."""
+        literals, flags = [], dict[Input, None]()
+        while nodes:
+            node = nodes.pop()
+            if isinstance(node, And):
+                nodes += node.parts
+            elif isinstance(node, Both):
+                flags[node.of] = None
+            else:
+                literals.append(self.literal(node))
+        result = self.build.every(literals)
+        if flags or real:
+            of = tuple(sorted(flags, key=lambda flag: flag.name))
+            for side in Side:
+                result = self.build.both(result, self.build.source(Flags(side, of, real)))
+        return result
+
+    def _element(self, side: Side, of: Input, index: int) -> Number:
+        return [self.build.source(Element(side, of, index, bit)) for bit in range(of.bits)]
+
+    def _differs(self, of: Input, index: int, bit: int) -> int:
+        a, b = (self.build.source(Element(side, of, index, bit)) for side in Side)
+        return self.build.xor(a, b)
+
+    def _at_most(self, value: Hamming | SquaredEuclidean | Bilinear, bound: int) -> int:
+        match value:
+            case Hamming(of):
+                bits = columns()
+                bits[0] = [self._differs(of, i, 0) for i in range(of.length)]
+                return at_most(self.build, total(self.build, bits), bound)
+            case SquaredEuclidean(of):
+                return self._near(of, bound)
+            case Bilinear():
+                return self._bilinear(value, bound)
+
+    def _near(self, of: Input, bound: int) -> int:
+        """Whether the squared distance is within the bound; no coordinate differs by more than its root."""
+        squares, fine = columns(), []
+        bits = min(of.bits, isqrt(bound).bit_length())
+        for i in range(of.length):
+            number, sign = difference(self.build, self._element(Side.A, of, i), self._element(Side.B, of, i))
+            size, beyond = magnitude(self.build, number, sign, bits)
+            fine.append(beyond ^ 1)
+            add_square(self.build, size, squares)
+        return self.build.every([*fine, at_most(self.build, total(self.build, squares), bound)])
+
+    def _bilinear(self, value: Bilinear, bound: int) -> int:
+        """The sign of (value − bound − 1), after a common factor of the weights was taken out."""
+        offsets = (value.weight_a, value.weight_b) if value.offset is not None else (0, 0)
+        shared = gcd(*offsets, *(p.weight for p in value.products))
+        if not shared:
+            return TRUE if bound >= 0 else FALSE
+        bound, low, high = bound // shared, -(-value.low // shared), value.high // shared
+        if bound >= high:
+            return TRUE
+        width = 1 + max(bound - low, high - bound - 1).bit_length()
+        terms, constant = columns(), -bound - 1
+        for product in value.products:
+            constant += self._add_product(product, product.weight // shared, terms)
+        owners = [(s, w // shared) for s, w in zip(Side, offsets, strict=True) if w]
+        for number, (side, weight) in enumerate(owners):
+            assert value.offset is not None
+            own = Own(side, value.offset, weight, constant if number == 0 else 0, 0)
+            for bit in range(width):
+                terms[bit].append(self.build.source(Own(own.side, own.of, own.weight, own.add, bit)))
+        if not owners:
+            for bit in range(width):
+                terms[bit].append(TRUE if constant >> bit & 1 else FALSE)
+        return total(self.build, terms, width)[-1]
+
+    def _add_product(self, product: Product, weight: int, to: Columns) -> int:
+        """Put weight · Σ aᵢbᵢ into columns, but for a constant, which is returned."""
+        terms, constant = columns(), 0
+        for i in range(product.left.length):
+            for low, a in enumerate(self._element(Side.A, product.left, i)):
+                for high, b in enumerate(self._element(Side.B, product.right, i)):
+                    terms[low + high].append(self.build.both(a, b))
+        digits = signed_digits(weight)
+        if len(digits) > 1:
+            summed = total(self.build, terms)
+            terms = columns()
+            for place, literal in enumerate(summed):
+                terms[place] = [literal]
+        for exponent, sign in digits:
+            for place, literals in terms.items():
+                to[place + exponent] += [literal ^ (sign < 0) for literal in literals]
+                constant -= len(literals) << (place + exponent) if sign < 0 else 0
+        return constant

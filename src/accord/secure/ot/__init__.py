@@ -1,0 +1,1 @@
+"""The default engine: distances and lookups from oblivious transfer."""

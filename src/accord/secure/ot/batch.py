@@ -1,0 +1,195 @@
+"""One batch of the `ot` engine, once from A's side and once from B's.
+
+    A → B   choices of all distances           (empty if there is none)
+    B → A   corrections of all distances, and the questions of the first level of lookups
+    A → B   the tables of that level           then B's questions of the next level, and so on
+    B → A   the answers, in clear
+
+Every table but the last is masked with a random bit a pair, so that its answer is shared; only the last
+answer is revealed, to B by the table and to A by B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.secure.blocks import Batch
+from accord.secure.circuit import Input
+from accord.secure.forms import choice_bits, factors, own_part
+from accord.secure.ot.distance import Keys, receive_distance, send_distance
+from accord.secure.ot.lookup import answer, ask, from_wire, opened, packed_truth, to_wire
+from accord.secure.ot.program import Bit, Digit, Lookup, Own, Program, Share
+from accord.secure.ot.sizes import Sizes, batch_sizes
+from accord.secure.party import Party, receive, send
+from accord.secure.transfer.extension import collect, padded
+from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
+from accord.secure.transfer.setup import Session
+from accord.side import Side
+
+Bytes = NDArray[np.uint8]
+Answer = NDArray[np.bool_]
+
+
+class Half:
+    """What both sides of a batch have: rows, shares of numbers and of bits."""
+
+    def __init__(
+        self,
+        session: Session,
+        program: Program,
+        batch: Batch,
+        inputs: Mapping[str, NDArray[np.int64]],
+        real: NDArray[np.bool_],
+    ) -> None:
+        self.session, self.program, self.batch = session, program, batch
+        self._rows = batch.a_rows if session.side is Side.A else batch.b_rows
+        self._inputs, self._real = inputs, real
+        self.sizes: Sizes = batch_sizes(program, session.sender.k, len(batch.width), batch.pairs)
+        self.shares: list[NDArray[Any]] = []
+        self.bits: dict[int, Bytes] = {}
+
+    def read(self, of: Input) -> NDArray[np.int64]:
+        """The values of an input for the rows of the batch."""
+        return self._inputs[of.name][self._rows]
+
+    def per_pair(self, values: NDArray[Any]) -> NDArray[Any]:
+        return self.batch.of_a(values) if self.session.side is Side.A else self.batch.of_b(values)
+
+    def own_part(self, share: Share) -> NDArray[np.int64]:
+        """What this side adds to its share of each pair, with the penalty of its dummies."""
+        own = own_part(share.form, self.session.side, self.read, len(self._rows))
+        own = own + share.penalty * ~self._real[self._rows]
+        if self.session.side is Side.A:
+            own = own + share.shift
+        return self.per_pair(own)
+
+    def wires(self, lookup: Lookup) -> Bytes:
+        """A's state or B's index of a lookup, one number a pair."""
+        value, place = np.zeros(self.batch.pairs, dtype=np.uint8), 0
+        for wire in (*lookup.shared, *lookup.own):
+            value |= self._wire(wire) << np.uint8(place)
+            place += wire.bits
+        return value
+
+    def _wire(self, wire: Digit | Bit | Own) -> Bytes:
+        match wire:
+            case Digit(share, low, bits):
+                source = self.shares[share]
+                return (source >> source.dtype.type(low)).astype(np.uint8) & np.uint8((1 << bits) - 1)
+            case Bit(lookup):
+                return self.bits[lookup]
+            case Own(of):
+                bit = self._real[self._rows] if of is None else self.read(of)[:, 0] != 0
+                return self.per_pair(bit.astype(np.uint8))
+
+
+def _cut(message: Bytes, sizes: tuple[int, ...]) -> list[Bytes]:
+    """The parts of a message that follow each other."""
+    ends = np.cumsum(sizes)
+    return [message[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+
+
+def run_a(half: Half) -> Party[Answer]:
+    """A's side of a batch. Learns: the answers, when B sends them."""
+    program, sizes = half.program, half.sizes
+    levels = program.levels
+    keys, bits = yield from _choose(half)
+    message = yield from receive(sum(sizes.corrections) + sum(sizes.questions[0]))
+    parts = _cut(message, (*sizes.corrections, *sizes.questions[0]))
+    pi = half.session.receiver.pi
+    for share, key, bit in zip(program.shares, keys, bits, strict=True):
+        got, own = parts.pop(0).view(f"<u{share.lane // 8}"), half.own_part(share)
+        half.shares.append(receive_distance(pi, share, key, half.batch, bit, own, got))
+    for number, level in enumerate(levels):
+        last = number == len(levels) - 1
+        asked = [part.view("<u8") for part in parts]
+        tables = [_table(half, i, question, reveal=last) for i, question in zip(level, asked, strict=True)]
+        yield from send(np.concatenate(tables))
+        due = (sizes.bits,) if last else sizes.questions[number + 1]
+        parts = _cut((yield from receive(sum(due))), due)
+    return bits_from_wire(parts[0], half.batch.pairs)
+
+
+def _choose(half: Half) -> Party[tuple[list[Keys], list[Bytes]]]:
+    """A's rows of the OTs of all distances, and the bits by which it chose."""
+    if not half.program.terms:
+        # A starts every batch and B ends it, also here: this is what keeps interleaved batches in step.
+        yield from send(np.zeros(0, dtype=np.uint8))
+        count = len(half.program.shares)
+        return [Keys(np.zeros((0, 2), np.uint64), 0)] * count, [np.zeros((0, 0), np.uint8)] * count
+    bits = [choice_bits(share.form, half.read) for share in half.program.shares]
+    flat = np.concatenate([part.reshape(-1) for part in bits])
+    choices = np.zeros(padded(len(flat)), dtype=np.uint8)
+    choices[: len(flat)] = flat
+    packed = np.packbits(choices, bitorder="little").view("<u8")
+    corrections = np.empty(half.sizes.choices // 8, dtype="<u8")
+    rows, number = collect(half.session.receiver.extend(packed, corrections, len(flat)), 1)
+    yield from send(corrections)
+    return _per_share(rows, number, [part.size for part in bits]), bits
+
+
+def _per_share(rows: NDArray[np.uint64], number: int, counts: list[int]) -> list[Keys]:
+    starts = np.cumsum([0, *counts])
+    return [
+        Keys(rows[:, s : s + n].reshape(-1, 2), number + int(s)) for s, n in zip(starts, counts, strict=False)
+    ]
+
+
+def _table(half: Half, number: int, question: NDArray[np.uint64], reveal: bool) -> Bytes:
+    """A's tables of one lookup: masked, with A's share noted, or such that they reveal the answer to B."""
+    lookup, pairs = half.program.lookups[number], half.batch.pairs
+    tables = answer(
+        half.session.sender, packed_truth(lookup.truth), half.wires(lookup), lookup.bits, question
+    )
+    if not reveal:
+        random = np.frombuffer(half.session.entropy.bytes(-(-pairs // 8)), dtype=np.uint8)
+        mask = np.unpackbits(random, bitorder="little")[:pairs]
+        half.bits[number] = mask
+        tables ^= np.uint64(0) - mask.astype(np.uint64)[:, None]
+    return to_wire(tables, lookup.bits)
+
+
+def run_b(half: Half) -> Party[Answer]:
+    """B's side of a batch. Learns: the answers, from the last tables."""
+    sizes, levels = half.sizes, half.program.levels
+    choices = yield from receive(sizes.choices)
+    before = sizes.corrections
+    for number, level in enumerate(levels):
+        message = np.empty(sum(before) + sum(sizes.questions[number]), dtype=np.uint8)
+        parts = _cut(message, (*before, *sizes.questions[number]))
+        if number == 0:
+            _correct(half, choices.view("<u8"), parts[: len(before)])
+        asked = [_ask(half, i, part) for i, part in zip(level, parts[len(before) :], strict=True)]
+        yield from send(message)
+        tables = _cut((yield from receive(sum(sizes.tables[number]))), sizes.tables[number])
+        for i, table, (masks, index) in zip(level, tables, asked, strict=True):
+            half.bits[i] = opened(from_wire(table, half.program.lookups[i].bits), masks, index)
+        before = ()
+    bits = half.bits[levels[-1][0]]
+    yield from send(bits_to_wire(bits))
+    return bits.astype(np.bool_)
+
+
+def _correct(half: Half, choices: NDArray[np.uint64], parts: list[Bytes]) -> None:
+    """B's shares of all distances; fills the corrections that A needs for its own."""
+    end, runs = half.session.sender, len(half.batch.width)
+    counts = [len(share.form.shifts) * runs for share in half.program.shares]
+    rows, number = np.zeros((2, 0, 2), dtype=np.uint64), 0
+    if half.program.terms:
+        rows, number = collect(end.extend(choices, sum(counts)), 2)
+    every = zip(half.program.shares, _per_share(rows, number, counts), parts, strict=True)
+    for share, keys, part in every:
+        sent, factor = part.view(f"<u{share.lane // 8}"), factors(share.form, half.read)
+        made = send_distance(end.pi, share, keys, half.batch, factor, half.own_part(share), sent)
+        half.shares.append(made)
+
+
+def _ask(half: Half, number: int, question: Bytes) -> tuple[NDArray[np.uint64], Bytes]:
+    """B's question of one lookup, written into the message; the masks that open the answer, and the index."""
+    lookup = half.program.lookups[number]
+    index = half.wires(lookup)
+    return ask(half.session.receiver, index, lookup.bits, question.view("<u8")), index

@@ -1,0 +1,242 @@
+"""Shares of a distance for all pairs of a batch: correlated OTs that are amortised over rows of B.
+
+For each run (one row of A against a stretch of B's rows) and each term i of the form there is *one* OT, in
+which A chooses by its bit. Its two rows expand to one ring element for each row of the stretch, r⁰ and r¹
+(additive correlated OT: Asharov, Lindell, Schneider, Zohner, CCS'13; products after Gilboa, CRYPTO'99):
+
+    B sends     c = r⁰ − r¹ + factorᵢ(b)                     in ℓ − shiftᵢ bits, for each pair and term
+    B's share   own_b(b) − Σᵢ 2^shiftᵢ · r⁰
+    A's share   own_a(a) + Σᵢ 2^shiftᵢ · (r^bit + bit·c)     so that the two add up to the value mod 2^ℓ
+
+Assumption: H of `ot_permutation.py` is correlation robust; the tweaks are (number of the OT, block).
+Learns: B nothing; A, for each pair and term, one ring element that is uniform to it. A row that occurs in
+several runs gets OTs of its own in each, so that copies of a record cannot be linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.errors import PeerError
+from accord.kernel import Kernel, kernel
+from accord.secure.blocks import Batch
+from accord.secure.ot.program import Share
+from accord.secure.transfer.packing import LANES, groups, pack, packed_words, unpack
+from accord.secure.transfer.permutation import ROW, Permutation
+
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+
+_ELEMENTS = 1 << 19
+"""Bytes of ring elements that are worked on at once."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Keys:
+    """The OTs of one share in a batch: rows of shape (sets · terms · runs, 2) and the number of the first.
+
+    A has one set (its chosen rows), B two (q, then q ⊕ Δ).
+    """
+
+    rows: Words
+    number: int
+
+
+def term_widths(share: Share) -> Ints:
+    """Bits that a correction of each term takes."""
+    return np.maximum(share.bits - np.array(share.form.shifts, dtype=np.int64), 0)
+
+
+def correction_bytes(share: Share, pairs: int) -> int:
+    """Bytes of all corrections of a batch, up to whole words so that what follows is aligned."""
+    return -(-packed_words(pairs, share.lane, term_widths(share)) * share.lane // 64) * 8
+
+
+def _shifts(share: Share) -> Ints:
+    # A shift of 63 already moves everything out of a ring of at most 62 bits.
+    return np.minimum(np.array(share.form.shifts, dtype=np.int64), 63)
+
+
+class _Frame:
+    """How one share of a batch lies in memory: whole blocks a run, some terms at a time."""
+
+    def __init__(self, share: Share, batch: Batch) -> None:
+        self.share, self.batch, self.lane = share, batch, share.lane
+        self.dtype = np.dtype(f"u{share.lane // 8}")
+        self.blocks = -(-batch.width * share.lane // 128)
+        self.first = (np.cumsum(self.blocks) - self.blocks) * (128 // share.lane)
+        self.shifts, self.widths = _shifts(share), term_widths(share)
+        self.size = groups(batch.pairs, share.lane) * share.lane
+
+    def parts(self) -> Iterator[tuple[slice, slice, slice]]:
+        """Terms that are worked on together, their OTs, and their words in the corrections."""
+        runs, terms = len(self.batch.width), len(self.shifts)
+        step = max(1, _ELEMENTS // max(1, self.size * self.lane // 8))
+        done = 0
+        for first in range(0, terms, step):
+            part = slice(first, min(terms, first + step))
+            words = packed_words(self.batch.pairs, self.lane, self.widths[part])
+            yield part, slice(part.start * runs, part.stop * runs), slice(done, done + words)
+            done += words
+
+    def elements(self, pi: Permutation, inner: Words, number: int, name: str) -> NDArray[Any]:
+        """The ring elements of some rows, shape (terms, lanes)."""
+        terms = len(inner) // len(self.blocks)
+        source = pi.scratch("streams", terms * int(self.blocks.sum()))
+        _spread(inner, np.uint64(number), np.uint64(ROW), self.blocks, source)
+        result = pi.apply(source, name)
+        _feed(inner, self.blocks, result)
+        return result.reshape(terms, -1).view(self.dtype)
+
+    def values(self, pi: Permutation, terms: int) -> NDArray[Any]:
+        """Room for one value a term and pair, padded with zeros."""
+        flat = pi.scratch("values", -(-terms * self.size * self.lane // 128))
+        result = flat.reshape(-1).view(self.dtype)[: terms * self.size].reshape(terms, self.size)
+        result[:, self.batch.pairs :] = 0
+        return result
+
+    def reduced(self, result: NDArray[Any]) -> NDArray[Any]:
+        """Shares mod 2^ℓ."""
+        result &= self.dtype.type((1 << self.share.bits) - 1)
+        return result
+
+
+def send_distance(
+    pi: Permutation,
+    share: Share,
+    keys: Keys,
+    batch: Batch,
+    factors: Ints,
+    own: Ints,
+    corrections: NDArray[Any],
+) -> NDArray[Any]:
+    """B's shares, one a pair; fills the corrections. `factors` is (terms, rows of B), `own` one a pair."""
+    frame, half = _Frame(share, batch), len(keys.rows) // 2
+    inner = pi.apply(keys.rows, "inner").copy()
+    result, factor = own.astype(frame.dtype), factors.astype(frame.dtype, order="C")
+    used = 0
+    for part, of, words in frame.parts():
+        number, used = keys.number + of.start, words.stop
+        zero = frame.elements(pi, inner[:half][of], number, "zero")
+        one = frame.elements(pi, inner[half:][of], number, "one")
+        sent = frame.values(pi, len(zero))
+        runs = frame.first, batch.start, batch.width, batch.b_start
+        _CORRECT[frame.lane](zero, one, *runs, factor[part], frame.shifts[part], sent, result)
+        pack(sent, frame.widths[part], corrections[words])
+    corrections[used:] = 0
+    return frame.reduced(result)
+
+
+def receive_distance(
+    pi: Permutation,
+    share: Share,
+    keys: Keys,
+    batch: Batch,
+    bits: NDArray[np.uint8],
+    own: Ints,
+    corrections: NDArray[Any],
+) -> NDArray[Any]:
+    """A's shares, one a pair. `bits` is (terms, runs), `own` a number a pair."""
+    frame = _Frame(share, batch)
+    inner = pi.apply(keys.rows, "inner").copy()
+    result = own.astype(frame.dtype)
+    used = 0
+    for part, of, words in frame.parts():
+        number, used = keys.number + of.start, words.stop
+        chosen = frame.elements(pi, inner[of], number, "zero")
+        got = frame.values(pi, len(chosen))
+        unpack(corrections[words], frame.widths[part], batch.pairs, got)
+        runs = frame.first, batch.start, batch.width
+        _COLLECT[frame.lane](chosen, *runs, bits[part], frame.shifts[part], got, result)
+    if corrections[used:].any():
+        raise PeerError(problem="padding that is not zero")
+    return frame.reduced(result)
+
+
+@kernel("void(uint64[:,::1], uint64, uint64, int64[::1], uint64[:,::1])")
+def _spread(inner: Words, number: np.uint64, domain: np.uint64, blocks: Ints, result: Words) -> None:
+    """π(x) ⊕ t for each row and each of its blocks."""
+    runs, place = blocks.shape[0], 0
+    for row in range(inner.shape[0]):
+        low, high = inner[row, 0] ^ (number + np.uint64(row)), inner[row, 1] ^ domain
+        count = blocks[row % runs]
+        target = result[place : place + count]
+        for block in range(count):
+            target[block, 0] = low
+            target[block, 1] = high ^ np.uint64(block)
+        place += count
+
+
+@kernel("void(uint64[:,::1], int64[::1], uint64[:,::1])")
+def _feed(inner: Words, blocks: Ints, result: Words) -> None:
+    """result ⊕= π(x), the last step of the hash."""
+    runs, place = blocks.shape[0], 0
+    for row in range(inner.shape[0]):
+        low, high, count = inner[row, 0], inner[row, 1], blocks[row % runs]
+        target = result[place : place + count]
+        for block in range(count):
+            target[block, 0] ^= low
+            target[block, 1] ^= high
+        place += count
+
+
+def _correct(
+    zero: Any,
+    one: Any,
+    first: Any,
+    start: Any,
+    width: Any,
+    b_start: Any,
+    factors: Any,
+    shifts: Any,
+    sent: Any,
+    result: Any,
+) -> None:
+    for term in range(zero.shape[0]):
+        shift = np.uint64(shifts[term])
+        for run in range(first.shape[0]):
+            n = width[run]
+            r0 = zero[term, first[run] : first[run] + n]
+            r1 = one[term, first[run] : first[run] + n]
+            factor = factors[term, b_start[run] : b_start[run] + n]
+            c = sent[term, start[run] : start[run] + n]
+            share = result[start[run] : start[run] + n]
+            for i in range(n):
+                c[i] = r0[i] - r1[i] + factor[i]
+                share[i] -= r0[i] << shift
+
+
+def _collect(
+    chosen: Any, first: Any, start: Any, width: Any, bits: Any, shifts: Any, got: Any, result: Any
+) -> None:
+    for term in range(chosen.shape[0]):
+        shift = np.uint64(shifts[term])
+        for run in range(first.shape[0]):
+            n = width[run]
+            r = chosen[term, first[run] : first[run] + n]
+            c = got[term, start[run] : start[run] + n]
+            share = result[start[run] : start[run] + n]
+            bit = bits[term, run]
+            for i in range(n):
+                share[i] += (r[i] + c[i] * bit) << shift
+
+
+_CORRECT: dict[int, Kernel[..., None]] = {
+    w: kernel(
+        f"void(uint{w}[:,::1], uint{w}[:,::1], int64[::1], int64[::1], int64[::1], int64[::1], "
+        f"uint{w}[:,::1], int64[::1], uint{w}[:,::1], uint{w}[::1])"
+    )(_correct)
+    for w in LANES
+}
+_COLLECT: dict[int, Kernel[..., None]] = {
+    w: kernel(
+        f"void(uint{w}[:,::1], int64[::1], int64[::1], int64[::1], uint8[:,::1], int64[::1], "
+        f"uint{w}[:,::1], uint{w}[::1])"
+    )(_collect)
+    for w in LANES
+}

@@ -1,0 +1,182 @@
+"""One bit from a table: B has an index, A a table of bits, B learns its entry masked as A likes.
+
+A 1-of-2ʷ OT of one-bit messages from w random OTs, after Naor and Pinkas (STOC'99): key (l, c) expands to 2ʷ
+bits S_l^c, and entry j is masked by ⊕_l S_l^{j_l}[j], so that only who has all keys for j can open it; 2ʷ
+bits are sent whatever the entries are. Tables are rows of a public truth table, picked by A's state; with a
+random bit XORed to all entries the two end with XOR shares of the answer.
+
+Assumption: H of `ot_permutation.py` is correlation robust.
+Learns: A nothing; B one bit, which is uniform if A masked the table, and the answer if it did not.
+OT l·n + p belongs to bit l of pair p's index, n being the pairs rounded up to whole bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.errors import PeerError
+from accord.kernel import kernel
+from accord.secure.transfer.extension import Receiver, Sender, correction_words, padded
+from accord.secure.transfer.permutation import hash_rows
+
+Words = NDArray[np.uint64]
+N = TypeVar("N", bound=np.generic)
+
+
+def table_words(bits: int) -> int:
+    """64-bit words that hold a table of 2^bits entries."""
+    return max(1, (1 << bits) // 64)
+
+
+def table_bytes(count: int, bits: int) -> int:
+    """Bytes of `count` tables on the wire."""
+    return count * max(1, (1 << bits) // 8)
+
+
+def question_words(count: int, bits: int, k: int) -> int:
+    """64-bit words in which B asks for `count` entries."""
+    return correction_words(_stride(count) * bits, k)
+
+
+def packed_truth(truth: NDArray[np.bool_]) -> Words:
+    """A truth table (states, 2ʷ) as words, entry j at bit j."""
+    states, entries = truth.shape
+    wide = np.zeros((states, max(64, entries)), dtype=np.uint8)
+    wide[:, :entries] = truth
+    return np.packbits(wide, axis=1, bitorder="little").view("<u8")
+
+
+def patterns(bits: int) -> Words:
+    """For each bit l of an index, the words in which bit j is bit l of j."""
+    entries = np.arange(max(64, 1 << bits))
+    return packed_truth((entries[None, :] >> np.arange(bits)[:, None]) & 1 != 0)
+
+
+def ask(end: Receiver, index: NDArray[np.uint8], bits: int, question: Words) -> Words:
+    """B's half before the answer: fills the question and returns the masks of its entries, (n, words).
+
+    Requires: every index is below 2^bits.
+    """
+    count = _stride(len(index))
+    masks = np.zeros((count, table_words(bits)), dtype=np.uint64)
+    choices = np.zeros(padded(count * bits) // 64, dtype=np.uint64)
+    _planes(_stretched(index, count).view(np.uint64), bits, choices.view(np.uint8))
+    for tile in end.extend(choices, question, count * bits):
+        inner = end.pi.apply(tile.rows, "inner")
+        for block in range(-(-masks.shape[1] // 2)):
+            outer = hash_rows(end.pi, inner, tile.number, block, 1)
+            _absorb_one(inner, outer, tile.first, bits, 2 * block, masks)
+    return masks
+
+
+def answer(end: Sender, truth: Words, state: NDArray[np.uint8], bits: int, question: Words) -> Words:
+    """A's tables under their masks, (n, words); to share the answers, XOR a random bit to a whole table."""
+    count = _stride(len(state))
+    tables = truth[_stretched(state, count)]
+    pattern = patterns(bits)
+    for tile in end.extend(question, count * bits):
+        inner = end.pi.apply(tile.rows, "inner")
+        for block in range(-(-tables.shape[1] // 2)):
+            outer = hash_rows(end.pi, inner, tile.number, block, 2)
+            _absorb_two(inner, outer, tile.first, 2 * block, pattern, tables)
+    return tables[: len(state)]
+
+
+def to_wire(tables: Words, bits: int) -> NDArray[np.uint8]:
+    """Tables as bytes, each cut to its 2^bits entries; what is left of a byte is zero.
+
+    Nothing beyond the entries may leave: entry j + 2^bits would be masked by the same keys as entry j, so B
+    could open it, and find there nothing but the bit that A shares the answer with.
+    """
+    if bits >= 6:
+        return tables.reshape(-1).view(np.uint8)
+    entries = tables[:, 0] & np.uint64((1 << (1 << bits)) - 1)
+    return entries.astype(f"<u{max(1, (1 << bits) // 8)}").view(np.uint8)
+
+
+def from_wire(data: NDArray[np.uint8], bits: int) -> Words:
+    """The inverse of `to_wire`; what it would not have sent is refused."""
+    if bits >= 6:
+        return np.frombuffer(data.tobytes(), dtype="<u8").reshape(-1, table_words(bits)).copy()
+    tables = np.frombuffer(data.tobytes(), dtype=f"<u{max(1, (1 << bits) // 8)}").astype("<u8")
+    if (tables >> np.uint64(1 << bits)).any():
+        raise PeerError(problem="a table with more entries than it has")
+    return tables[:, None]
+
+
+def opened(tables: Words, masks: Words, index: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """B's bit of each pair."""
+    result = np.empty(len(index), dtype=np.uint8)
+    _open(tables, masks, index, result)
+    return result
+
+
+def _stride(count: int) -> int:
+    """The planes of an index start at whole bytes."""
+    return -(-count // 8) * 8
+
+
+def _stretched(values: NDArray[N], count: int) -> NDArray[N]:
+    result = np.zeros(count, dtype=values.dtype)
+    result[: len(values)] = values
+    return result
+
+
+@kernel("void(uint64[::1], int64, uint8[::1])")
+def _planes(index: Words, bits: int, result: NDArray[np.uint8]) -> None:
+    """Bit l of eight indices becomes one byte of plane l."""
+    ones, gather = np.uint64(0x0101010101010101), np.uint64(0x0102040810204080)
+    for bit in range(bits):
+        base = bit * index.shape[0]
+        for place in range(index.shape[0]):
+            spread = (index[place] >> np.uint64(bit)) & ones
+            result[base + place] = np.uint8((spread * gather) >> np.uint64(56))
+
+
+@kernel("void(uint64[:,::1], uint64[:,::1], int64, int64, int64, uint64[:,::1])")
+def _absorb_one(inner: Words, outer: Words, first: int, bits: int, word: int, masks: Words) -> None:
+    """masks[pair] ⊕= H(row), for each bit of the pair's index."""
+    count, row = masks.shape[0], 0
+    end = min(inner.shape[0], bits * count - first)
+    while row < end:
+        pair = (first + row) % count
+        n = min(end - row, count - pair)
+        x, y, target = inner[row : row + n], outer[row : row + n], masks[pair : pair + n]
+        for i in range(n):
+            target[i, word] ^= x[i, 0] ^ y[i, 0]
+        if word + 1 < masks.shape[1]:
+            for i in range(n):
+                target[i, word + 1] ^= x[i, 1] ^ y[i, 1]
+        row += n
+
+
+@kernel("void(uint64[:,::1], uint64[:,::1], int64, int64, uint64[:,::1], uint64[:,::1])")
+def _absorb_two(inner: Words, outer: Words, first: int, word: int, pattern: Words, tables: Words) -> None:
+    """tables[pair][j] ⊕= H(q) or H(q ⊕ Δ), as bit l of j says."""
+    count, half, row = tables.shape[0], inner.shape[0] // 2, 0
+    end = min(half, pattern.shape[0] * count - first)
+    while row < end:
+        bit, pair = (first + row) // count, (first + row) % count
+        n = min(end - row, count - pair)
+        x, y, target = inner[row : row + n], outer[row : row + n], tables[pair : pair + n]
+        u, v = inner[half + row : half + row + n], outer[half + row : half + row + n]
+        low = pattern[bit, word]
+        for i in range(n):
+            zero = x[i, 0] ^ y[i, 0]
+            target[i, word] ^= zero ^ ((zero ^ u[i, 0] ^ v[i, 0]) & low)
+        if word + 1 < tables.shape[1]:
+            high = pattern[bit, word + 1]
+            for i in range(n):
+                zero = x[i, 1] ^ y[i, 1]
+                target[i, word + 1] ^= zero ^ ((zero ^ u[i, 1] ^ v[i, 1]) & high)
+        row += n
+
+
+@kernel("void(uint64[:,::1], uint64[:,::1], uint8[::1], uint8[::1])")
+def _open(tables: Words, masks: Words, index: NDArray[np.uint8], result: NDArray[np.uint8]) -> None:
+    for pair in range(index.shape[0]):
+        word, bit = index[pair] >> 6, np.uint64(index[pair] & 63)
+        result[pair] = ((tables[pair, word] ^ masks[pair, word]) >> bit) & np.uint64(1)

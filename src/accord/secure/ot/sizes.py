@@ -1,0 +1,67 @@
+"""The size of every message of the `ot` engine, from public numbers alone.
+
+Both sides compute these before they send or accept a byte, and `cost` adds them up; so they are written once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from accord.secure.blocks import Limit
+from accord.secure.ot.distance import correction_bytes, term_widths
+from accord.secure.ot.lookup import question_words, table_bytes
+from accord.secure.ot.program import Program
+from accord.secure.transfer.extension import correction_words
+
+WINDOW = 8
+"""Batches that are under way at once."""
+
+_PAIRS = 1 << 15
+_BYTES = 1 << 23
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of the messages of one batch, in order."""
+
+    choices: int
+    corrections: tuple[int, ...]
+    """One number a share."""
+    questions: tuple[tuple[int, ...], ...]
+    """For each level one number a lookup."""
+    tables: tuple[tuple[int, ...], ...]
+    bits: int
+
+    @property
+    def total(self) -> int:
+        return (
+            self.choices
+            + sum(self.corrections)
+            + sum(map(sum, self.questions))
+            + sum(map(sum, self.tables))
+            + self.bits
+        )
+
+
+def batch_sizes(program: Program, k: int, runs: int, pairs: int) -> Sizes:
+    """The sizes for a batch of so many runs and pairs."""
+    levels = [[program.lookups[i].bits for i in level] for level in program.levels]
+    return Sizes(
+        choices=8 * correction_words(program.terms * runs, k),
+        corrections=tuple(correction_bytes(share, pairs) for share in program.shares),
+        questions=tuple(tuple(8 * question_words(pairs, bits, k) for bits in level) for level in levels),
+        tables=tuple(tuple(table_bytes(pairs, bits) for bits in level) for level in levels),
+        bits=-(-pairs // 8),
+    )
+
+
+def message_count(program: Program) -> int:
+    """Messages of one batch; each depends on the one before."""
+    return 2 * len(program.levels) + 2
+
+
+def batch_limit(program: Program) -> Limit:
+    """How much goes into a batch, so that memory is bounded whatever the circuit and the blocks are."""
+    bits = sum(int(term_widths(share).sum()) for share in program.shares)
+    pair = 128 + bits // 8
+    return Limit(max(1, min(_PAIRS, _BYTES // pair)), run=64 * program.terms // pair)

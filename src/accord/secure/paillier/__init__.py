@@ -1,0 +1,1 @@
+"""The paper's SecureMatch: distances under Paillier's encryption, compared by garbled circuits."""

@@ -1,0 +1,205 @@
+"""Masked distances under Paillier's encryption: the first half of the paper's SecureMatch ([HMFS17], Alg. 4).
+
+A encrypts the elements of its rows, bits or coordinates, and the number that its row adds by itself. B,
+without the key, computes an encryption of the distance plus r and sends it back re-randomised; A decrypts.
+So A has d + r and B has r, with r uniform below 2^(m + HIDING) for distances of m bits: what A sees is within
+2⁻ᴴᴵᴰᴵᴺᴳ of something that does not depend on the distance. B sees ciphertexts alone.
+
+A *pack* is some rows of A against rows of B. Its rows of A share ciphertexts, in slots of w = m + HIDING + 1
+bits: element i of all of them is one plaintext Σⱼ 2^(w·j)·elementᵢ(aⱼ), and B's one linear combination gives
+the distances of all of them from b. With one row a pack this is the paper's protocol; with as many as a
+plaintext holds, its packed variant. No slot runs over or under: m covers what any rows could give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import Entropy
+from accord.errors import PeerError, UnsupportedError
+from accord.secure.blocks import LONGEST, Blocks
+from accord.secure.circuit import Bilinear, Equal, Hamming, Input, SquaredEuclidean
+from accord.secure.forms import (
+    Form,
+    Reader,
+    elements,
+    largest_multiplier,
+    multipliers,
+    own_part,
+    reach,
+)
+from accord.secure.paillier.encryption import Number, PrivateKey, PublicKey
+from accord.secure.party import Party, Send, receive
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+
+HIDING = 64
+"""Bits by which a mask is longer than what it hides."""
+
+_WIDEST = 61
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A value that is computed under encryption, and where its shares go."""
+
+    form: Form
+    share: Input
+
+    @property
+    def least(self) -> int:
+        return reach(self.form)[0]
+
+    @property
+    def bits(self) -> int:
+        """Bits of the value less its least."""
+        least, most = reach(self.form)
+        return (most - least).bit_length()
+
+    @property
+    def slot(self) -> int:
+        return self.bits + HIDING + 1
+
+    @property
+    def masked(self) -> Bilinear:
+        """The value, less its least, as the difference of the two shares."""
+        least = self.least
+        return Bilinear((), self.share, 1, -1, self.form.low - least, self.form.high - least)
+
+
+def distance_of(of: Form, number: int, engine: str) -> Distance:
+    """The distance of a form, or an `UnsupportedError`."""
+    least, most = reach(of)
+    bits = (most - least).bit_length()
+    if bits > _WIDEST:
+        raise UnsupportedError(engine=engine, node=f"a distance that needs {bits} bits")
+    return Distance(of, Input(f"share {number}", 1, (1 << bits + 1) - 1))
+
+
+def ciphertexts(form: Form) -> int:
+    """Ciphertexts that A sends for each pack: what its rows add by themselves, and their elements."""
+    match form.of:
+        case Hamming(of) | Equal(of):
+            return 1 + of.length * of.bits
+        case SquaredEuclidean(of):
+            return 1 + of.length
+        case Bilinear(products):
+            return 1 + sum(p.left.length for p in products)
+
+
+@dataclass(frozen=True, eq=False)
+class Pack:
+    """Rows of A against rows of B; pair (i, j) has place[i] + j in the answer."""
+
+    a_rows: Ints
+    b_rows: Ints
+    place: Ints
+
+
+def packs(blocks: Blocks, slots: int) -> Iterator[Pack]:
+    """All pairs of the blocks, at most `slots` rows of A at a time."""
+    a_end, b_end = np.cumsum(blocks.a_counts), np.cumsum(blocks.b_counts)
+    done = 0
+    for a_stop, m, b_stop, n in zip(a_end, blocks.a_counts, b_end, blocks.b_counts, strict=True):
+        for i, j in product(range(0, m, slots), range(0, n, LONGEST)):
+            rows = np.arange(i, min(m, i + slots))
+            a_rows, b_rows = blocks.a_rows[a_stop - m :][rows], blocks.b_rows[b_stop - n : b_stop]
+            yield Pack(a_rows, b_rows[j : j + LONGEST], done + rows * n + j)
+        done += int(m * n)
+
+
+def pack_sizes(distances: Sequence[Distance], key_bytes: int, b_rows: int) -> tuple[int, int]:
+    """Bytes of A's and of B's message for a pack."""
+    return key_bytes * sum(ciphertexts(d.form) for d in distances), key_bytes * len(distances) * b_rows
+
+
+def ask(
+    key: PrivateKey, distances: Sequence[Distance], pack: Pack, read: Reader, entropy: Entropy
+) -> Party[list[Ints]]:
+    """A's shares of each distance, d + r mod 2^(bits + 1), shape (rows of A, rows of B).
+
+    Learns: d + r alone.
+    """
+    rows, columns = len(pack.a_rows), len(pack.b_rows)
+    values = list[int]()
+    for of in distances:
+        own = own_part(of.form, Side.A, lambda field: read(field)[pack.a_rows], rows)
+        parts = elements(of.form, lambda field: read(field)[pack.a_rows])
+        values += [_packed(line, of.slot) for line in (own.tolist(), *parts.tolist())]
+    yield Send(key.to_wire(key.encrypt(values, entropy)))
+    answer = yield from receive(pack_sizes(distances, key.size, columns)[1])
+    found = key.decrypt(key.from_wire(answer.data))
+    every = (found[i * columns : (i + 1) * columns] for i in range(len(distances)))
+    return [_slots(numbers, of, rows).T for numbers, of in zip(every, distances, strict=True)]
+
+
+def _packed(values: Sequence[int], slot: int) -> int:
+    return sum(value << slot * place for place, value in enumerate(values))
+
+
+def _slots(numbers: Sequence[int], of: Distance, rows: int) -> Ints:
+    """The lowest bits of each slot of each number, shape (numbers, rows)."""
+    if any(number >> of.slot * rows for number in numbers):
+        raise PeerError(problem="a distance that is larger than it can be")
+    return np.array(
+        [[number >> of.slot * place & of.share.high for place in range(rows)] for number in numbers],
+        dtype=np.int64,
+    ).reshape(-1, rows)
+
+
+def answer(
+    key: PublicKey, distances: Sequence[Distance], pack: Pack, read: Reader, entropy: Entropy
+) -> Party[list[Ints]]:
+    """B's shares of each distance, r mod 2^(bits + 1), shape (rows of A, rows of B).
+
+    Learns: nothing. Distribution: r uniform, fresh for each pair; ciphertexts under fresh randomness.
+    """
+    size = pack_sizes(distances, key.size, len(pack.b_rows))[0]
+    got = key.from_wire((yield from receive(size)).data)
+    sent, shares = list[Number](), list[Ints]()
+    for of in distances:
+        count = ciphertexts(of.form)
+        masks = _drawn(of, len(pack.b_rows) * len(pack.a_rows), entropy)
+        sent += _answered(key, of, got[:count], pack, masks, read, entropy)
+        low = np.array([mask & of.share.high for mask in masks], dtype=np.int64)
+        shares.append(low.reshape(len(pack.b_rows), -1).T)
+        got = got[count:]
+    yield Send(key.to_wire(sent))
+    return shares
+
+
+def _drawn(of: Distance, count: int, entropy: Entropy) -> list[int]:
+    """Uniform masks below 2^(bits + HIDING)."""
+    bits = of.bits + HIDING
+    size = -(-bits // 8)
+    data = entropy.bytes(count * size)
+    return [int.from_bytes(data[i : i + size], "little") & (1 << bits) - 1 for i in range(0, len(data), size)]
+
+
+def _answered(
+    key: PublicKey,
+    of: Distance,
+    got: Sequence[Number],
+    pack: Pack,
+    masks: list[int],
+    read: Reader,
+    entropy: Entropy,
+) -> list[Number]:
+    """For each row of B, the masked distances of the pack's rows of A."""
+    rows, columns = len(pack.a_rows), len(pack.b_rows)
+    own = own_part(of.form, Side.B, lambda field: read(field)[pack.b_rows], columns).tolist()
+    factors = multipliers(of.form, lambda field: read(field)[pack.b_rows])
+    ones = np.ones((1, columns), np.int64)
+    numbers = np.concatenate([ones, factors]) if len(factors) else ones
+    combined = key.combine(got, numbers.T.tolist(), largest_multiplier(of.form).bit_length())
+    fresh, sent = key.masks(columns, entropy), []
+    for j in range(columns):
+        added = [own[j] - of.least + mask for mask in masks[j * rows : (j + 1) * rows]]
+        sent.append(combined[j] * key.plain(_packed(added, of.slot)) * fresh[j] % key.square)
+    return sent

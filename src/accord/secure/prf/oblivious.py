@@ -1,0 +1,70 @@
+"""An oblivious pseudo-random function: one side has the key, the other the items and their values.
+
+2HashDH (Jarecki, Kiayias and Krawczyk, ASIACRYPT'14): F_k(x) = h(x)^k in a group with hard logarithms.
+
+    asker     r uniform,   h(x)^r                       →
+                                                        ←  (h(x)^r)^k                             key holder
+              F_k(x) = (h(x)^rk)^(1/r)
+
+*Learns*: the asker F_k of its items, which without the key look random elsewhere; the key holder how many
+items there are. All items share one r, so equal items look equal: they must be distinct. Semi-honest;
+decisional Diffie-Hellman, h as a random oracle. Elements travel in batches, one ahead, so that both sides
+work at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from accord.entropy import Entropy
+from accord.secure.party import Party, receive, send
+from accord.secure.prf.group import POINT, Bytes, Group
+
+BATCH = 2048
+
+Progress = Callable[[int], None]
+"""Called with the number of items of each batch that is done."""
+
+
+def batches(count: int, size: int = BATCH) -> Iterator[slice]:
+    """Consecutive stretches of 0..count−1."""
+    return (slice(i, min(i + size, count)) for i in range(0, count, size))
+
+
+def ask(group: Group, items: Bytes, entropy: Entropy, progress: Progress) -> Party[Bytes]:
+    """The values of the items, which are distinct. *Learns*: nobody else anything but their number."""
+    blind = group.secret(entropy)
+    undo = group.inverse(blind)
+    values = np.empty((len(items), POINT), np.uint8)
+    waiting: slice | None = None
+    for part in batches(len(items)):
+        yield from send(group.times(blind, group.hashed(items[part])))
+        if waiting is not None:
+            yield from _unblind(group, undo, waiting, values, progress)
+        waiting = part
+    if waiting is not None:
+        yield from _unblind(group, undo, waiting, values, progress)
+    return values
+
+
+def _unblind(group: Group, undo: bytes, part: slice, values: Bytes, progress: Progress) -> Party[None]:
+    size = part.stop - part.start
+    answer = yield from receive(size * POINT)
+    values[part] = group.times(undo, answer.reshape(size, POINT))
+    progress(size)
+
+
+def answer(group: Group, key: bytes, count: int, progress: Progress) -> Party[None]:
+    """Serve `count` items of the peer under the key."""
+    for part in batches(count):
+        size = part.stop - part.start
+        blinded = yield from receive(size * POINT)
+        yield from send(group.times(key, blinded.reshape(size, POINT)))
+        progress(size)
+
+
+def value(group: Group, key: bytes, items: Bytes) -> Bytes:
+    """What the key holder computes for itself."""
+    return group.times(key, group.hashed(items))

@@ -1,0 +1,1 @@
+"""Oblivious transfer: base transfers, their extension, and the bytes that both OT-based engines share."""

@@ -1,0 +1,244 @@
+"""Oblivious transfers by the million from 128 base ones: SoftSpoken, semi-honest.
+
+Roy, SoftSpokenOT: Quieter OT Extension from Small-Field Silent VOLE (CRYPTO'22), with the repetition code.
+The sender has a secret Δ of 128 bits, cut into 128/k pieces of k bits; for each piece the receiver has 2ᵏ
+seeds and the sender all of them but number Δᵢ. With r_x the expansion of seed x, bit by bit over n OTs,
+
+    receiver   u = ⊕ₓ r_x,  v = ⊕ₓ x·r_x,  sends c = u ⊕ choices                  128/k bits an OT
+    sender     w = ⊕ₓ (x ⊕ Δᵢ)·r_x = v ⊕ Δᵢ·u,  q = w ⊕ Δᵢ·c = v ⊕ Δᵢ·choices
+
+so row j of the sender is q_j = t_j ⊕ choice_j·Δ with t_j the receiver's row. k = 1 is Ishai, Kilian, Nissim,
+Petrank (CRYPTO'03). Messages are masked with H(q_j, ·) and H(q_j ⊕ Δ, ·); the receiver can compute one.
+
+Assumption: the expansion is a pseudorandom generator, H is correlation robust (`ot_permutation.py`).
+Learns: the sender nothing (c is masked by the seed that it lacks); the receiver nothing of Δ.
+
+The numbers of rows and blocks only ever grow, so no tweak comes back as long as an end lives. Rows come in
+tiles that fit the L2 cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.kernel import kernel
+from accord.secure.transfer.permutation import LEAF, Permutation, counter_blocks
+from accord.secure.transfer.transpose import transpose
+
+Words = NDArray[np.uint64]
+
+TILE = 1 << 14
+"""OTs that are made at once."""
+
+_GROUP = 1 << 14
+"""Blocks that are expanded at once."""
+
+
+def padded(count: int) -> int:
+    """OTs that are made when `count` are asked for."""
+    return -(-count // 128) * 128
+
+
+def correction_words(count: int, k: int) -> int:
+    """64-bit words that the receiver sends for `count` OTs."""
+    return padded(count) // 64 * (128 // k)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tile:
+    """Some rows of one call: numbered from `first` in the call and from `number` in the session."""
+
+    first: int
+    number: int
+    rows: Words
+    """Shape (n, 2), or (2n, 2) at the sender: q, then q ⊕ Δ. Valid until the next tile."""
+
+
+class _End:
+    """What the two ends share: seeds, the permutation, and counters that never go back."""
+
+    def __init__(self, leaves: Words, k: int, permutation: Permutation) -> None:
+        self._leaves = leaves
+        self.k = k
+        self.pi = permutation
+        self._block = 0
+        self._row = 0
+
+    def _tiles(self, count: int) -> Iterator[tuple[int, int]]:
+        for first in range(0, padded(count), TILE):
+            yield first, min(TILE, padded(count) - first)
+
+    def _expanded(self, trees: slice, skip: int, blocks: int) -> NDArray[np.uint64]:
+        """π(s ⊕ t) of the next blocks of some trees' seeds, shape (trees, seeds, words)."""
+        seeds = np.ascontiguousarray(self._leaves[trees, skip:]).reshape(-1, 2)
+        source = self.pi.scratch("leaves", len(seeds) * blocks).reshape(len(seeds), blocks, 2)
+        counter_blocks(seeds, np.uint64(self._block), np.uint64(LEAF), source)
+        result = self.pi.apply(source, "expanded")
+        return result.reshape(-1, self._leaves.shape[1] - skip, 2 * blocks)
+
+    def _groups(self, blocks: int) -> Iterator[slice]:
+        trees, seeds = self._leaves.shape[:2]
+        step = max(1, _GROUP // (seeds * blocks))
+        for first in range(0, trees, step):
+            yield slice(first, min(trees, first + step))
+
+    def _finish(self, first: int, columns: Words, sets: int) -> Tile:
+        """Count what was used and turn columns into rows, with room for more sets of them."""
+        count = 64 * columns.shape[1]
+        rows = self.pi.scratch("rows", sets * count)
+        transpose(columns, rows[:count])
+        tile = Tile(first, self._row, rows)
+        self._block += count // 128
+        self._row += count
+        return tile
+
+
+class Receiver(_End):
+    """The end that chooses."""
+
+    def extend(self, choices: Words, corrections: Words, count: int) -> Iterator[Tile]:
+        """Rows t_j; fills `corrections`, which is complete when the iterator ends.
+
+        Requires: `choices` has one bit an OT, padded with zeros to `padded(count)`.
+        """
+        for first, length in self._tiles(count):
+            words = length // 64
+            columns = np.empty((128, words), dtype=np.uint64)
+            start = first // 64 * (128 // self.k)
+            sent = corrections[start : start + correction_words(length, self.k)].reshape(-1, words)
+            chosen = choices[first // 64 : first // 64 + words]
+            for trees in self._groups(words // 2):
+                expanded = self._expanded(trees, 0, words // 2)
+                _fold_all(
+                    expanded, self._leaves[trees], chosen, columns[_columns(trees, self.k)], sent[trees]
+                )
+            yield self._finish(first, columns, 1)
+
+
+class Sender(_End):
+    """The end that has Δ. Its leaves are ordered by x ⊕ Δᵢ, so number 0 of each tree is the unknown one."""
+
+    def __init__(self, leaves: Words, delta: Words, k: int, permutation: Permutation) -> None:
+        super().__init__(leaves, k, permutation)
+        self.delta = delta
+
+    def extend(self, corrections: Words, count: int) -> Iterator[Tile]:
+        """Rows q_j = t_j ⊕ choice_j·Δ, and q_j ⊕ Δ."""
+        bits = (self.delta[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).reshape(-1)
+        for first, length in self._tiles(count):
+            words = length // 64
+            columns = np.empty((128, words), dtype=np.uint64)
+            start = first // 64 * (128 // self.k)
+            got = corrections[start : start + correction_words(length, self.k)].reshape(-1, words)
+            for trees in self._groups(words // 2):
+                expanded = self._expanded(trees, 1, words // 2)
+                of = _columns(trees, self.k)
+                _fold_known(expanded, self._leaves[trees], got[trees], bits[of], columns[of])
+            tile = self._finish(first, columns, 2)
+            _offset(tile.rows, self.delta)
+            yield tile
+
+
+@kernel("void(uint64[:,::1], uint64[::1])")
+def _offset(rows: Words, delta: Words) -> None:
+    """The second half of the rows is the first ⊕ Δ."""
+    half = rows.shape[0] // 2
+    source, target = rows[:half], rows[half:]
+    for row in range(half):
+        target[row, 0] = source[row, 0] ^ delta[0]
+        target[row, 1] = source[row, 1] ^ delta[1]
+
+
+def _columns(trees: slice, k: int) -> slice:
+    return slice(trees.start * k, trees.stop * k)
+
+
+@kernel("void(uint64[:,:,::1], uint64[:,:,::1], uint64[::1], uint64[:,::1], uint64[:,::1])")
+def _fold_all(
+    expanded: NDArray[np.uint64],
+    leaves: NDArray[np.uint64],
+    choices: Words,
+    columns: Words,
+    corrections: Words,
+) -> None:
+    """v into `columns` and u ⊕ choices into `corrections`."""
+    trees, seeds = expanded.shape[:2]
+    k = columns.shape[0] // trees
+    for tree in range(trees):
+        columns[tree * k : (tree + 1) * k] = 0
+        _fold(expanded[tree], leaves[tree], 0, columns[tree * k : (tree + 1) * k])
+        last, target = expanded[tree, seeds - 1], corrections[tree]
+        for word in range(target.shape[0]):
+            target[word] = last[word] ^ choices[word]
+        _absorb(leaves[tree], 0, target)
+
+
+@kernel("void(uint64[:,:,::1], uint64[:,:,::1], uint64[:,::1], uint64[::1], uint64[:,::1])")
+def _fold_known(
+    expanded: NDArray[np.uint64],
+    leaves: NDArray[np.uint64],
+    corrections: Words,
+    delta: Words,
+    columns: Words,
+) -> None:
+    """q into `columns`; `expanded` lacks seed 0, whose multiplier is 0."""
+    trees = expanded.shape[0]
+    k = columns.shape[0] // trees
+    for tree in range(trees):
+        for bit in range(k):
+            if delta[tree * k + bit] != 0:
+                columns[tree * k + bit] = corrections[tree]
+            else:
+                columns[tree * k + bit] = 0
+        _fold(expanded[tree], leaves[tree], 1, columns[tree * k : (tree + 1) * k])
+
+
+@kernel("void(uint64[:,::1], uint64[:,::1], int64, uint64[:,::1])")
+def _fold(expanded: Words, leaves: Words, missing: int, columns: Words) -> None:
+    """columns[b] ⊕= ⊕ r_x over the x with bit b, two bits at a time.
+
+    The last line of each span of x that is done with holds the sum of the span, so in the end the last line
+    of all holds the sum of all. The first `missing` seeds are not in `expanded`. A span that starts with seed
+    0 enters no column, so what is read in place of a missing seed 0 does not matter.
+    """
+    k, seeds = columns.shape[0], leaves.shape[0]
+    for bit in range(0, k - 1, 2):
+        step, low, high = 1 << bit, columns[bit], columns[bit + 1]
+        for last in range(4 * step - 1 - missing, seeds - missing, 4 * step):
+            a, b = expanded[max(0, last - 3 * step)], expanded[last - 2 * step]
+            c, d = expanded[last - step], expanded[last]
+            for word in range(low.shape[0]):
+                x, y, z = b[word], c[word], d[word]
+                low[word] ^= x ^ z
+                high[word] ^= y ^ z
+                d[word] = a[word] ^ x ^ y ^ z
+    if k == 1:
+        one, column = expanded[1 - missing], columns[0]
+        for word in range(column.shape[0]):
+            column[word] ^= one[word]
+            one[word] ^= expanded[0, word]
+    for bit in range(k):
+        _absorb(leaves, 1 << bit, columns[bit])
+
+
+@kernel("void(uint64[:,::1], int64, uint64[::1])")
+def _absorb(leaves: Words, mask: int, target: Words) -> None:
+    """The ⊕ s at the end of each expansion, for all seeds whose number meets the mask, or all seeds."""
+    even, odd = np.uint64(0), np.uint64(0)
+    for seed in range(leaves.shape[0]):
+        if mask == 0 or seed & mask:
+            even ^= leaves[seed, 0]
+            odd ^= leaves[seed, 1]
+    for pair in range(target.shape[0] // 2):
+        target[2 * pair] ^= even
+        target[2 * pair + 1] ^= odd
+
+
+def collect(tiles: Iterator[Tile], sets: int) -> tuple[NDArray[np.uint64], int]:
+    """All rows of a call, shape (sets, n, 2), and the number of the first."""
+    parts = [(tile.rows.reshape(sets, -1, 2).copy(), tile.number) for tile in tiles]
+    return np.concatenate([rows for rows, _ in parts], axis=1), parts[0][1]

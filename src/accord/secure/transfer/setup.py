@@ -1,0 +1,118 @@
+"""The set-up of the `ot` engine: one OT extension in each direction.
+
+A receives in distances and B in lookups, which balances the work; so each side is the sender of one extension
+and the receiver of the other. The set-up is a value of its own: it is made once and serves any number of
+evaluations, and it counts what was used of it.
+
+The first message of each side says version and field size, so that two different programs part at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import Entropy
+from accord.errors import PeerError
+from accord.secure.party import Party, Send, receive, send
+from accord.secure.transfer.base import COUNT, receive_base, send_base
+from accord.secure.transfer.extension import Receiver, Sender
+from accord.secure.transfer.permutation import Permutation
+from accord.secure.transfer.tree import SEED, grow_trees, rebuild_trees
+from accord.side import Side
+
+TAG = b"accord/ot/1 k="
+
+
+@dataclass(eq=False, repr=False)
+class Session:
+    """One side's two ends, and where its masks come from.
+
+    The two sides must use up the same numbers. So an evaluation that did not come to its end, for whatever
+    reason, ends the session: `busy` stays set, and nothing more can be evaluated in it.
+    """
+
+    side: Side
+    sender: Sender
+    receiver: Receiver
+    entropy: Entropy
+    busy: bool = False
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that the permutation was applied to so far."""
+        return self.sender.pi.blocks
+
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """One evaluation at a time, and none after one that failed."""
+        if self.busy:
+            raise RuntimeError("an evaluation in this session is under way, or was broken off")
+        self.busy = True
+        yield
+        self.busy = False
+
+
+def set_up(
+    side: Side,
+    k: int,
+    entropy: Entropy,
+    permutation: Permutation | None = None,
+    tag: bytes = TAG,
+    odd: bool = False,
+) -> Party[Session]:
+    """Both extensions of one side; with `odd`, the lowest bit of Δ is 1 and the other 127 are uniform.
+
+    Requires: k is 1, 2, 4 or 8, the same on both sides. Learns: what `ot_base.py` and `ot_tree.py` say.
+    """
+    if k not in (1, 2, 4, 8):
+        raise ValueError("k is 1, 2, 4 or 8")
+    pi = permutation or Permutation()
+    hello = tag + str(k).encode()
+    yield Send(hello)
+    if (yield from receive(len(hello))).tobytes() != hello:
+        raise PeerError(problem="another version or other settings of the engine")
+    if side is Side.A:
+        receiver = yield from _receiver(k, entropy, pi)
+        sender = yield from _sender(k, entropy, pi, odd)
+    else:
+        sender = yield from _sender(k, entropy, pi, odd)
+        receiver = yield from _receiver(k, entropy, pi)
+    return Session(side, sender, receiver, entropy)
+
+
+def message_sizes(tag: bytes = TAG) -> list[int]:
+    """What both sides together send in a set-up."""
+    return [len(tag) + 1] * 2 + [32, 32 * COUNT, 2 * SEED * COUNT] * 2
+
+
+def _receiver(k: int, entropy: Entropy, pi: Permutation) -> Party[Receiver]:
+    """The receiver of an extension is the sender of its base OTs."""
+    keys = yield from send_base(entropy)
+    roots = np.frombuffer(entropy.bytes(COUNT // k * SEED), dtype=np.uint8).reshape(-1, SEED)
+    leaves, sums = grow_trees(roots, keys, k)
+    yield from send(sums)
+    return Receiver(leaves.view("<u8"), k, pi)
+
+
+def _sender(k: int, entropy: Entropy, pi: Permutation, odd: bool) -> Party[Sender]:
+    delta = np.frombuffer(entropy.bytes(COUNT // 8), dtype=np.uint8).copy()
+    delta[0] |= np.uint8(odd)
+    bits = np.unpackbits(delta, bitorder="little").astype(np.bool_)
+    # Bit i of a piece of Δ is bit i of a leaf's number, and a path has the highest bit first.
+    path = bits.reshape(-1, k)[:, ::-1].reshape(-1)
+    keys = yield from receive_base(~path, entropy)
+    sums = (yield from receive(2 * SEED * COUNT)).reshape(COUNT, 2, SEED)
+    leaves = rebuild_trees(path, keys, sums, k)
+    pieces = bits.reshape(-1, k) @ (1 << np.arange(k))
+    return Sender(_ordered(leaves, pieces).view("<u8"), delta.view("<u8"), k, pi)
+
+
+def _ordered(leaves: NDArray[np.uint8], pieces: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Leaf x of each tree at place x ⊕ Δᵢ."""
+    places = np.arange(leaves.shape[1])[None, :] ^ pieces[:, None]
+    return np.ascontiguousarray(leaves[np.arange(len(leaves))[:, None], places])

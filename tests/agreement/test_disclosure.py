@@ -1,0 +1,80 @@
+"""What a steward reads before signing follows from the agreement."""
+
+from __future__ import annotations
+
+from accord.agreement.disclosure import advice, learned_about
+from accord.agreement.file import parse_agreement
+from accord.datasets.starter import starter, starter_text
+from accord.side import Side
+
+TEXT = starter_text("products", "00000000")
+
+
+def test_laplace_with_greedy() -> None:
+    lines = " ".join(learned_about(starter("products"), Side.A))
+    assert "how many records north-shop has" in lines
+    assert "496 bins" in lines
+    assert "(1.6, 2^-40)" in lines
+    assert "its id, day, brand, name" in lines
+    assert "discloses its fields of rule and blocking at once (day, brand, name)" in lines
+    assert lines.endswith("no value of a record without a match.")
+
+
+def test_each_side_has_its_own_budget_and_columns() -> None:
+    text = TEXT.replace("epsilon = 1.6", "epsilon = 0.4", 1).replace('"name"]\nB', '"name", "price"]\nB')
+    agreed = parse_agreement(text)
+    about_a, about_b = (" ".join(learned_about(agreed, side)) for side in Side)
+    assert "(0.4, " in about_a
+    assert "price" in about_a
+    assert "(1.6, " in about_b
+    assert "price" not in about_b
+
+
+def test_all_pairs_tells_no_bins() -> None:
+    start, end = TEXT.index("[[blocking]]"), TEXT.index("# What each side")
+    agreed = parse_agreement(TEXT[:start] + '[protocol]\nname = "all-pairs"\ngreedy = false\n' + TEXT[end:])
+    lines = " ".join(learned_about(agreed, Side.B))
+    assert "bins" not in lines
+    assert "at once" not in lines
+    assert "its id, day, brand, name" in lines
+
+
+def test_advice() -> None:
+    assert advice(starter("products")) == []
+    text = TEXT.replace("same(day) and same(brand) and", "same(day) and").replace(
+        "[fields.name]", '[fields.code]\ntype = "text"\nencoder = "hash"\nmissing = "differs"\n[fields.name]'
+    )
+    notes = advice(parse_agreement(text))
+    assert any("Matches may be missed" in note and "'brand'" in note for note in notes)
+    assert any("empty code agrees with nothing" in note for note in notes)
+    assert any("code is used by neither" in note for note in notes)
+    hashed = text.replace("hamming(name) <= 5", "same(code)").replace('"name"]', '"code"]')
+    assert any("hash of 80 bits" in note for note in advice(parse_agreement(hashed)))
+
+
+def of_protocol(protocol: str, rule: str, blocking: bool) -> str:
+    head, rest = TEXT[: TEXT.index("[protocol]")], TEXT[TEXT.index("# What each side") :]
+    head = head if blocking else head[: head.index("[[blocking]]")]
+    head = head.replace("same(day) and same(brand) and hamming(name) <= 5", rule)
+    return f"{head}[protocol]\n{protocol}\n{rest}"
+
+
+def test_psi_tells_nothing_of_what_does_not_match() -> None:
+    for name in ("psi", "psi-expand"):
+        agreed = parse_agreement(of_protocol(f'name = "{name}"', "same(day) and same(brand)", False))
+        for side in Side:
+            lines = learned_about(agreed, side)
+            assert len(lines) == 3
+            assert "how many records" in lines[0]
+            assert "its id, day, brand, name" in lines[1]
+
+
+def test_local_dp_tells_reports_or_public_bins() -> None:
+    sides = "[protocol.A]\nepsilon = 1.6\n[protocol.B]\npublic = true"
+    text = of_protocol(f'name = "local-dp"\nwindow = 8\n{sides}', "same(day) and hamming(name) <= 5", True)
+    agreed = parse_agreement(text)
+    about_a, about_b = (" ".join(learned_about(agreed, side)) for side in Side)
+    assert "reported by randomised response: ε = 1.6 for each record that matches nothing" in about_a
+    assert "of each record that matches: the bin that it reports" in about_a
+    assert "into which of 496 bins each record falls: the agreement calls that public" in about_b
+    assert any("7.5% are compared on average" in note for note in advice(agreed)), advice(agreed)

@@ -1,0 +1,143 @@
+"""The agreement: one meaning, one digest, whatever the spelling."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.agreement.differences import diff
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.datasets.starter import KINDS, starter, starter_text
+from accord.protocols.spec import AllPairs
+from accord.side import Side
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "agreement.schema.json"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_to_object_to_text_is_stable(kind: str) -> None:
+    first = starter(kind)
+    text = first.to_toml()
+    again = parse_agreement(text)
+    assert again == first
+    assert again.to_toml() == text
+    assert again.digest == first.digest
+
+
+@given(st.integers(1, 400), st.integers(1, 99), st.booleans(), st.integers(0, 20))
+def test_any_agreement_reads_back(tenths: int, prune: int, greedy: bool, bound: int) -> None:
+    plain = starter("products").model_dump(mode="json")
+    plain["protocol"] |= {"prune": prune, "greedy": greedy}
+    plain["protocol"]["A"]["epsilon"] = tenths / 10
+    plain["rule"] = f"same(day) and not hamming(name) <= {bound}"
+    made = Agreement.model_validate(plain)
+    assert parse_agreement(made.to_toml().replace("disclose", "disclose")).digest == made.digest
+
+
+def test_the_digest_ignores_comments_order_and_spelling() -> None:
+    text = starter_text("products", "00000000")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    head, tables = "\n".join(lines).split("[parties]")
+    moved = "\n".join(reversed(head.strip().splitlines())) + "\n[parties]" + tables
+    respelt = (
+        moved.replace("epsilon = 1.6", 'epsilon = "1.60"')
+        .replace('"2^-40"', "9.094947017729282379150390625e-13")
+        .replace("same(day) and same(brand)", "same( day )  and same(brand)")
+        .replace('encoder = "paper"', 'encoder = { grams = 3, hashes = 1, bits = 50, kind = "bloom" }')
+        .replace("prune = 0", "")
+    )
+    assert respelt != text
+    assert parse_agreement(respelt).digest == parse_agreement(text).digest
+
+
+def test_everything_that_matters_changes_the_digest() -> None:
+    text = starter_text("products", "00000000")
+    changes = [
+        ('salt = "00000000"', 'salt = "00000001"'),
+        ("<= 5", "<= 4"),
+        ("north-shop", "south-mall"),
+        ("epsilon = 1.6", "epsilon = 1.5"),
+        ('other = "bin"', 'other = "skip"'),
+        ("prune = 0", "prune = 10"),
+        ("sort = true", "sort = false"),
+        ('encoder = "paper"', 'encoder = { kind = "bloom", bits = 51, hashes = 1, grams = 3 }'),
+        ('B = ["day", "brand", "name"]', 'B = ["day", "brand", "name", "price"]'),
+        ("max = 2026-03-31", "max = 2026-03-30"),
+    ]
+    digests = {parse_agreement(text.replace(old, new, 1)).digest for old, new in changes}
+    assert len(digests | {parse_agreement(text).digest}) == len(changes) + 1
+
+
+def test_defaults_of_version_1_never_change() -> None:
+    """A change of these digests means that two releases would read one file differently: make a version 2."""
+    assert {kind: starter(kind).digest[:16] for kind in KINDS} == {
+        "products": "512a78ef1b284417",
+        "places": "8de1f109615f172a",
+    }
+
+
+def test_canonical_bytes_spell_out_every_default() -> None:
+    canonical = starter("places").canonical()
+    assert canonical.startswith(b"accord agreement 1\n{")
+    plain = json.loads(canonical.split(b"\n", 1)[1])
+    assert plain["fields"]["lat"]["step"] == "0.000001"
+    assert plain["fields"]["lat"]["missing"] == "error"
+
+
+def test_a_changed_copy_remembers_nothing() -> None:
+    agreed = starter("products")
+    assert (agreed.plan.bins, len(agreed.digest)) == (496, 64)
+    changed = agreed.model_copy(update={"blocking": agreed.blocking[:1]})
+    assert changed.plan.bins == 31
+    assert changed.digest != agreed.digest
+
+
+def test_sides() -> None:
+    agreed = starter("places")
+    assert (agreed.party(Side.A), agreed.party(Side.B)) == ("yellow-cabs", "green-cabs")
+    privacy = agreed.privacy(Side.B)
+    assert privacy is not None
+    assert privacy.noise == "gaussian"
+    free = agreed.model_copy(update={"protocol": AllPairs(name="all-pairs"), "blocking": ()})
+    assert free.privacy(Side.A) is None
+
+
+def test_the_circuit_leaves_out_what_the_blocking_guarantees() -> None:
+    assert "day" not in str(starter("products").task.lowered.node)
+
+
+def test_the_schema_in_the_docs_is_the_models() -> None:
+    """Renew it with: python -m accord.agreement.document > docs/agreement.schema.json"""
+    assert json.loads(SCHEMA.read_text()) == Agreement.model_json_schema()
+
+
+def test_a_difference_is_said_in_words() -> None:
+    ours = starter("products")
+    text = starter_text("products", "00000000")
+    theirs = parse_agreement(
+        text.replace("<= 5", "<= 4")
+        .replace("greedy = true", "greedy = false")
+        .replace('"Orla"]', '"Orla", "Zed"]')
+        .replace("[[blocking]]\nkind = \"key\"\nfield = \"brand\"\n", "")
+        .replace("epsilon = 1.6", "epsilon = 0.4", 1)
+    )  # fmt: skip
+    sentences = diff(ours, theirs)
+    assert sentences == [
+        "fields.brand.values lists in theirs only: Zed.",
+        "rule is 'same(day) and same(brand) and hamming(name) <= 5' in ours and "
+        "'same(day) and same(brand) and hamming(name) <= 4' in theirs.",
+        "blocking has 2 parts in ours and 1 in theirs.",
+        "protocol.greedy is on in ours and off in theirs.",
+        "protocol.A.epsilon is '1.6' in ours and '0.4' in theirs.",
+    ]
+    assert diff(ours, ours) == []
+
+
+@given(st.sampled_from(KINDS), st.sampled_from(KINDS))
+def test_no_words_exactly_when_the_digests_agree(a: str, b: str) -> None:
+    assert (diff(starter(a), starter(b)) == []) == (starter(a).digest == starter(b).digest)

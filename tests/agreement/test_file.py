@@ -1,0 +1,266 @@
+"""An agreement with faults: all of them at once, with line and mend."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.agreement.file import parse_agreement, read_agreement, require_sound
+from accord.datasets.starter import starter_text
+from accord.errors import AccordError, AgreementError, UnreadableError
+from accord.matching.rule import same, within
+
+TEXT = starter_text("products", "00000000")
+
+
+def faults(text: str) -> list[str]:
+    with pytest.raises(AgreementError) as caught:
+        parse_agreement(text)
+    assert caught.value.exit_code == 3
+    return [str(fault) for fault in caught.value.faults]
+
+
+def line_of(needle: str, text: str) -> int:
+    return next(i for i, line in enumerate(text.splitlines(), 1) if needle in line)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("version = 1", "version = 2", "should be 1"),
+        ('salt = "00000000"', 'salt = "xyz"', "8 to 64 hexadecimal digits"),
+        ('engine = "ot"', 'engine = "magic"', "should be 'ot', 'garbled', 'paillier' or 'paillier-packed'"),
+        ("hamming(name) <= 5", "haming(name) <= 5", "did you mean 'hamming'"),
+        ("hamming(name) <= 5", "hamming(title) <= 5", "'title' is not an agreed field"),
+        ("hamming(name) <= 5", "hamming(nane) <= 5", "did you mean 'name'"),
+        ("hamming(name) <= 5", "hamming(name) <= 50", "from 0 to 49"),
+        ("hamming(name) <= 5", "hamming(brand) <= 5", "needs a text field"),
+        ("hamming(name) <= 5", "same(name)", 'needs encoder = "hash"'),
+        ("hamming(name) <= 5", "cosine(name) >= 1.5", "above 0 and at most 1"),
+        ("hamming(name) <= 5", "cosine(name) >= 0.12345", "four decimals"),
+        ("hamming(name) <= 5", "within(day, 2)", "in days"),
+        ("hamming(name) <= 5", "within(brand, 2)", "numbers or dates"),
+        ("hamming(name) <= 5", "euclidean(day, day) <= 2", "stands twice"),
+        ('type = "date"', 'type = "dat"', "'dat' is not known here"),
+        ("max = 2026-03-31", "max = 2025-03-31", "not be before min"),
+        ('encoder = "paper"', "", "'encoder' is missing"),
+        ('encoder = "paper"', 'encodr = "paper"', "Did you mean 'encoder'"),
+        ('field = "brand"', 'field = "colour"', "'colour' is not an agreed field"),
+        ('field = "brand"', 'field = "name"', "Bloom filter"),
+        ('field = "brand"', 'field = "day"', "used by another part"),
+        ("epsilon = 1.6", "epsilon = 0", "greater than 0"),
+        ("epsilon = 1.6", 'epsilon = "lots"', "must be a number"),
+        ('delta = "2^-40"', "delta = 1", "less than 1"),
+        ('noise = "geometric"', 'noise = "paper-2017"', "should be 'geometric'"),
+        ('B = "south-shop"', 'B = "north-shop"', "different names"),
+        ('A = ["day", "brand", "name"]', 'A = ["day"]', "add brand, name to disclose.A or set"),
+        ("epsilon = 1.6", "epsilon = 1e9", "less than or equal to 64"),
+        ("epsilon = 1.6", "epsilon = 1e5000", "must be a number"),
+        ('delta = "2^-40"', 'delta = "7^-999"', "greater than or equal to"),
+        ('A = "north-shop"', 'A = "B"', "a name of its own"),
+        ('A = "north-shop"', 'A = "<b>"', "begin with a letter or digit"),
+        ('A = ["day", "brand", "name"]', 'A = ["day", "brand", "name", "id"]', "always disclosed"),
+        ('A = ["day", "brand", "name"]', 'A = "day"', "should be a list"),
+        ("greedy = true", 'greedy = "true"', "valid boolean"),
+        ("prune = 0", "prune = true", "valid integer"),
+        ('name = "laplace"', 'name = "lapace"', "'lapace' is not known here"),
+        ("sort = true", 'sort = "maybe"', "valid boolean"),
+    ],
+)  # fmt: skip
+def test_one_fault_with_its_line(old: str, new: str, problem: str) -> None:
+    text = TEXT.replace(old, new, 1)
+    found = [fault for fault in faults(text) if problem in fault]
+    assert len(found) == 1, faults(text)
+    assert len(faults(text)) <= 2
+    assert found[0].startswith("line ")
+
+
+def test_a_slip_of_a_whole_part_names_the_part() -> None:
+    text = starter_text("places", "00000000").replace("reach = 0.001", "")
+    assert faults(text)[0].startswith(
+        f"line {line_of('[[blocking]]', text) + 6}, blocking[2]: reach goes with"
+    )
+
+
+def test_an_agreement_built_in_python_is_judged_alike() -> None:
+    agreed = parse_agreement(TEXT)
+    require_sound(agreed)
+    with pytest.raises(AgreementError, match="the sign '-' has no meaning"):
+        require_sound(agreed.model_copy(update={"rule": within("day", days=-1) & agreed.rule}))
+    with pytest.raises(AgreementError, match="not an agreed field"):
+        require_sound(agreed.model_copy(update={"rule": same("colour")}))
+
+
+def test_the_line_is_that_of_the_slip() -> None:
+    text = TEXT.replace('field = "brand"', 'fild = "brand"')
+    place = line_of("fild", text)
+    assert any(
+        fault.startswith(f"line {place}, blocking[2].fild: 'fild' is not known") for fault in faults(text)
+    )
+
+
+def test_all_faults_at_once() -> None:
+    text = (
+        TEXT.replace("max = 2026-03-31", "max = 2025-03-31")
+        .replace("<= 5", "<= 500")
+        .replace("epsilon = 1.6", "epsilon = -1")
+        .replace('field = "brand"', 'field = "colour"')
+        .replace('A = "north-shop"', 'A = "south-shop"')
+        .replace('B = ["day", "brand", "name"]', "B = []")
+    )
+    found = faults(text)
+    assert len(found) == 7, found
+    lines = [int(fault.split(",")[0].split()[1]) for fault in found]
+    assert lines == sorted(lines)
+
+
+def test_protocol_and_blocking_must_fit() -> None:
+    start, end = TEXT.index("[[blocking]]"), TEXT.index("# The Laplace")
+    assert "laplace needs a blocking" in faults(TEXT[:start] + TEXT[end:])[0]
+    start, end = TEXT.index("[protocol]"), TEXT.index("# What each side")
+    all_pairs = '[protocol]\nname = "all-pairs"\n'
+    assert "remove [[blocking]]" in faults(TEXT[:start] + all_pairs + TEXT[end:])[0]
+
+
+def test_greedy_needs_the_fields_of_the_blocking_disclosed_too() -> None:
+    text = TEXT.replace("same(day) and same(brand) and", "same(day) and").replace(
+        '"brand", "name"]', '"name"]'
+    )
+    found = faults(text)
+    assert [fault.split(": ")[1][:44] for fault in found] == [
+        "greedy discloses the fields of rule and bloc"
+    ] * 2
+    assert "add brand to disclose.A" in found[0]
+
+
+def test_too_many_bins_are_refused_with_their_number() -> None:
+    text = (
+        starter_text("places", "00000000")
+        .replace("cell = 0.02", "cell = 0.00001")
+        .replace("0.001", "0.00001")
+    )
+    assert "1,536,000,000 bins" in faults(text)[0]
+
+
+def test_a_grid_must_fit_its_fields() -> None:
+    text = starter_text("places", "00000000")
+    assert "multiple of the fields' step" in faults(text.replace("cell = 0.02", "cell = 0.0000005"))[0]
+    assert "over 1000 cells" in faults(text.replace("cell = 0.02", "cell = 0.00001"))[0]
+    assert "reach goes with style" in faults(text.replace("reach = 0.001", ""))[0]
+    other = text.replace("max = 40.790719", "max = 40.79072\nstep = 0.00001")
+    assert any("one and the same step" in fault for fault in faults(other))
+
+
+def test_not_toml() -> None:
+    assert "line 3" in faults("version = 1\nsalt = 'x'\nrule = \n")[0]
+
+
+def test_files(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="accord init"):
+        read_agreement(tmp_path / "none.toml")
+    with pytest.raises(UnreadableError, match="is a directory"):
+        read_agreement(tmp_path)
+    (tmp_path / "a.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(UnreadableError, match="not UTF-8"):
+        read_agreement(tmp_path / "a.toml")
+    (tmp_path / "a.toml").write_text(TEXT)
+    assert read_agreement(str(tmp_path / "a.toml")).parties.A == "north-shop"
+    (tmp_path / "a.toml").write_text("")
+    with pytest.raises(AgreementError, match="'rule' is missing"):
+        read_agreement(tmp_path / "a.toml")
+
+
+@given(
+    st.sampled_from(TEXT.split("\n")), st.sampled_from(["", "x = 1", "[x]", "= 3", "[[fields]]", "rule = 3"])
+)
+def test_no_damage_to_a_line_gives_a_traceback(line: str, other: str) -> None:
+    with contextlib.suppress(AccordError):
+        parse_agreement(TEXT.replace(line, other, 1))
+
+
+# -- what each protocol needs -------------------------------------------------------------------------------
+
+
+def changed(protocol: str, rule: str | None = None, blocking: bool = True) -> str:
+    """The products agreement with another [protocol] table, without greedy's demands."""
+    head, rest = TEXT[: TEXT.index("[protocol]")], TEXT[TEXT.index("# What each side") :]
+    if not blocking:
+        head = head[: head.index("[[blocking]]")]
+    if rule is not None:
+        head = head.replace("same(day) and same(brand) and hamming(name) <= 5", rule)
+    return head + f"[protocol]\n{protocol}\n" + rest
+
+
+def test_sound_agreements_of_the_other_protocols_read_back() -> None:
+    sides = "\n[protocol.A]\nepsilon = 1.6\n[protocol.B]\npublic = true"
+    for text in (
+        changed('name = "psi"', "same(day) and same(brand)", blocking=False),
+        changed('name = "psi-expand"', "same(day) and hamming(name) <= 3", blocking=False),
+        changed(f'name = "local-dp"\nwindow = 8{sides}'),
+        changed(f'name = "local-dp"\nwindow = 8\nspread = 2\ngreedy = false{sides}'),
+    ):
+        agreed = parse_agreement(text)
+        again = parse_agreement(agreed.to_toml())
+        assert again == agreed
+        assert again.digest == agreed.digest
+
+
+LOCAL = "[protocol.A]\nepsilon = 1\n[protocol.B]\nepsilon = 1"
+ONE = 'name = "local-dp"\nwindow = 1'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (changed('name = "psi"', "same(day)"), "psi compares everything; remove [[blocking]]"),
+        (changed('name = "psi"', blocking=False), "psi finds equal values and not 'hamming(name) <= 5'"),
+        (changed('name = "psi"', "same(day) or same(brand)", blocking=False), "join same(...)s by and"),
+        (changed('name = "psi-expand"', "dice(name) >= 0.9", blocking=False), "psi-expand cannot list"),
+        (changed('name = "psi-expand"', "not same(day)", blocking=False), "psi-expand cannot list"),
+        (changed('name = "psi-expand"', "hamming(name) <= 9", blocking=False), "3,160,457,386 values"),
+        (changed('name = "psi-expand"', "same(day) and within(day, 2 days)", blocking=False), "field once"),
+        (changed(f'name = "local-dp"\nwindow = 1\n{LOCAL}', blocking=False), "local-dp needs a blocking"),
+        (changed(f'name = "local-dp"\nwindow = 497\n{LOCAL}'), "at most the 496 bins"),
+        (changed(f'name = "local-dp"\nwindow = 2\nspread = 3\n{LOCAL}'), "spread must be at most the window"),
+        (changed(f'name = "local-dp"\nwindow = 0\n{LOCAL}'), "greater than or equal to 1"),
+        (changed(f'name = "local-dp"\n{LOCAL}'), "'window' is missing"),
+        (
+            changed(f"{ONE}\n[protocol.A]\npublic = true\n[protocol.B]\npublic = true"),
+            "protects nothing if both sides are public",
+        ),
+        (
+            changed(f"{ONE}\n[protocol.A]\n[protocol.B]\nepsilon = 1"),
+            "needs either epsilon, or public = true",
+        ),
+        (
+            changed(f"{ONE}\n[protocol.A]\npublic = true\nepsilon = 1\n[protocol.B]\nepsilon = 1"),
+            "needs either epsilon, or public = true",
+        ),
+        (changed('name = "blocking"'), "blocking leaks, so no agreement may name it"),
+        (changed('name = "laplace-suppress"\nepsilon = 1'), "laplace-suppress leaks"),
+    ],
+)  # fmt: skip
+def test_what_a_protocol_needs(text: str, problem: str) -> None:
+    found = [fault for fault in faults(text) if problem in fault]
+    assert len(found) == 1, faults(text)
+    assert found[0].startswith("line ")
+
+
+def test_local_dp_needs_keys_and_not_a_grid() -> None:
+    text = starter_text("places", "00000000")
+    start, end = text.index("[protocol]"), text.index("# What each side")
+    sides = "[protocol.A]\nepsilon = 1\n[protocol.B]\nepsilon = 1\n"
+    text = text[:start] + f'[protocol]\nname = "local-dp"\nwindow = 1\n{sides}\n' + text[end:]
+    assert any("block by key alone" in fault for fault in faults(text))
+
+
+def test_a_simulation_may_try_psi_on_a_fuzzy_rule() -> None:
+    text = changed('name = "psi"', blocking=False)
+    assert parse_agreement(text, simulated=True).protocol.name == "psi"
+    denied = changed('name = "psi"', "same(day) and not same(brand)", blocking=False)
+    with pytest.raises(AgreementError, match="a rule with 'not' may deny"):
+        parse_agreement(denied, simulated=True)

@@ -1,0 +1,171 @@
+"""`accord audit protocol` and `accord audit agreement` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from accord.agreement.document import Agreement
+from accord.auditing.cases import built_in, options
+from tests.cli.test_privacy import Accord
+from tests.protocols import worlds
+
+
+@pytest.fixture
+def accord(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Accord:
+    monkeypatch.chdir(tmp_path)
+    return Accord(tmp_path / "accord", monkeypatch, capsys)
+
+
+def write(agreed: Agreement, **tables: worlds.Rows) -> None:
+    Path("agreement.toml").write_text(agreed.to_toml())
+    for name, rows in tables.items():
+        lines = ["id,x,y", *(f"r{i},{x},{y}" for i, (x, y) in enumerate(rows))]
+        Path(f"{name}.csv").write_text("\n".join(lines) + "\n")
+
+
+OWN = ("--agreement", "agreement.toml", "--a", "a.csv", "--b", "b.csv")
+
+
+# -- protocol ----------------------------------------------------------------------------------------------
+
+
+def test_a_leak_is_named_and_drawn(accord: Accord, tmp_path: Path) -> None:
+    picture = tmp_path / "leak.svg"
+    code, out, err = accord(
+        *("audit", "protocol", "unshuffled", "--case", "matched", "--trials", "400", "--draw", str(picture))
+    )
+    assert (code, err) == (12, "accord: unshuffled leaks.\n")
+    assert out.startswith("leaky: unshuffled does not keep (ε, δ) = (1.6, 1e-05); ε is at least ")
+    assert "told apart by: place" in out
+    assert picture.read_bytes().startswith(b"<?xml")
+
+
+def test_no_leak_as_json(accord: Accord) -> None:
+    code, out, _ = accord("audit", "protocol", "all-pairs", "--trials", "40", "--json")
+    body = json.loads(out)
+    assert (code, body["leaky"], body["confidence"], body["trials"]) == (0, False, 0.999, 40)
+    names = ["alone", "matched", "crowd", "beside"]
+    found = [(case["case"], case["side"]) for case in body["cases"]]
+    assert found == [(name, side) for name in names for side in "AB"]
+    for case in body["cases"]:
+        assert case["can_refute"]
+        assert (case["epsilon_claimed"], case["delta_claimed"], case["test_trials"]) == (0, 0, 20)
+        assert 0 <= case["epsilon_lower"] <= case["epsilon_most"]
+
+
+def test_too_few_runs_to_convict_are_warned_of(accord: Accord) -> None:
+    few = ("audit", "protocol", "laplace", "--case", "alone", "--trials", "40")
+    assert accord(*few)[2] == "Warning: 40 runs cannot refute ε = 1.6; take more.\n"
+    assert accord(*few, "--epsilon", "0.5")[2] == ""
+
+
+def test_the_options_come_from_an_agreement(accord: Accord) -> None:
+    write(worlds.agreement(greedy=False, prune=30))
+    arguments = (
+        "--agreement",
+        "agreement.toml",
+        "--case",
+        "alone",
+        "--trials",
+        "40",
+        "--epsilon",
+        "0.5",
+        "--json",
+    )
+    for case in json.loads(accord("audit", "protocol", "laplace", *arguments)[1])["cases"]:
+        assert (case["epsilon_claimed"], case["delta_claimed"]) == (0.5, 0.001)
+
+
+def test_every_claim_that_so_few_runs_cannot_refute_is_warned_of(accord: Accord) -> None:
+    sides = {"A": {"epsilon": "0.5"}, "B": {"epsilon": "6"}}
+    write(built_in(options("local-dp", "1", "") | sides)[0].agreement)
+    asked = ("audit", "protocol", "local-dp", "--agreement", "agreement.toml", "--case", "alone")
+    code, out, err = accord(*asked, "--trials", "40")
+    assert (code, err) == (0, "Warning: 40 runs cannot refute ε = 6; take more.\n")
+    assert out.startswith("no leak found: local-dp at (ε, δ) = (0.5, 0) for A and (ε, δ) = (6, 0) for B.")
+
+
+def test_what_promises_nothing_is_judged_by_what_is_asked_of_it(accord: Accord) -> None:
+    write(worlds.agreement(greedy=False))
+    asked = ("--agreement", "agreement.toml", "--epsilon", "1", "--delta", "1e-6", "--case", "alone")
+    code, out, _ = accord("audit", "protocol", "blocking", *asked, "--trials", "120")
+    assert (code, "does not keep (ε, δ) = (1, 1e-06)" in out) == (12, True)
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_tables_of_ones_own(accord: Accord, side: str) -> None:
+    other = [(15, 15), (5, 5)]
+    write(worlds.agreement(greedy=False), a=[(0, 0), (5, 5)], b=[(9, 0), (5, 5)], n=other)
+    code, out, err = accord(
+        "audit", "protocol", "laplace", *OWN, f"--{side}-neighbour", "n.csv", "--trials", "80", "--json"
+    )
+    assert (code, err) == (0, "")
+    (case,) = json.loads(out)["cases"]
+    assert (case["case"], case["side"], case["leaky"]) == ("own", side.upper(), False)
+
+
+def test_what_cannot_be_audited_is_refused(accord: Accord) -> None:
+    write(worlds.agreement(), a=[(0, 0), (5, 5)], b=[(0, 9), (5, 5)], n=[(0, 0), (12, 12)])
+    code, _, err = accord("audit", "protocol", "laplace", *OWN, "--a-neighbour", "n.csv")
+    assert (code, "matches one of the partner" in err) == (2, True)
+    code, _, err = accord("audit", "protocol", "laplace", *OWN)
+    assert (code, "--a-neighbour" in err) == (2, True)
+    code, _, err = accord("audit", "protocol", "laplace", "--case", "odd")
+    assert (code, "alone, matched, crowd, beside" in err) == (2, True)
+    code, _, err = accord("audit", "protocol", "lapalce")
+    assert (code, "lapalce" in err) == (2, True)
+    assert accord("audit", "protocol", "laplace", "--trials", "3")[0] == 2
+    code, _, err = accord("audit", "protocol", "psi", "--epsilon", "1")
+    assert (code, "promises (ε, δ) = (0, 0)" in err) == (2, True)
+    code, _, err = accord("audit", "protocol", "laplace", *OWN, "--a-neighbour", "n.csv", "--case", "alone")
+    assert (code, "--case" in err) == (2, True)
+    code, _, err = accord("audit", "protocol", "laplace", "--draw", "x.gif")
+    assert (code, ".png" in err) == (2, True)
+    for wrong in (("--epsilon", "0"), ("--epsilon", "100"), ("--epsilon", "much"), ("--delta", "2")):
+        assert accord("audit", "protocol", "laplace", *wrong)[0] == 2
+
+
+# -- agreement ---------------------------------------------------------------------------------------------
+
+
+def test_an_agreement_in_words(accord: Accord) -> None:
+    write(worlds.agreement())
+    code, out, err = accord("audit", "agreement", "agreement.toml", "--records", "5000")
+    assert (code, err) == (0, "")
+    for said in (
+        "promise      (ε, δ) = (1, 0.001) for each record that matches nothing",
+        "can rise to 73.2 %, further only with probability ",
+        "(kept)",
+        "10 runs      ε = 10, δ = 0.01 by the sums; ε = ",
+        "warning      δ = 0.001 is more than 1/n",
+        "What bob (B) will learn about the table of alice (A):",
+    ):
+        assert said in out
+    assert "account" not in out
+
+
+def test_an_agreement_beside_what_was_spent(accord: Accord) -> None:
+    write(worlds.agreement())
+    accord.charge("r1", b"k")
+    asked = ("audit", "agreement", "agreement.toml", "--dataset", "patients", "--party", "alice")
+    assert "no budget is set" in accord(*asked)[1]
+    accord("ledger", "budget", "patients", "--epsilon", "2", "--delta", "0.01")
+    assert "the budget allows it" in accord(*asked)[1]
+    accord("ledger", "budget", "patients", "--epsilon", "1")
+    code, out, _ = accord(*asked, "--json")
+    account = json.loads(out)["account"]
+    assert (code, account["allowed"]) == (12, False)
+    assert (account["before"]["epsilon"], account["after"]["epsilon"]) == (0.5, 1.5)
+    assert "it would overspend" in account["refusal"]
+    assert accord(*asked[:-2])[0] == 2
+
+
+def test_an_agreement_without_noise(accord: Accord) -> None:
+    write(worlds.agreement(protocol="all-pairs"))
+    code, out, _ = accord("audit", "agreement", "agreement.toml")
+    assert (code, "promise      (ε, δ) = (0, 0)" in out, "dummies" in out) == (0, True, False)
+    side = json.loads(accord("audit", "agreement", "agreement.toml", "--json")[1])["sides"]["A"]
+    assert (side["epsilon"], side["noise"], side["again"]["epsilon"]) == (0, None, 0)

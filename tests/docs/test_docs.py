@@ -1,0 +1,68 @@
+"""The examples in README and docs are run as they are written; every link leads somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import environment
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_run_as_written(page: Path, tmp_path: Path) -> None:
+    typed = environment(tmp_path)
+    for script in blocks(page, "sh"):
+        done = subprocess.run(
+            ["bash", "-eu", "-c", script],
+            cwd=tmp_path,
+            env=typed,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, f"{script}\n{done.stderr}"
+    for program in blocks(page, "python"):
+        (tmp_path / "example.txt").write_text(program)
+        run = ["-m", "doctest", "example.txt"] if program.startswith(">>>") else ["example.txt"]
+        subprocess.run([sys.executable, *run], cwd=tmp_path, env=typed, check=True, timeout=120)
+    for example in blocks(page, "toml"):
+        tomllib.loads(example)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_links_and_files_that_are_named_exist(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_contributing_names_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    known = {path.name for path in (ROOT / "src").rglob("*.py")}
+    named = {Path(name).name for name in re.findall(r"`([\w/]+\.py)`", text)}
+    assert named <= known, named - known
+
+
+def test_every_citation_of_the_mathematics_has_its_section() -> None:
+    known = set(re.findall(r"^##+ (\d+(?:\.\d+)*) ", (ROOT / "docs" / "maths.md").read_text(), re.M))
+    cited = {
+        (path.name, section)
+        for folder in ("src", "tests", "reproduction", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+        for line in re.findall(r"MATHS((?:,?\s+§[\d.]*\d)+)", path.read_text())
+        for section in re.findall(r"§([\d.]*\d)", line)
+    }
+    assert len(cited) > 20
+    assert {section for _, section in cited} <= known, sorted(c for c in cited if c[1] not in known)

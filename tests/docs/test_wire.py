@@ -1,0 +1,114 @@
+"""The numbers in docs/wire.md are those of the code, and a real run has the sizes that the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accord.protocols import disclosed
+from accord.protocols.linkage import MOST_RECORDS
+from accord.secure.party import Buffer
+from accord.session import channel, connect, course, frames, handshake, receipt
+from accord.session.channel import Patience, TlsChannel
+from accord.session.connection import Reach
+from accord.session.frames import Kind, Reason
+from accord.session.handshake import Hello, encode_hello
+from accord.session.link import Linked
+from accord.side import Side
+from tests.protocols.worlds import agreement
+from tests.session.worlds import introduce, link_both
+
+PAGE = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of all tables in a section, without their heads."""
+    section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    lines = [re.split(r" \| ", line.strip("| ")) for line in section.splitlines() if line.startswith("|")]
+    rules = [number for number, line in enumerate(lines) if line[0].startswith("---")]
+    return [line for number, line in enumerate(lines) if number not in rules and number + 1 not in rules]
+
+
+def numbers(heading: str) -> list[list[int]]:
+    return [[int(n) for n in re.findall(r"\d+", row[1])] for row in rows(heading)]
+
+
+def test_kinds_and_reasons() -> None:
+    table = rows("Frames")
+    kinds, reasons = table[: len(Kind)], table[len(Kind) :]
+    assert [(int(number), name) for number, name, _ in kinds] == [(k.value, k.name) for k in Kind]
+    assert [(int(n), name, words) for n, name, words in reasons] == [
+        (r.value, r.name, r.words) for r in Reason
+    ]
+    assert "Eight bytes" in PAGE
+    assert frames.HEADER == 8
+
+
+def test_the_hello_byte_by_byte() -> None:
+    digest, nonce, commitments = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 128))
+    hello = encode_hello(Hello(Side.B, digest, nonce, "0123456789abcdef", 7, commitments))
+    expected = [
+        b"accord\r\n", handshake.WIRE.to_bytes(2, "little"), b"B", digest, nonce,
+        b"0123456789abcdef", (7).to_bytes(8, "little"), commitments, bytes(93),
+    ]  # fmt: skip
+    table = [(int(offset), int(count)) for offset, count, _ in rows("The hello")]
+    assert [hello[offset : offset + count] for offset, count in table] == expected
+    assert sum(count for _, count in table) == len(hello) == handshake.HELLO
+    assert f"{handshake.HELLO} bytes in all" in PAGE
+    assert f"the version of the protocol: {handshake.WIRE}" in PAGE
+    assert handshake._RUN_TAG == b"accord run 1\n"
+    assert receipt._signed({"b": 1, "a": 2}, Side.B) == b'accord receipt 1\nB{"a":2,"b":1}'
+
+
+def test_limits_and_times() -> None:
+    assert numbers("Limits") == [
+        [frames._LENGTH],
+        [handshake._MOST_AGREEMENT],
+        [MOST_RECORDS],
+        [],
+        [course._BYTES_A_SLOT],
+        [disclosed._MOST_BYTES, 1 << 14],
+        [receipt._MOST_BYTES],
+        [channel._AHEAD],
+        [10_000, int(channel._PINGS_A_SECOND)],
+    ]
+    assert numbers("Waiting") == [
+        [int(Reach().wait)],
+        [int(connect._HANDSHAKE_SECONDS)],
+        [int(Patience().silence)],
+        [int(Patience().message)],
+        [1, int(channel._SLOWEST)],
+    ]
+    assert "0x06" in PAGE
+    assert connect._WELCOME == b"\x06"
+
+
+def test_a_run_has_the_sizes_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: dict[str, list[int]] = {"alice": [], "bob": []}
+    send = TlsChannel.send
+
+    def noted(self: TlsChannel, buffer: Buffer) -> None:
+        sizes[self._partner].append(len(buffer))
+        send(self, buffer)
+
+    monkeypatch.setattr(TlsChannel, "send", noted)
+    agreed = agreement()
+    ends = link_both(*introduce(tmp_path, agreed), agreed)
+    assert all(isinstance(end, Linked) for end in ends), ends
+    said = {row[1]: row[2] for row in rows("The order of messages")}
+    first = [int(said["hello"]), int(said["ready: the number of records"])]
+    first.append(int(said["commitments to noisy counts and to slots"]))
+    salt, a_bin = (int(n) for n in re.findall(r"\d+", said["salt, and the noisy count of every bin"]))
+    first.append(salt + a_bin * agreed.plan.bins)
+    last = [
+        *(int(n) for n in said["half of a key; then a digest of the output under the joint key"].split(", ")),
+        *(int(n) for n in said["version and time for the receipt; then a signature of it"].split(", ")),
+    ]
+    for found in sizes.values():
+        assert found[:4] == first
+        assert found[-4:] == last
+        assert 16 in found[4:-4]
+    assert np.sum(sizes["bob"]) > 10_000

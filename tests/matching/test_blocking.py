@@ -1,0 +1,159 @@
+"""Blocking: what claims to be complete loses nothing, and no replacement moves more than the sensitivity."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from accord.matching.blocking import Blocking, PartSpec, build_blocking
+from accord.matching.join import full_join
+from accord.matching.rule import Hamming, Rule, Same, euclidean, same, within
+from accord.records.columns import Records
+from accord.side import Side
+from tests.matching import worlds
+
+
+def blocking(*parts: dict[str, Any]) -> Blocking:
+    return build_blocking(TypeAdapter(tuple[PartSpec, ...]).validate_python(parts), worlds.FIELDS)
+
+
+keys: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+    [
+        {"kind": "key", "field": "hour"},
+        {"kind": "key", "field": "brand"},
+        {"kind": "key", "field": "birth"},
+        {"kind": "key", "field": "birth", "buckets": 3},
+        {"kind": "key", "field": "code", "buckets": 4},
+    ]
+)
+cells = st.integers(1, 8).map(lambda n: n / 2)
+grids = st.one_of(
+    st.builds(
+        lambda fields, cell: {"kind": "grid", "fields": fields, "cell": cell, "style": "neighbours"},
+        st.sampled_from([["x"], ["x", "y"], ["y", "x"]]),
+        cells,
+    ),
+    st.builds(
+        lambda fields, cell, reach: {
+            "kind": "grid", "fields": fields, "cell": cell, "style": "replicate", "reach": reach,
+        },
+        st.sampled_from([["y"], ["x", "y"]]),
+        cells,
+        st.integers(0, 9).map(lambda n: n / 3),
+    ),
+)  # fmt: skip
+blockings = st.tuples(
+    st.lists(keys, max_size=2, unique_by=lambda k: str(k["field"])), st.lists(grids, max_size=1)
+).map(lambda parts: blocking(*parts[0], *parts[1]))
+
+
+def met_through_bins(plan: Blocking, a: Records, b: Records) -> list[tuple[int, int]]:
+    """Pairs of records that meet, found the long way: through every bin pair; a pair may meet twice."""
+    record_a, bin_a = plan.place(Side.A, a.columns, len(a))
+    record_b, bin_b = plan.place(Side.B, b.columns, len(b))
+    met = []
+    for left, right in zip(*plan.pairs(), strict=True):
+        met += [(int(i), int(j)) for i in record_a[bin_a == left] for j in record_b[bin_b == right]]
+    return sorted(met)
+
+
+@given(blockings, worlds.tables, worlds.tables)
+def test_compares_says_what_the_bins_do_and_no_pair_meets_twice(
+    plan: Blocking, a: list[worlds.Row], b: list[worlds.Row]
+) -> None:
+    tables, left, right = worlds.both(a, b)
+    i, j = (grid.ravel() for grid in np.indices((len(a), len(b)), dtype=np.int64))
+    met = plan.compares(tables, i, j)
+    assert met_through_bins(plan, left, right) == list(zip(i[met].tolist(), j[met].tolist(), strict=True))
+    counts = [plan.counts(side, r.columns, len(r)) for side, r in ((Side.A, left), (Side.B, right))]
+    bins_a, bins_b = plan.pairs()
+    assert (counts[0][bins_a] * counts[1][bins_b]).sum() == met.sum()
+
+
+complete_rules = st.recursive(
+    st.one_of(
+        st.sampled_from([Same("hour"), Same("brand"), Same("birth"), Same("code")]),
+        st.fractions(0, 3, max_denominator=4).map(lambda t: euclidean("x", "y") <= t),
+        st.fractions(0, 3, max_denominator=4).map(lambda t: within("x", t)),
+        st.fractions(0, 3, max_denominator=4).map(lambda t: within("y", t)),
+        worlds.predicates,
+    ),
+    lambda inner: st.tuples(inner, inner, st.booleans()).map(lambda p: p[0] & p[1] if p[2] else p[0] | p[1]),
+    max_leaves=6,
+)
+
+
+@given(blockings, complete_rules, worlds.tables, worlds.tables)
+def test_a_complete_blocking_loses_no_match(
+    plan: Blocking, rule: Rule, a: list[worlds.Row], b: list[worlds.Row]
+) -> None:
+    assume(not plan.losses(rule))
+    tables, _, _ = worlds.both(a, b)
+    rows_a, rows_b = full_join(rule, tables, (len(a), len(b)))
+    assert plan.compares(tables, rows_a, rows_b).all()
+
+
+@given(blockings, worlds.tables.filter(bool), worlds.rows, st.sampled_from(Side))
+def test_sensitivity_bounds_every_replacement(
+    plan: Blocking, table: list[worlds.Row], other: worlds.Row, side: Side
+) -> None:
+    before, after = worlds.records(table), worlds.records([other, *table[1:]])
+    counts = [plan.counts(side, r.columns, len(r)) for r in (before, after)]
+    change = counts[1] - counts[0]
+    assert np.abs(change).sum() <= plan.sensitivity(side)
+    assert change[change > 0].sum() <= plan.per_record(side)
+    assert np.abs(change).max(initial=0) <= 1
+    record, _ = plan.place(side, before.columns, len(before))
+    assert np.bincount(record, minlength=len(table)).max(initial=0) <= plan.per_record(side)
+    assert (np.diff(record) >= 0).all()
+
+
+def test_the_papers_taxi_grid() -> None:
+    """16 × 16 cells and 24 hours: 6,144 bins and 24·46² ordered pairs (MATHS §14.3)."""
+    from reproduction.paper_data import taxi_agreement
+
+    plan = taxi_agreement().plan
+    assert plan.bins == 6144
+    assert len(plan.pairs()[0]) == 24 * 46**2
+    assert plan.sensitivity(Side.A) == plan.sensitivity(Side.B) == 2
+    replicated = taxi_agreement(cell=0.02, style="replicate").plan
+    assert (replicated.sensitivity(Side.A), replicated.sensitivity(Side.B)) == (2, 8)
+    assert len(replicated.pairs()[0]) == replicated.bins == 24 * 16
+
+
+def test_no_part_is_one_bin_for_all_pairs() -> None:
+    plan = blocking()
+    assert plan.bins == 1
+    assert plan.sensitivity(Side.A) == 2
+    assert plan.losses(Hamming("name", 3)) == []
+    assert [array.tolist() for array in plan.pairs()] == [[0], [0]]
+
+
+def test_only_an_exact_key_is_guaranteed() -> None:
+    assert blocking({"kind": "key", "field": "hour"}).equal == {"hour"}
+    assert blocking({"kind": "key", "field": "birth", "buckets": 3}).equal == frozenset()
+    grid = {"kind": "grid", "fields": ["x"], "cell": 1, "style": "neighbours"}
+    assert blocking(grid).equal == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("rule", "complete"),
+    [
+        (same("hour") & (euclidean("x", "y") <= 1), True),
+        (same("hour") & (euclidean("x", "y") <= Fraction(6, 5)), False),
+        (euclidean("x", "y") <= 1, False),
+        (same("hour") & within("x", Fraction(1, 2)) & within("y", Fraction(1, 2)), True),
+        (same("hour") & within("x", 1) & within("y", 1), False),
+        (same("hour") & ~(euclidean("x", "y") <= 1), False),
+    ],
+)
+def test_which_rules_a_replicated_grid_is_complete_for(rule: Rule, complete: bool) -> None:
+    grid = {"kind": "grid", "fields": ["x", "y"], "cell": 2, "style": "replicate", "reach": 1}
+    losses = blocking({"kind": "key", "field": "hour"}, grid).losses(rule)
+    assert (not losses) == complete, losses

@@ -1,0 +1,66 @@
+"""The local index finds exactly the pairs that trying all of them finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.matching import join
+from accord.matching.evaluate import Tables, holds
+from accord.matching.join import full_join
+from accord.matching.rule import Or, Rule, euclidean, same, within
+from accord.records.columns import Columns, Integers
+from tests.matching import worlds
+
+
+@given(worlds.rules, worlds.tables, worlds.tables)
+def test_join_equals_the_textbook(rule: Rule, a: list[worlds.Row], b: list[worlds.Row]) -> None:
+    tables, left, right = worlds.both(a, b)
+    rows_a, rows_b = full_join(rule, tables, (len(a), len(b)))
+    assert list(zip(rows_a.tolist(), rows_b.tolist(), strict=True)) == worlds.expected(
+        rule, a, b, left, right
+    )
+
+
+def integers(rng: np.random.Generator, count: int, high: int) -> Integers:
+    return Integers(rng.integers(0, high + 1, count), rng.random(count) < 0.95)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        same("hour") & (euclidean("x", "y") <= 2),
+        within("x", 1) & within("y", 3) & within("birth", days=2),
+        same("hour") | (same("brand") & within("x", 0)),
+        euclidean("x", "y") <= 0,
+    ],
+)
+def test_join_equals_all_pairs_on_larger_tables(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(join, "_BATCH", 1000)
+    rng = np.random.default_rng(5)
+    highs = {"hour": 3, "x": 20, "y": 12, "birth": 19, "brand": 2}
+    a: Columns = {name: integers(rng, 300, high) for name, high in highs.items()}
+    b: Columns = {name: integers(rng, 400, high) for name, high in highs.items()}
+    tables = Tables(worlds.FIELDS, a, b)
+    i, j = (grid.ravel() for grid in np.indices((300, 400), dtype=np.int64))
+    held = holds(rule, tables, i, j)
+    seen: list[tuple[int, int]] = []
+    rows_a, rows_b = full_join(rule, tables, (300, 400), lambda done, total: seen.append((done, total)))
+    assert rows_a.tolist() == i[held].tolist()
+    assert rows_b.tolist() == j[held].tolist()
+    tried = sum(total for done, total in seen if done == total)
+    assert seen[-1][0] == seen[-1][1]
+    if not isinstance(rule, Or):
+        assert tried < 120_000, "the index tried as many pairs as brute force"
+
+
+@given(st.integers(0, 3), st.integers(0, 3))
+def test_empty_tables(n: int, m: int) -> None:
+    row = {"name": "a", "code": "x", "brand": "red", "hour": 1, "x": 1.0, "y": 1.0, "birth": None}
+    tables, _, _ = worlds.both([row] * n, [row] * m)
+    rows_a, _ = full_join(same("hour") & (euclidean("x", "y") <= 1), tables, (n, m))
+    assert len(rows_a) == n * m
+    assert pa.array(rows_a).null_count == 0

@@ -1,0 +1,82 @@
+"""A rule's text: reading, writing, and pointing at what cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.matching.rule import Rule
+from accord.matching.rule_text import RuleSyntaxError, parse_rule
+from tests.matching import worlds
+
+
+@given(worlds.rules)
+def test_text_of_a_rule_reads_back_and_is_stable(rule: Rule) -> None:
+    once = parse_rule(str(rule))
+    assert str(once) == str(rule)
+    assert parse_rule(str(once)) == once
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "same(day) and same(brand) and hamming(name) <= 5",
+        "euclidean(lat, lon) <= 0.001 and same(hour)",
+        "cosine(first) >= 0.9 or cosine(last) >= 0.9",
+        "within(birth, 2 days)",
+        "within(birth, 1 day)",
+        "within(price, 0.5)",
+        "not (same(a) or same(b)) and not same(c)",
+        "same(a) and (same(b) or same(c))",
+    ],
+)
+def test_text_stays_as_written(text: str) -> None:
+    assert str(parse_rule(text)) == text
+
+
+def test_spelling_does_not_matter() -> None:
+    rule = parse_rule("same(a) and (hamming(b) <= 5 or not same(c))")
+    for text in (
+        "same( a )and(hamming(b)<=5.0 or not same(c))",
+        "same(a) & (hamming(b) <= 5 | ~same(c))",
+        "\n same(a)\n and (\thamming(b) <= 5e0 or not (same(c)))",
+    ):
+        assert parse_rule(text) == rule
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "character 1.*a predicate is expected"),
+        ("hammming(name) <= 5", "did you mean 'hamming'"),
+        ("foo(name)", "known are same"),
+        ("same(day", r"character 9.*'\)' is expected"),
+        ("same day", r"'\(' is expected after 'same'"),
+        ("same(day) same(brand)", "character 11.*join predicates"),
+        ("hamming(name) >= 5", "'<=' is expected"),
+        ("cosine(name) <= 0.5", "'>=' is expected"),
+        ("hamming(name) <= five", "a number is expected"),
+        ("hamming(name) <= 2.5", "whole number"),
+        ("hamming(a, b) <= 2", "takes one field"),
+        ("within(birth)", "',' is expected"),
+        ("same(day) and", "a predicate is expected"),
+        ("same(day) # x", "the sign '#'"),
+        ("same(5)", "name of a field"),
+        ("hamming(name) <= 2^99999", "not expected|number"),
+        ("not " * 60 + "same(a)", "brackets inside each other"),
+        ("(" * 60 + "same(a)" + ")" * 60, "brackets inside each other"),
+    ],
+)
+def test_slips_are_pointed_at(text: str, problem: str) -> None:
+    with pytest.raises(RuleSyntaxError, match=problem):
+        parse_rule(text)
+
+
+@given(st.text("same(dy)andornot<=.5,h ", max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        rule = parse_rule(text)
+    except RuleSyntaxError:
+        return
+    assert parse_rule(str(rule)) == rule or str(parse_rule(str(rule))) == str(rule)

@@ -1,0 +1,46 @@
+"""Two processes come to the result of a simulation; a slowed link changes nothing but time."""
+
+from __future__ import annotations
+
+import numpy as np
+from reproduction.parties import Link, Slowed, link_once
+from reproduction.settings import laplace
+
+from accord.secure.party import Buffer
+from accord.simulation import simulate
+from tests.reproduction.worlds import lab
+
+
+def test_two_processes_find_what_a_simulation_finds() -> None:
+    made, agreed = lab().tables("ab", 1, 40)
+    settings = laplace(agreed, "1.6", noise="geometric")
+    expected = simulate(made.a, made.b, settings, seed=1)
+    links = (Link(), Link(megabits=1_000, milliseconds=1))
+    fast, slow = (link_once(made, settings, link, seed=1) for link in links)
+    assert fast.matches == expected.matches
+    # The noise is that of the simulation, so a count of comparisons is that of the timed linkage.
+    assert 0 < fast.comparisons == expected.comparisons < fast.bytes
+    # The same seed, the same comparisons and messages.
+    assert (slow.matches, slow.comparisons, slow.bytes) == (fast.matches, fast.comparisons, fast.bytes)
+
+
+class Kept:
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+
+    def send(self, buffer: Buffer) -> None:
+        self.sent.append(bytes(buffer))
+
+    def receive(self, size: int) -> Buffer:
+        return memoryview(bytes(size))
+
+
+def test_a_slowed_channel_keeps_the_order_and_sends_all_before_it_closes() -> None:
+    kept = Kept()
+    channel = Slowed(kept, Link(megabits=100, milliseconds=2))
+    messages = [np.full(size, size % 251, np.uint8).data for size in (1, 1_000, 0, 7)]
+    for message in messages:
+        channel.send(message)
+    channel.close()
+    assert kept.sent == [bytes(m) for m in messages]
+    assert len(channel.receive(5)) == 5

@@ -1,0 +1,263 @@
+"""Figures and page are pure functions of rows; the command ties them together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from reproduction.__main__ import main
+from reproduction.catalogue import EXHIBITS, EXPERIMENTS
+from reproduction.cells import Experiment, Results, Row, only
+from reproduction.drawing import save, short, slope
+from reproduction.lab import FULL, QUICK, Lab
+from reproduction.report import available, draw_all, page, remember_machine
+
+WORDS = {"how": "measured", "verdict": "no leak found", "recall_rule": "hamming <= 5"}
+
+
+def made_up(experiment: Experiment, lab: Lab, folder: Path) -> None:
+    """A complete results file with plausible numbers, so that drawing needs no run."""
+    results = Results(experiment, folder / f"{experiment.name}.csv")
+    for place, cell in enumerate(experiment.cells(lab.size)):
+        days = float(cell.get("days", 1))
+        values: dict[str, float | str] = {name: 1e4 * days + place for name in experiment.measures}
+        values |= {name: 0.5 for name in ("recall", "expected_recall", "ratio") if name in values}
+        values |= {"n": days * 5_000} if "n" in values else {}
+        values |= {name: 1e-5 * (1 + place) for name in ("delta_exact", "delta_unrounded") if name in values}
+        values |= {name: word for name, word in WORDS.items() if name in values}
+        if cell.get("engine") in ("paillier", "paillier-packed"):
+            values["how"] = "extrapolated"
+        results.append(lab, cell, {**values, "seconds": 1.5})
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, Path]:
+    lab, folder = Lab(FULL, None, 0), tmp_path_factory.mktemp("evaluation")
+    remember_machine(folder / "results", 2, 0.5)
+    for experiment in EXPERIMENTS.values():
+        made_up(experiment, lab, folder / "results")
+    return lab, folder
+
+
+def test_every_figure_is_drawn_and_twice_alike(results: tuple[Lab, Path], tmp_path: Path) -> None:
+    lab, folder = results
+    rows = available(lab, folder / "results")
+    assert set(rows) == set(EXPERIMENTS)
+    paths = draw_all(rows, tmp_path / "one", lab.size)
+    assert {path.name for path in paths} == {f"{e.name}.{end}" for e in EXHIBITS for end in ("png", "svg")}
+    assert all(path.stat().st_size < 120_000 for path in paths)
+    first = EXHIBITS[0]
+    for path in save(lambda: first.draw(rows[first.experiment]), tmp_path / "two", first.name):
+        assert path.read_bytes() == (tmp_path / "one" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
+def test_figures_have_labels_and_fit_a_column(exhibit: object, results: tuple[Lab, Path]) -> None:
+    lab, folder = results
+    assert hasattr(exhibit, "draw")
+    figure = exhibit.draw(available(lab, folder / "results")[exhibit.experiment])  # type: ignore[attr-defined]
+    assert figure.get_size_inches()[0] in (3.3, 7.0)
+    drawn = [axes for axes in figure.axes if axes.has_data()]
+    assert drawn
+    assert any(axes.get_ylabel() or axes.get_xlabel() for axes in drawn)
+    assert figure.legends
+
+
+def test_the_page_has_every_figure_with_two_sentences(results: tuple[Lab, Path]) -> None:
+    lab, folder = results
+    text = page(lab, folder / "results")
+    for exhibit in EXHIBITS:
+        assert f"![{exhibit.title}](figures/{exhibit.name}.png)" in text
+        said = exhibit.says(available(lab, folder / "results")[exhibit.experiment])
+        assert said in text
+        assert said.rstrip().endswith(".")
+        assert said.count(". ") >= 1
+    assert "| 21 |" in text
+    assert "Not run" not in text
+
+
+def test_a_quick_run_has_all_that_the_sentences_need(tmp_path: Path) -> None:
+    lab = Lab(QUICK, None, 0)
+    for exhibit in EXHIBITS:
+        made_up(EXPERIMENTS[exhibit.experiment], lab, tmp_path)
+        rows = available(lab, tmp_path)[exhibit.experiment]
+        assert exhibit.says(rows).endswith(".")
+        assert exhibit.draw(rows).axes
+
+
+def changed(rows: list[Row], measure: str, value: float, **where: object) -> list[Row]:
+    """The rows with one measure replaced in some."""
+    return [
+        {**row, measure: value} if all(row[k] == v for k, v in where.items()) else row for row in rows
+    ]  # fmt: skip
+
+
+def said(name: str, rows: list[Row]) -> str:
+    (exhibit,) = [exhibit for exhibit in EXHIBITS if exhibit.name == name]
+    return exhibit.says(rows)
+
+
+def test_sentences_turn_with_the_rows(results: tuple[Lab, Path]) -> None:
+    lab, folder = results
+    rows = available(lab, folder / "results")
+    pruned = changed(rows["size"], "recall", 0.96, method="laplace", prune=10, data="ab", days=1)
+    assert "0.5 to 0.96 on AB (above 0.95 in 6 of 30 settings)" in said("size_recall_95", pruned)
+    assert "one run on Taxi and 10 runs on AB" in said("size_recall_1", rows["size"])
+    cheap = changed(rows["size"], "cost", 1.0, method="laplace", prune=0, data="taxi", epsilon=0.4)
+    assert "LP costs less than it at ε = 0.4 on Taxi and at no ε on AB" in said("size_recall_1", cheap)
+    assert "Left out with this noise: Taxi at T = 16." in said("variants_ours", rows["variants"])
+    assert "Left out" not in said("variants", rows["variants"])
+    part = changed(rows["replication"], "recall", 0.9)
+    assert "recall: 0.9," in said("replication", part)
+    dear = changed(rows["noise"], "dummies", 1e9, noise="geometric", bins=1)
+    assert "fewer" not in said("dummies", dear).split(". ")[0]
+
+
+def test_the_baseline_says_what_decides_its_cost_and_where_it_wins(results: tuple[Lab, Path]) -> None:
+    lab, folder = results
+    rows = available(lab, folder / "results")["baseline"]
+    for measure, value in {"components": 2_197, "unmatched_a": 186, "unmatched_b": 3_417}.items():
+        rows = changed(rows, measure, value, data="taxi", per_day=300_000)
+    lose = changed(changed(rows, "cost", 2.4e7, method="all-pairs"), "cost", 1.2e7, method="laplace")
+    text = said("baseline", lose)
+    assert "2,197 components and 186 such records make 2,383 rows, of 10,071 comparisons on average" in text
+    assert "2.00 times LP at ε = 1.6 with the paper's noise (1.2e7)" in text
+    assert text.endswith("It beats LP at ε = 1.6 at no size of the 4 sets.")
+    win = changed(lose, "cost", 5.4e6, method="all-pairs", data="taxi", per_day=300_000)
+    assert "0.450 times LP at ε = 1.6 with the paper's noise" in said("baseline", win)
+    assert "It beats LP at ε = 1.6 on Taxi at n = 300k with the paper's noise" in said("baseline", win)
+    # 186 and 3,417 of 300,000.
+    assert "0.062 % of A and 1.1 % of B on Taxi" in said("sparse", rows)
+
+
+def test_the_page_says_how_taxi_was_made(results: tuple[Lab, Path], tmp_path: Path) -> None:
+    lab, folder = results
+    assert "Taxi generated" in page(lab, folder / "results")
+    assert "resampled" not in page(lab, folder / "results")
+    (tmp_path / "data" / "taxi").mkdir(parents=True)
+    # Only whether the folder is there decides; where files are looked at, one is needed.
+    (tmp_path / "data" / "taxi" / "pickups.csv").write_text("quality\n")
+    real = Lab(FULL, tmp_path / "data", 0)
+    remember_machine(tmp_path, 2, 0.5)
+    made_up(EXPERIMENTS["replication"], real, tmp_path)
+    text = page(real, tmp_path)
+    assert "up to 300,000 a day" in text
+    assert "data: Taxi resampled from real pick-ups." in text
+
+
+def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
+    lab = Lab(FULL, None, 0)
+    remember_machine(tmp_path, 2, 0.5)
+    made_up(EXPERIMENTS["noise"], lab, tmp_path)
+    text = page(lab, tmp_path)
+    assert "Not run: size (210 of 210 cells), variants" in text
+    assert "noise (" not in text
+    assert "figures/dummies.png" in text
+    assert "figures/clock.png" not in text
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.5, 0.98])
+def test_a_part_of_the_rows_is_reported_as_far_as_it_goes(
+    results: tuple[Lab, Path], tmp_path: Path, share: float
+) -> None:
+    lab, whole = results
+    for path in (whole / "results").glob("*.csv"):
+        lines = path.read_text().splitlines(keepends=True)
+        (tmp_path / path.name).write_text("".join(lines[: 2 + int(share * (len(lines) - 2))]))
+    text = page(lab, tmp_path)
+    rows = available(lab, tmp_path)
+    shown = {path.stem for path in draw_all(rows, tmp_path / "figures", lab.size)}
+    assert {e.name for e in EXHIBITS if f"figures/{e.name}.png" in text} == shown
+    assert "Not run: size (" in text
+    assert "| not run | There is no row with data = " in text
+    assert "(not recorded)" in text
+
+
+def test_the_page_of_the_project_is_that_of_its_results() -> None:
+    """Made from the files alone: neither the day nor the machine nor the data at hand changes it."""
+    docs = Path(__file__).parents[2] / "docs"
+    assert page(Lab(FULL, None, 0), docs / "results") == (docs / "evaluation.md").read_text(encoding="utf-8")
+
+
+def test_slopes_and_short_numbers() -> None:
+    rows: list[Row] = [{"n": 10**k, "cost": 3 * 10 ** (2 * k)} for k in (2, 3, 4)]
+    assert slope(rows, "n", "cost") == pytest.approx(2)
+    assert [short(x) for x in (12, 5_000, 1_200_000, 3e9)] == ["12", "5k", "1.2M", "3G"]
+    assert only(rows, n=100) == rows[:1]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    def call(*words: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["reproduction", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0)
+
+    return call
+
+
+def test_the_list_names_everything(command: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("list") == 0
+    said = capsys.readouterr().out
+    assert all(f"{name} " in said for name in (*EXPERIMENTS, "claims", "report", "all"))
+    assert command("nonsense") == 2
+
+
+def test_noise_runs_draws_and_is_reported(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("noise", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
+    assert "fewer dummies" in capsys.readouterr().out
+    assert (tmp_path / "figures" / "dummies.svg").exists()
+    assert command("report", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
+    assert "exact computation" in (tmp_path / "evaluation.md").read_text()
+
+
+def test_the_machine_is_written_down_only_if_something_ran(
+    command: Callable[..., int], tmp_path: Path
+) -> None:
+    words = ("noise", "--quick", "--out", str(tmp_path), "--data", str(tmp_path))
+    machine = tmp_path / "results" / "machine.json"
+    assert command(*words) == 0
+    machine.write_text('{"date": "long ago"}')
+    assert command(*words) == 0
+    assert machine.read_text() == '{"date": "long ago"}'
+    csv = tmp_path / "results" / "noise.csv"
+    csv.write_text(csv.read_text()[:-1])
+    assert command(*words) == 0
+    assert "long ago" not in machine.read_text()
+
+
+def test_data_that_is_not_there_is_refused(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("noise", "--quick", "--out", str(tmp_path / "out"), "--data", str(tmp_path / "no")) == 2
+    assert "There is no folder" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_claim_that_fails_ends_with_its_exit_code(
+    command: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from reproduction.claims import Claim, graded
+
+    from reproduction import claims_paper
+
+    monkeypatch.setattr(claims_paper, "CLAIMS", (Claim(5, "all is well", lambda e: graded(False, "no")),))
+    from reproduction import catalogue
+
+    monkeypatch.setattr(catalogue, "EVIDENCE", ())
+    assert command("claims", "--quick", "--out", str(tmp_path)) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    from accord.errors import OutputError
+
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(OutputError, match="taken"):
+        save(Figure, tmp_path / "taken", "x")

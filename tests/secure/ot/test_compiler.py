@@ -1,0 +1,92 @@
+"""Programs: widths, dummies, and what has no program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from accord.errors import UnsupportedError
+from accord.secure.circuit import And, AtMost, Bilinear, Equal, Hamming, Input, Not, SquaredEuclidean
+from accord.secure.ot.compiler import compile_circuit
+from accord.secure.ot.program import Own
+from tests.secure.worlds import AHEAD, BITS, DICE, FAR, LEAVES, random_circuit
+
+
+def test_the_hamming_distance_of_the_paper_needs_six_bits_dummies_included() -> None:
+    program = compile_circuit(AtMost(Hamming(Input("x", 50, 1)), 5), "ot")
+    (share,), (lookup,) = program.shares, program.lookups
+    assert (share.bits, share.lane, share.penalty, lookup.bits) == (6, 8, 6, 6)
+
+
+def test_a_narrow_lookup_says_what_the_shares_add_up_to() -> None:
+    program = compile_circuit(AtMost(Hamming(BITS), 3), "ot")
+    truth = program.lookups[0].truth
+    size = len(truth)
+    for y, j in np.random.default_rng(0).integers(0, size, (200, 2)):
+        assert truth[y, j] == ((y + j) % size <= 3)
+
+
+def test_a_chain_of_digits_gives_the_sign() -> None:
+    program = compile_circuit(AtMost(SquaredEuclidean(FAR), 1000**2), "ot")
+    (share,) = program.shares
+    random = np.random.default_rng(0)
+    for value in [-1, 0, 1, *random.integers(-(10**9), 10**9, 100).tolist()]:
+        mine = int(random.integers(1 << share.bits))
+        yours = (value - mine) % (1 << share.bits)
+        state = index = 0
+        carry = (0, 0)
+        for lookup in program.lookups:
+            digit = lookup.shared[0]
+            assert not isinstance(digit, Own)
+            low, bits = digit.low, digit.bits  # type: ignore[union-attr]
+            state = (mine >> low & ((1 << bits) - 1)) | (carry[0] << bits)
+            index = (yours >> low & ((1 << bits) - 1)) | (carry[1] << bits)
+            mask = int(random.integers(2))
+            carry = (mask, int(lookup.truth[state, index]) ^ mask)
+        assert (carry[0] ^ carry[1]) == (value < 0)
+
+
+def test_only_where_bounds_hold_for_dummies_do_penalties_replace_conjuncts() -> None:
+    assert compile_circuit(AtMost(Hamming(BITS), 3), "ot").shares[0].penalty == 4
+    assert compile_circuit(Equal(BITS), "ot").shares[0].penalty == 1
+    for circuit in (AtMost(DICE, 0), Not(AtMost(Hamming(BITS), 3)), And((Equal(BITS),))):
+        program = compile_circuit(circuit, "ot")
+        assert [share.penalty for share in program.shares] == [0]
+        assert Own(None) in program.lookups[-1].own
+
+
+def test_lookups_read_only_what_was_made_before_them_and_stay_small() -> None:
+    random = np.random.default_rng(1)
+    for _ in range(100):
+        program = compile_circuit(random_circuit(random), "ot")
+        assert sorted(i for level in program.levels for i in level) == list(range(len(program.lookups)))
+        assert program.levels[-1] == [len(program.lookups) - 1]
+        assert all(lookup.truth.shape == (1 << lookup.bits,) * 2 for lookup in program.lookups)
+        assert all(lookup.bits <= 8 for lookup in program.lookups)
+
+
+def test_a_comparison_that_occurs_twice_is_made_once() -> None:
+    leaf = AtMost(AHEAD, 100)
+    once, twice = compile_circuit(And((leaf,)), "ot"), compile_circuit(And((leaf, Not(leaf))), "ot")
+    assert len(once.lookups) == len(twice.lookups)
+
+
+@pytest.mark.parametrize(
+    ("circuit", "node"),
+    [
+        (AtMost(Hamming(Input("x", 3, 2)), 1), "not bits"),
+        (AtMost(SquaredEuclidean(Input("x", 2, 1 << 31)), 5), "needs 64 bits"),
+        (And((LEAVES[0], Not(AtMost(Bilinear((), None, 0, 0, 0, 1 << 62), 5)))), "over 62 bits"),
+        (AtMost(Bilinear((), Input("x", 1, 1), 1 << 70, 1, 0, 9), 5), "over 62 bits"),
+    ],
+)
+def test_what_cannot_be_done_is_named(circuit: object, node: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"'ot' cannot evaluate.*{node}"):
+        compile_circuit(circuit, "ot")  # type: ignore[arg-type]
+
+
+def test_a_distance_too_wide_for_penalties_is_compared_without() -> None:
+    wide = AtMost(SquaredEuclidean(Input("x", 2, (1 << 30) - 1)), 1 << 60)
+    assert all(share.penalty == 0 for share in compile_circuit(wide, "ot").shares)
+    small = AtMost(SquaredEuclidean(Input("x", 2, 255)), 100)
+    assert all(share.penalty > 0 for share in compile_circuit(small, "ot").shares)

@@ -1,0 +1,109 @@
+"""The default engine beyond the contract: no tweak twice, and a wire that does not change by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.errors import PeerError
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import And, AtMost, Equal, Hamming, Node, Not, SquaredEuclidean
+from accord.secure.ot.engine import OtEngine
+from accord.secure.party import Party, Wire, run_pair
+from accord.secure.transfer.permutation import Permutation, Words
+from accord.secure.transfer.setup import set_up
+from accord.side import Side
+from tests.secure.conftest import Sessions
+from tests.secure.engines import tampered
+from tests.secure.worlds import BITS, POINT, Fixed, table
+
+CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
+
+
+def both(
+    sessions: Sessions, circuit: Node, over: Blocks, a: Table, b: Table
+) -> tuple[Party[Any], Party[Any]]:
+    engine = OtEngine(sessions[0].sender.k)
+    return engine.evaluate(sessions[0], circuit, over, a), engine.evaluate(sessions[1], circuit, over, b)
+
+
+class Traced(Permutation):
+    """π that remembers what it was applied to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Words] = []
+
+    def apply(self, source: Words, name: str) -> Words:
+        self.seen.append(np.array(source).reshape(-1, 2))
+        return super().apply(source, name)
+
+    def repeated(self) -> int:
+        blocks = np.concatenate(self.seen)
+        return len(blocks) - len(np.unique(blocks, axis=0))
+
+
+def traced_sessions() -> tuple[Sessions, tuple[Traced, Traced]]:
+    pis = Traced(), Traced()
+    made = run_pair(set_up(Side.A, 4, Fixed("a"), pis[0]), set_up(Side.B, 4, Fixed("b"), pis[1]))
+    return made, pis
+
+
+def test_no_key_and_tweak_are_hashed_twice_in_a_session() -> None:
+    made, pis = traced_sessions()
+    random = np.random.default_rng(0)
+    a, b = table(random, CIRCUIT, Side.A, 40), table(random, CIRCUIT, Side.B, 40)
+    for over in (Blocks.whole(40, 40), Blocks.whole(3, 40), Blocks.whole(1, 1)):
+        run_pair(*both(made, CIRCUIT, over, a, b))
+    assert all(len(np.concatenate(pi.seen)) > 10_000 for pi in pis)
+    assert [pi.repeated() for pi in pis] == [0, 0]
+
+
+def test_the_trace_notices_numbers_that_come_back() -> None:
+    made, pis = traced_sessions()
+    random = np.random.default_rng(0)
+    a, b = table(random, CIRCUIT, Side.A, 3), table(random, CIRCUIT, Side.B, 3)
+    for _ in range(2):
+        for session in made:
+            for end in (session.sender, session.receiver):
+                end._block = end._row = 0
+        run_pair(*both(made, CIRCUIT, Blocks.whole(3, 3), a, b))
+    assert all(pi.repeated() for pi in pis)
+
+
+def counted_table(rows: int, step: int) -> Table:
+    """Rows that no library can change."""
+    columns = {of.name: np.arange(rows * of.length) * step % (of.high + 1) for of in (BITS, POINT)}
+    shaped = {of.name: columns[of.name].reshape(rows, of.length) for of in (BITS, POINT)}
+    return Table(shaped, np.arange(rows) % 5 != 0)
+
+
+def test_the_wire_is_the_one_that_was_agreed_on() -> None:
+    """If this fails on purpose, the version tags of the formats have to change with it."""
+    wire = Wire()
+    made = run_pair(set_up(Side.A, 4, Fixed("a")), set_up(Side.B, 4, Fixed("b")), wire)
+    a, b = counted_table(20, 3), counted_table(30, 7)
+    run_pair(*both(made, CIRCUIT, Blocks.whole(20, 30), a, b), wire)
+    assert wire.digest == "d21eb0b05998fb16f231ab2147913952b386e74dc78485dcc14fed52d05c0174"
+
+
+def test_sessions_of_different_settings_part_at_once() -> None:
+    with pytest.raises(PeerError, match="another version"):
+        run_pair(set_up(Side.A, 2, Fixed("a")), set_up(Side.B, 4, Fixed("b")))
+    with pytest.raises(ValueError, match="k is"):
+        next(set_up(Side.A, 3, Fixed("a")))
+
+
+def fresh(k: int = 4) -> Sessions:
+    return run_pair(set_up(Side.A, k, Fixed("a")), set_up(Side.B, k, Fixed("b")))
+
+
+def test_bits_after_the_last_answer_are_refused(sessions: Callable[[int], Sessions]) -> None:
+    random, circuit = np.random.default_rng(0), AtMost(Hamming(BITS), 3)
+    a, b = table(random, circuit, Side.A, 3), table(random, circuit, Side.B, 3)
+    left, right = both(fresh(), circuit, Blocks.whole(3, 3), a, b)
+    with pytest.raises(PeerError, match="after the last"):
+        run_pair(left, tampered(right, 1, lambda data: data[:-1] + bytes([data[-1] | 128])))

@@ -1,0 +1,61 @@
+"""The fixed-key permutation: known answers, in bytes, so that every machine agrees."""
+
+from __future__ import annotations
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from accord.secure.transfer.permutation import KEY, LEAF, ROW, Permutation, counter_blocks, hash_rows
+
+
+def aes(block: bytes) -> bytes:
+    return Cipher(algorithms.AES(KEY), modes.ECB()).encryptor().update(block)
+
+
+def xor(*parts: bytes) -> bytes:
+    result = bytes(16)
+    for part in parts:
+        result = bytes(x ^ y for x, y in zip(result, part, strict=True))
+    return result
+
+
+def tweak(low: int, high: int) -> bytes:
+    return low.to_bytes(8, "little") + high.to_bytes(8, "little")
+
+
+def test_the_permutation_has_known_answers() -> None:
+    source = np.frombuffer(bytes(range(48)), dtype="<u8").reshape(3, 2)
+    result = Permutation().apply(source, "x").tobytes()
+    assert result == b"".join(aes(bytes(range(16 * i, 16 * i + 16))) for i in range(3))
+    assert result[:16].hex() == "db6dc3103bc80f287f7152fb339275d7"
+
+
+def test_the_hash_is_tmmo_with_little_endian_tweaks() -> None:
+    pi, rows = Permutation(), bytes(range(100, 164))
+    inner = pi.apply(np.frombuffer(rows, dtype="<u8").reshape(4, 2), "inner")
+    outer = hash_rows(pi, inner, 7, 3, copies=2)
+    for place in range(4):
+        x = aes(rows[16 * place : 16 * place + 16])
+        expected = aes(xor(x, tweak(7 + place % 2, ROW | 3)))
+        assert outer[place].tobytes() == expected
+    assert xor(outer[0].tobytes(), inner[0].tobytes()).hex() == "5fd064c2b9f0aca20ebff5059b32cf96"
+
+
+def test_the_counter_blocks_of_a_seed_differ_in_number_and_domain() -> None:
+    seeds = np.frombuffer(bytes(range(32)), dtype="<u8").reshape(2, 2).copy()
+    result = np.empty((2, 3, 2), dtype=np.uint64)
+    counter_blocks(seeds, np.uint64(5), np.uint64(LEAF), result)
+    for seed in range(2):
+        for block in range(3):
+            expected = xor(bytes(range(16 * seed, 16 * seed + 16)), tweak(5 + block, LEAF))
+            assert result[seed, block].astype("<u8").tobytes() == expected
+
+
+def test_scratch_memory_is_kept_apart_by_name_and_counted() -> None:
+    pi = Permutation()
+    first = pi.apply(np.zeros((2, 2), dtype=np.uint64), "one").copy()
+    one = pi.apply(np.zeros((2, 2), dtype=np.uint64), "one")
+    pi.apply(np.ones((2, 2), dtype=np.uint64), "two")
+    assert (one == first).all()
+    assert pi.blocks == 6
+    assert pi.apply(np.zeros((0, 2), dtype=np.uint64), "none").shape == (0, 2)
