@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,6 @@ from accord.benchmarking import SocketChannel
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.entropy import System
-from accord.protocols import protocol
 from accord.records.load import load_records
 from accord.records.sinks import write_table
 from accord.secure.engines import engine_named
@@ -41,7 +41,7 @@ from accord.session.identity import make_identity
 from accord.session.partners import add_partner
 from accord.session.state import open_state
 from accord.side import Side
-from accord.simulation import adjusted, make_own, peak_mib, setting
+from accord.simulation import adjust, peak_mib, start_party
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -56,8 +56,8 @@ def party(side: Side, folder: Path, port: int) -> None:
     meter = Meter()
     began = time.perf_counter()
     size = run(exchange_sizes(len(records), "the partner"), channel)
-    own = make_own(agreed, side, records, size, setting(agreed, side, len(records)), System())
-    outcome = run(metered(protocol.run(agreed.task, own, engine_named(agreed.engine)), meter), channel)
+    mine = start_party(agreed, side, records, size, System(), engine_named(agreed.engine))
+    outcome = run(metered(mine, meter), channel)
     seconds = time.perf_counter() - began
     channel.close()
     facts = {
@@ -68,7 +68,7 @@ def party(side: Side, folder: Path, port: int) -> None:
         "dummies": outcome.dummies,
         "bytes": meter.sent + meter.received,
         "seconds": round(seconds, 2),
-        "phases": {name: round(value, 2) for name, value in outcome.seconds.items()},
+        "phases": {name: round(value, 2) for name, value in asdict(outcome.seconds).items()},
         "peak_mib": round(peak_mib()),
     }
     print(json.dumps(facts), flush=True)
@@ -189,7 +189,7 @@ def cases(name: str) -> Iterator[tuple[str, Any, Any]]:
             yield (
                 f"Taxi ε={epsilon} cell={cell}",
                 made,
-                adjusted(type(taxi_agreement()).model_validate(better), epsilon=epsilon),
+                adjust(type(taxi_agreement()).model_validate(better), epsilon=epsilon),
             )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accord.simulation import adjusted
+from accord.simulation import adjust
 from reproduction.cells import Experiment, Row
 from reproduction.lab import OURS, PAPER, Lab, Size
 from reproduction.settings import EPSILONS, laplace
@@ -49,7 +49,7 @@ def run(lab: Lab, cell: Row) -> Row:
     data, records = str(cell["data"]), int(cell["per_day"])
     _, own = lab.tables(data, 1, min(records, 10))
     if cell["method"] == "all-pairs":
-        agreed = adjusted(own, protocol="all-pairs", greedy=True)
+        agreed = adjust(own, protocol="all-pairs", greedy=True)
         setup = lab.setup(data, 1, records, agreed)
         found = setup.counter.count(agreed, lab.seed)
     else:

@@ -15,6 +15,7 @@ For research on tables that one may see, like `simulate`; many times faster wher
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,16 +30,14 @@ from accord.errors import UsageError
 from accord.kernel import kernel
 from accord.matching.blocking import Blocking
 from accord.matching.join import Index
-from accord.privacy.calibration import Setting
-from accord.privacy.noise import draw
-from accord.protocols.linkage import schedule_of
+from accord.protocols.base import Release
+from accord.protocols.binned import Binned
 from accord.protocols.schedule import Round, Schedule
 from accord.protocols.slots import Slots
-from accord.protocols.spec import AllPairs, Laplace, PlainBlocking
 from accord.ranges import contained, distinct, ranges
 from accord.records.columns import Records, rows_of
 from accord.side import Side
-from accord.simulation import load_both, make_own, seeded_run, setting
+from accord.simulation import load_both, make_mine, release_of, seeded_run
 
 Ints = NDArray[np.int64]
 
@@ -89,7 +88,7 @@ class Counter:
         self._tables = load_both(a, b, agreement, None, None)
         self._base = agreement
         self._joined: Joined | None = None
-        self._settings: dict[tuple[object, ...], Setting | None] = {}
+        self._releases: dict[str, Release] = {}
         self._last: tuple[object, tuple[Slots, Slots] | None] = (None, None)
 
     @property
@@ -128,8 +127,7 @@ class Counter:
 
     def cost(self, agreement: Agreement, seed: int, run: int = 0, noise: str | None = None) -> int:
         """The comparisons of a run without greedy, from the noisy bin sizes alone."""
-        self._require(agreement)
-        if agreement.task.binned.greedy:
+        if self._options(agreement).greedy:
             raise UsageError(problem="With greedy the cost depends on the matches: count it.")
         return self._schedule(agreement, self._drawn(agreement, seed, run, noise)).most_comparisons
 
@@ -138,28 +136,31 @@ class Counter:
 
         *Requires* the rule, fields and blocking that the counter was made with.
         """
-        self._require(agreement)
-        if not agreement.task.binned.greedy:
+        options = self._options(agreement)
+        if not options.greedy:
             drawn = self._drawn(agreement, seed, run, noise)
             schedule = self._schedule(agreement, drawn)
             return Count(self._compared(schedule), schedule.most_comparisons, *(int(d.sum()) for d in drawn))
         a, b = self._own(agreement, seed, run, noise)
-        schedule = schedule_of(agreement.task, (a.counts, b.counts))
+        schedule = options.schedule(agreement.task, (a.counts, b.counts))
         comparisons, matches = _greedy(self.joined, schedule, a, b)
         return Count(matches, comparisons, *(int((slots.record < 0).sum()) for slots in (a, b)))
 
     def _schedule(self, agreement: Agreement, dummies: tuple[Ints, Ints]) -> Schedule:
         counts = self._counts[Side.A] + dummies[0], self._counts[Side.B] + dummies[1]
-        return schedule_of(agreement.task, counts)
+        return self._options(agreement).schedule(agreement.task, counts)
 
-    def _require(self, agreement: Agreement) -> None:
+    def _options(self, agreement: Agreement) -> Binned:
+        """The protocol, if it can be counted."""
         kept = ("rule", "fields", "blocking")
         if any(getattr(agreement, name) != getattr(self._base, name) for name in kept):
             raise UsageError(problem="A counter counts under the rule, fields and blocking it was made with.")
-        if not isinstance(agreement.protocol, Laplace | AllPairs | PlainBlocking):
-            raise UsageError(problem=f"{agreement.protocol.name} places records otherwise: simulate it.")
-        if agreement.protocol.closure != "all":
+        protocol = agreement.protocol
+        if not protocol.padded or not isinstance(protocol, Binned):
+            raise UsageError(problem=f"{protocol.name} places records otherwise: simulate it.")
+        if protocol.closure != "all":
             raise UsageError(problem="A count follows matches to their closure; take closure = 'all'.")
+        return protocol
 
     def _compared(self, schedule: Schedule) -> int:
         keys, counts = self.joined.by_pair
@@ -171,33 +172,39 @@ class Counter:
 
         The last ones are kept: the same run is often counted with other options, which do not change them.
         """
-        settings = [self._setting(agreement, side, noise) for side in Side]
-        key, (known, slots) = (settings, seed, run), self._last
+        releases = [self._release(agreement, side, noise) for side in Side]
+        key = [_noise_key(agreement, side, noise) for side in Side], seed, run
+        known, slots = self._last
         if known != key or slots is None:
             self._last = None, None
             a, b = (
-                make_own(agreement, side, table, len(other), found, _entropy(seed, run, side)).slots
-                for side, table, other, found in zip(
-                    Side, self._tables, self._tables[::-1], settings, strict=True
-                )
+                make_mine(release, table, len(other), _entropy(seed, run, release.side)).slots
+                for release, table, other in zip(releases, self._tables, self._tables[::-1], strict=True)
             )
             slots = a, b
             self._last = key, slots
         return slots
 
     def _drawn(self, agreement: Agreement, seed: int, run: int, noise: str | None) -> tuple[Ints, Ints]:
-        """The dummies of both sides' bins, as `make_own` would draw them."""
-        bins = agreement.plan.bins
-        settings = [(self._setting(agreement, side, noise), _entropy(seed, run, side)) for side in Side]
-        a, b = (np.zeros(bins, np.int64) if s is None else draw(s.noise, bins, e) for s, e in settings)
+        """The dummies of both sides' bins, as `make_mine` would draw them."""
+        a, b = (
+            self._release(agreement, side, noise).draw(table, _entropy(seed, run, side))
+            for side, table in zip(Side, self._tables, strict=True)
+        )
         return a, b
 
-    def _setting(self, agreement: Agreement, side: Side, noise: str | None) -> Setting | None:
+    def _release(self, agreement: Agreement, side: Side, noise: str | None) -> Release:
         """Calibrated once: a search that is the same for every run."""
-        key = agreement.privacy(side), agreement.plan.per_record(side), noise
-        if key not in self._settings:
-            self._settings[key] = setting(agreement, side, len(self._tables[side is Side.B]), noise)
-        return self._settings[key]
+        key = _noise_key(agreement, side, noise)
+        if key not in self._releases:
+            self._releases[key] = release_of(agreement, side, len(self._tables[side is Side.B]), noise)
+        return self._releases[key]
+
+
+def _noise_key(agreement: Agreement, side: Side, noise: str | None) -> str:
+    """All that a side's noise depends on, the tables apart; no option of the run is among it."""
+    options = agreement.protocol.model_dump(mode="json", include={"name", side.value})
+    return json.dumps([side.value, options, noise], sort_keys=True)
 
 
 def _entropy(seed: int, run: int, side: Side) -> Entropy:

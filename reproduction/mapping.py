@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from accord.simulation import adjusted, simulate
+from accord.simulation import adjust, simulate
 from accord.truth import truth_scores
 from reproduction.cells import Experiment, Row
 from reproduction.lab import PAPER, Lab, Size
@@ -29,7 +29,7 @@ def run(lab: Lab, cell: Row) -> Row:
     """What the protocol finds, against the rule and against the truth."""
     made, agreed = lab.tables(str(cell["data"]), int(cell["days"]), int(cell["per_day"]))
     if cell["method"] == "psi":
-        found = simulate(made.a, made.b, adjusted(agreed, protocol="psi"), seed=lab.seed)
+        found = simulate(made.a, made.b, adjust(agreed, protocol="psi"), seed=lab.seed)
     else:
         found = simulate(made.a, made.b, laplace(agreed, "1.6"), noise=PAPER, seed=lab.seed)
     true = made.truth.cast(pa.schema([(name, pa.large_string()) for name in ("id_a", "id_b")]))

@@ -26,13 +26,12 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
 from accord.benchmarking import SocketChannel
 from accord.datasets.generated import Generated
-from accord.protocols.protocol import run as run_protocol
 from accord.records.load import load_records
 from accord.records.sinks import write_table
 from accord.secure.engines import engine_named
 from accord.secure.party import Buffer, Channel, Meter, metered, run
 from accord.side import Side
-from accord.simulation import make_own, seeded_run, setting, simulate
+from accord.simulation import seeded_run, simulate, start_party
 
 
 @dataclass(frozen=True)
@@ -124,13 +123,13 @@ def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
     records = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(side))
     size = pyarrow.parquet.read_metadata(folder / f"{side.other.value}.parquet").num_rows
     entropy = seeded_run(seed, 0).stream(side.value)
-    own = make_own(agreed, side, records, size, setting(agreed, side, len(records)), entropy)
+    mine = start_party(agreed, side, records, size, entropy, engine_named(agreed.engine))
     _warm_up(agreed, table)
     plain = SocketChannel(_connected(door, port))
     channel = Slowed(plain, link) if link.megabits else plain
     meter = Meter()
     began, spent = time.perf_counter(), time.process_time()
-    outcome = run(metered(run_protocol(agreed.task, own, engine_named(agreed.engine)), meter), channel)
+    outcome = run(metered(mine, meter), channel)
     seconds, cpu = time.perf_counter() - began, time.process_time() - spent
     if isinstance(channel, Slowed):
         channel.close()

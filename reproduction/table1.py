@@ -22,7 +22,7 @@ from accord.agreement.document import Agreement
 from accord.auditing.cases import built_in, options
 from accord.auditing.protocol import audit
 from accord.protocols.balls import expansion
-from accord.simulation import adjusted, simulate
+from accord.simulation import adjust, simulate
 from reproduction.cells import Experiment, Row
 from reproduction.lab import Lab, Setup, Size
 from reproduction.settings import DELTA, laplace
@@ -101,16 +101,16 @@ def _with(agreement: Agreement, method: str) -> Agreement:
     """The agreement with a protocol and no greedy."""
     match method:
         case "psi" | "psi-expand":
-            return adjusted(agreement, protocol=method)
+            return adjust(agreement, protocol=method)
         case "laplace":
             return laplace(agreement, "1.6", variant="basic")
         case "laplace-suppress":
-            return adjusted(agreement, protocol=method, epsilon="1.6")
+            return adjust(agreement, protocol=method, epsilon="1.6")
         case "local-dp":
-            return adjusted(
+            return adjust(
                 agreement, protocol=method, epsilon="1.6", window=agreement.plan.bins // 2, greedy=False
             )
-    return adjusted(agreement, protocol=method, greedy=False)
+    return adjust(agreement, protocol=method, greedy=False)
 
 
 def _audited(method: str, trials: int, lab: Lab) -> dict[str, Any]:

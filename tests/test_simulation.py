@@ -22,7 +22,7 @@ from accord.matching.rule_text import parse_rule
 from accord.records.columns import Bits, Integers
 from accord.records.load import load_records
 from accord.side import Side
-from accord.simulation import Simulation, adjusted, candidate_pairs
+from accord.simulation import Promised, Simulation, adjust, candidate_pairs
 from accord.truth import read_truth, truth_scores
 
 
@@ -55,7 +55,7 @@ def test_both_grids_find_the_same_and_a_lossy_blocking_says_so() -> None:
     assert replicated.recall == neighbours.recall == 1.0
     short = parse_agreement(text.replace("reach = 0.001", "reach = 0"))
     assert short.plan.losses(short.rule)
-    lossy = accord.simulate(made.a, made.b, adjusted(short, greedy=False))
+    lossy = accord.simulate(made.a, made.b, adjust(short, greedy=False))
     assert lossy.all_matches == replicated.matches
     assert lossy.matches < replicated.matches
     assert lossy.recall == lossy.matches / replicated.matches
@@ -164,25 +164,25 @@ def test_the_same_seed_gives_the_same_run_and_runs_differ() -> None:
 def test_other_protocols_and_options() -> None:
     made = generate_products(400, None, 1)
     agreed = starter("products")
-    free = accord.simulate(made.a, made.b, adjusted(agreed, protocol="all-pairs", greedy=False))
+    free = accord.simulate(made.a, made.b, adjust(agreed, protocol="all-pairs", greedy=False))
     assert free.comparisons == free.all_pairs == 160_000
-    assert free.epsilon == {"A": 0.0, "B": 0.0}
-    greedy = accord.simulate(made.a, made.b, adjusted(agreed, protocol="all-pairs"))
+    assert [promised.epsilon for promised in free.promises.values()] == [0.0, 0.0]
+    greedy = accord.simulate(made.a, made.b, adjust(agreed, protocol="all-pairs"))
     assert greedy.comparisons < free.comparisons
     assert ids(free) == ids(greedy)
-    tight = accord.simulate(made.a, made.b, adjusted(agreed, epsilon="0.4", delta="1e-5"), seed=1)
-    loose = accord.simulate(made.a, made.b, adjusted(agreed, epsilon="1.6", delta="1e-5"), seed=1)
+    tight = accord.simulate(made.a, made.b, adjust(agreed, epsilon="0.4", delta="1e-5"), seed=1)
+    loose = accord.simulate(made.a, made.b, adjust(agreed, epsilon="1.6", delta="1e-5"), seed=1)
     assert tight.comparisons > 2 * loose.comparisons
-    pruned = accord.simulate(made.a, made.b, adjusted(agreed, prune=99), seed=1)
+    pruned = accord.simulate(made.a, made.b, adjust(agreed, prune=99), seed=1)
     assert pruned.recall < 1.0
     assert pruned.precision == 1.0
-    back = adjusted(adjusted(agreed, protocol="all-pairs").model_copy(update={"blocking": agreed.blocking}),
+    back = adjust(adjust(agreed, protocol="all-pairs").model_copy(update={"blocking": agreed.blocking}),
                     protocol="laplace")  # fmt: skip
     assert back.protocol.name == "laplace"
     published = accord.simulate(
-        made.a, made.b, adjusted(agreed, epsilon="0.1", delta="1e-5"), noise="paper-2017"
+        made.a, made.b, adjust(agreed, epsilon="0.1", delta="1e-5"), noise="paper-2017"
     )
-    assert published.delta["A"] == pytest.approx(1.0089e-5, rel=1e-3)
+    assert published.promises[Side.A].delta == pytest.approx(1.0089e-5, rel=1e-3)
 
 
 @pytest.mark.parametrize("engine", ["ot", "garbled"])
@@ -201,7 +201,7 @@ def test_a_real_engine_in_simulation(engine: str) -> None:
 def test_taxi_counted_at_paper_scale(real_data: Path, greedy: bool) -> None:
     """300,000 + 300,000: every match; greedy saves over nine tenths (MATHS §14.4, claim 7)."""
     made, agreed = taxi(real_data / "taxi", seed=1)
-    result = accord.simulate(made.a, made.b, adjusted(agreed, greedy=greedy), noise="paper-2017", seed=1)
+    result = accord.simulate(made.a, made.b, adjust(agreed, greedy=greedy), noise="paper-2017", seed=1)
     assert result.recall == result.precision == 1.0
     basic = result.candidate_pairs
     assert result.comparisons < basic / 10 if greedy else basic < result.comparisons < 1.5 * basic
@@ -232,21 +232,20 @@ def test_every_protocol_by_name() -> None:
     agreed = starter("products")
     full = accord.simulate(made.a, made.b, agreed)
     close = agreed.model_copy(update={"rule": accord.same("day") & (accord.hamming("name") <= 1)})
-    expanded = accord.simulate(made.a, made.b, adjusted(close, protocol="psi-expand"))
+    expanded = accord.simulate(made.a, made.b, adjust(close, protocol="psi-expand"))
     assert expanded.recall == expanded.precision == 1.0
     assert expanded.comparisons == 300 + 300 * 51
-    exact = accord.simulate(made.a, made.b, adjusted(agreed, protocol="psi"))
+    exact = accord.simulate(made.a, made.b, adjust(agreed, protocol="psi"))
     assert 0 < exact.recall < full.recall == 1.0
     assert exact.precision == 1.0
-    assert exact.epsilon == exact.delta == {"A": 0.0, "B": 0.0}
+    assert set(exact.promises.values()) == {Promised(0.0, 0.0)}
     assert exact.comparisons == 600
-    local = adjusted(agreed, protocol="local-dp", window=62, epsilon="4", greedy=False)
+    local = adjust(agreed, protocol="local-dp", window=62, epsilon="4", greedy=False)
     few = accord.simulate(made.a, made.b, local, seed=1)
-    assert few.epsilon == {"A": 4.0, "B": 4.0}
-    assert few.delta == {"A": 0.0, "B": 0.0}
+    assert set(few.promises.values()) == {Promised(4.0, 0.0)}
     assert 0 < few.recall < 1.0
     assert few.runs[0].dummies_a == 0
-    every = accord.simulate(made.a, made.b, adjusted(local, window=496))
+    every = accord.simulate(made.a, made.b, adjust(local, window=496))
     assert ids(every) == ids(full)
     assert every.comparisons == every.all_pairs
 
@@ -265,7 +264,7 @@ def test_every_protocol_by_name() -> None:
 )
 def test_options_that_a_protocol_does_not_have(protocol: str, options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=f"{protocol} has no option {next(iter(options))}"):
-        adjusted(starter("products"), protocol=protocol, **options)
+        adjust(starter("products"), protocol=protocol, **options)
 
 
 def test_psi_on_abt_buy_has_the_recall_of_the_paper(real_data: Path) -> None:
@@ -273,7 +272,7 @@ def test_psi_on_abt_buy_has_the_recall_of_the_paper(real_data: Path) -> None:
     recalls = []
     for seed in (1, 2, 3):
         made, agreed = abt_buy(real_data / "abt_buy", seed=seed)
-        result = accord.simulate(made.a, made.b, adjusted(agreed, protocol="psi"))
+        result = accord.simulate(made.a, made.b, adjust(agreed, protocol="psi"))
         equal = agreed.model_copy(update={"rule": parse_rule(str(agreed.rule).replace("<= 5", "<= 0"))})
         assert result.matches == accord.simulate(made.a, made.b, equal).all_matches
         recalls.append(result.recall)

@@ -24,11 +24,10 @@ from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.privacy import events
 from accord.protocols.outcome import Outcome
-from accord.protocols.protocol import run
 from accord.secure.party import Wire, run_pair
 from accord.session.receipt import read_receipt
 from accord.side import Side
-from accord.simulation import adjusted, load_both, make_own, setting
+from accord.simulation import adjust, load_both, start_party
 from tests.protocols import worlds
 from tests.secure.engines import engine_of
 from tests.secure.worlds import Fixed
@@ -98,7 +97,7 @@ def _generated(
     name: str, generate: Callable[..., Generated]
 ) -> tuple[Callable[[], Agreement], tuple[pa.Table, pa.Table]]:
     made = generate(80, overlap=None, seed=3)
-    return lambda: adjusted(starter(name), epsilon="4", delta="1e-3"), (made.a, made.b)
+    return lambda: adjust(starter(name), epsilon="4", delta="1e-3"), (made.a, made.b)
 
 
 def _digest(*parts: bytes) -> str:
@@ -116,7 +115,7 @@ def _outcome(outcome: Outcome, ids: pa.Array) -> dict[str, Any]:
     return {
         "pairs": len(own),
         "output": _digest(json.dumps([own, partner, outcome.partner_ids.to_pylist(), shown]).encode()),
-        "confirmed": outcome.digest.hex()[:32],
+        "confirmed": outcome.digest.key.hex()[:32],
         "partner": [outcome.partner_size, outcome.partner_slots],
         "comparisons": outcome.comparisons,
         "rounds": outcome.rounds,
@@ -130,9 +129,7 @@ def linked(agreed: Agreement, a: object, b: object, engine: str) -> dict[str, An
     wire, tables = Wire(), load_both(a, b, agreed, None, None)
     parties, chosen = [], engine_of(engine)
     for side, own, other in zip(Side, tables, tables[::-1], strict=True):
-        found = setting(agreed, side, len(own))
-        mine = make_own(agreed, side, own, len(other), found, Fixed(side.value))
-        parties.append(run(agreed.task, mine, chosen))
+        parties.append(start_party(agreed, side, own, len(other), Fixed(side.value), chosen))
     outcomes = run_pair(parties[0], parties[1], wire)
     return {
         "wire": wire.digest,

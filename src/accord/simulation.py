@@ -11,6 +11,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import mean, pstdev
@@ -28,16 +29,11 @@ from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Indices, Tables
 from accord.matching.join import full_join
-from accord.privacy import events, noise_suppress
-from accord.privacy.calibration import Setting, as_claimed
-from accord.privacy.noise import default_name, draw
-from accord.protocols import local_dp
-from accord.protocols.leakage import leakage, leaks
-from accord.protocols.linkage import Own, Watch
+from accord.privacy.noise import default_name
+from accord.protocols.base import Protocol, Release, prepare
+from accord.protocols.mine import Mine, Watch
 from accord.protocols.outcome import Outcome, Rows
-from accord.protocols.protocol import no_noise, prepare
-from accord.protocols.protocol import run as run_protocol
-from accord.protocols.spec import LocalDp, PlainBlocking, Psi, PsiExpand, Suppress
+from accord.protocols.registry import protocol_named
 from accord.ranges import contained
 from accord.records.columns import Records
 from accord.records.layout import Layout
@@ -45,12 +41,12 @@ from accord.records.load import load_records
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
-from accord.secure.party import Wire, run_pair
+from accord.secure.party import Party, Wire, run_pair
 from accord.side import Side
 
 
 @dataclass(frozen=True)
-class Run:
+class Trial:
     """One run of the protocol."""
 
     matches: int
@@ -63,10 +59,19 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Promised:
+    """What a side's records that match nothing are promised, with the δ that is true of it; None where the
+    protocol promises nothing."""
+
+    epsilon: float | None
+    delta: float | None
+
+
+@dataclass(frozen=True)
 class Simulation:
     """The outcome of one or several simulated linkages of the same tables."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[Trial, ...]
     records_a: int
     records_b: int
     left_out: int
@@ -77,9 +82,7 @@ class Simulation:
     candidate_pairs: int
     """Pairs of real records that the blocking brings together."""
     bins: int
-    epsilon: dict[str, float | None]
-    delta: dict[str, float | None]
-    """Of each side's records that match nothing; None where the protocol promises nothing."""
+    promises: Mapping[Side, Promised]
     leaks: str
     """What a leaky protocol tells; empty for the others."""
     seconds: float
@@ -157,13 +160,13 @@ def simulate(
     loaded = time.perf_counter()
     accepted = _keys(full_join(agreement.rule, tables, (len(left), len(right))), right)
     joined = time.perf_counter()
-    settings = {
-        side: setting(agreement, side, len(r), noise) for side, r in ((Side.A, left), (Side.B, right))
+    releases = {
+        side: release_of(agreement, side, len(r), noise) for side, r in ((Side.A, left), (Side.B, right))
     }
     figures, first = [], (np.zeros(0, np.int32), np.zeros(0, np.int32))
     for number in range(runs):
         entropy = System() if seed is None else seeded_run(seed, number)
-        outcome, figure = _run(agreement, left, right, settings, engine, entropy, watch)
+        outcome, figure = _run(agreement, left, right, releases, engine, entropy, watch)
         figures.append(figure)
         if number == 0:
             first = _rows(outcome, right)
@@ -176,8 +179,8 @@ def simulate(
         true_positives=int(contained(_keys(first, right), accepted).sum()),
         candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins,
-        **_promises(agreement, settings),
-        leaks=leaks(agreement.task),
+        promises={side: _promised(agreement, release) for side, release in releases.items()},
+        leaks=agreement.protocol.leaky,
         seconds=time.perf_counter() - began,
         join_seconds=joined - loaded,
         peak_mib=peak_mib(),
@@ -186,18 +189,14 @@ def simulate(
     )
 
 
-def _promises(agreement: Agreement, settings: dict[Side, Setting | None]) -> dict[str, Any]:
-    """Each side's ε, and the δ that is true of it."""
-    told = {side: leakage(agreement.task, side) for side in Side}
-    exact = {side: s.delta_exact for side, s in settings.items() if s is not None}
-    epsilon = {side.value: None if t.epsilon is None else float(t.epsilon) for side, t in told.items()}
-    delta = {
-        side.value: exact.get(side, None if t.delta is None else float(t.delta)) for side, t in told.items()
-    }
-    return {"epsilon": epsilon, "delta": delta}
+def _promised(agreement: Agreement, release: Release) -> Promised:
+    told = agreement.leakage(release.side)
+    delta = None if told.delta is None else float(told.delta)
+    exact = delta if release.setting is None else release.setting.delta_exact
+    return Promised(None if told.epsilon is None else float(told.epsilon), exact)
 
 
-def adjusted(
+def adjust(
     agreement: Agreement,
     *,
     protocol: str | None = None,
@@ -214,55 +213,40 @@ def adjusted(
     """
     changed = agreement.model_dump(mode="json")
     options = changed["protocol"]
+    kind = protocol_named(options["name"] if protocol is None else protocol)
     if protocol is not None and protocol != options["name"]:
-        options = _default_options(agreement, protocol, options)
-    if options["name"] in ("all-pairs", "psi", "psi-expand"):
+        options = _carry_over(options, _draft(agreement, kind), kind)
+    if not kind.blocked:
         changed["blocking"] = []
     given = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
     given |= {"window": window, "spread": spread}
     for name, value in given.items():
         if value is not None:
-            _set_option(options, name, value)
+            _set_option(kind, options, name, value)
     text = tomli_w.dumps(_without_none(changed | {"protocol": options}))
     return parse_agreement(text, "What is asked for", simulated=True)
 
 
-_SIDES = {"laplace": ("epsilon", "delta"), "local-dp": ("epsilon",)}
-"""The options that each side has of its own."""
-_WHOLE = {
-    "laplace": ("prune", "greedy"),
-    "all-pairs": ("greedy",),
-    "local-dp": ("greedy", "window", "spread"),
-    "blocking": ("prune", "greedy"),
-    "laplace-suppress": ("epsilon", "prune"),
-}
-
-
-def _set_option(options: dict[str, Any], name: str, value: object) -> None:
+def _set_option(kind: type[Protocol], options: dict[str, Any], name: str, value: object) -> None:
     """Set an option of the protocol, or say that it has none of that name."""
-    protocol = options["name"]
-    if name in _SIDES.get(protocol, ()):
+    if name in kind.side_options:
         for side in ("A", "B"):
             options.setdefault(side, {})[name] = str(value)
-    elif name in _WHOLE.get(protocol, ()):
+    elif name in kind.options:
         options[name] = str(value) if name == "epsilon" else value
     else:
-        raise UsageError(problem=f"{protocol} has no option {name}: leave it out.")
+        raise UsageError(problem=f"{options['name']} has no option {name}: leave it out.")
 
 
-def _default_options(agreement: Agreement, protocol: str, old: dict[str, Any]) -> dict[str, Any]:
-    """The options of another protocol: those that both have, and usual values for the rest."""
-    kept: dict[str, Any] = {name: old[name] for name in ("greedy", "closure", "slab") if name in old}
-    match protocol:
-        case "laplace":
-            return {"name": protocol, **kept, **{s.value: _default_privacy(agreement, s) for s in Side}}
-        case "local-dp":
-            return {"name": protocol, **kept, "window": 1, "A": {"epsilon": "1.6"}, "B": {"epsilon": "1.6"}}
-        case "laplace-suppress":
-            return {"name": protocol, **{k: v for k, v in kept.items() if k != "greedy"}, "epsilon": "1.6"}
-        case "psi" | "psi-expand":
-            return {"name": protocol}
-    return {"name": protocol, **kept}
+def _draft(agreement: Agreement, kind: type[Protocol]) -> dict[str, Any]:
+    noise = {side: default_name(agreement.plan.per_record(side)) for side in Side}
+    return kind.draft("1.6", "2^-40", noise)
+
+
+def _carry_over(old: dict[str, Any], draft: dict[str, Any], kind: type[Protocol]) -> dict[str, Any]:
+    """The usual options of another protocol, and those of the present one that both have."""
+    common = {"greedy"}.intersection(kind.options) | {"closure", "slab"}.intersection(kind.model_fields)
+    return draft | {name: old[name] for name in common if name in old}
 
 
 def _without_none(value: Any) -> Any:
@@ -272,78 +256,62 @@ def _without_none(value: Any) -> Any:
     return [_without_none(item) for item in value] if isinstance(value, list) else value
 
 
-def _default_privacy(agreement: Agreement, side: Side) -> dict[str, str]:
-    return {"epsilon": "1.6", "delta": "2^-40", "noise": default_name(agreement.plan.per_record(side))}
-
-
 def seeded_run(seed: int, number: int) -> Entropy:
     """The randomness of one run of `simulate` with a seed; each side takes the stream of its letter."""
     return Seeded(f"simulate {seed} {number}")
 
 
-def setting(agreement: Agreement, side: Side, records: int, noise: str | None = None) -> Setting | None:
-    """The noise on one side's counts, with its exact δ; none where a protocol has no such noise."""
-    privacy = agreement.privacy(side)
-    if privacy is None:
-        return None
-    per_record = agreement.plan.per_record(side)
-    return as_claimed(noise or privacy.noise, privacy.epsilon, privacy.delta, per_record, records)
+def release_of(agreement: Agreement, side: Side, records: int, noise: str | None = None) -> Release:
+    """What a simulated run tells of a table of so many records; `noise` replaces the agreed one."""
+    return agreement.protocol.release(agreement.task, side, records, noise, claimed=True)
 
 
-def make_own(
-    agreement: Agreement,
-    side: Side,
+def make_mine(
+    release: Release,
     records: Records,
     partner_size: int,
-    noise: Setting | None,
     entropy: Entropy,
-) -> Own:
+    watch: Watch = lambda status: None,
+) -> Mine:
     """One side, with fresh noise; a linkage takes its noise from the ledger instead."""
-    task = agreement.task
-    if isinstance(agreement.protocol, Psi | PsiExpand):
-        return prepare(task, side, records, partner_size, no_noise(task), entropy, (events.Intersection(),))
-    if isinstance(agreement.protocol, LocalDp):
-        reports = local_dp.draw(task, side, records, entropy)
-        return prepare(task, side, records, partner_size, reports, entropy, (local_dp.released(task, side),))
-    if isinstance(agreement.protocol, PlainBlocking):
-        return prepare(task, side, records, partner_size, no_noise(task), entropy)
-    if isinstance(agreement.protocol, Suppress):
-        per_record, bins = task.blocking.per_record(side), task.blocking.bins
-        signed = noise_suppress.draw(agreement.protocol.epsilon, per_record, bins, entropy)
-        return prepare(task, side, records, partner_size, signed, entropy)
-    if noise is None:
-        return prepare(task, side, records, partner_size, no_noise(task), entropy, (events.AllPairs(),))
-    dummies = draw(noise.noise, agreement.plan.bins, entropy)
-    return prepare(task, side, records, partner_size, dummies, entropy, (events.released(noise),))
+    told = () if release.event is None else (release.event,)
+    noise = release.draw(records, entropy)
+    made = prepare(release.task, release.side, records, partner_size, noise, entropy, told)
+    return replace(made, watch=watch)
+
+
+def start_party(
+    agreement: Agreement, side: Side, records: Records, partner_size: int, entropy: Entropy, engine: Engine
+) -> Party[Outcome]:
+    """One side of the agreed protocol, with fresh noise: for benchmarks, which time it between processes."""
+    mine = make_mine(release_of(agreement, side, len(records)), records, partner_size, entropy)
+    return agreement.protocol.party(agreement.task, mine, engine)
 
 
 def _run(
     agreement: Agreement,
     left: Records,
     right: Records,
-    settings: dict[Side, Setting | None],
+    releases: Mapping[Side, Release],
     engine: str,
     entropy: Entropy,
     watch: Watch,
-) -> tuple[Outcome, Run]:
+) -> tuple[Outcome, Trial]:
     began = time.perf_counter()
     chosen: Engine = IdealEngine() if engine == "ideal" else engine_named(engine)
-    own_a = make_own(agreement, Side.A, left, len(right), settings[Side.A], entropy.stream("A"))
-    own_b = make_own(agreement, Side.B, right, len(left), settings[Side.B], entropy.stream("B"))
-    own_a.watch = watch
-    wire = Wire()
-    outcome, other = run_pair(
-        run_protocol(agreement.task, own_a, chosen), run_protocol(agreement.task, own_b, chosen), wire
-    )
-    seconds = time.perf_counter() - began
-    return outcome, Run(
-        len(outcome.own),
-        outcome.comparisons,
-        outcome.dummies,
-        other.dummies,
-        outcome.rounds,
-        wire.bytes,
-        seconds,
+    a = make_mine(releases[Side.A], left, len(right), entropy.stream("A"), watch)
+    b = make_mine(releases[Side.B], right, len(left), entropy.stream("B"))
+    wire, task = Wire(), agreement.task
+    parties = [task.protocol.party(task, mine, chosen) for mine in (a, b)]
+    outcome, other = run_pair(parties[0], parties[1], wire)
+    return outcome, Trial(
+        matches=len(outcome.own),
+        comparisons=outcome.comparisons,
+        dummies_a=outcome.dummies,
+        dummies_b=other.dummies,
+        rounds=outcome.rounds,
+        bytes=wire.bytes,
+        seconds=time.perf_counter() - began,
     )
 
 

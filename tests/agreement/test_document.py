@@ -13,7 +13,8 @@ from accord.agreement.differences import diff
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import KINDS, starter, starter_text
-from accord.protocols.spec import AllPairs
+from accord.protocols.all_pairs import AllPairs
+from accord.protocols.laplace import Laplace
 from accord.side import Side
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "agreement.schema.json"
@@ -100,11 +101,10 @@ def test_a_changed_copy_remembers_nothing() -> None:
 def test_sides() -> None:
     agreed = starter("places")
     assert (agreed.party(Side.A), agreed.party(Side.B)) == ("yellow-cabs", "green-cabs")
-    privacy = agreed.privacy(Side.B)
-    assert privacy is not None
-    assert privacy.noise == "gaussian"
+    assert isinstance(agreed.protocol, Laplace)
+    assert agreed.protocol.privacy(Side.B).noise == "gaussian"
     free = agreed.model_copy(update={"protocol": AllPairs(name="all-pairs"), "blocking": ()})
-    assert free.privacy(Side.A) is None
+    assert free.protocol.release(free.task, Side.A, 10).setting is None
 
 
 def test_the_circuit_leaves_out_what_the_blocking_guarantees() -> None:

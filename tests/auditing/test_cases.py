@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 
 from accord.agreement.file import require_sound
-from accord.auditing.cases import WITHOUT_BLOCKING, Case, built_in, options, require_neighbours
+from accord.auditing.cases import Case, built_in, options, require_neighbours
 from accord.errors import UsageError
-from accord.protocols.psi import workload
+from accord.protocols.intersection import Intersecting
+from accord.protocols.registry import PROTOCOLS
 from accord.records.columns import Records
 from accord.records.load import load_records
 from accord.side import Side
@@ -43,18 +44,22 @@ def test_built_in_cases_are_neighbours_whose_bins_differ() -> None:
             counts = [
                 each.agreement.plan.counts(each.side, t.columns, len(t)) for t in (each.table, each.neighbour)
             ]
-            assert np.abs(counts[0] - counts[1]).any() == (name not in WITHOUT_BLOCKING)
+            assert np.abs(counts[0] - counts[1]).any() == PROTOCOLS[name].blocked
             require_sound(each.agreement, simulated=True)
 
 
 @pytest.mark.parametrize("name", ["psi", "psi-expand"])
 def test_an_intersection_is_audited_from_both_ends(name: str) -> None:
     """On each side the record at stake is once with those who list their values, once with those who ask."""
-    found = {
-        (each.side, workload(each.agreement.task, each.side, len(each.table), len(each.partner))[0])
-        for each in built_in(options(name, "", ""))
-    }
-    assert found == {(side, lists) for side in Side for lists in (True, False)}
+
+    def lists(case: Case) -> bool:
+        protocol = case.agreement.protocol
+        assert isinstance(protocol, Intersecting)
+        work = protocol.workload(case.agreement.task, case.side, len(case.table), len(case.partner))
+        return work.lists
+
+    found = {(each.side, lists(each)) for each in built_in(options(name, "", ""))}
+    assert found == {(side, listing) for side in Side for listing in (True, False)}
 
 
 def test_bins_are_as_many_as_the_window_and_the_spread_of_local_dp_need() -> None:

@@ -9,11 +9,10 @@ from accord.auditing.programs import honest
 from accord.auditing.protocol import view
 from accord.auditing.views import View, layout, rows
 from accord.entropy import Seeded
-from accord.protocols.linkage import linkage
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Buffer, Wire, run_pair
 from accord.side import Side
-from accord.simulation import make_own, setting
+from accord.simulation import start_party
 
 LAPLACE = options("laplace", "1.6", "1e-5")
 
@@ -34,17 +33,15 @@ class Tape(Wire):
 def test_a_view_is_what_the_partner_receives_in_a_linkage() -> None:
     case = built_in(LAPLACE)[3]
     seen = view(honest(case.agreement), case, case.table, Seeded(1), Seeded(2))
-    tape, task, engine = Tape(), case.agreement.task, IdealEngine()
+    tape, engine = Tape(), IdealEngine()
     own = {
-        side: make_own(
-            case.agreement, side, records, other, setting(case.agreement, side, len(records)), Seeded(seed)
-        )
+        side: start_party(case.agreement, side, records, other, Seeded(seed), engine)
         for side, records, other, seed in (
             (Side.A, case.partner, len(case.table), 2),
             (Side.B, case.table, len(case.partner), 1),
         )
     }
-    left, _ = run_pair(linkage(task, own[Side.A], engine), linkage(task, own[Side.B], engine), tape)
+    left, _ = run_pair(own[Side.A], own[Side.B], tape)
     assert seen.messages == tape.sent
     assert sum(pairs for pairs, _ in seen.answers) == left.comparisons
     assert len(seen.answers) == left.rounds

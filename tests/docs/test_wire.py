@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from accord.protocols import disclosed
-from accord.protocols.linkage import MOST_RECORDS
+from accord.protocols.mine import MOST_RECORDS
 from accord.secure.party import Buffer
 from accord.session import channel, connect, course, frames, handshake, receipt
 from accord.session.channel import Patience, TlsChannel

@@ -9,7 +9,7 @@ import pytest
 from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.protocols.confirm import confirm
-from accord.protocols.outcome import Outcome
+from accord.protocols.outcome import Outcome, Seconds
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
 
@@ -17,7 +17,7 @@ from accord.side import Side
 def outcome(own: list[int], partner: list[int], partner_ids: list[str]) -> Outcome:
     ids = pa.array(partner_ids, pa.large_string())
     rows = np.array(own, np.int32), np.array(partner, np.int32)
-    return Outcome(*rows, ids, pa.table({}), 9, 9, 0, 0, 0, (), {})
+    return Outcome(*rows, ids, pa.table({}), 9, 9, 0, 0, 0, (), Seconds())
 
 
 A_IDS, B_IDS = pa.array(["a0", "a1", "a2"], pa.large_string()), pa.array(["b0", "b1"], pa.large_string())

@@ -19,13 +19,13 @@ from accord.datasets.starter import starter
 from accord.entropy import Seeded
 from accord.errors import AgreementError
 from accord.privacy import noise_suppress
-from accord.protocols.leakage import leakage, leaks, views
-from accord.protocols.protocol import no_noise, prepare
-from accord.protocols.suppress import suppressed_slots
+from accord.protocols.base import prepare
+from accord.protocols.leaky import suppress_slots
 from accord.secure.ideal import IdealEngine
 from accord.side import Side
-from accord.simulation import adjusted
+from accord.simulation import Promised, adjust
 from tests.protocols import worlds
+from tests.protocols.views import views
 
 ALPHA = 1e-6
 LEAKY = ("blocking", "laplace-suppress")
@@ -64,7 +64,7 @@ def test_suppression_in_the_protocol_has_that_delta() -> None:
         for seed in range(runs):
             entropy = Seeded(seed)
             noise = noise_suppress.draw(Fraction("1.6"), 1, 2, entropy)
-            slots = suppressed_slots(task.blocking, Side.B, records, noise, entropy)
+            slots = suppress_slots(task.blocking, Side.B, records, noise, entropy)
             left = set(slots.record.tolist()) - {-1, inert}
             seen += slots.counts.tolist() == [1, 5] and len(left) == 5
         error = np.sqrt(expected * (1 - expected) / runs)
@@ -89,7 +89,7 @@ def test_slots_are_records_less_what_is_suppressed_and_dummies(xs: list[int], se
     rows = [(4 * x, 0) for x in xs]
     records = worlds.records(rows, agreed)
     noise = np.random.default_rng(seed).integers(-3, 4, agreed.plan.bins)
-    slots = suppressed_slots(agreed.plan, Side.A, records, noise, Seeded(seed))
+    slots = suppress_slots(agreed.plan, Side.A, records, noise, Seeded(seed))
     true = agreed.plan.counts(Side.A, records.columns, len(rows))
     assert (slots.counts == np.maximum(0, true + noise)).all()
     real = [record for record in slots.record.tolist() if record >= 0]
@@ -106,7 +106,7 @@ def test_who_is_suppressed_is_uniform() -> None:
     noise[0] = -2
     seen: Counter[tuple[int, ...]] = Counter()
     for seed in range(1_200):
-        slots = suppressed_slots(agreed.plan, Side.A, records, noise, Seeded(seed))
+        slots = suppress_slots(agreed.plan, Side.A, records, noise, Seeded(seed))
         seen[tuple(sorted(slots.record.tolist()))] += 1
     assert len(seen) == 6
     assert stats.chisquare(list(seen.values())).pvalue > ALPHA
@@ -114,7 +114,7 @@ def test_who_is_suppressed_is_uniform() -> None:
 
 @pytest.mark.parametrize("protocol", LEAKY)
 def test_no_agreement_may_name_them(protocol: str) -> None:
-    agreed = adjusted(starter("products"), protocol=protocol)
+    agreed = adjust(starter("products"), protocol=protocol)
     with pytest.raises(AgreementError, match="leaks, so no agreement may name it"):
         require_sound(agreed)
     with pytest.raises(AgreementError, match="leaks, so no agreement may name it"):
@@ -125,37 +125,37 @@ def test_no_agreement_may_name_them(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", LEAKY)
 def test_a_simulation_says_what_they_leak(protocol: str) -> None:
     made = generate_products(300, None, 1)
-    agreed = adjusted(starter("products"), protocol=protocol)
+    agreed = adjust(starter("products"), protocol=protocol)
     result = accord.simulate(made.a, made.b, agreed, seed=1)
     assert result.leaks.startswith("LEAKY: ")
-    assert result.epsilon == result.delta == {"A": None, "B": None}
+    assert set(result.promises.values()) == {Promised(None, None)}
     assert result.precision == 1.0
-    told = leakage(agreed.task, Side.A)
+    told = agreed.leakage(Side.A)
     assert (told.epsilon, told.delta) == (None, None)
     if protocol == "blocking":
         assert result.recall == 1.0
         assert result.runs[0].dummies_a == 0
         assert result.comparisons <= result.candidate_pairs
-        assert told.release == "true bins"
+        assert told.guarantee.told == "true bins"
     else:
         assert result.recall < 1.0, "suppressed records are missing"
-        assert told.release == "suppressed counts"
+        assert told.guarantee.told == "suppressed counts"
         assert result.runs[0].dummies_a > 0
 
 
 def test_the_others_do_not_leak() -> None:
     for protocol in ("laplace", "all-pairs", "psi", "psi-expand"):
-        assert not leaks(worlds.agreement(protocol=protocol).task)
+        assert not worlds.agreement(protocol=protocol).protocol.leaky
 
 
 def test_plain_blocking_shows_the_true_counts() -> None:
     """The view of A: B's counts stand in its second message, as they are."""
     plain = worlds.agreement().model_dump(mode="json") | {"protocol": {"name": "blocking"}}
     agreed = Agreement.model_validate(plain)
-    task, entropy = agreed.task, Seeded(1)
+    task, entropy, nothing = agreed.task, Seeded(1), np.zeros(agreed.plan.bins, np.int64)
     held = [worlds.records(rows, agreed, name) for rows, name in (([(0, 0)], "A"), ([(0, 0), (9, 9)], "B"))]
-    own_a = prepare(task, Side.A, held[0], 2, no_noise(task), entropy)
-    own_b = prepare(task, Side.B, held[1], 1, no_noise(task), entropy)
+    own_a = prepare(task, Side.A, held[0], 2, nothing, entropy)
+    own_b = prepare(task, Side.B, held[1], 1, nothing, entropy)
     seen = views(task, own_a, own_b, IdealEngine())[Side.A]
     shown = np.frombuffer(seen.received[1][32:], "<i8")
     assert (shown == agreed.plan.counts(Side.B, held[1].columns, 2)).all()

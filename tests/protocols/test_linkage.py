@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.errors import PeerError
-from accord.protocols import linkage as module
-from accord.protocols.linkage import Status, linkage
+from accord.protocols.mine import Status
 from accord.secure.engine import Engine
 from accord.secure.garbled.engine import GarbledEngine
 from accord.secure.ideal import IdealEngine
@@ -167,11 +164,11 @@ def test_the_partner_sees_the_agreed_columns_and_status_is_public() -> None:
     agreed, entropy, engine = worlds.agreement(), Seeded(1), IdealEngine()
     own_a = worlds.side(agreed, Side.A, [(1, 1), (9, 9)], entropy, partner=2)
     own_b = worlds.side(agreed, Side.B, [(1, 2), (14, 14)], entropy, partner=2)
-    own_a.watch = seen.append
-    left, _ = run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))
+    own_a = replace(own_a, watch=seen.append)
+    left, _ = run_pair(worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine))
     assert left.partner_columns.to_pylist() == [{"x": "1", "y": "2"}]
     assert left.partner_size == 2
-    assert set(left.seconds) == {"set-up", "compare", "disclose"}
+    assert min(left.seconds.set_up, left.seconds.compare, left.seconds.disclose) > 0
     assert seen[-1].matches == 1
     assert seen[-1].comparisons == left.comparisons <= seen[-1].most_comparisons
 
@@ -182,149 +179,9 @@ def test_the_order_of_disclosure_is_that_of_the_ids_not_of_the_table(greedy: boo
     rows = [(5, 5)] * 12
     own_a = worlds.side(agreed, Side.A, [(5, 5)], entropy, partner=len(rows))
     own_b = worlds.side(agreed, Side.B, rows, entropy, partner=1)
-    left, _ = run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))
+    left, _ = run_pair(worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine))
     names = left.partner_ids.to_pylist()
     assert names == sorted(names) == sorted(f"B{i}" for i in range(12))
-
-
-# -- a partner that lies ----------------------------------------------------------------------------------
-
-
-def liar(
-    agreed: Agreement,
-    a: worlds.Rows,
-    b: worlds.Rows,
-    meddle: Callable[[Any], None],
-    engine: Any = None,
-) -> None:
-    """Run with a side B whose run `meddle` has changed; A must notice."""
-    entropy, engine = Seeded(3), engine or IdealEngine()
-    own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
-    own_b = worlds.side(agreed, Side.B, b, entropy, partner=len(a))
-    honest = module._Run
-
-    class Lying(honest):  # type: ignore
-        def __init__(self, *args: Any) -> None:
-            super().__init__(*args)
-            if self.own.side is Side.B:
-                meddle(self)
-
-    module._Run = Lying  # type: ignore
-    try:
-        run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))
-    finally:
-        module._Run = honest  # type: ignore
-
-
-def test_a_match_that_the_rule_denies_is_refused() -> None:
-    def meddle(run: module._Run) -> None:
-        columns = dict(run.own.records.columns)
-        true = run._disclosure
-
-        def disclosure(records: np.ndarray) -> object:
-            told = true(records)
-            # Another place in the same cell, too far away to match.
-            for name in ("x", "y"):
-                told.fields[name].values[:] = 4 * (columns[name].values[records] // 4)  # type: ignore
-            return told
-
-        run._disclosure = disclosure  # type: ignore
-
-    with pytest.raises(PeerError, match="a match that the rule denies"):
-        liar(worlds.agreement(), [(3, 3)], [(3, 3)], meddle)
-
-
-def test_a_record_in_other_bins_than_its_values_is_refused() -> None:
-    def meddle(run: module._Run) -> None:
-        true = run._disclosure
-
-        def disclosure(records: np.ndarray) -> object:
-            told = true(records)
-            told.fields["x"].values[:] = 15  # type: ignore
-            return told
-
-        run._disclosure = disclosure  # type: ignore
-
-    with pytest.raises(PeerError, match="in other bins than its values"):
-        liar(worlds.agreement(), [(3, 3)], [(3, 3)], meddle)
-
-
-def test_a_match_without_its_record_is_refused() -> None:
-    def meddle(run: module._Run) -> None:
-        true = run._disclosure
-        run._disclosure = lambda records: true(records[:0])  # type: ignore
-
-    with pytest.raises(PeerError):
-        liar(worlds.agreement(), [(3, 3)], [(3, 3)], meddle)
-
-
-def test_another_output_is_noticed() -> None:
-    def meddle(run: module._Run) -> None:
-        run.found.append(np.array([0]))
-
-    with pytest.raises(PeerError, match="digest of another output"):
-        liar(worlds.agreement(), [(3, 3)], [(3, 3), (3, 3)], meddle)
-
-
-class AllMatch(IdealEngine):
-    """An engine whose bits a cheating partner has set: everything matches."""
-
-    def evaluate(self, session: Any, circuit: Any, blocks: Any, table: Any) -> Any:
-        bits = yield from super().evaluate(session, circuit, blocks, table)
-        return np.ones_like(bits)
-
-
-@pytest.mark.parametrize("greedy", [True, False])
-def test_a_match_with_a_dummy_is_refused(greedy: bool) -> None:
-    with pytest.raises(PeerError, match="a match with a dummy"):
-        liar(worlds.agreement(greedy=greedy), [(3, 3)], [(3, 3)], lambda run: None, AllMatch())
-
-
-def test_a_record_that_was_not_due_is_refused() -> None:
-    """B names a record of its choice beside the one that matched, to see what it matches."""
-
-    def at_once(run: module._Run) -> None:
-        true = run._disclosure
-        run._disclosure = lambda records: true(np.array([0, 1]) if len(records) else records)  # type: ignore
-
-    with pytest.raises(PeerError, match="a record whose slot did not match"):
-        liar(worlds.agreement(), [(3, 3), (12, 12)], [(3, 3), (12, 8)], at_once)
-
-    def later(run: module._Run) -> None:
-        true, calls = run._disclosure, []
-
-        def disclosure(records: np.ndarray) -> object:
-            calls.append(1)
-            return true(np.array([1]) if len(calls) == 2 else records)
-
-        run._disclosure = disclosure  # type: ignore
-
-    with pytest.raises(PeerError, match="a record that matches nothing it was shown"):
-        liar(worlds.agreement(), [(3, 3), (12, 12)], [(3, 3), (12, 8)], later)
-
-
-def test_a_record_that_was_disclosed_before_is_refused() -> None:
-    def meddle(run: module._Run) -> None:
-        true = run._disclosure
-        run._disclosure = lambda records: true(np.array([0]))  # type: ignore
-
-    with pytest.raises(PeerError, match=r"disclosed before|more than its table holds"):
-        liar(worlds.agreement(), [(3, 3)], [(3, 3)], meddle)
-
-
-def test_without_greedy_other_records_than_those_that_matched_are_refused() -> None:
-    def meddle(run: module._Run) -> None:
-        true = run.rounds
-
-        def rounds() -> Any:
-            yield from true()
-            slot = int(np.flatnonzero(run.own.slots.record == 1)[0])
-            run.matched_slots.append(np.array([[slot, 0]]))
-
-        run.rounds = rounds  # type: ignore
-
-    with pytest.raises(PeerError, match="other records than those that matched"):
-        liar(worlds.agreement(greedy=False), [(3, 3)], [(3, 3), (12, 8)], meddle)
 
 
 def test_all_pairs_with_another_count_than_records_is_refused() -> None:
@@ -332,4 +189,4 @@ def test_all_pairs_with_another_count_than_records_is_refused() -> None:
     own_a = worlds.side(agreed, Side.A, [(3, 3)], entropy, partner=1)
     own_b = worlds.side(agreed, Side.B, [(3, 3)], entropy, np.array([5]), 1)
     with pytest.raises(PeerError, match="another number of slots than of records"):
-        run_pair(linkage(agreed.task, own_a, engine), linkage(agreed.task, own_b, engine))
+        run_pair(worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine))

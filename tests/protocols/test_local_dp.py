@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 from typing import Any
 
@@ -9,21 +10,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
-from accord.entropy import Seeded, Spent
+from accord.entropy import Entropy, Seeded, Spent
 from accord.errors import PeerError, SpentError, UsageError
 from accord.privacy.events import PublicBins, Reports
-from accord.protocols import linkage as module
-from accord.protocols import local_dp
-from accord.protocols.leakage import views
-from accord.protocols.linkage import Own
-from accord.protocols.protocol import prepare, run
+from accord.protocols.base import prepare
+from accord.protocols.greedy import GreedyClean
+from accord.protocols.local_dp import LocalDp
+from accord.protocols.mine import Mine
+from accord.protocols.slots import shuffle_slots
+from accord.records.columns import Records
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
 from accord.side import Side
 from tests.protocols import worlds
+from tests.protocols.views import views
+from tests.protocols.worlds import run
 
 EPSILON = {"epsilon": "1"}
 PUBLIC = {"public": True}
@@ -47,10 +52,24 @@ def agreement(
     return Agreement.model_validate(plain)
 
 
-def side(agreed: Agreement, which: Side, rows: worlds.Rows, entropy: Seeded, partner: int = 1) -> Own:
+def side(agreed: Agreement, which: Side, rows: worlds.Rows, entropy: Seeded, partner: int = 1) -> Mine:
     held, own = worlds.records(rows, agreed, which.value), entropy.stream(which.value)
-    reports = local_dp.draw(agreed.task, which, held, own)
-    return prepare(agreed.task, which, held, partner, reports, own, (local_dp.released(agreed.task, which),))
+    release = agreed.protocol.release(agreed.task, which, len(held))
+    assert release.event is not None
+    return prepare(agreed.task, which, held, partner, release.draw(held, own), own, (release.event,))
+
+
+def options(agreed: Agreement) -> LocalDp:
+    assert isinstance(agreed.protocol, LocalDp)
+    return agreed.protocol
+
+
+def draw(agreed: Agreement, held: Records, entropy: Entropy) -> NDArray[np.int64]:
+    return agreed.protocol.release(agreed.task, Side.A, len(held)).draw(held, entropy)
+
+
+def key(agreed: Agreement, which: Side, held: Records) -> bytes | None:
+    return agreed.protocol.release(agreed.task, which, len(held)).key(held)
 
 
 def link(agreed: Agreement, a: worlds.Rows, b: worlds.Rows, seed: int = 0, engine: Any = None) -> Any:
@@ -132,22 +151,22 @@ def test_measured_recall_is_the_formulas(name: str) -> None:
         rows = [(i, j) for i in range(16) for j in range(15)]
         left, _ = link(agreed, rows, rows, seed)
         found, tried = found + len(left.own), tried + len(rows)
-    expected = local_dp.expected_recall(agreed.task)
+    expected = options(agreed).expected_recall(16)
     assert 0 < expected < 1
     assert abs(found / tried - expected) < NORMAL * sqrt(expected * (1 - expected) / tried)
 
 
 def test_the_spread_is_agreed_or_the_best() -> None:
-    assert local_dp.spread(agreement(3, spread=2).task) == 2
-    assert local_dp.spread(agreement(3, a=PUBLIC).task) == 3
-    best = local_dp.spread(agreement(8).task)
-    recalls = [local_dp.expected_recall(agreement(8, spread=x).task) for x in range(1, 9)]
+    assert options(agreement(3, spread=2)).likely(16) == 2
+    assert options(agreement(3, a=PUBLIC)).likely(16) == 3
+    best = options(agreement(8)).likely(16)
+    recalls = [options(agreement(8, spread=x)).expected_recall(16) for x in range(1, 9)]
     assert recalls[best - 1] == max(recalls)
 
 
 def test_events_say_what_was_released() -> None:
     left, right = link(agreement(3, b=PUBLIC), [(1, 1)], [(1, 1)])
-    response = local_dp.response(agreement(3, b=PUBLIC).task, Side.A)
+    response = options(agreement(3, b=PUBLIC)).response(16, Side.A)
     assert response is not None
     assert (response.spread, response.start) == (3, 2)
     assert left.released == (Reports(response),)
@@ -172,28 +191,28 @@ def test_the_release_key_is_of_records_and_bins_and_not_of_their_order() -> None
     rows = [(1, 1), (2, 2), (3, 3)]
     held = worlds.records(rows, agreed)
     task = agreed.task
-    first = local_dp.key(task, Side.A, held, b"blocking")
+    first = key(agreed, Side.A, held)
     import pyarrow as pa
 
     from accord.records.load import load_records
 
     turned = pa.table({"id": ["r2", "r0", "r1"], "x": [3, 1, 2], "y": [9, 9, 9]})
     again = load_records(turned, agreed.fields, agreed.salt, ["x", "y"])
-    assert local_dp.key(task, Side.A, again, b"blocking") == first, "neither order nor other fields matter"
+    assert key(agreed, Side.A, again) == first, "neither order nor other fields matter"
     other_bin = worlds.records([(1, 1), (2, 2), (4, 3)], agreed)
     other_id = worlds.records(rows, agreed, "s")
     keys = {
         first,
-        local_dp.key(task, Side.A, other_bin, b"blocking"),
-        local_dp.key(task, Side.A, other_id, b"blocking"),
-        local_dp.key(task, Side.B, held, b"blocking"),
-        local_dp.key(task, Side.A, held, b"other"),
-        local_dp.key(agreement(3, a={"epsilon": "2"}).task, Side.A, held, b"blocking"),
-        local_dp.key(agreement(3, spread=1).task, Side.A, held, b"blocking"),
+        key(agreed, Side.A, other_bin),
+        key(agreed, Side.A, other_id),
+        key(agreed, Side.B, held),
+        key(agreed.model_copy(update={"salt": "11111111"}), Side.A, held),
+        key(agreement(3, a={"epsilon": "2"}), Side.A, held),
+        key(agreement(3, spread=1), Side.A, held),
     }
-    assert len(keys) == 7 - (local_dp.spread(task) == 1)
-    assert local_dp.key(agreement(3, a=PUBLIC).task, Side.A, held, b"blocking") is None
-    reports = local_dp.draw(task, Side.A, held, Seeded(1))
+    assert len(keys) == 7 - (options(agreed).likely(16) == 1)
+    assert key(agreement(3, a=PUBLIC), Side.A, held) is None
+    reports = draw(agreed, held, Seeded(1))
     bins = []
     for table in (held, again):
         slots = prepare(task, Side.A, table, 1, reports, Seeded(2)).slots
@@ -206,7 +225,7 @@ def test_what_is_stored_needs_no_fresh_noise_and_must_fit_the_table() -> None:
     agreed = agreement(3)
     held = worlds.records([(1, 1), (2, 2)], agreed)
     with pytest.raises(SpentError):
-        local_dp.draw(agreed.task, Side.A, held, Spent())
+        draw(agreed, held, Spent())
     for wrong in (np.zeros(3, np.int64), np.array([0, 16]), np.array([-1, 0])):
         with pytest.raises(UsageError, match="not those of this table"):
             prepare(agreed.task, Side.A, held, 1, wrong, Seeded(1))
@@ -216,7 +235,7 @@ def test_stored_reports_fit_the_ledgers_format() -> None:
     from accord.session import noise_format
 
     agreed = agreement(3)
-    reports = local_dp.draw(agreed.task, Side.A, worlds.records([(1, 1), (2, 2)], agreed), Seeded(1))
+    reports = draw(agreed, worlds.records([(1, 1), (2, 2)], agreed), Seeded(1))
     assert (noise_format.decode(noise_format.encode(reports)) == reports).all()
 
 
@@ -240,26 +259,22 @@ def test_a_partner_with_another_number_of_slots_than_records_is_refused() -> Non
     agreed, entropy = agreement(4), Seeded(1)
     own_a = side(agreed, Side.A, [(5, 5)], entropy)
     held = worlds.records([(5, 5)], agreed, "B")
-    from accord.protocols.slots import shuffled
-
-    slots = shuffled(np.array([0, -1]), np.array([5, 6]), 16, held, entropy)
-    own_b = Own(Side.B, held, 1, slots, entropy)
+    slots = shuffle_slots(np.array([0, -1]), np.array([5, 6]), 16, held, entropy)
+    own_b = Mine(Side.B, held, 1, slots, entropy)
     with pytest.raises(PeerError, match="another number of slots than of records"):
         run_pair(run(agreed.task, own_a, IdealEngine()), run(agreed.task, own_b, IdealEngine()))
 
 
 def test_a_record_with_more_than_one_report_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = module._Run._disclosure
+    true = GreedyClean._disclosure
 
-    def disclosure(run_: module._Run, records: np.ndarray) -> Any:
-        told = true(run_, records)
-        if run_.own.side is Side.A or not len(told):
+    def disclosure(own: GreedyClean, records: np.ndarray) -> Any:
+        told = true(own, records)
+        if own._mine.side is Side.A or not len(told):
             return told
-        from dataclasses import replace
-
-        every = np.arange(len(run_.own.slots.record))
+        every = np.arange(len(own._mine.slots.record))
         return replace(told, slot_counts=np.array([len(every)]), slots=every)
 
-    monkeypatch.setattr(module._Run, "_disclosure", disclosure)
+    monkeypatch.setattr(GreedyClean, "_disclosure", disclosure)
     with pytest.raises(PeerError, match="more or less than one report"):
         link(agreement(16), [(5, 5)], [(5, 5), (9, 9)])

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy, Seeded
-from accord.protocols.linkage import Own
+from accord.protocols.base import Task, prepare
+from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
-from accord.protocols.protocol import prepare, run
 from accord.records.columns import Records
 from accord.records.load import load_records
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
-from accord.secure.party import Wire, run_pair
+from accord.secure.party import Party, Wire, run_pair
 from accord.side import Side
 
 Rows = list[tuple[int, int]]
@@ -65,7 +65,7 @@ def side(
     entropy: Entropy,
     dummies: int | NDArray[np.int64] = 2,
     partner: int = 1000,
-) -> Own:
+) -> Mine:
     """One side with this many dummies in every bin, against a table of this size; none for all-pairs."""
     if isinstance(dummies, int):
         few = dummies if agreed.protocol.name == "laplace" else 0
@@ -73,6 +73,11 @@ def side(
     return prepare(
         agreed.task, which, records(rows, agreed, which.value), partner, dummies, entropy.stream(which.value)
     )
+
+
+def run(task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+    """One side of the task's protocol."""
+    return task.protocol.party(task, mine, engine)
 
 
 def link(

@@ -16,7 +16,7 @@ from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.errors import UsageError
-from accord.simulation import adjusted, simulate
+from accord.simulation import adjust, simulate
 
 
 def small(protocol: dict[str, Any], style: str) -> Agreement:
@@ -72,7 +72,7 @@ def _same(a: pa.Table, b: pa.Table, agreed: Agreement, noise: str | None = None,
         found = counter.count(agreed, 5, number, noise)
         assert (found.matches, found.comparisons) == (run.matches, run.comparisons)
         assert (found.dummies_a, found.dummies_b) == (run.dummies_a, run.dummies_b)
-        if not agreed.task.binned.greedy:
+        if not agreed.protocol.shown_fields(agreed.task):
             assert counter.cost(agreed, 5, number, noise) == run.comparisons
     assert (counter.all_matches, counter.candidate_pairs) == (ran.all_matches, ran.candidate_pairs)
     assert counter.all_pairs == ran.all_pairs
@@ -81,9 +81,9 @@ def _same(a: pa.Table, b: pa.Table, agreed: Agreement, noise: str | None = None,
 @pytest.mark.parametrize("greedy", [False, True])
 def test_products_and_places_at_a_size_with_many_rounds(greedy: bool) -> None:
     made = generate_products(2_000, None, 3)
-    _same(made.a, made.b, adjusted(starter("products"), greedy=greedy, prune=10), "paper-2017", runs=2)
+    _same(made.a, made.b, adjust(starter("products"), greedy=greedy, prune=10), "paper-2017", runs=2)
     made = generate_places(3_000, None, 3)
-    _same(made.a, made.b, adjusted(starter("places"), greedy=greedy))
+    _same(made.a, made.b, adjust(starter("places"), greedy=greedy))
 
 
 def test_disclosed_are_the_records_that_match() -> None:
@@ -120,4 +120,4 @@ def test_what_cannot_be_counted_is_refused() -> None:
     with pytest.raises(UsageError, match="closure"):
         counter.count(small({"name": "laplace", "closure": "candidates"}, "neighbours"), 0)
     with pytest.raises(UsageError, match="simulate"):
-        counter.count(adjusted(agreed, protocol="psi").model_copy(update={"blocking": agreed.blocking}), 0)
+        counter.count(adjust(agreed, protocol="psi").model_copy(update={"blocking": agreed.blocking}), 0)

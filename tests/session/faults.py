@@ -263,7 +263,7 @@ def _linked(result: Linked | BaseException | None) -> Linked:
 def require_one_charge(office: Office, least: int = 1) -> None:
     """The account paid for one drawing at the most, and every run that is on disk is in the ledger."""
     rows = office.ledger.runs()
-    laplace = office.agreement.privacy(office.side) is not None
+    laplace = "delta" in office.agreement.protocol.promises
     assert len(rows) >= least
     assert {row.drawing for row in rows} <= ({1} if laplace else {None})
     assert sum(row.paid and row.drawing is not None for row in rows) <= 1

@@ -21,7 +21,6 @@ from accord.agreement.file import parse_agreement
 from accord.entropy import Seeded
 from accord.errors import AccordError
 from accord.protocols import disclosed
-from accord.protocols.linkage import linkage
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Receive, Send
 from accord.secure.transfer.base import receive_base, send_base
@@ -74,7 +73,7 @@ class Replay:
         self.side, self.agreed = side, faults.agreement(kind)
         owns = self._owns()
         self.messages: list[bytes] = []
-        ends = {s: linkage(self.agreed.task, owns[s], OtEngine()) for s in Side}
+        ends = {s: worlds.run(self.agreed.task, owns[s], OtEngine()) for s in Side}
         self._record(ends)
 
     def _owns(self) -> dict[Side, Any]:
@@ -103,7 +102,7 @@ class Replay:
         """The run up to the n-th message, which is the input; masks are the same, so all before it fits."""
 
         def decode(content: bytes) -> object:
-            party = linkage(self.agreed.task, self._owns()[self.side], OtEngine())
+            party = worlds.run(self.agreed.task, self._owns()[self.side], OtEngine())
             count = 0
             try:
                 effect = next(party)

@@ -10,16 +10,23 @@ import numpy as np
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded, Spent
 from accord.privacy.events import AllPairs
-from accord.session.ledger import Ledger
-from accord.session.offer import make_offer, release
+from accord.protocols.base import Release
+from accord.records.columns import Records
+from accord.session.ledger import Ask, Ledger
+from accord.session.offer import make_offer
 from accord.side import Side
 from tests.protocols.worlds import Rows, agreement, records
 
 ROWS: Rows = [(1, 1), (9, 9)]
 
 
+def release(agreed: Agreement, side: Side, held: Records) -> Release:
+    return agreed.protocol.release(agreed.task, side, len(held))
+
+
 def key(agreed: Agreement, side: Side = Side.A, rows: Rows = ROWS) -> bytes | None:
-    return release(agreed, side, records(rows, agreed), Spent()).key
+    held = records(rows, agreed)
+    return release(agreed, side, held).key(held)
 
 
 def changed(**changes: Any) -> Agreement:
@@ -65,14 +72,16 @@ def test_what_the_counts_depend_on_makes_another_release() -> None:
 
 def test_all_pairs_draws_nothing() -> None:
     agreed = agreement(protocol="all-pairs")
-    found = release(agreed, Side.A, records(ROWS, agreed), Spent())
-    assert (found.key, found.event) == (None, AllPairs())
-    assert not found.draw().any()
+    held = records(ROWS, agreed)
+    found = release(agreed, Side.A, held)
+    assert (found.key(held), found.event) == (None, AllPairs())
+    assert not found.draw(held, Spent()).any()
 
 
 def test_noise_is_drawn_when_asked_and_from_the_given_entropy() -> None:
     agreed = agreement()
-    draws = [release(agreed, Side.A, records(ROWS, agreed), Seeded(seed)).draw() for seed in (1, 1, 2)]
+    held = records(ROWS, agreed)
+    draws = [release(agreed, Side.A, held).draw(held, Seeded(seed)) for seed in (1, 1, 2)]
     assert len(draws[0]) == agreed.plan.bins
     assert np.array_equal(draws[0], draws[1])
     assert not np.array_equal(draws[0], draws[2])
@@ -81,7 +90,10 @@ def test_noise_is_drawn_when_asked_and_from_the_given_entropy() -> None:
 def test_an_offer_charges_nothing(tmp_path: Path) -> None:
     agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
     mine = records(ROWS, agreed)
-    offer = make_offer(agreed, Side.A, mine, release(agreed, Side.A, mine, Spent()), ledger, "set")
+    found = release(agreed, Side.A, mine)
+    assert found.event is not None
+    ask = Ask("offer", "set", "bob", bytes(32), found.key(mine), found.event)
+    offer = make_offer(agreed, Side.A, mine, ledger, ask)
     assert offer.cost == offer.event.cost
     assert offer.account.runs == 0
     assert ledger.runs() == ()

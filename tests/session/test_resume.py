@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accord.errors import LedgerError, PeerError, RefusedError, StateError, UsageError
-from accord.protocols import psi
+from accord.protocols import intersection
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Send
 from accord.session.receipt import read_receipt
@@ -400,12 +400,12 @@ def test_too_many_lines_are_refused_before_anything_is_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = faults.offices(tmp_path, "psi-expand")
-    monkeypatch.setattr(psi, "MOST_LINES", 39)
+    monkeypatch.setattr(intersection, "MOST_LINES", 39)
     ending = faults.link(both)
     for side, office in both.items():
         assert isinstance(ending[side], RefusedError)
         assert "would list 40 values, more than 39" in str(ending[side])
         assert not office.ledger.runs()
         assert office.run is None
-    monkeypatch.setattr(psi, "MOST_LINES", 40)
+    monkeypatch.setattr(intersection, "MOST_LINES", 40)
     faults.require_done(faults.link(both), both, EXPECTED["psi-expand"])

@@ -157,7 +157,7 @@ def test_counts_that_contradict_the_size(tmp_path: Path, monkeypatch: pytest.Mon
 
     both = faults.offices(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("accord.protocols.linkage.make_slots", padded)
+        patch.setattr("accord.protocols.binned.make_slots", padded)
         result = faults.link(both)[Side.A]
     assert isinstance(result, PeerError)
     assert "no table of its size" in str(result)

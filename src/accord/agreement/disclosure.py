@@ -8,11 +8,7 @@ protocol and is curious.
 from __future__ import annotations
 
 from accord.agreement.document import Agreement
-from accord.exact import text
 from accord.matching.rule import Same, fields_of, predicates
-from accord.protocols.leakage import Leakage, leakage
-from accord.protocols.local_dp import expected_recall
-from accord.protocols.spec import LocalDp
 from accord.records.schema import TextField
 from accord.side import Side
 
@@ -20,14 +16,10 @@ from accord.side import Side
 def learned_about(agreement: Agreement, side: Side) -> list[str]:
     """What the partner learns about this side's table."""
     own, partner = agreement.party(side), agreement.party(side.other)
-    told = leakage(agreement.task, side)
-    lines = [f"how many records {own} has;"]
-    lines += _told_of_all(told)
+    told = agreement.leakage(side)
+    lines = [f"how many records {own} has;", *told.guarantee.of_all]
     lines.append(f"of each record that matches one of {partner}: {', '.join(['its id', *told.columns])};")
-    if told.release == "reports":
-        lines.append("of each record that matches: the bin that it reports;")
-    elif told.bins:
-        lines.append("of each record that matches: the bins it falls into;")
+    lines += told.guarantee.of_matches
     if told.fields:
         beyond = ", also where the blocking does not compare them" if told.beyond_blocking else ""
         lines.append(
@@ -38,29 +30,10 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
     return lines
 
 
-def _told_of_all(told: Leakage) -> list[str]:
-    """What is told of the records that match nothing, too."""
-    if told.release == "true bins":
-        return [f"into which of {told.bins:,} bins each record falls: the agreement calls that public;"]
-    if told.epsilon is None or told.delta is None or not told.bins:
-        return []
-    if told.release == "reports":
-        return [
-            f"a bin for each record, one of {told.bins:,}, reported by randomised response: "
-            f"ε = {text(told.epsilon)} for each record that matches nothing;"
-        ]
-    return [
-        f"how many records fall into each of {told.bins:,} bins, with dummies added: "
-        f"(ε, δ) = ({text(told.epsilon)}, {text(told.delta)}) for each record that matches nothing;"
-    ]
-
-
 def advice(agreement: Agreement) -> list[str]:
     """What is allowed but worth knowing before signing."""
     notes = [f"Matches may be missed: {loss}." for loss in agreement.plan.losses(agreement.rule)]
-    if isinstance(agreement.protocol, LocalDp):
-        share = expected_recall(agreement.task)
-        notes.append(f"Of the matches whose records share a bin, {share:.1%} are compared on average.")
+    notes += agreement.protocol.advice(agreement.task)
     by_hash = [p.field for p in predicates(agreement.rule) if isinstance(p, Same)]
     for name in dict.fromkeys(by_hash):
         if isinstance(agreement.fields[name], TextField):

@@ -24,8 +24,8 @@ from pydantic import (
 from accord.matching.blocking import Blocking, PartSpec, build_blocking
 from accord.matching.rule import Rule
 from accord.matching.rule_text import parse_rule
-from accord.protocols.spec import Laplace, Privacy, ProtocolSpec
-from accord.protocols.task import Task
+from accord.protocols.base import Leakage, Task
+from accord.protocols.registry import ProtocolOptions
 from accord.records.schema import FieldSpec, Name, Spec
 from accord.side import Side
 
@@ -82,7 +82,7 @@ class Agreement(Spec):
     fields: dict[Name, FieldSpec] = Field(min_length=1)
     rule: RuleText
     blocking: tuple[PartSpec, ...] = ()
-    protocol: ProtocolSpec
+    protocol: ProtocolOptions
     disclose: Disclosed = Disclosed()
     engine: Literal["ot", "garbled", "paillier", "paillier-packed"]
 
@@ -108,13 +108,27 @@ class Agreement(Spec):
     @property
     def task(self) -> Task:
         """What a protocol needs to know."""
-        names = tuple(name for part in self.blocking for name in part.names)
-        disclose = {side: self.disclosed(side) for side in Side}
-        return Task(self.rule, self.fields, self.plan, names, self.protocol, disclose, self.salt)
+        return Task(
+            rule=self.rule,
+            fields=self.fields,
+            blocking=self.plan,
+            blocking_fields=tuple(name for part in self.blocking for name in part.names),
+            placement=self._placement(),
+            protocol=self.protocol,
+            disclose={side: self.disclosed(side) for side in Side},
+            salt=self.salt,
+        )
 
-    def privacy(self, side: Side) -> Privacy | None:
-        """A side's budget and noise; none where the protocol reveals no noisy counts."""
-        return self.protocol.privacy(side) if isinstance(self.protocol, Laplace) else None
+    def _placement(self) -> bytes:
+        """Everything on which a record's bins depend: parts, their fields, the salt."""
+        plain = self.model_dump(mode="json", include={"blocking", "fields", "salt"})
+        names = sorted({name for part in self.blocking for name in part.names})
+        parts = plain | {"fields": {name: plain["fields"][name] for name in names}}
+        return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
+
+    def leakage(self, side: Side) -> Leakage:
+        """What the partner learns about this side's table."""
+        return self.protocol.leakage(self.task, side)
 
     def disclosed(self, side: Side) -> tuple[str, ...]:
         return self.disclose.A if side is Side.A else self.disclose.B

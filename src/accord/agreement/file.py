@@ -25,14 +25,12 @@ from accord.matching.blocking_grid import GridSpec
 from accord.matching.blocking_key import KeySpec
 from accord.matching.rule import Rule, fields_of
 from accord.matching.rule_check import rule_faults
-from accord.protocols.check import protocol_faults
-from accord.protocols.spec import AnyProtocol, ProtocolSpec
+from accord.protocols.base import Protocol
+from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.records.schema import NAME_PATTERN, FieldSpec
 
 Path_ = tuple[str | int, ...]
 _LARGEST = 16 << 20
-_BINNED = ("all-pairs", "laplace", "local-dp", "blocking", "laplace-suppress")
-_WHOLE = ("all-pairs", "psi", "psi-expand")
 _PATTERNS = {
     PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks, dots, - and _ only",
     SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
@@ -159,8 +157,10 @@ class _Salvaged:
     rule: Rule | None
     blocking: dict[int, KeySpec | GridSpec]
     parts: int
-    protocol: str
-    spec: AnyProtocol | None
+    name: str
+    """Of the protocol."""
+    kind: type[Protocol] | None
+    protocol: Protocol | None
     greedy: bool
     parties: Parties | None
     disclose: Disclosed | None
@@ -173,6 +173,11 @@ def _valid(kind: Any, value: Any) -> Any:
         return None
 
 
+def _default(kind: type[Protocol], option: str) -> Any:
+    found = kind.model_fields.get(option)
+    return None if found is None else found.default
+
+
 def _salvage(data: Mapping[str, Any]) -> _Salvaged:
     raw_fields = data.get("fields")
     fields = raw_fields if isinstance(raw_fields, Mapping) else {}
@@ -180,6 +185,7 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
     raw_blocking = data.get("blocking", [])
     parts = dict(enumerate(raw_blocking if isinstance(raw_blocking, list) else []))
     protocol = raw if isinstance(raw := data.get("protocol"), Mapping) else {}
+    kind = PROTOCOLS.get(str(protocol.get("name")))
     judged_parts = {i: _valid(PartSpec, part) for i, part in parts.items()}
     return _Salvaged(
         fields={name: spec for name, spec in judged.items() if spec is not None},
@@ -187,9 +193,10 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         rule=_valid(RuleText, data.get("rule")),
         blocking={i: part for i, part in judged_parts.items() if part is not None},
         parts=len(parts),
-        protocol=str(protocol.get("name")),
-        spec=_valid(ProtocolSpec, protocol),
-        greedy=protocol.get("greedy", True) is True and protocol.get("name") in _BINNED,
+        name=str(protocol.get("name")),
+        kind=kind,
+        protocol=_valid(ProtocolOptions, protocol),
+        greedy=kind is not None and protocol.get("greedy", _default(kind, "greedy")) is True,
         parties=_valid(Parties, data.get("parties")),
         disclose=_valid(Disclosed, data.get("disclose", {})),
     )
@@ -204,10 +211,10 @@ def _meaning_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_, 
     yield from ((("rule",), fault) for fault in of_rule)
     yield from _blocking_faults(found)
     yield from _protocol_faults(found)
-    if found.rule is not None and found.spec is not None and not of_rule:
+    if found.rule is not None and found.protocol is not None and not of_rule:
         known = not found.broken.intersection(fields_of(found.rule))
         fields = found.fields if known else None
-        yield from protocol_faults(found.spec, found.rule, fields, tuple(found.blocking.values()), simulated)
+        yield from found.protocol.faults(found.rule, fields, tuple(found.blocking.values()), simulated)
 
 
 def _party_faults(parties: Parties) -> Iterator[tuple[Path_, str]]:
@@ -241,11 +248,11 @@ def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
 
 
 def _protocol_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
-    if found.protocol in _WHOLE and found.parts:
-        problem = f"{found.protocol} compares everything; remove [[blocking]] or take 'laplace'."
+    if found.kind is not None and found.parts and not found.kind.blocked:
+        problem = f"{found.name} compares everything; remove [[blocking]] or take 'laplace'."
         yield ("blocking", 0), problem
-    if found.protocol in _BINNED[1:] and not found.parts:
-        yield ("protocol",), f"{found.protocol} needs a blocking; add [[blocking]] or take 'all-pairs'."
+    if found.kind is not None and found.kind.blocked and not found.parts:
+        yield ("protocol",), f"{found.name} needs a blocking; add [[blocking]] or take 'all-pairs'."
     if found.greedy and found.rule is not None and found.disclose is not None:
         shown = [*fields_of(found.rule), *(name for part in found.blocking.values() for name in part.names)]
         known = [name for name in dict.fromkeys(shown) if name in found.fields or name in found.broken]

@@ -33,6 +33,7 @@ from accord.errors import UsageError
 from accord.matching.evaluate import Tables
 from accord.matching.join import full_join
 from accord.privacy.noise import default_name
+from accord.protocols.registry import protocol_named
 from accord.records.columns import Bits, Records, rows_of
 from accord.records.load import load_records
 from accord.side import Side
@@ -110,21 +111,12 @@ MATCHED = 5
 """Matching records in the full bin: n₁ of [MATHS §6]."""
 
 
-WITHOUT_BLOCKING = ("all-pairs", "psi", "psi-expand")
-
-
 def options(name: str, epsilon: str, delta: str) -> dict[str, object]:
     """A protocol with its defaults, as an agreement writes it, with this promise to both sides."""
-    match name:
-        case "laplace":
-            return {"name": name, **{side.value: {"epsilon": epsilon, "delta": delta} for side in Side}}
-        case "local-dp":
-            return {"name": name, "window": 2, **{side.value: {"epsilon": epsilon} for side in Side}}
-        case "laplace-suppress":
-            return {"name": name, "epsilon": epsilon}
-        case "all-pairs" | "psi" | "psi-expand" | "blocking":
-            return {"name": name}
-    raise UsageError(problem=f"There is no protocol '{name}'. `accord audit protocol --help` lists them.")
+    kind = protocol_named(name)
+    made = kind.draft(epsilon, delta, {})
+    # A window of one bin would leave an audit nothing of windows to look at.
+    return made | ({"window": 2} if "window" in kind.options else {})
 
 
 def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
@@ -137,8 +129,7 @@ def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
         *_both_sides("matched", keys, (0, 4), (2, 4), column, column),
         *_both_sides("crowd", keys, (0, 9), (1, 30), [(0, 9)] * MATCHED, strangers),
     ]
-    if protocol["name"] != "local-dp":
-        # There a record reports one bin: no grid has cells that overlap.
+    if protocol_named(str(protocol["name"])).several_bins:
         found += _both_sides("beside", _on_grid(protocol), (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)])
     return tuple(found)
 
@@ -213,7 +204,7 @@ def _agreement(
             "parties": {"A": "alice", "B": "bob"},
             "fields": fields,
             "rule": rule,
-            "blocking": [] if protocol["name"] in WITHOUT_BLOCKING else blocking,
+            "blocking": blocking if protocol_named(str(protocol["name"])).blocked else [],
             "protocol": protocol,
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
             "engine": "ot",

@@ -20,21 +20,19 @@ import numpy as np
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import UsageError
-from accord.privacy.calibration import Setting
-from accord.privacy.noise import draw
-from accord.protocols.linkage import Own
-from accord.protocols.protocol import prepare, run
+from accord.protocols.base import Release, prepare
+from accord.protocols.mine import Mine
 from accord.protocols.slots import exchange_commitments, exchange_counts
 from accord.records.columns import Records
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
-from accord.simulation import make_own, setting
+from accord.simulation import make_mine, release_of
 
 Program = Callable[[Side, Records, int, Entropy, Engine], Party[Any]]
 """(side, its records, how many the partner has, randomness, engine)"""
 Maker = Callable[[Agreement], Program]
-Owner = Callable[[Side, Records, int, Entropy], Own]
+Owner = Callable[[Side, Records, int, Entropy], Mine]
 
 ABORTED = 20
 
@@ -48,27 +46,26 @@ def unshuffled(agreement: Agreement) -> Program:
     """Slots in the order of the table."""
     shuffled = _owner(agreement)
 
-    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Own:
+    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Mine:
         made = shuffled(side, records, partner, entropy)
         bins = np.repeat(np.arange(len(made.slots.counts)), made.slots.counts)
         # −1 is a dummy; as an unsigned number it is the largest.
         order = np.lexsort((made.slots.record.view(np.uint64), bins))
-        made.slots = replace(made.slots, record=made.slots.record[order])
-        return made
+        return replace(made, slots=replace(made.slots, record=made.slots.record[order]))
 
     return _program(agreement, own)
 
 
 def half_noise(agreement: Agreement) -> Program:
     """Noise at half its scale."""
-    noise, task = _settings(agreement), agreement.task
+    release = _releases(agreement)
 
-    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Own:
-        found = noise(side, len(records))
-        if found is None:
+    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Mine:
+        found = release(side, len(records))
+        if found.setting is None:
             raise UsageError(problem="This protocol draws no noise that could be halved.")
-        dummies = draw(found.noise, task.blocking.bins, entropy) // 2
-        return prepare(task, side, records, partner, dummies, entropy)
+        dummies = found.draw(records, entropy) // 2
+        return prepare(found.task, side, records, partner, dummies, entropy)
 
     return _program(agreement, own)
 
@@ -92,21 +89,21 @@ BROKEN: Mapping[str, Maker] = {"unshuffled": unshuffled, "half-noise": half_nois
 
 def _owner(agreement: Agreement) -> Owner:
     """A side as `simulate` makes it."""
-    noise = _settings(agreement)
-    return lambda side, records, partner, e: make_own(
-        agreement, side, records, partner, noise(side, len(records)), e
+    release = _releases(agreement)
+    return lambda side, records, partner, entropy: make_mine(
+        release(side, len(records)), records, partner, entropy
     )
 
 
-def _settings(agreement: Agreement) -> Callable[[Side, int], Setting | None]:
-    """The calibrated noise of a side, computed once."""
-    return cache(lambda side, records: setting(agreement, side, records))
+def _releases(agreement: Agreement) -> Callable[[Side, int], Release]:
+    """What a side releases, its noise calibrated once."""
+    return cache(lambda side, records: release_of(agreement, side, records))
 
 
 def _program(agreement: Agreement, own: Owner) -> Program:
     task = agreement.task
 
     def party(side: Side, records: Records, partner: int, entropy: Entropy, engine: Engine) -> Party[Any]:
-        return run(task, own(side, records, partner, entropy), engine)
+        return task.protocol.party(task, own(side, records, partner, entropy), engine)
 
     return party

@@ -29,7 +29,6 @@ from accord.auditing.programs import Maker, Program, honest
 from accord.auditing.views import View, WatchedEngine, layout, rows, watched
 from accord.entropy import Entropy, Seeded
 from accord.errors import UsageError
-from accord.protocols.leakage import leakage
 from accord.records.columns import Records
 from accord.secure.party import run_pair
 from accord.side import Side
@@ -132,7 +131,7 @@ def audit(
 
 
 def _promise(case: Case) -> tuple[Fraction, Fraction] | None:
-    told = leakage(case.agreement.task, case.side)
+    told = case.agreement.leakage(case.side)
     return None if told.epsilon is None or told.delta is None else (told.epsilon, told.delta)
 
 

@@ -17,13 +17,10 @@ from accord.errors import BudgetError
 from accord.privacy.accounting import basic, spent
 from accord.privacy.budget import Budget, check
 from accord.privacy.calibration import Setting, warnings
-from accord.privacy.events import AllPairs, Cost, Event, PublicBins, released
+from accord.privacy.events import Cost, Event, PublicBins
 from accord.privacy.noise import losses
-from accord.protocols import local_dp
-from accord.protocols.leakage import leakage
-from accord.protocols.spec import LocalDp
 from accord.side import Side
-from accord.simulation import setting
+from accord.simulation import release_of
 
 AGAIN = 10
 """Releases of changed tables that a steward should think of before the first."""
@@ -71,10 +68,9 @@ class Afterwards:
 
 def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFacts:
     """The facts of one side, whose table has so many records if that may be known."""
-    found = setting(agreement, side, records or 0)
-    event = _event(agreement, side, found)
-    public = isinstance(event, PublicBins)
-    event = None if public else event
+    release = release_of(agreement, side, records or 0)
+    found, public = release.setting, isinstance(release.event, PublicBins)
+    event = None if public else release.event
     cost = event.cost if event is not None else None
     return SideFacts(
         side=side,
@@ -93,7 +89,7 @@ def afterwards(
     runs: int, budget: Budget,
 ) -> Afterwards | None:  # fmt: skip
     """What a run adds to the events that the data set has paid for; None where nothing is promised."""
-    event = _event(agreement, side, setting(agreement, side, records or 0))
+    event = release_of(agreement, side, records or 0).event
     if event is None:
         return None
     try:
@@ -109,12 +105,3 @@ def composed(events: Sequence[Event]) -> Composed:
     """These releases together."""
     sums = basic(events)
     return Composed(len(events), sums, spent(events, sums.delta))
-
-
-def _event(agreement: Agreement, side: Side, found: Setting | None) -> Event | None:
-    """What the ledger would be told of a release; None where nothing is promised."""
-    if found is not None:
-        return released(found)
-    if isinstance(agreement.protocol, LocalDp):
-        return local_dp.released(agreement.task, side)
-    return None if leakage(agreement.task, side).epsilon is None else AllPairs()

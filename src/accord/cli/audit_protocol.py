@@ -102,13 +102,16 @@ def protocol(
 
 def _require_meant(name: str, epsilon: str | None, delta: str | None) -> None:
     """Refuse an ε or a δ that would change nothing."""
-    from accord.auditing.cases import WITHOUT_BLOCKING
     from accord.errors import UsageError
+    from accord.protocols.registry import protocol_named
 
-    if name in WITHOUT_BLOCKING and (epsilon or delta):
+    kind = protocol_named(name)
+    if kind.leaky:
+        return
+    if not kind.promises and (epsilon or delta):
         raise UsageError(problem=f"{name} promises (ε, δ) = (0, 0); leave out --epsilon and --delta.")
-    if name == "local-dp" and delta:
-        raise UsageError(problem="local-dp promises δ = 0; leave out --delta.")
+    if "delta" not in kind.promises and delta:
+        raise UsageError(problem=f"{name} promises δ = 0; leave out --delta.")
 
 
 def _built_in(
@@ -131,14 +134,16 @@ def _built_in(
 
 def _agreed(name: str, agreement: Path, epsilon: str | None, delta: str | None) -> Agreement:
     from accord.agreement.file import read_agreement
-    from accord.simulation import adjusted
+    from accord.protocols.registry import protocol_named
+    from accord.simulation import adjust
 
     # What promises nothing is judged by the ε and δ that are asked; they are no options of its own.
-    return adjusted(
+    options = protocol_named(name).promises
+    return adjust(
         read_agreement(agreement),
         protocol=name,
-        epsilon=None if name == "blocking" else epsilon,
-        delta=delta if name == "laplace" else None,
+        epsilon=epsilon if "epsilon" in options else None,
+        delta=delta if "delta" in options else None,
     )
 
 

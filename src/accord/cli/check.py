@@ -67,8 +67,8 @@ def _warnings(agreement: Agreement, side: Side | None, records: int) -> list[str
     from accord.privacy.calibration import warnings
     from accord.side import Side
 
-    chosen = [agreement.privacy(s) for s in ([side] if side is not None else Side)]
-    found = [warning for p in chosen if p is not None for warning in warnings(p.delta, records)]
+    deltas = [agreement.leakage(s).delta for s in ([side] if side is not None else Side)]
+    found = [warning for delta in deltas if delta is not None for warning in warnings(delta, records)]
     return list(dict.fromkeys(found))
 
 

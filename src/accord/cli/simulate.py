@@ -15,7 +15,7 @@ from accord.cli.options import Delimiter, Encoding, Json, layout
 from accord.cli.terminal import progress
 
 if TYPE_CHECKING:
-    from accord.protocols.linkage import Status, Watch
+    from accord.protocols.mine import Status, Watch
     from accord.simulation import Simulation
 
 _PROTOCOLS = (
@@ -61,11 +61,11 @@ def simulate(
     """Run the protocol on two tables in one process: matches, recall, comparisons. For data you may see."""
     from accord.agreement.file import read_agreement
     from accord.records.sinks import require_writable, write_table
-    from accord.simulation import adjusted, peak_mib
+    from accord.simulation import adjust, peak_mib
     from accord.simulation import simulate as run
     from accord.truth import read_truth, truth_scores
 
-    agreed = adjusted(
+    agreed = adjust(
         read_agreement(agreement),
         protocol=protocol,
         epsilon=epsilon,
@@ -117,10 +117,13 @@ def report(result: Simulation) -> dict[str, Any]:
     """The figures of a simulation under the names that people know."""
     names = (
         "records_a records_b left_out matches all_matches candidate_pairs comparisons comparisons_sd "
-        "all_pairs cost_ratio bins recall precision reduction_ratio epsilon delta leaks seconds "
+        "all_pairs cost_ratio bins recall precision reduction_ratio leaks seconds "
         "join_seconds peak_mib"
     )
     facts = {name: getattr(result, name) for name in names.split()}
+    promises = {side.value: promised for side, promised in result.promises.items()}
+    facts["epsilon"] = {side: promised.epsilon for side, promised in promises.items()}
+    facts["delta"] = {side: promised.delta for side, promised in promises.items()}
     return facts | {"runs": [asdict(run) for run in result.runs]}
 
 

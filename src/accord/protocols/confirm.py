@@ -15,19 +15,17 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.errors import PeerError
-from accord.protocols.outcome import Outcome
+from accord.protocols.outcome import Digest, Outcome
 from accord.records.encoders import text_buffers
 from accord.records.siphash import hash_texts, key
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 
 _TAG = b"accord output 1\n"
-KEY = 64
-"""The bytes of the key in front of a digest."""
 
 
-def confirm(side: Side, ids: pa.Array, outcome: Outcome, entropy: Entropy) -> Party[bytes]:
-    """The key and A's digest of the output, the same on both sides; raise if the partner has other pairs."""
+def confirm(side: Side, ids: pa.Array, outcome: Outcome, entropy: Entropy) -> Party[Digest]:
+    """A's digest of the output and its key, the same on both sides; raise if the partner has other pairs."""
     half = entropy.stream("confirm").bytes(32)
     yield Send(half)
     other = (yield from receive(32)).tobytes()
@@ -40,7 +38,7 @@ def confirm(side: Side, ids: pa.Array, outcome: Outcome, entropy: Entropy) -> Pa
     yield Send(digests[side])
     if not hmac.compare_digest((yield from receive(32)).tobytes(), digests[side.other]):
         raise PeerError(problem="a digest of another output than ours")
-    return joint + digests[Side.A]
+    return Digest(joint, digests[Side.A])
 
 
 def output_digest(joint: bytes, ids_a: pa.Array, ids_b: pa.Array) -> bytes:

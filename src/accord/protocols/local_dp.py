@@ -12,107 +12,226 @@ thing that the partner's view depends on besides the matching records, by the ar
 report is ε-private by itself. *Recall*: of the matches whose records share a bin, the share that
 `expected_recall` gives; with a window of all bins every pair is compared.
 
-Reports are sticky: drawn once for a table, stored by the ids' order, reused for every partner and run
+Reports are kept: drawn once for a table, stored by the ids' order, reused for every partner and run
 (privacy/release.py says what is the same table). Two independent reports of one record would cost 2ε.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from accord.entropy import NOISE, Entropy, below
-from accord.errors import UsageError
-from accord.privacy.events import Event, PublicBins, Reports
+from accord.errors import PeerError, UsageError
+from accord.exact import text
+from accord.matching.blocking import build_blocking
+from accord.matching.blocking_key import KeySpec
+from accord.matching.evaluate import Indices, Tables
+from accord.matching.rule import Rule
+from accord.matching.thresholds import Fields
+from accord.privacy.events import PublicBins, Reports
 from accord.privacy.randomised_response import Response, best_spread, compared, compared_public, report
 from accord.privacy.release import reports_key
-from accord.protocols.linkage import Own
-from accord.protocols.slots import shuffled
-from accord.protocols.spec import LocalDp
-from accord.protocols.task import Task
-from accord.records.columns import Records
+from accord.protocols.base import Blockings, Fault, Guarantee, Ints, Options, Release, Task
+from accord.protocols.binned import OF_MATCHES, Binned, tell_true_bins
+from accord.protocols.linkage import link_bins
+from accord.protocols.mine import Mine
+from accord.protocols.outcome import Outcome
+from accord.protocols.slots import Padding, Slots, shuffle_slots
+from accord.records.columns import Columns, Records
 from accord.records.encoders import text_buffers
+from accord.records.schema import Exact, Spec
+from accord.secure.engine import Engine
+from accord.secure.party import Party
 from accord.side import Side
 
-Ints = NDArray[np.int64]
+MOST_PAIRS = 10_000_000
+"""Of bins, in the window: as many as memory should hold."""
 
 
-def response(task: Task, side: Side) -> Response | None:
-    """How this side's records report; None where their bins are public."""
-    protocol = _protocol(task)
-    epsilon, other = protocol.local(side).epsilon, protocol.local(side.other)
-    if epsilon is None:
+class LocalSide(Spec):
+    """One side's ε for each of its records, or the statement that its bins may be known."""
+
+    epsilon: Exact | None = Field(default=None, gt=0, le=64)
+    public: StrictBool = False
+
+    @model_validator(mode="after")
+    def _fits(self) -> LocalSide:
+        if (self.epsilon is None) != self.public:
+            raise ValueError("needs either epsilon, or public = true if its bins may be known")
+        return self
+
+
+class LocalDp(Binned):
+    """Randomised response over the bins [HMFS17, appendix]: each record reports one bin."""
+
+    several_bins: ClassVar[bool] = False
+    promises: ClassVar[tuple[str, ...]] = ("epsilon",)
+    side_options: ClassVar[tuple[str, ...]] = ("epsilon",)
+    options: ClassVar[tuple[str, ...]] = ("greedy", "window", "spread")
+
+    name: Literal["local-dp"]
+    A: LocalSide
+    B: LocalSide
+    window: StrictInt = Field(ge=1, le=5_000_000)
+    """k': a record of A is compared with those in this many bins of B, from its own on, round the end."""
+    spread: StrictInt | None = Field(default=None, ge=1, le=5_000_000)
+    """x: how many bins are reported with the higher probability; 1 is the basic strategy, none the best."""
+
+    @classmethod
+    def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:
+        return {"name": "local-dp", "window": 1, **{side.value: {"epsilon": epsilon} for side in Side}}
+
+    def faults(
+        self, rule: Rule, fields: Fields | None, blocking: Blockings, simulated: bool
+    ) -> Iterator[Fault]:
+        if self.A.public and self.B.public:
+            problem = "local-dp protects nothing if both sides are public"
+            yield ("protocol",), f"{problem}; give one side an epsilon."
+        if not all(isinstance(part, KeySpec) for part in blocking):
+            problem = "local-dp needs one bin a record, the same for a match"
+            yield ("blocking", 0), f"{problem}; block by key alone."
+        elif fields is not None and _fits(blocking, fields):
+            yield from self._window_faults(build_blocking(tuple(blocking), fields).bins)
+        if self.spread is not None and self.spread > self.window:
+            yield ("protocol", "spread"), "the spread must be at most the window."
+
+    def _window_faults(self, bins: int) -> Iterator[Fault]:
+        if self.window > bins:
+            yield ("protocol", "window"), f"the window must be at most the {bins:,} bins."
+        elif bins * self.window > MOST_PAIRS:
+            pairs = f"{bins:,} bins with a window of {self.window:,}"
+            yield ("protocol", "window"), f"{pairs} are too many pairs of bins; take buckets."
+
+    # -- reports ------------------------------------------------------------------------------------------
+
+    def local(self, side: Side) -> LocalSide:
+        return self.A if side is Side.A else self.B
+
+    def response(self, bins: int, side: Side) -> Response | None:
+        """How this side's records report; None where their bins are public."""
+        epsilon, other = self.local(side).epsilon, self.local(side.other)
+        if epsilon is None:
+            return None
+        likely = self.likely(bins)
+        # A's block must end with the true bin where B reports that itself: windows run upward from A's bin.
+        start = likely - 1 if other.public and side is Side.A else 0
+        return Response(bins, likely, epsilon, start)
+
+    def likely(self, bins: int) -> int:
+        """How many bins are likely: as agreed, or the number with which most matches are compared."""
+        if self.spread is not None:
+            return self.spread
+        if self.A.epsilon is None or self.B.epsilon is None:
+            return self.window
+        return best_spread(bins, self.window, self.A.epsilon, self.B.epsilon)
+
+    def expected_recall(self, bins: int) -> float:
+        """The probability that a match whose records share a bin is compared."""
+        a, b, x = self.A.epsilon, self.B.epsilon, self.likely(bins)
+        if a is not None and b is not None:
+            return float(compared(bins, self.window, x, a, b))
+        private = a if a is not None else b
+        return 1.0 if private is None else compared_public(bins, self.window, x, private)
+
+    def release(
+        self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
+    ) -> ReportedBins:
+        response = self.response(task.blocking.bins, side)
+        event = PublicBins() if response is None else Reports(response)
+        return ReportedBins(task, side, event, None, response)
+
+    # -- a side and its run -------------------------------------------------------------------------------
+
+    def counts(self, task: Task, side: Side, records: Records, noise: Ints) -> Ints:
+        return np.bincount(noise, minlength=task.blocking.bins)
+
+    def make_slots(self, task: Task, side: Side, records: Records, noise: Ints, entropy: Entropy) -> Slots:
+        bins = task.blocking.bins
+        if len(noise) != len(records) or (len(noise) and not 0 <= noise.min() <= noise.max() < bins):
+            raise UsageError(problem="The stored reports are not those of this table. Start a new run.")
+        placed = np.empty(len(records), np.int64)
+        placed[_order_of_ids(records)] = noise
+        return shuffle_slots(np.arange(len(records)), placed, bins, records, entropy)
+
+    def bins_of(self, task: Task, side: Side, columns: Columns, records: int) -> None:
         return None
-    x = spread(task)
-    # A's block must end with the true bin where B reports that itself, since windows run upward from A's bin.
-    start = x - 1 if other.public and side is Side.A else 0
-    return Response(task.blocking.bins, x, epsilon, start)
+
+    def require_counts(self, task: Task, side: Side, counts: Ints, records: int, padding: Padding) -> None:
+        super().require_counts(task, side, counts, records, padding)
+        if counts.sum() != records:
+            raise PeerError(problem="another number of slots than of records")
+
+    def equal(self, task: Task) -> frozenset[str]:
+        """None: of a randomised bin nothing follows."""
+        return frozenset()
+
+    def pairs(self, task: Task) -> tuple[Indices, Indices]:
+        bins = task.blocking.bins
+        left = np.repeat(np.arange(bins), self.window)
+        return left, (left + np.tile(np.arange(self.window), bins)) % bins
+
+    def compares(
+        self,
+        task: Task,
+        tables: Tables,
+        rows: tuple[Ints, Ints],
+        bins: Callable[[], tuple[Ints, Ints]],
+    ) -> NDArray[np.bool_]:
+        a, b = bins()
+        return (b - a) % task.blocking.bins < self.window
+
+    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+        return link_bins(task, self, mine, engine)
+
+    # -- what it leaks ------------------------------------------------------------------------------------
+
+    def guarantee(self, task: Task, side: Side) -> Guarantee:
+        epsilon = self.local(side).epsilon
+        if epsilon is None:
+            return Guarantee("true bins", None, None, tell_true_bins(task), OF_MATCHES)
+        told = (
+            f"a bin for each record, one of {task.blocking.bins:,}, reported by randomised response: "
+            f"ε = {text(epsilon)} for each record that matches nothing;"
+        )
+        of_matches = ("of each record that matches: the bin that it reports;",)
+        return Guarantee("reports", epsilon, Fraction(0), (told,), of_matches)
+
+    def advice(self, task: Task) -> list[str]:
+        share = self.expected_recall(task.blocking.bins)
+        return [f"Of the matches whose records share a bin, {share:.1%} are compared on average."]
 
 
-def spread(task: Task) -> int:
-    """How many bins are likely: as agreed, or the number with which most matches are compared."""
-    protocol, bins = _protocol(task), task.blocking.bins
-    if protocol.spread is not None:
-        return protocol.spread
-    if protocol.A.epsilon is None or protocol.B.epsilon is None:
-        return protocol.window
-    return best_spread(bins, protocol.window, protocol.A.epsilon, protocol.B.epsilon)
+@dataclass(frozen=True)
+class ReportedBins(Release):
+    """A bin for each record: a randomised one, or the true one where that may be known."""
 
+    response: Response | None = None
 
-def expected_recall(task: Task) -> float:
-    """The probability that a match whose records share a bin is compared."""
-    protocol, bins, x = _protocol(task), task.blocking.bins, spread(task)
-    a, b = protocol.A.epsilon, protocol.B.epsilon
-    if a is not None and b is not None:
-        return float(compared(bins, protocol.window, x, a, b))
-    private = a if a is not None else b
-    return 1.0 if private is None else compared_public(bins, protocol.window, x, private)
+    def draw(self, records: Records, entropy: Entropy) -> Ints:
+        """Fresh reports, in the order of the ids. *Distribution*: as `report`, or the true bins."""
+        bins = true_bins(self.task, self.side, records)[_order_of_ids(records)]
+        if self.response is not None:
+            return report(self.response, bins, entropy)
+        anywhere = below(entropy.stream(NOISE), self.task.blocking.bins, len(bins)).astype(np.int64)
+        return np.where(bins < 0, anywhere, bins)
 
-
-def released(task: Task, side: Side) -> Event:
-    """What this side tells of its table."""
-    found = response(task, side)
-    return PublicBins() if found is None else Reports(found)
-
-
-def draw(task: Task, side: Side, records: Records, entropy: Entropy) -> Ints:
-    """Fresh reports, in the order of the ids. *Distribution*: as `report`, or the true bins."""
-    bins, found = true_bins(task, side, records)[_by_id(records)], response(task, side)
-    if found is not None:
-        return report(found, bins, entropy)
-    anywhere = below(entropy.stream(NOISE), task.blocking.bins, len(bins)).astype(np.int64)
-    return np.where(bins < 0, anywhere, bins)
-
-
-def key(task: Task, side: Side, records: Records, blocking: bytes) -> bytes | None:
-    """The release key of the reports, or None where bins are public. *Requires* as `reports_key`."""
-    found, order = response(task, side), _by_id(records)
-    if found is None:
-        return None
-    starts, octets = text_buffers(records.ids.take(pa.array(order)))
-    ids = np.diff(starts).astype("<i8").tobytes() + octets.tobytes()
-    return reports_key(true_bins(task, side, records)[order], ids, blocking, side.value, found)
-
-
-def prepare(
-    task: Task,
-    side: Side,
-    records: Records,
-    partner_size: int,
-    reports: Ints,
-    entropy: Entropy,
-    events: tuple[Event, ...] = (),
-) -> Own:
-    """Fix this side's slots. *Requires* the stored reports of this very table, by the ids' order."""
-    bins = task.blocking.bins
-    if len(reports) != len(records) or (len(reports) and not 0 <= reports.min() <= reports.max() < bins):
-        raise UsageError(problem="The stored reports are not those of this table. Start a new run.")
-    placed = np.empty(len(records), np.int64)
-    placed[_by_id(records)] = reports
-    slots = shuffled(np.arange(len(records)), placed, bins, records, entropy)
-    return Own(side, records, partner_size, slots, entropy, events)
+    def key(self, records: Records) -> bytes | None:
+        if self.response is None:
+            return None
+        order = _order_of_ids(records)
+        starts, octets = text_buffers(records.ids.take(pa.array(order)))
+        ids = np.diff(starts).astype("<i8").tobytes() + octets.tobytes()
+        bins = true_bins(self.task, self.side, records)[order]
+        return reports_key(bins, ids, self.task.placement, self.side.value, self.response)
 
 
 def true_bins(task: Task, side: Side, records: Records) -> Ints:
@@ -123,11 +242,10 @@ def true_bins(task: Task, side: Side, records: Records) -> Ints:
     return found
 
 
-def _by_id(records: Records) -> Ints:
+def _order_of_ids(records: Records) -> Ints:
     return np.asarray(pc.sort_indices(records.ids)).astype(np.int64)
 
 
-def _protocol(task: Task) -> LocalDp:
-    if not isinstance(task.protocol, LocalDp):
-        raise TypeError(f"{task.protocol.name} has no reports")
-    return task.protocol
+def _fits(blocking: Blockings, fields: Fields) -> bool:
+    known = all(name in fields for part in blocking for name in part.names)
+    return known and not any(list(part.faults(fields)) for part in blocking)

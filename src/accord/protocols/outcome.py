@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,23 @@ from numpy.typing import NDArray
 from accord.privacy.events import Event
 
 Rows = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A digest of the output, under a key that both sides made; the same on both."""
+
+    key: bytes
+    value: bytes
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Time by phase."""
+
+    set_up: float = 0.0
+    compare: float = 0.0
+    disclose: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +50,6 @@ class Outcome:
     """One's own dummies."""
     released: tuple[Event, ...]
     """What this side released about its table."""
-    seconds: Mapping[str, float]
-    """Time by phase: set-up, compare, disclose."""
-    digest: bytes = b""
-    """Of the pairs, under a key that both sides made; the key is in front. Empty before both confirmed."""
+    seconds: Seconds
+    digest: Digest = Digest(b"", b"")
+    """Empty before both confirmed."""

@@ -78,6 +78,7 @@ class Padding:
 
 ANY_PADDING = Padding(LONGEST, LONGEST * MOST_BINS)
 """What no noise exceeds."""
+NO_PADDING = Padding(0, 0)
 
 
 def make_slots(blocking: Blocking, side: Side, records: Records, dummies: Ints, entropy: Entropy) -> Slots:
@@ -90,10 +91,10 @@ def make_slots(blocking: Blocking, side: Side, records: Records, dummies: Ints, 
     padding = np.repeat(np.arange(blocking.bins), dummies)
     bins = np.concatenate([bins, padding])
     record = np.concatenate([record, np.full(len(padding), -1, np.int64)])
-    return shuffled(record, bins, blocking.bins, records, entropy)
+    return shuffle_slots(record, bins, blocking.bins, records, entropy)
 
 
-def shuffled(record: Ints, bins: Ints, count: int, records: Records, entropy: Entropy) -> Slots:
+def shuffle_slots(record: Ints, bins: Ints, count: int, records: Records, entropy: Entropy) -> Slots:
     """The slots of (record, bin) pairs in `count` bins; −1 is a dummy.
 
     *Distribution*: within each bin the order is uniform and independent of everything else.

@@ -14,25 +14,24 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from accord import __version__
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import PeerError, RefusedError
-from accord.privacy.calibration import calibrate
-from accord.privacy.events import Cost
-from accord.protocols import protocol, psi
-from accord.protocols.confirm import KEY
-from accord.protocols.linkage import Own, Status
+from accord.privacy.events import Cost, Event
+from accord.protocols.base import Release, prepare
+from accord.protocols.mine import Mine, Status
 from accord.protocols.outcome import Outcome
-from accord.protocols.slots import Padding, Slots, commitments, most_dummies
-from accord.protocols.spec import Psi, PsiExpand
+from accord.protocols.slots import Padding, Slots, commitments
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.sinks import write_table
@@ -42,8 +41,7 @@ from accord.session import receipt
 from accord.session.connection import Reach, Tell
 from accord.session.handshake import NONCE, Hello, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
-from accord.session.ledger import Ledger
-from accord.session.offer import Release
+from accord.session.ledger import Ask, Ledger
 from accord.session.output import output
 from accord.session.receipt import Half
 from accord.session.state import State
@@ -102,7 +100,9 @@ class Ready:
     cards: dict[Side, Card]
     records: Records
     dataset: str
-    released: Release
+    release: Release
+    key: bytes | None = field(repr=False)
+    """Of the release."""
     data: object
     layout: Layout
     out: Path | None
@@ -114,13 +114,37 @@ class Ready:
     def partner(self) -> str:
         return self.agreement.party(self.side.other)
 
+    @property
+    def event(self) -> Event:
+        # Only what leaks tells the ledger nothing, and no agreement may name that.
+        assert self.release.event is not None
+        return self.release.event
+
+    def draw(self) -> NDArray[np.int64]:
+        """Fresh noise for this table."""
+        return self.release.draw(self.records, self.entropy)
+
+    def ask(self, run: str) -> Ask:
+        """The question to the ledger."""
+        digest = bytes.fromhex(self.agreement.digest)
+        return Ask(run, self.dataset, self.partner, digest, self.key, self.event)
+
+    def padding(self, partner_size: int) -> Padding:
+        """The dummies that a partner with so many records can have."""
+        return self.agreement.protocol.padding(self.agreement.task, self.side.other, partner_size)
+
+    def mine(self, slots: Slots, partner_size: int) -> Mine:
+        """My side of a run whose slots are on disk."""
+        padding = self.padding(partner_size)
+        return Mine(self.side, self.records, partner_size, slots, self.entropy, (self.event,), padding)
+
 
 @dataclass(frozen=True)
 class Kept:
-    """A run that can go on, as it was found on disk; its folder is locked."""
+    """A run that is on disk; its folder is locked."""
 
     run: Run
-    slots: Slots
+    mine: Mine
     journal: FileJournal
     charged: Cost
 
@@ -133,11 +157,11 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     size = yield from exchange_sizes(len(own.records), own.partner)
     _require_room(own, size)
     name = run_name(hello, other)
-    charged, slots = _charge(own, name, size)
-    run = create_run(own.state, _manifest(own, name, size, slots), slots)
+    charged, mine = _charge(own, name, size)
+    run = create_run(own.state, _manifest(own, name, mine), mine.slots)
     line.started(name)
     with run.locked(), closing(run.open_journal()) as journal:
-        return (yield from _finish(own, Kept(run, slots, journal, charged), line))
+        return (yield from _finish(own, Kept(run, mine, journal, charged), line))
 
 
 def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
@@ -150,26 +174,18 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         own.entropy.bytes(NONCE),
         name,
         kept.journal.steps,
-        commitments(kept.slots, own.side),
+        commitments(kept.mine.slots, own.side),
     )
     other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
     require_same_run(hello, other, own.partner)
     first = kept.journal.first()
     if first is not None and first != other.commitments:
         raise PeerError(problem="commitments to another table than it began this run with")
-    _require_asked_once(own, kept.journal.steps, other.steps)
+    if problem := own.agreement.protocol.refuse_resume(kept.journal.steps, other.steps):
+        raise RefusedError(problem=problem)
     kept.journal.meet(other.steps)
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
     return (yield from _finish(own, kept, line))
-
-
-def _require_asked_once(own: Ready, *steps: int) -> None:
-    """Refuse to go on with an intersection unless both sides have kept it, and its commitments."""
-    if isinstance(own.agreement.protocol, Psi | PsiExpand) and set(steps) != {psi.STEPS}:
-        raise RefusedError(
-            problem="An intersection that was cut is not resumed: that would be a second set of questions. "
-            "Both start again with `accord link`, which costs nothing and counts as a run."
-        )
 
 
 def _require_room(own: Ready, size: int) -> None:
@@ -177,12 +193,10 @@ def _require_room(own: Ready, size: int) -> None:
 
     Its slots need memory here from the first round on, whether or not it ever sends anything for them.
     """
-    task, plan, side = own.agreement.task, own.agreement.plan, own.side.other
-    if isinstance(task.protocol, Psi | PsiExpand):
-        _, lines, _ = psi.workload(task, own.side, len(own.records), size)
-        if problem := psi.too_many(task, lines):
-            raise RefusedError(problem=problem)
-    slots = size * plan.per_record(side) + _padding(own.agreement, side, size).all
+    task = own.agreement.task
+    if problem := task.protocol.refuse_sizes(task, own.side, len(own.records), size):
+        raise RefusedError(problem=problem)
+    slots = size * task.blocking.per_record(own.side.other) + own.padding(size).all
     room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if slots * _BYTES_A_SLOT > room // 2:
         raise RefusedError(
@@ -191,18 +205,17 @@ def _require_room(own: Ready, size: int) -> None:
         )
 
 
-def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Slots]:
-    """Charge the run, on disk; then fix its slots with the noise that is kept."""
-    ask = own.released.ask(name, own.dataset, own.agreement, own.side)
-    charged = Ledger(own.state.ledger).charge(ask, own.released.draw, datetime.now(UTC))
+def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Mine]:
+    """Charge the run, on disk; then fix my side of it with the noise that is kept."""
+    charged = Ledger(own.state.ledger).charge(own.ask(name), own.draw, datetime.now(UTC))
     own.tell("charged", {"run": name, **_cost(charged.cost, "charged_")})
-    noise = own.released.noise(charged)
-    return charged.cost, protocol.prepare(
-        own.agreement.task, own.side, own.records, size, noise, own.entropy
-    ).slots
+    noise = own.draw() if own.key is None else charged.noise
+    task, events = own.agreement.task, (own.event,)
+    mine = prepare(task, own.side, own.records, size, noise, own.entropy, events, own.padding(size))
+    return charged.cost, mine
 
 
-def _manifest(own: Ready, name: str, size: int, slots: Slots) -> Manifest:
+def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
     return Manifest(
         run=name,
         partner=own.partner,
@@ -210,8 +223,8 @@ def _manifest(own: Ready, name: str, size: int, slots: Slots) -> Manifest:
         dataset=own.dataset,
         agreement=own.agreement.to_toml(),
         records=len(own.records),
-        partner_records=size,
-        table=slots.table.hex(),
+        partner_records=mine.partner_size,
+        table=mine.slots.table.hex(),
         began=datetime.now(UTC).isoformat(timespec="seconds"),
         data=str(Path(own.data).resolve()) if isinstance(own.data, str | Path) else "",
         layout=own.layout.to_json(),
@@ -227,20 +240,10 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     def watch(status: Status) -> None:
         own.tell("progress", _progress(status, line))
 
-    side, agreement, size = own.side, own.agreement, kept.run.manifest.partner_records
-    mine = Own(
-        side,
-        own.records,
-        size,
-        kept.slots,
-        own.entropy,
-        (own.released.event,),
-        padding=_padding(agreement, side.other, size),
-        journal=kept.journal,
-        watch=watch,
-    )
-    outcome = yield from protocol.run(agreement.task, mine, engine_named(agreement.engine))
-    pairs = output(agreement, side, own.records, outcome)
+    agreement, task = own.agreement, own.agreement.task
+    mine = replace(kept.mine, journal=kept.journal, watch=watch)
+    outcome = yield from task.protocol.party(task, mine, engine_named(agreement.engine))
+    pairs = output(agreement, own.side, own.records, outcome)
     if own.out is not None:
         write_table(pairs, own.out)
     yield from _sign(own, kept, outcome)
@@ -250,7 +253,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         comparisons=outcome.comparisons,
         bytes=line.sent + line.received,
         seconds=line.seconds,
-        cost=own.released.event.cost,
+        cost=own.event.cost,
         charged=kept.charged,
         receipt=kept.run.receipt,
         out=own.out,
@@ -259,24 +262,15 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     return linked
 
 
-def _padding(agreement: Agreement, side: Side, records: int) -> Padding:
-    """The dummies that a side with so many records can have."""
-    privacy, plan = agreement.privacy(side), agreement.plan
-    if privacy is None:
-        return Padding(0, 0)
-    setting = calibrate(privacy.noise, privacy.epsilon, privacy.delta, plan.per_record(side), records)
-    return most_dummies(setting.noise.window, plan.bins)
-
-
 def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     """Exchange the last numbers and the signatures, and keep the receipt with the key of its digest."""
     now = max(0, int(datetime.now(UTC).timestamp()))
-    mine = Half(len(own.records), int(kept.slots.counts.sum()), __version__, now)
+    mine = Half(len(own.records), int(kept.mine.slots.counts.sum()), __version__, now)
     theirs = yield from receipt.exchange_halves(mine, outcome.partner_size, outcome.partner_slots)
     halves = {own.side: mine, own.side.other: theirs}
     body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, halves, own.cards)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
-    kept.run.keep_receipt(content, outcome.digest[:KEY], outcome.digest[KEY:].hex())
+    kept.run.keep_receipt(content, outcome.digest.key, outcome.digest.value.hex())
 
 
 def _progress(status: Status, line: Line) -> dict[str, object]:

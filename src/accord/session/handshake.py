@@ -22,7 +22,7 @@ from decimal import Decimal
 from accord.agreement.differences import diff
 from accord.agreement.document import Agreement
 from accord.errors import DifferentAgreementError, PeerError, RefusedError
-from accord.protocols.linkage import MOST_RECORDS
+from accord.protocols.mine import MOST_RECORDS
 from accord.protocols.slots import COMMITMENT
 from accord.secure.party import Party, Send, receive
 from accord.side import Side

@@ -28,9 +28,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement, require_sound
 from accord.entropy import System
 from accord.errors import DeclinedError, StateError, UsageError
-from accord.protocols.protocol import prepare
 from accord.protocols.slots import Slots, table_digest
-from accord.protocols.spec import Psi, PsiExpand
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sinks import require_writable
@@ -40,7 +38,7 @@ from accord.session.connection import NOBODY, Reach, Tell, connected
 from accord.session.course import Kept, Linked, Ready, begin, go_on
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger
-from accord.session.offer import Offer, make_offer, release
+from accord.session.offer import Offer, make_offer
 from accord.session.partners import find_partner
 from accord.session.state import State, open_state
 from accord.session.store import Manifest, open_run
@@ -75,7 +73,7 @@ def link(
     way = replace(reach or Reach(), listen=listen, connect=connect).checked()
     opened = open_state(state, os.environ)
     own = prepared(opened, agreement, partner, data, layout or Layout(), dataset, out, way, tell)
-    offer = make_offer(agreement, own.side, own.records, own.released, Ledger(opened.ledger), own.dataset)
+    offer = make_offer(agreement, own.side, own.records, Ledger(opened.ledger), own.ask("offer"))
     if not confirm(offer):
         raise DeclinedError
     with connected(way, opened, own.cards[own.side.other], own.partner, tell) as channel:
@@ -130,15 +128,16 @@ def prepared(
     tell: Tell,
 ) -> Ready:
     """Everything that can be wrong on this side alone is found here, before anybody is called."""
-    now, entropy = datetime.now(UTC), System()
+    now = datetime.now(UTC)
     side = own_side(agreement, partner)
     if out is not None:
         require_writable(out)
-    if not isinstance(agreement.protocol, Psi | PsiExpand):
-        engine_named(agreement.engine).supports(agreement.task.lowered.node)
+    task = agreement.task
+    task.protocol.require_engine(task, engine_named(agreement.engine))
     cards = {side: require_own_card(state, now), side.other: find_partner(state, partner)}
     require_valid(cards[side.other], partner, now)
     records = load_records(data, agreement.fields, agreement.salt, agreement.disclosed(side), layout)
+    release = task.protocol.release(task, side, len(records))
     return Ready(
         state=state,
         agreement=agreement,
@@ -146,12 +145,13 @@ def prepared(
         cards=cards,
         records=records,
         dataset=dataset or agreement.party(side),
-        released=release(agreement, side, records, entropy),
+        release=release,
+        key=release.key(records),
         data=data,
         layout=layout,
         out=out,
         reach=reach,
-        entropy=entropy,
+        entropy=System(),
         tell=tell,
     )
 
@@ -174,16 +174,15 @@ def reopened(
         )  # fmt: skip
         slots = found.slots()
         _require_same_table(own, known, slots)
-        ask = own.released.ask(name, own.dataset, agreement, own.side)
 
         def draw() -> NDArray[np.int64]:
             # The noise of this run is in its slots: a ledger that does not know it may not draw another.
             raise _unfit(state)
 
-        charged = Ledger(state.ledger).charge(ask, draw, datetime.now(UTC))
+        charged = Ledger(state.ledger).charge(own.ask(name), draw, datetime.now(UTC))
         _require_same_noise(own, slots, charged.noise)
         with closing(found.open_journal()) as journal:
-            yield own, Kept(found, slots, journal, charged.cost)
+            yield own, Kept(found, own.mine(slots, known.partner_records), journal, charged.cost)
 
 
 def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
@@ -199,10 +198,10 @@ def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
 
 def _require_same_noise(own: Ready, slots: Slots, noise: NDArray[np.int64]) -> None:
     """The slots must hold the noise that the ledger keeps: a second one would weaken the first."""
-    if own.released.key is None:
+    if own.key is None:
         return
-    with_noise = prepare(own.agreement.task, own.side, own.records, 0, noise, own.entropy).slots
-    if not np.array_equal(slots.counts, with_noise.counts):
+    task = own.agreement.task
+    if not np.array_equal(slots.counts, task.protocol.counts(task, own.side, own.records, noise)):
         raise _unfit(own.state)
 
 

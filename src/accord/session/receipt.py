@@ -25,8 +25,7 @@ from pydantic import AfterValidator, StringConstraints
 from accord.agreement.document import Agreement, ColumnName
 from accord.errors import PeerError, TrustError, UnreadableError
 from accord.exact import text
-from accord.protocols.confirm import KEY, output_digest
-from accord.protocols.leakage import leakage
+from accord.protocols.confirm import output_digest
 from accord.protocols.outcome import Outcome
 from accord.records.schema import Spec
 from accord.secure.party import Party, Send, receive
@@ -120,13 +119,13 @@ def facts(
         "engine": agreement.engine,
         "matches": len(outcome.own),
         "comparisons": outcome.comparisons,
-        "output": outcome.digest[KEY:].hex(),
+        "output": outcome.digest.value.hex(),
         "parties": {side.value: _party(agreement, side, halves[side], cards[side]) for side in Side},
     }
 
 
 def _party(agreement: Agreement, side: Side, half: Half, card: Card) -> dict[str, Any]:
-    told = leakage(agreement.task, side)
+    told = agreement.leakage(side)
     return {
         "name": agreement.party(side),
         "card": card.fingerprint,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from hypothesis import strategies as st
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.errors import PeerError, UsageError
-from accord.protocols import psi as module
+from accord.protocols import intersection as module
+from accord.protocols.base import prepare
 from accord.protocols.disclosed import Disclosed, encode, take
-from accord.protocols.leakage import views
-from accord.protocols.linkage import Status
-from accord.protocols.outcome import Outcome
-from accord.protocols.protocol import run
-from accord.protocols.psi import equality, lists
+from accord.protocols.intersection import Intersecting, lists
+from accord.protocols.lines import LINE, open_lines, rank_rows
+from accord.protocols.mine import Mine, Status
+from accord.protocols.outcome import Outcome, Seconds
+from accord.protocols.psi import Psi
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
@@ -28,6 +30,8 @@ from accord.secure.party import Buffer, Party, Receive, Send, run_pair
 from accord.side import Side
 from tests.matching import worlds as world
 from tests.protocols import worlds
+from tests.protocols.views import views
+from tests.protocols.worlds import run
 
 ENGINES: list[Engine] = [IdealEngine(), OtEngine()]
 points = st.tuples(st.integers(0, 15), st.integers(0, 15))
@@ -36,6 +40,12 @@ tables = st.lists(points, max_size=12) | st.lists(clustered, max_size=9)
 
 EXPAND = worlds.agreement(protocol="psi-expand")
 EQUAL = worlds.agreement(protocol="psi", rule="same(x) and same(y)")
+
+
+def inner(mine: Mine) -> Any:
+    """What a side of EQUAL knows in the middle of its run."""
+    assert isinstance(EQUAL.protocol, Intersecting)
+    return module._Side(EQUAL.task, EQUAL.protocol, mine, IdealEngine())
 
 
 def equal(a: worlds.Rows, b: worlds.Rows) -> list[tuple[int, int]]:
@@ -81,10 +91,9 @@ def test_missing_values_match_nothing(a: list[world.Row], b: list[world.Row]) ->
         agreed = shop(rule, protocol)
         left, right = world.records(a), world.records(b)
         entropy, task = Seeded(1), agreed.task
-        from accord.protocols.protocol import no_noise, prepare
-
-        own_a = prepare(task, Side.A, left, len(right), no_noise(task), entropy.stream("A"))
-        own_b = prepare(task, Side.B, right, len(left), no_noise(task), entropy.stream("B"))
+        nothing = np.zeros(1, np.int64)
+        own_a = prepare(task, Side.A, left, len(right), nothing, entropy.stream("A"))
+        own_b = prepare(task, Side.B, right, len(left), nothing, entropy.stream("B"))
         engine = IdealEngine()
         out_a, _ = run_pair(run(task, own_a, engine), run(task, own_b, engine))
         partner = [int(name) for name in out_a.partner_ids.to_pylist()]
@@ -98,7 +107,7 @@ def test_psi_of_a_fuzzy_rule_is_equality_of_its_fields() -> None:
     a, b = [(1, 1), (5, 5)], [(1, 2), (5, 5)]
     left, _, _ = worlds.link(fuzzy, a, b)
     assert worlds.pairs_of_a(left) == [(1, 1)]
-    assert str(equality(fuzzy.rule)) == "same(x) and same(y)"
+    assert str(Psi(name="psi").sought(fuzzy.rule)) == "same(x) and same(y)"
 
 
 def test_who_lists() -> None:
@@ -116,7 +125,7 @@ def test_status_is_public_and_columns_are_disclosed() -> None:
     entropy = Seeded(1)
     own_a = worlds.side(EXPAND, Side.A, [(1, 1), (9, 9)], entropy, partner=2)
     own_b = worlds.side(EXPAND, Side.B, [(1, 2), (14, 14)], entropy, partner=2)
-    own_a.watch = seen.append
+    own_a = replace(own_a, watch=seen.append)
     engine = IdealEngine()
     left, right = run_pair(run(EXPAND.task, own_a, engine), run(EXPAND.task, own_b, engine))
     assert left.partner_columns.to_pylist() == [{"x": "1", "y": "2"}]
@@ -135,7 +144,7 @@ def test_an_expansion_that_is_too_large_is_refused_with_its_number(monkeypatch: 
 @given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), max_size=20))
 def test_ranks_are_those_of_unique(rows: list[tuple[int, int, int]]) -> None:
     values = np.array(rows, np.uint64).reshape(-1, 3)
-    first, rank = module._ranks(*values.T[::-1])
+    first, rank = rank_rows(*values.T[::-1])
     once, expected = np.unique(values, axis=0, return_inverse=True)
     assert np.array_equal(values[first], once)
     assert np.array_equal(rank, expected.reshape(-1))
@@ -143,16 +152,16 @@ def test_ranks_are_those_of_unique(rows: list[tuple[int, int, int]]) -> None:
 
 def test_a_kept_intersection_that_is_not_whole_is_refused() -> None:
     own = worlds.side(EQUAL, Side.A, [(1, 1)], Seeded(1), partner=1)
-    run_ = module._Run(EQUAL.task, own, IdealEngine())
+    run_ = inner(own)
     other = Disclosed(*(np.zeros(0, np.int64),) * 2, *take(own.records, np.zeros(0, np.int64), ()))
     shown = bytes(8) + encode(other)
     nothing = run_._kept(*(np.zeros(0, np.int64),) * 2, shown)
-    assert len(run_.outcome(nothing).own) == 0
+    assert len(run_.outcome(nothing, Seconds()).own) == 0
     for broken in (b"", nothing[:20], nothing[:-1], nothing + b"x", b"\xff" * 8 + nothing[8:]):
         with pytest.raises(PeerError):
-            run_.outcome(broken)
+            run_.outcome(broken, Seconds())
     with pytest.raises(PeerError, match="records that there are not"):
-        run_.outcome(run_._kept(*(np.zeros(1, np.int64),) * 2, shown))
+        run_.outcome(run_._kept(*(np.zeros(1, np.int64),) * 2, shown), Seconds())
 
 
 # -- what the messages tell --------------------------------------------------------------------------------
@@ -187,7 +196,7 @@ def lines_of(agreed: Agreement, b: worlds.Rows, seed: int) -> np.ndarray:
     own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
     own_b = worlds.side(agreed, Side.B, b, entropy, partner=len(a))
     received = views(agreed.task, own_a, own_b, IdealEngine())[Side.A].received
-    return np.frombuffer(received[2], np.uint8).reshape(-1, module.LINE)
+    return np.frombuffer(received[2], np.uint8).reshape(-1, LINE)
 
 
 def test_records_that_share_values_have_unlike_lines_in_the_order_of_their_tags() -> None:
@@ -223,9 +232,9 @@ def test_the_order_of_a_record_among_its_equals_is_not_that_of_the_table() -> No
     for seed in range(40):
         values = np.zeros((2, 32), np.uint8)
         own = worlds.side(EQUAL, Side.B, [(1, 1), (1, 1)], Seeded(seed), partner=2)
-        run_ = module._Run(EQUAL.task, own, IdealEngine())
+        run_ = inner(own)
         tokens = np.arange(24, dtype=np.uint8).reshape(2, 12)
-        _, found = module._found(values[:1], run_._lines(values, tokens))
+        _, found = open_lines(values[:1], run_._lines(values, tokens))
         seen.add(found[0].tobytes())
     assert len(seen) == 2
 
@@ -358,7 +367,7 @@ def test_three_hundred_thousand_each_in_bounded_memory() -> None:
     def watch(status: Status) -> None:
         told[0] += 1
 
-    own[0].watch = watch
+    own = replace(own[0], watch=watch), own[1]
     engine = OtEngine()
     out, _ = run_pair(run(agreed.task, own[0], engine), run(agreed.task, own[1], engine))
     assert len(out.own) == 1000

@@ -6,46 +6,52 @@ from fractions import Fraction
 
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
-from accord.protocols.leakage import Leakage, leakage, views
+from accord.protocols.base import Leakage
 from accord.secure.ideal import IdealEngine
 from accord.side import Side
 from tests.protocols import worlds
+from tests.protocols.views import views
+
+
+def facts(told: Leakage) -> tuple[object, ...]:
+    promised = told.bins, told.epsilon, told.delta
+    return (*promised, told.columns, told.fields, told.beyond_blocking, told.guarantee.told)
 
 
 def test_laplace() -> None:
-    told = leakage(worlds.agreement().task, Side.A)
-    assert told == Leakage(16, Fraction(1), Fraction(1, 1000), ("x", "y"), ("x", "y"), True, "noisy counts")
-    quiet = leakage(worlds.agreement(greedy=False).task, Side.B)
+    told = worlds.agreement().leakage(Side.A)
+    assert facts(told) == (16, Fraction(1), Fraction(1, 1000), ("x", "y"), ("x", "y"), True, "noisy counts")
+    quiet = worlds.agreement(greedy=False).leakage(Side.B)
     assert (quiet.fields, quiet.beyond_blocking) == ((), False)
-    assert not leakage(worlds.agreement(closure="candidates").task, Side.A).beyond_blocking
+    assert not worlds.agreement(closure="candidates").leakage(Side.A).beyond_blocking
 
 
 def test_all_pairs_releases_no_count() -> None:
-    told = leakage(worlds.agreement(protocol="all-pairs").task, Side.A)
-    assert told == Leakage(0, Fraction(0), Fraction(0), ("x", "y"), ("x", "y"), False, "nothing")
+    told = worlds.agreement(protocol="all-pairs").leakage(Side.A)
+    assert facts(told) == (0, Fraction(0), Fraction(0), ("x", "y"), ("x", "y"), False, "nothing")
 
 
 def test_greedy_shows_the_fields_of_the_blocking_too() -> None:
     agreed = worlds.agreement(rule="within(y, 1)")
-    told = leakage(agreed.task, Side.A)
+    told = agreed.leakage(Side.A)
     assert told.fields == ("y", "x") == agreed.task.shown_fields
 
 
 def test_psi_tells_nothing_of_bins() -> None:
     for protocol in ("psi", "psi-expand"):
-        told = leakage(worlds.agreement(protocol=protocol).task, Side.A)
-        assert told == Leakage(0, Fraction(0), Fraction(0), ("x", "y"), (), False, "nothing")
+        told = worlds.agreement(protocol=protocol).leakage(Side.A)
+        assert facts(told) == (0, Fraction(0), Fraction(0), ("x", "y"), (), False, "nothing")
 
 
 def test_local_dp_tells_reports_or_what_is_public() -> None:
     plain = worlds.agreement(rule="same(x)").model_dump(mode="json")
     plain["blocking"] = [{"kind": "key", "field": "x"}]
     plain["protocol"] = {"name": "local-dp", "A": {"epsilon": "2"}, "B": {"public": True}, "window": 3}
-    task = Agreement.model_validate(plain).task
-    about_a, about_b = (leakage(task, side) for side in Side)
-    assert (about_a.release, about_a.bins) == ("reports", 16)
+    agreed = Agreement.model_validate(plain)
+    about_a, about_b = (agreed.leakage(side) for side in Side)
+    assert (about_a.guarantee.told, about_a.bins) == ("reports", 16)
     assert (about_a.epsilon, about_a.delta) == (Fraction(2), Fraction(0))
-    assert (about_b.release, about_b.epsilon, about_b.delta) == ("true bins", None, None)
+    assert (about_b.guarantee.told, about_b.epsilon, about_b.delta) == ("true bins", None, None)
 
 
 def test_views_hold_what_each_side_was_sent() -> None:

@@ -1,0 +1,56 @@
+"""All pairs: every record is compared with every record [HMFS17, §2.2].
+
+One bin, no noise: its count is the public size of the table. The rest is linkage.py, Greedy Match & Clean
+included, which keeps ε = 0 [MATHS §2.5].
+
+*Learns*: each side the other's size and matching records; nothing of a record that matches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from accord.errors import PeerError
+from accord.privacy import events
+from accord.protocols.base import NOTHING_TOLD, Guarantee, Ints, Options, Release, Task
+from accord.protocols.binned import Binned
+from accord.protocols.linkage import link_bins
+from accord.protocols.mine import Mine
+from accord.protocols.outcome import Outcome
+from accord.protocols.slots import Padding
+from accord.secure.engine import Engine
+from accord.secure.party import Party
+from accord.side import Side
+
+
+class AllPairs(Binned):
+    """Every record with every record: ε = 0, at the highest cost."""
+
+    blocked: ClassVar[bool] = False
+    padded: ClassVar[bool] = True
+
+    name: Literal["all-pairs"]
+
+    @classmethod
+    def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:
+        return {"name": "all-pairs"}
+
+    def release(
+        self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
+    ) -> Release:
+        return Release(task, side, events.AllPairs())
+
+    def require_counts(self, task: Task, side: Side, counts: Ints, records: int, padding: Padding) -> None:
+        super().require_counts(task, side, counts, records, padding)
+        if counts.sum() != records:
+            raise PeerError(problem="another number of slots than of records")
+
+    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+        return link_bins(task, self, mine, engine)
+
+    def guarantee(self, task: Task, side: Side) -> Guarantee:
+        return NOTHING_TOLD
+
+    def finds_beyond(self) -> bool:
+        return False

@@ -1,0 +1,274 @@
+"""What a protocol is, and what it is given to work on.
+
+A protocol is one class in one file: its options are the fields that an agreement writes down, and everything
+that anybody has to know of it follows from them by the methods below. Nobody else asks which protocol it is.
+
+    in an agreement   its options; `faults`; whether it needs a blocking
+    before a run      `release`: what is told of a table of some size, and the noise that hides it; `padding`
+    a side            `counts` and `make_slots`: what is fixed before the first message
+    a run             `party`; what it needs of the engine, of the two sizes, and to be resumed
+    what it leaks     `leakage`, in words and as data; `advice`
+    what it costs     `price`, from public numbers
+
+Every protocol ends in an `Outcome`, after both sides have compared a keyed digest of it. Noise is an argument
+of whatever needs it, since it is kept: whoever runs a protocol has stored the noise, and paid for it, before
+anything is sent.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import Entropy
+from accord.matching.blocking import Blocking
+from accord.matching.blocking_grid import GridSpec
+from accord.matching.blocking_key import KeySpec
+from accord.matching.lowering import Lowered, lower
+from accord.matching.rule import Rule
+from accord.matching.thresholds import Fields
+from accord.privacy.calibration import Setting
+from accord.privacy.events import Event
+from accord.protocols.mine import Mine
+from accord.protocols.outcome import Outcome
+from accord.protocols.slots import ANY_PADDING, NO_PADDING, Padding, Slots
+from accord.records.columns import Records
+from accord.records.schema import Spec
+from accord.secure.engine import Engine
+from accord.secure.party import Party
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+Blockings = Sequence[KeySpec | GridSpec]
+Fault = tuple[tuple[str | int, ...], str]
+"""(where in the agreement, what is wrong and what to do)"""
+Options = dict[str, object]
+"""A protocol as an agreement writes it."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What both parties agreed to do, in the terms of a protocol. Public, and the same on both sides."""
+
+    rule: Rule
+    fields: Fields
+    blocking: Blocking
+    blocking_fields: tuple[str, ...]
+    placement: bytes
+    """Everything on which a record's bins depend, in canonical bytes."""
+    protocol: Protocol
+    disclose: Mapping[Side, tuple[str, ...]]
+    salt: str
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The circuit that is left of the rule after what the protocol guarantees of compared pairs."""
+        return lower(self.rule, self.fields, self.protocol.equal(self))
+
+    @cached_property
+    def shown_fields(self) -> tuple[str, ...]:
+        """The fields that a disclosed record brings along, encoded."""
+        return self.protocol.shown_fields(self)
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a run tells of one side's table besides its size and its matches. This one: nothing."""
+
+    task: Task
+    side: Side
+    event: Event | None
+    """What the ledger is told; None where nothing is promised, so that no ledger may be asked."""
+    setting: Setting | None = None
+    """The noise on bin counts, where there is some."""
+
+    def draw(self, records: Records, entropy: Entropy) -> Ints:
+        """Fresh noise for this table: what `make_slots` is given."""
+        return np.zeros(self.task.blocking.bins, np.int64)
+
+    def key(self, records: Records) -> bytes | None:
+        """Under which the noise is kept; None where it is no secret and need not be."""
+        return None
+
+
+Told = Literal["nothing", "noisy counts", "reports", "true bins", "suppressed counts"]
+"""What is told of all records: nothing; padded bin sizes; a randomised bin of each; the bins as they are; bin
+sizes from which records were taken away."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is told of all records of a side, those that match nothing included, and what protects them."""
+
+    told: Told
+    epsilon: Fraction | None
+    delta: Fraction | None
+    """For each record that matches nothing; None without any guarantee."""
+    of_all: tuple[str, ...] = ()
+    """In words: what the partner learns of all records."""
+    of_matches: tuple[str, ...] = ()
+    """In words: what the bins of a matching record tell of it."""
+
+
+NOTHING_TOLD = Guarantee("nothing", Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """Of one side's table the partner learns its size, and this: the whole of it."""
+
+    guarantee: Guarantee
+    bins: int
+    """Something about so many bins; 0 where nothing is told of them."""
+    columns: tuple[str, ...]
+    """Of each matching record: its id and these columns."""
+    fields: tuple[str, ...]
+    """Of each matching record, in encoded form, so that its other matches are found: greedy."""
+    beyond_blocking: bool
+    """Whether matches that the blocking does not compare are among those found."""
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        return self.guarantee.epsilon
+
+    @property
+    def delta(self) -> Fraction | None:
+        return self.guarantee.delta
+
+
+class Protocol(Spec):
+    """What two parties can agree to do."""
+
+    name: str
+    blocked: ClassVar[bool] = True
+    """Whether it needs a blocking; one that does not need it compares everything and refuses one."""
+    several_bins: ClassVar[bool] = True
+    """Whether a record may fall into several bins."""
+    padded: ClassVar[bool] = False
+    """Whether its slots are the records of every bin and dummies, and nothing else."""
+    leaky: ClassVar[str] = ""
+    """What it tells and should not: such a protocol is for simulation and audit alone."""
+    promises: ClassVar[tuple[str, ...]] = ()
+    """Which of epsilon and delta its options name; without either, a protocol that is not leaky has 0."""
+    side_options: ClassVar[tuple[str, ...]] = ()
+    """The options that each side has of its own."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """The other options that a simulation may change."""
+
+    # -- in an agreement ----------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:
+        """The protocol with usual options and this promise to both sides; a noise may be left open."""
+
+    def faults(
+        self, rule: Rule, fields: Fields | None, blocking: Blockings, simulated: bool
+    ) -> Iterator[Fault]:
+        """What it misses in rule and blocking. *Requires* a rule that fits the fields, which are None where
+        not all have the right shape."""
+        yield from ()
+
+    # -- before a run -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def release(
+        self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
+    ) -> Release:
+        """What a run tells of a table of so many records.
+
+        `noise` replaces the agreed one. With `claimed` also a noise that does not keep its promise is taken,
+        at what is true of it: for simulation and audit.
+        """
+
+    def padding(self, task: Task, side: Side, records: int) -> Padding:
+        """The dummies that a side with so many records can have."""
+        return NO_PADDING
+
+    # -- a side -------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def counts(self, task: Task, side: Side, records: Records, noise: Ints) -> Ints:
+        """The bin sizes that the partner will see."""
+
+    @abstractmethod
+    def make_slots(self, task: Task, side: Side, records: Records, noise: Ints, entropy: Entropy) -> Slots:
+        """Fix this side's slots. *Requires* noise that was drawn for this very table."""
+
+    # -- a run --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+        """One side of the protocol."""
+
+    def require_engine(self, task: Task, engine: Engine) -> None:
+        """Raise `UnsupportedError` if the engine cannot do what is asked of it."""
+        engine.supports(task.lowered.node)
+
+    def refuse_sizes(self, task: Task, side: Side, own: int, partner: int) -> str:
+        """Why tables of these sizes cannot be linked; empty where they can."""
+        return ""
+
+    def refuse_resume(self, own_steps: int, partner_steps: int) -> str:
+        """Why a run that was cut after so many steps cannot go on; empty where it can."""
+        return ""
+
+    def equal(self, task: Task) -> frozenset[str]:
+        """Fields on which every compared pair agrees, so that the engine need not compare them."""
+        return task.blocking.equal
+
+    def shown_fields(self, task: Task) -> tuple[str, ...]:
+        """The fields that a disclosed record brings along, encoded."""
+        return ()
+
+    # -- what it leaks and costs --------------------------------------------------------------------------
+
+    @abstractmethod
+    def guarantee(self, task: Task, side: Side) -> Guarantee:
+        """What is told of all records of a side, by the theorem of the protocol's file."""
+
+    def finds_beyond(self) -> bool:
+        """Whether matches are found that the blocking does not compare."""
+        return False
+
+    def leakage(self, task: Task, side: Side) -> Leakage:
+        """What running this task reveals about a side, whatever the other side computes from it."""
+        guarantee = self.guarantee(task, side)
+        return Leakage(
+            guarantee=guarantee,
+            bins=0 if guarantee.told == "nothing" else task.blocking.bins,
+            columns=task.disclose[side],
+            fields=task.shown_fields,
+            beyond_blocking=self.finds_beyond(),
+        )
+
+    def advice(self, task: Task) -> list[str]:
+        """What is allowed but worth knowing before signing."""
+        return []
+
+    @abstractmethod
+    def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
+        """The most secure comparisons that a run makes, or values that it encrypts: from the sizes of A and
+        B, and their bin sizes as both see them."""
+
+
+def prepare(
+    task: Task,
+    side: Side,
+    records: Records,
+    partner_size: int,
+    noise: Ints,
+    entropy: Entropy,
+    released: tuple[Event, ...] = (),
+    padding: Padding = ANY_PADDING,
+) -> Mine:
+    """My side of a new run. *Requires* noise that was drawn for this very table, as its release draws it."""
+    slots = task.protocol.make_slots(task, side, records, noise, entropy)
+    return Mine(side, records, partner_size, slots, entropy, released, padding)

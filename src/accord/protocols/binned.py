@@ -1,0 +1,130 @@
+"""Protocols that compare the records of bins with an engine: what they share, and where they may differ.
+
+Each is one way to fill bins (`make_slots`) and one way to say which bins meet (`pairs`); the rounds, the
+disclosure and the checks are those of `linkage.py` for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, StrictBool, StrictInt
+
+from accord.entropy import Entropy
+from accord.matching.evaluate import Indices, Tables
+from accord.matching.rule import Rule, fields_of
+from accord.matching.thresholds import Fields
+from accord.protocols.base import Blockings, Fault, Ints, Protocol, Task
+from accord.protocols.schedule import Schedule, order_pairs
+from accord.protocols.slots import Padding, Slots, make_slots, require_possible
+from accord.records.columns import Columns, Records
+from accord.side import Side
+
+OF_MATCHES = ("of each record that matches: the bins it falls into;",)
+"""In words: what the bins of a matching record tell of it."""
+
+
+def tell_true_bins(task: Task) -> tuple[str, ...]:
+    """In words: the bins are known."""
+    return (f"into which of {task.blocking.bins:,} bins each record falls: the agreement calls that public;",)
+
+
+class Binned(Protocol):
+    """A protocol over bins."""
+
+    options: ClassVar[tuple[str, ...]] = ("greedy",)
+
+    greedy: StrictBool = True
+    """Greedy Match & Clean: matched records are disclosed at once and need no further comparison."""
+    closure: Literal["all", "candidates"] = "all"
+    """Which matches of a disclosed record are looked for in the clear: all, or compared ones only."""
+    slab: StrictInt = Field(default=64, ge=1, le=1 << 20)
+    """The most rows of a bin that are compared before the matched ones are cleaned."""
+
+    def faults(
+        self, rule: Rule, fields: Fields | None, blocking: Blockings, simulated: bool
+    ) -> Iterator[Fault]:
+        if self.leaky and not simulated:
+            problem = f"{self.name} leaks, so no agreement may name it"
+            yield ("protocol", "name"), f"{problem}; try it with `accord simulate --protocol`."
+
+    # -- the bins of a side -------------------------------------------------------------------------------
+
+    def counts(self, task: Task, side: Side, records: Records, noise: Ints) -> Ints:
+        return task.blocking.counts(side, records.columns, len(records)) + noise
+
+    def make_slots(self, task: Task, side: Side, records: Records, noise: Ints, entropy: Entropy) -> Slots:
+        return make_slots(task.blocking, side, records, noise, entropy)
+
+    def bins_of(
+        self, task: Task, side: Side, columns: Columns, records: int
+    ) -> tuple[Indices, Indices] | None:
+        """(record, bin) of the slots that disclosed records with these values must have; None where each has
+        one slot, which may lie in any bin."""
+        return task.blocking.place(side, columns, records)
+
+    def require_counts(self, task: Task, side: Side, counts: Ints, records: int, padding: Padding) -> None:
+        """Raise unless a side's table of so many records can have these counts."""
+        require_possible(counts, task.blocking, side, records, padding)
+
+    # -- which bins meet ----------------------------------------------------------------------------------
+
+    def pairs(self, task: Task) -> tuple[Indices, Indices]:
+        """The pairs (bin of A, bin of B) that are compared, each once."""
+        return task.blocking.pairs()
+
+    def compares(
+        self,
+        task: Task,
+        tables: Tables,
+        rows: tuple[Ints, Ints],
+        bins: Callable[[], tuple[Ints, Ints]],
+    ) -> NDArray[np.bool_]:
+        """Whether each pair of records (of A, of B) lies in bins that meet; `bins` are those of the two
+        slots, where every record has one."""
+        return task.blocking.compares(tables, *rows)
+
+    @property
+    def order(self) -> tuple[bool, int]:
+        """Whether the largest bins come first, and the percentile of the noisy sizes at which to stop."""
+        return False, 0
+
+    def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule:
+        """What is compared when, with these noisy counts of A and of B."""
+        pairs, (sort, prune) = self.pairs(task), self.order
+        per_record = [task.blocking.per_record(side) for side in Side]
+        chosen = order_pairs(pairs, counts, sort, prune, pooled=per_record[0] == per_record[1])
+        return Schedule((pairs[0][chosen], pairs[1][chosen]), counts, self.slab, self.greedy)
+
+    def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
+        return self.schedule(task, counts).most_comparisons
+
+    # -- what it leaks ------------------------------------------------------------------------------------
+
+    def shown_fields(self, task: Task) -> tuple[str, ...]:
+        """With greedy those of rule and blocking: so the other side can check a match, find the record's
+        other matches and see in which bins it was."""
+        if not self.greedy:
+            return ()
+        return tuple(dict.fromkeys([*fields_of(task.rule), *task.blocking_fields]))
+
+    def finds_beyond(self) -> bool:
+        return self.greedy and self.closure == "all"
+
+
+class Sorted(Binned):
+    """Sort & Prune [HMFS17, §4.3]."""
+
+    options: ClassVar[tuple[str, ...]] = ("prune", "greedy")
+
+    sort: StrictBool = True
+    """Compare the bins with the largest noisy sizes first."""
+    prune: StrictInt = Field(default=0, ge=0, le=99)
+    """Stop at this percentile of the bins' noisy sizes; 0 compares everything."""
+
+    @property
+    def order(self) -> tuple[bool, int]:
+        return self.sort, self.prune

@@ -1,0 +1,56 @@
+"""Disclosure without greedy: every matched slot, and only those, once, after the last round.
+
+So copies of a record in other bins stay unknown. Checked of what the partner sends: that it discloses the
+slots that matched, all of them and no others, and each of them once (found.py); what the records hold is not
+compared with anything, since their fields are not shown.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.errors import PeerError
+from accord.protocols.disclosed import Disclosed, take
+from accord.protocols.found import Found, order_by_id, real_records
+from accord.protocols.mine import Mine
+from accord.ranges import distinct, ranges
+from accord.secure.party import Party
+
+Ints = NDArray[np.int64]
+
+
+class DiscloseOnce:
+    """Keeps the matched slots until the end."""
+
+    def __init__(self, mine: Mine, found: Found) -> None:
+        self._mine, self._found = mine, found
+        self._pairs = [np.zeros((0, 2), np.int64)]
+        """(own slot, partner's slot)"""
+        self.matches = 0
+
+    def take(self, pairs: Ints) -> Party[None]:
+        """Keep the matches of a round."""
+        self._pairs.append(pairs)
+        self.matches += len(pairs)
+        yield from ()
+
+    def finish(self) -> Party[None]:
+        """Show what matched, and see the same of the partner."""
+        pairs = np.concatenate(self._pairs)
+        theirs = yield from self._found.exchange(self._disclosure(distinct(pairs[:, 0])))
+        self._found.number(theirs)
+        numbers = self._found.number_of[pairs[:, 1]]
+        if (numbers < 0).any() or len(theirs.slots) != len(distinct(pairs[:, 1])):
+            raise PeerError(problem="other records than those that matched")
+        # Each once: every blocking brings a pair of records together in at most one pair of bins.
+        self._found.add(self._mine.slots.record[pairs[:, 0]], numbers)
+
+    def _disclosure(self, slots: Ints) -> Disclosed:
+        """The records of these slots, in the order of their ids, with these slots alone."""
+        of = self._mine.slots.record[slots]
+        real_records(distinct(of))
+        slots, of = slots[np.argsort(of, kind="stable")], np.sort(of)
+        records = order_by_id(self._mine, distinct(of))
+        starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
+        return Disclosed(stops - starts, slots[ranges(starts, stops)], *take(self._mine.records, records, ()))

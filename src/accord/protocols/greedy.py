@@ -1,0 +1,162 @@
+"""Greedy Match & Clean [HMFS17, Algorithm 3], and every check on what the partner sends in it.
+
+After a round, each side discloses its records whose slots matched. Both look for the other matches of the
+disclosed records among *all* own records, in the clear, disclose those, and so on until nobody has anything
+new: the fixed point. Every slot of a disclosed record is cleaned from the schedule [MATHS §7.1].
+
+A cheating partner could try to disclose records of its choice and see what they match. So a record of the
+partner is taken in only if
+
+    it is due        its slot matched in this round (`_require_hit`), or it matches a record that it was just
+                     shown (`_require_due`)
+    it is itself     its slots lie in the very bins of its values (`_require_bins`)
+    it is new        none of its slots was disclosed before, and its table holds so many (found.py)
+    it matches       every pair that the engine called a match is one under the rule (`_require_matches`)
+
+and no match is taken from a dummy of one's own (`real_records`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.errors import PeerError
+from accord.matching.evaluate import Tables
+from accord.matching.join import Index
+from accord.protocols.base import Task
+from accord.protocols.binned import Binned
+from accord.protocols.disclosed import Disclosed, take
+from accord.protocols.found import Found, order_by_id, real_records
+from accord.protocols.mine import Mine
+from accord.protocols.schedule import Schedule
+from accord.ranges import contained, distinct, ranges
+from accord.secure.party import Party
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+
+
+class GreedyClean:
+    """Discloses, closes and cleans after every round that has a match."""
+
+    def __init__(self, task: Task, options: Binned, mine: Mine, schedule: Schedule, found: Found) -> None:
+        self._task, self._options, self._mine = task, options, mine
+        self._schedule, self._found = schedule, found
+        self._me = 0 if mine.side is Side.A else 1
+        self._shown = np.zeros(len(mine.records), np.bool_)
+        self._index = Index(task.rule, task.fields, mine.records.columns, len(mine.records))
+        self.matches = 0
+
+    def take(self, pairs: Ints) -> Party[None]:
+        """Disclose what matched, find its other matches to a fixed point, clean every copy."""
+        if not len(pairs):
+            return
+        known = self._found.batches
+        fresh = real_records(distinct(self._mine.slots.record[pairs[:, 0]]))
+        due: Ints | None = None
+        while True:
+            fresh = fresh[~self._shown[fresh]]
+            own = self._disclosure(fresh)
+            theirs = yield from self._found.exchange(own)
+            if not len(own) and not len(theirs):
+                break
+            self._shown[fresh] = True
+            self._schedule.remove(self._me, own.slots)
+            if due is None:
+                _require_hit(theirs, distinct(pairs[:, 1]))
+            fresh, due = self._take_in(theirs, due), fresh
+        found = self._found.since(known)
+        self._require_matches(pairs, found)
+        self.matches += sum(map(len, found))
+
+    def finish(self) -> Party[None]:
+        """Everything was disclosed when it matched."""
+        yield from ()
+
+    def _disclosure(self, records: Ints) -> Disclosed:
+        """These records with all their slots, in the order of their ids."""
+        records = order_by_id(self._mine, records)
+        of, slots = self._mine.slots.of_record
+        starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
+        shown = take(self._mine.records, records, self._task.shown_fields)
+        return Disclosed(stops - starts, slots[ranges(starts, stops)], *shown)
+
+    def _take_in(self, theirs: Disclosed, due: Ints | None) -> Ints:
+        """Check the partner's records, clean them, and give one's own records that match them.
+
+        `due`: own records of which each of them must match one; None where that has been checked.
+        """
+        if not len(theirs):
+            return np.zeros(0, np.int64)
+        self._require_bins(theirs)
+        first = self._found.number(theirs)
+        self._schedule.remove(1 - self._me, theirs.slots)
+        number, row = self._index.matches(theirs.fields, len(theirs))
+        if self._options.closure == "candidates":
+            met = self._compares(theirs, number, row)
+            number, row = number[met], row[met]
+        if due is not None:
+            _require_due(number[contained(row, np.sort(due))], len(theirs))
+        self._found.add(row, number + first)
+        return distinct(row)
+
+    def _compares(self, theirs: Disclosed, number: Ints, row: Ints) -> NDArray[np.bool_]:
+        """Whether each pair of records lies in bins that meet."""
+        mine, slots = self._mine.records.columns, self._mine.slots
+
+        def bins() -> tuple[Ints, Ints]:
+            own = np.searchsorted(np.cumsum(slots.counts), slots.of_record[1][row], "right")
+            partner = np.searchsorted(self._found.partner_ends, theirs.slots[number], "right")
+            return (own, partner) if self._me == 0 else (partner, own)
+
+        sides, rows = ((mine, theirs.fields), (row, number))
+        if self._me == 1:
+            sides, rows = sides[::-1], rows[::-1]
+        return self._options.compares(self._task, Tables(self._task.fields, *sides), rows, bins)
+
+    def _require_bins(self, theirs: Disclosed) -> None:
+        """The slots of a disclosed record lie in the very bins of its values, or it has one in any bin."""
+        placed = self._options.bins_of(self._task, self._mine.side.other, theirs.fields, len(theirs))
+        if placed is None:
+            if (theirs.slot_counts != 1).any():
+                raise PeerError(problem="a disclosed record with more or less than one report")
+            return
+        record, bins = placed
+        claimed = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
+        in_bin = np.searchsorted(self._found.partner_ends, theirs.slots, "right")
+        expected = np.lexsort((bins, record))
+        stated = np.lexsort((in_bin, claimed))
+        same = len(record) == len(claimed) and (
+            np.array_equal(record[expected], claimed[stated])
+            and np.array_equal(bins[expected], in_bin[stated])
+        )
+        if not same:
+            raise PeerError(problem="a disclosed record whose slots lie in other bins than its values")
+
+    def _require_matches(self, pairs: Ints, found: list[Ints]) -> None:
+        """Every pair that the engine called a match is one under the rule.
+
+        Its two records were not disclosed before this round, or they would have been cleaned; so the pair is
+        among those that were found in the clear since.
+        """
+        numbers = self._found.number_of[pairs[:, 1]]
+        if (numbers < 0).any():
+            raise PeerError(problem="a match whose record it did not disclose")
+        claimed = self._found.keys(self._mine.slots.record[pairs[:, 0]], numbers)
+        if not contained(claimed, np.sort(np.concatenate(found))).all():
+            raise PeerError(problem="a match that the rule denies")
+
+
+def _require_hit(theirs: Disclosed, slots: Ints) -> None:
+    """Every record has one of these slots: those that matched in this round."""
+    of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
+    hit = np.bincount(of[contained(theirs.slots, slots)], minlength=len(theirs)) > 0
+    if not hit.all():
+        raise PeerError(problem="a record whose slot did not match")
+
+
+def _require_due(matching: Ints, records: int) -> None:
+    """Each of so many records is among those that match a record that the partner was just shown."""
+    if len(distinct(matching)) < records:
+        raise PeerError(problem="a record that matches nothing it was shown")

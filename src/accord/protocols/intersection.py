@@ -1,0 +1,347 @@
+"""Private set intersection, and its expansion [HMFS17, §2.2], as one party: what psi and psi-expand share.
+
+      ◄──────────────── commitments ──────────────────────►            (slots.py)
+    asker  (A or B)                                          lister
+    distinct values, padded to the size of its table
+      ── blinded values ──────────────────────────────────►
+      ◄───────────────────────────────── under the key ────            (oblivious_prf.py)
+    F(a) for each own value a                                for every record b, every value v of its ball:
+                                                             the m-th record with v gets a line (lines.py)
+      ◄── all lines, by tag ───────────────────────────────  h(F(v), m) = tag ‖ mask;  tag ‖ mask ⊕ token(b)
+    looks up h(F(a), 1), h(F(a), 2), … until none is there
+      ── the tokens, and which own record matched which ──►
+      ◄──────────────── both disclose what matched ───────►            (disclosed.py)
+      ◄──────────────── digest of the output ─────────────►            (confirm.py)
+
+The commitments are one step of the journal, all from the blinded values to the last disclosure another: done
+again after a cut it would be a second set of questions, so a run is resumed after it or not at all.
+
+`psi` is the case in which a ball is the value itself. With one value a record the larger table is listed,
+with more the smaller; the sizes are public.
+
+*Learns*: each side the other's size and matching records, and which pairs match. To the asker a line looks
+random unless it asked for its value; records that share a value have unlike lines, missing values and those
+beyond a range are lines of random values, and the order is that of random tags. So it learns for each of its
+own values which records it matches and not where in their balls it lies: no distance. The lister learns of
+the asker's values their number, which is padded, and then the pairs; a token, drawn for each record, stands
+for the record and not for the value that led to it, and who has not found the record cannot name it. If both
+sides listed half a ball, which for Hamming distances is far cheaper, each would see *which* values they
+share, and so the distance and more: that is why one side lists it all.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from accord.entropy import MASKS, ORDER, Entropy, permutation, words
+from accord.errors import PeerError, UsageError
+from accord.matching.rule import Rule
+from accord.privacy import events
+from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
+from accord.protocols.base import NOTHING_TOLD, Guarantee, Protocol, Release, Task
+from accord.protocols.confirm import confirm
+from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records, take
+from accord.protocols.journal import step
+from accord.protocols.lines import (
+    CHUNK,
+    HALF,
+    LINE,
+    covers,
+    find_records,
+    hash_items,
+    hash_lines,
+    join_tokens,
+    open_lines,
+    order_by_tag,
+    random_rows,
+    rank_rows,
+    rank_tokens,
+)
+from accord.protocols.mine import Mine, Status
+from accord.protocols.outcome import Outcome, Seconds
+from accord.protocols.slots import Slots, exchange_commitments, shuffle_slots
+from accord.ranges import distinct
+from accord.records.columns import Records
+from accord.secure.engine import Engine
+from accord.secure.party import Party, Send, receive, send
+from accord.secure.prf.group import POINT, Bytes, Clear, Ed25519, Group
+from accord.secure.prf.oblivious import BATCH, answer, ask, batches, value
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+
+STEPS = 2
+"""Of the journal: the commitments, and the intersection with all that it discloses."""
+_MOST_PAIRS = 1 << 30
+"""Of records that match, so that no partner can ask for more memory than that takes."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Who does what, from public numbers."""
+
+    lists: bool
+    """Whether this side lists its values."""
+    lines: int
+    asked: int
+
+
+class Intersecting(Protocol):
+    """A protocol that finds records with common values; it compares nothing and has no bins."""
+
+    blocked: ClassVar[bool] = False
+
+    @abstractmethod
+    def sought(self, rule: Rule) -> Rule:
+        """What is found of a rule: values in the ball of it."""
+
+    def workload(self, task: Task, side: Side, own: int, partner: int) -> Workload:
+        """What tables of these sizes come to."""
+        size = expansion(self.sought(task.rule), task.fields)
+        mine = lists(side, own, partner, size)
+        listed, asked = (own, partner) if mine else (partner, own)
+        return Workload(mine, listed * size, asked)
+
+    def release(
+        self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
+    ) -> Release:
+        return Release(task, side, events.Intersection())
+
+    def counts(self, task: Task, side: Side, records: Records, noise: Ints) -> Ints:
+        return np.zeros(0, np.int64)
+
+    def make_slots(self, task: Task, side: Side, records: Records, noise: Ints, entropy: Entropy) -> Slots:
+        """No slots: only what binds this side to its table."""
+        nothing = np.zeros(0, np.int64)
+        return shuffle_slots(nothing, nothing, 0, records, entropy)
+
+    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+        return intersect(task, self, mine, engine)
+
+    def require_engine(self, task: Task, engine: Engine) -> None:
+        """Any: it is not asked."""
+
+    def refuse_sizes(self, task: Task, side: Side, own: int, partner: int) -> str:
+        lines = self.workload(task, side, own, partner).lines
+        if lines <= MOST_LINES:
+            return ""
+        return (
+            f"{self.name} would list {lines:,} values, more than {MOST_LINES:,}. "
+            "Take a smaller threshold, larger steps, smaller tables or another protocol."
+        )
+
+    def refuse_resume(self, own_steps: int, partner_steps: int) -> str:
+        """Unless both sides have kept it, with its commitments."""
+        if own_steps == partner_steps == STEPS:
+            return ""
+        return (
+            "An intersection that was cut is not resumed: that would be a second set of questions. "
+            "Both start again with `accord link`, which costs nothing and counts as a run."
+        )
+
+    def guarantee(self, task: Task, side: Side) -> Guarantee:
+        return NOTHING_TOLD
+
+    def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
+        work = self.workload(task, Side.A, *sizes)
+        return work.lines + work.asked
+
+
+def lists(side: Side, own: int, partner: int, size: int) -> bool:
+    """Whether this side lists its balls of that size: the cheaper way round, from public numbers."""
+    if own == partner:
+        return side is Side.B
+    return (own < partner) == (size > 1)
+
+
+def intersect(task: Task, options: Intersecting, mine: Mine, engine: Engine) -> Party[Outcome]:
+    """One side of an intersection."""
+    began = mine.clock()
+    run = _Side(task, options, mine, engine)
+    # Nothing is opened here; it binds both to their tables should the run be cut and go on.
+    yield from step(mine.journal, exchange_commitments(mine.slots, mine.side))
+    found = yield from step(mine.journal, run.list_all() if run.lists else run.look_up())
+    outcome = run.outcome(found, Seconds(compare=mine.clock() - began))
+    mine.watch(Status(run.total, run.total, len(outcome.own)))
+    digest = yield from confirm(mine.side, mine.records.ids, outcome, mine.entropy)
+    return replace(outcome, digest=digest)
+
+
+class _Side:
+    """What one side knows between the sizes and the outcome."""
+
+    def __init__(self, task: Task, options: Intersecting, mine: Mine, engine: Engine) -> None:
+        self.task, self.own, self.partner_size = task, mine, mine.partner_size
+        domain = b"accord psi 1\0" + task.salt.encode()
+        self.group: Group = Clear(domain) if engine.name == "ideal" else Ed25519(domain)
+        sizes = len(mine.records), mine.partner_size
+        if problem := options.refuse_sizes(task, mine.side, *sizes):
+            raise UsageError(problem=problem)
+        work = options.workload(task, mine.side, *sizes)
+        self.lists, self.lines, self.asked = work.lists, work.lines, work.asked
+        self.balls = Balls(options.sought(task.rule), task.fields)
+        self.total, self.done, self.dummies = self.lines + self.asked, 0, 0
+        columns, most = task.disclose[mine.side.other], mine.partner_size
+        self.shape = Shape(task.fields, (), columns, most, most)
+
+    def progress(self, count: int) -> None:
+        self.done += count
+        self.own.watch(Status(self.done, self.total, 0))
+
+    # -- the side that lists ------------------------------------------------------------------------------
+
+    def list_all(self) -> Party[bytes]:
+        """Serve the other's values, send all lines, take its matches; what `outcome` reads."""
+        entropy = self.own.entropy
+        key = self.group.secret(entropy.stream(MASKS))
+        tokens = random_rows(entropy.stream("tokens"), len(self.own.records), HALF)
+        yield from answer(self.group, key, self.asked, self.progress)
+        lines = self._lines(self._values(key), tokens)
+        for part in batches(self.lines, CHUNK):
+            yield from send(lines[part])
+        head = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
+        if head[0] > len(tokens) or head[1] > min(head[0] * self.partner_size, _MOST_PAIRS):
+            raise PeerError(problem="more matches than there are records")
+        named = (yield from receive(head[0] * HALF)).reshape(head[0], HALF)
+        records = find_records(named, tokens)
+        shown, place = self._by_id(records)
+        came, theirs = yield from self._exchange(shown, place)
+        pairs = np.frombuffer((yield from receive(8 * head[1])).tobytes(), "<u4").reshape(2, -1)
+        partner, token = pairs.astype(np.int64)
+        known = covers(partner, len(theirs)) and covers(token, len(records))
+        listed = partner * len(records) + token
+        if not known or (listed[1:] <= listed[:-1]).any():
+            raise PeerError(problem="pairs that are not those of its matches")
+        return self._kept(records[token], partner, came)
+
+    def _values(self, key: bytes) -> Bytes:
+        """F of every value of every ball, record after record; what does not exist is a random value."""
+        found = np.empty((self.lines, POINT), np.uint8)
+        size, filler = self.balls.size, self.own.entropy.stream("filler")
+        for part in batches(len(self.own.records), max(1, BATCH // size)):
+            listed, exists = self.balls.listed(self.own.records.columns, part)
+            self.dummies += int((~exists).sum())
+            at = part.start * size
+            for piece in batches(len(listed)):
+                items = hash_items(listed[piece], exists[piece], filler)
+                found[at + piece.start : at + piece.stop] = value(self.group, key, items)
+                self.progress(piece.stop - piece.start)
+        return found
+
+    def _lines(self, values: Bytes, tokens: Bytes) -> Bytes:
+        """A line for every value and record, in the order of their tags."""
+        halves = values.view("<u8")
+        order = np.lexsort((words(self.own.entropy.stream(ORDER), len(values)), halves[:, 0], halves[:, 1]))
+        fresh = np.ones(len(values), np.bool_)
+        fresh[1:] = (halves[order[1:], :2] != halves[order[:-1], :2]).any(axis=1)
+        first = np.flatnonzero(fresh)
+        times = np.arange(len(values)) - np.repeat(first, np.diff(first, append=len(values)))
+        lines = hash_lines(values, order, times)
+        lines[:, HALF:] ^= tokens[order // self.balls.size]
+        return np.ascontiguousarray(lines[order_by_tag(lines)])
+
+    # -- the side that asks -------------------------------------------------------------------------------
+
+    def look_up(self) -> Party[bytes]:
+        """Ask for the own values, receive all lines, tell what matched; what `outcome` reads."""
+        rows, key_of, items = self._asked()
+        values = yield from ask(self.group, items, self.own.entropy.stream(MASKS), self.progress)
+        lines = np.empty((self.lines, LINE), np.uint8)
+        for part in batches(self.lines, CHUNK):
+            size = part.stop - part.start
+            lines[part] = (yield from receive(size * LINE)).reshape(size, LINE)
+            self.progress(size)
+        keys, tokens = open_lines(values, lines)
+        named, token = rank_tokens(tokens)
+        own, of = join_tokens(rows, key_of, keys, token)
+        shown, _ = self._by_id(distinct(own))
+        yield Send(np.array([len(named), len(own)], "<u8").tobytes())
+        yield from send(named)
+        came, theirs = yield from self._exchange(shown, np.arange(len(shown)))
+        if len(theirs) != len(named) or not covers(theirs.slots, len(named)):
+            raise PeerError(problem="other records than those that matched")
+        number = np.empty(len(named), np.int64)
+        number[theirs.slots] = np.arange(len(named))
+        position = np.zeros(len(self.own.records), np.int64)
+        position[shown] = np.arange(len(shown))
+        # In an order that follows from ids and random tokens: the one in which lines were opened would tell
+        # the lister which value opened them, and the table's own order is nobody's business.
+        at = np.lexsort((of, position[own]))
+        yield from send(np.stack([position[own], of])[:, at].astype("<u4"))
+        return self._kept(own, number[of], came)
+
+    def _asked(self) -> tuple[Ints, Ints, Bytes]:
+        """(records, their places among the items), and the distinct values, padded and in random order."""
+        values, present = values_of(self.balls.names, self.own.records.columns)
+        rows = np.flatnonzero(present)
+        first, key_of = rank_rows(*values[rows].T)
+        once = values[rows[first]]
+        self.dummies = self.asked - len(once)
+        padded = np.concatenate([once, np.zeros((self.dummies, once.shape[1]), np.uint64)])
+        entropy = self.own.entropy
+        items = hash_items(padded, np.arange(self.asked) < len(once), entropy.stream("filler"))
+        order = permutation(entropy.stream(ORDER), self.asked)
+        place = np.empty(self.asked, np.int64)
+        place[order] = np.arange(self.asked)
+        return rows, place[key_of], items[order]
+
+    # -- what both do -------------------------------------------------------------------------------------
+
+    def _by_id(self, records: Ints) -> tuple[Ints, Ints]:
+        """Records in the order of their ids, and where each of them stood."""
+        order = np.asarray(pc.sort_indices(self.own.records.ids.take(pa.array(records)))).astype(np.int64)
+        return records[order], order
+
+    def _exchange(self, records: Ints, slots: Ints) -> Party[tuple[bytes, Disclosed]]:
+        """Show these records; the partner's, as they came and as they are."""
+        ones = np.ones(len(records), np.int64)
+        own = Disclosed(ones, slots, *take(self.own.records, records, ()))
+        shown = yield from exchange(own, self.shape)
+        theirs = partner_records(shown, self.shape)
+        if (theirs.slot_counts != 1).any():
+            raise PeerError(problem="a record that does not stand for itself")
+        return shown, theirs
+
+    def _kept(self, own: Ints, partner: Ints, shown: bytes) -> bytes:
+        """The intersection as the answer of a step."""
+        head = np.array([len(own), self.dummies], "<u8").tobytes()
+        return head + np.stack([own, partner]).astype("<u4").tobytes() + shown
+
+    def outcome(self, kept: bytes, seconds: Seconds) -> Outcome:
+        """The outcome of an intersection, of this connection or of one that was cut after it."""
+        own, partner, dummies, shown = _split(kept)
+        theirs = partner_records(shown, self.shape)
+        for numbers, count in ((own, len(self.own.records)), (partner, len(theirs))):
+            if len(numbers) and numbers.max() >= count:
+                raise PeerError(problem="matches of records that there are not")
+        order = np.lexsort((partner, own))
+        return Outcome(
+            own=own[order].astype(np.int32),
+            partner=partner[order].astype(np.int32),
+            partner_ids=theirs.ids,
+            partner_columns=theirs.columns,
+            partner_size=self.partner_size,
+            partner_slots=0,
+            comparisons=self.total,
+            rounds=1,
+            dummies=dummies,
+            released=self.own.released,
+            seconds=seconds,
+        )
+
+
+def _split(kept: bytes) -> tuple[Ints, Ints, int, bytes]:
+    """The own and the partner's records of the pairs, the dummies, and what the partner showed."""
+    count, dummies = (int.from_bytes(kept[at : at + 8], "little") for at in (0, 8))
+    end = 16 + 8 * count
+    if len(kept) < end + 8:
+        raise PeerError(problem="an intersection that is not whole")
+    own, partner = np.frombuffer(kept, "<u4", 2 * count, 16).reshape(2, count).astype(np.int64)
+    return own, partner, dummies, kept[end:]

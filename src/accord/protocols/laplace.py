@@ -1,0 +1,109 @@
+"""The Laplace Protocol [HMFS17, §4]: noisy bins, dummies, secure comparison of the bins that meet.
+
+Each side pads every bin with dummies, as many as a noise says that is never below 0; what the partner sees of
+a bin is its padded size. The rest is linkage.py.
+
+*Learns*: each side the other's size, noisy counts and matching records, with the bins these fall into.
+*Theorem*: (ε, δ) of the noisy counts for every record that matches nothing [MATHS §2.1, §3]: by the argument
+of linkage.py the view is a function of the noisy counts, the matching records and one's own table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from accord.entropy import Entropy
+from accord.exact import text
+from accord.privacy.calibration import Setting, as_claimed, calibrate
+from accord.privacy.events import released
+from accord.privacy.noise import draw
+from accord.privacy.release import release_key
+from accord.protocols.base import Guarantee, Ints, Options, Release, Task
+from accord.protocols.binned import OF_MATCHES, Sorted
+from accord.protocols.linkage import link_bins
+from accord.protocols.mine import Mine
+from accord.protocols.outcome import Outcome
+from accord.protocols.slots import Padding, most_dummies
+from accord.records.columns import Records
+from accord.records.schema import Exact, Spec
+from accord.secure.engine import Engine
+from accord.secure.party import Party
+from accord.side import Side
+
+
+class Privacy(Spec):
+    """One side's guarantee for its records that match nothing, and the noise that gives it."""
+
+    epsilon: Exact = Field(gt=0, le=64)
+    delta: Exact = Field(ge=Fraction(1, 2**128), lt=1)
+    noise: Literal["geometric", "gaussian", "paper", "negligible"]
+
+
+@dataclass(frozen=True)
+class NoisyCounts(Release):
+    """How many records fall into each bin, with dummies added."""
+
+    def draw(self, records: Records, entropy: Entropy) -> Ints:
+        """How many dummies each bin gets."""
+        return draw(self._setting.noise, self.task.blocking.bins, entropy)
+
+    def key(self, records: Records) -> bytes:
+        counts = self.task.blocking.counts(self.side, records.columns, len(records))
+        found = self._setting
+        return release_key(
+            counts, self.task.placement, self.side.value, found.name, found.epsilon, found.delta
+        )
+
+    @property
+    def _setting(self) -> Setting:
+        assert self.setting is not None
+        return self.setting
+
+
+class Laplace(Sorted):
+    """The Laplace Protocol [HMFS17, §4]: noisy bins, dummies, secure comparison of compared bins."""
+
+    padded: ClassVar[bool] = True
+    promises: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+    side_options: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+
+    name: Literal["laplace"]
+    A: Privacy
+    B: Privacy
+
+    @classmethod
+    def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:
+        promise = {"epsilon": epsilon, "delta": delta}
+        named = {side: {"noise": noise[side]} if side in noise else {} for side in Side}
+        return {"name": "laplace", **{side.value: promise | named[side] for side in Side}}
+
+    def privacy(self, side: Side) -> Privacy:
+        return self.A if side is Side.A else self.B
+
+    def release(
+        self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
+    ) -> NoisyCounts:
+        agreed, choose = self.privacy(side), as_claimed if claimed else calibrate
+        per_record = task.blocking.per_record(side)
+        setting = choose(noise or agreed.noise, agreed.epsilon, agreed.delta, per_record, records)
+        return NoisyCounts(task, side, released(setting), setting)
+
+    def padding(self, task: Task, side: Side, records: int) -> Padding:
+        setting = self.release(task, side, records)._setting
+        return most_dummies(setting.noise.window, task.blocking.bins)
+
+    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+        return link_bins(task, self, mine, engine)
+
+    def guarantee(self, task: Task, side: Side) -> Guarantee:
+        agreed = self.privacy(side)
+        told = (
+            f"how many records fall into each of {task.blocking.bins:,} bins, with dummies added: "
+            f"(ε, δ) = ({text(agreed.epsilon)}, {text(agreed.delta)}) for each record that matches nothing;"
+        )
+        return Guarantee("noisy counts", agreed.epsilon, agreed.delta, (told,), OF_MATCHES)

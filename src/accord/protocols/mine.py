@@ -1,0 +1,63 @@
+"""My side of a run: everything private that a protocol works on, fixed before its first message.
+
+It is built once. A new run takes slots that were just made, a resumed one those on disk; from then on both
+are the same program.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from accord.entropy import Entropy
+from accord.privacy.events import Event
+from accord.protocols.journal import Forgetful, Journal
+from accord.protocols.slots import ANY_PADDING, Padding, Slots
+from accord.records.columns import Records
+from accord.side import Side
+
+MOST_RECORDS = (1 << 31) - 1
+"""More records than this no table may have."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a linkage is: public numbers only."""
+
+    comparisons: int
+    most_comparisons: int
+    matches: int
+
+
+Watch = Callable[[Status], None]
+
+
+@dataclass(frozen=True)
+class Mine:
+    """One side's private part of a run."""
+
+    side: Side
+    records: Records = field(repr=False)
+    partner_size: int
+    slots: Slots = field(repr=False)
+    entropy: Entropy = field(repr=False)
+    released: tuple[Event, ...] = ()
+    padding: Padding = ANY_PADDING
+    """The most dummies that the partner can have."""
+    journal: Journal = field(default_factory=Forgetful)
+    watch: Watch = lambda status: None
+    clock: Callable[[], float] = time.perf_counter
+
+
+class Stopwatch:
+    """Time by laps."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._last = clock()
+
+    def lap(self) -> float:
+        """Seconds since the last lap."""
+        last, self._last = self._last, self._clock()
+        return self._last - last

@@ -1,0 +1,27 @@
+"""Disclosure without greedy: who discloses other records than those that matched is found out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.errors import PeerError
+from tests.protocols import worlds
+from tests.protocols.liars import lie
+
+
+def test_other_records_than_those_that_matched_are_refused() -> None:
+    def meddle(side: Any) -> None:
+        true = side.finish
+
+        def finish() -> Any:
+            slot = int(np.flatnonzero(side._mine.slots.record == 1)[0])
+            side._pairs.append(np.array([[slot, 0]]))
+            yield from true()
+
+        side.finish = finish
+
+    with pytest.raises(PeerError, match="other records than those that matched"):
+        lie(worlds.agreement(greedy=False), [(3, 3)], [(3, 3), (12, 8)], meddle)
