@@ -14,8 +14,8 @@ import typer
 from accord.errors import AccordError
 
 if TYPE_CHECKING:
-    from reproduction.cells import Row
     from reproduction.lab import Lab
+    from reproduction.sweep import Row
 
 OTHERS = {
     "claims": "the 21 claims of the paper: held, in part, or not",
@@ -76,8 +76,8 @@ def _run(lab: Lab, name: str, out: Path) -> list[Row]:
 
     from accord.cli.terminal import progress
     from reproduction.catalogue import EXPERIMENTS
-    from reproduction.cells import carry_out, unfinished
     from reproduction.report import remember_machine
+    from reproduction.sweep import carry_out, unfinished
 
     chosen, results = EXPERIMENTS[name], out / "results"
     due, load = len(unfinished(chosen, lab, results)), os.getloadavg()[0]

@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from reproduction.cells import MissingRow, Row, Value, number, one, only
 from reproduction.expected import Expected, expected
 from reproduction.lab import FULL, PAPER, Size
 from reproduction.settings import DEFAULT, EPSILONS
+from reproduction.sweep import MissingRow, Row, Value, number, one, only
 from reproduction.variants import variant_days
 
 

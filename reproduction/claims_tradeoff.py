@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.protocols.balls import expansion
-from reproduction.cells import number, one, only
 from reproduction.claims import Evidence, Finding, epsilons, graded
 from reproduction.claims_cost import SETS
 from reproduction.paper_data import abt_buy_agreement, taxi_agreement
+from reproduction.sweep import number, one, only
 from reproduction.tradeoff import percentiles
 from reproduction.variants import VARIANT
 
@@ -124,9 +124,9 @@ def exact(e: Evidence) -> Finding:
     run = one(e.of("mapping"), method="laplace")
     joined = number(run, "recall") == 1 == number(run, "precision")
     complete = cheaper = True
-    for cell in only(VARIANT.cells(e.size), variant="basic"):
-        where = str(cell["data"]), int(cell["days"]), cell["epsilon"]
-        noise = str(cell["noise"])
+    for point in only(VARIANT.points(e.size), variant="basic"):
+        where = str(point["data"]), int(point["days"]), point["epsilon"]
+        noise = str(point["noise"])
         costs = [e.variant(*where, v, noise=noise) for v in ("basic+GMC", "basic")]
         cheaper &= costs == sorted(costs)
         complete &= all(
@@ -142,9 +142,9 @@ def exact(e: Evidence) -> Finding:
 
 def crossing(e: Evidence) -> Finding:
     """Claim 21."""
-    points = {data: _cross(gamma) for data, gamma in _gammas().items()}
-    held = abs(points["taxi"] / 8.7e6 - 1) <= 0.02 and abs(points["ab"] / 6.5e6 - 1) <= 0.02
-    return graded(held, f"n > {points['taxi'] / 1e6:.1f}e6 (taxi), {points['ab'] / 1e6:.1f}e6 (ab)")
+    meet = {data: _cross(gamma) for data, gamma in _gammas().items()}
+    held = abs(meet["taxi"] / 8.7e6 - 1) <= 0.02 and abs(meet["ab"] / 6.5e6 - 1) <= 0.02
+    return graded(held, f"n > {meet['taxi'] / 1e6:.1f}e6 (taxi), {meet['ab'] / 1e6:.1f}e6 (ab)")
 
 
 def _cross(gamma: int) -> float:

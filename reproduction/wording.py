@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from reproduction.cells import Row
+from reproduction.sweep import Row
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from reproduction.catalogue import EVIDENCE, EXPERIMENTS
-from reproduction.cells import MissingRow, Row, carry_out, number, one
 from reproduction.claims import Claim, Evidence, Finding, Verdict, graded, judge
 from reproduction.claims_paper import CLAIMS
 from reproduction.expected import expected
 from reproduction.lab import FULL, Lab, Size
 from reproduction.report import available
+from reproduction.sweep import MissingRow, Row, carry_out, number, one
 
 from tests.reproduction.worlds import lab
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from reproduction.__main__ import main
 from reproduction.catalogue import EXHIBITS, EXPERIMENTS
-from reproduction.cells import Experiment, Results, Row, only
 from reproduction.drawing import save, short, slope
 from reproduction.lab import FULL, QUICK, Lab
 from reproduction.report import available, draw_all, page, remember_machine
+from reproduction.sweep import Experiment, Results, Row, only
 
 WORDS = {"how": "measured", "verdict": "no leak found", "recall_rule": "hamming <= 5"}
 
@@ -20,16 +20,16 @@ WORDS = {"how": "measured", "verdict": "no leak found", "recall_rule": "hamming 
 def made_up(experiment: Experiment, lab: Lab, folder: Path) -> None:
     """A complete results file with plausible numbers, so that drawing needs no run."""
     results = Results(experiment, folder / f"{experiment.name}.csv")
-    for place, cell in enumerate(experiment.cells(lab.size)):
-        days = float(cell.get("days", 1))
+    for place, point in enumerate(experiment.points(lab.size)):
+        days = float(point.get("days", 1))
         values: dict[str, float | str] = {name: 1e4 * days + place for name in experiment.measures}
         values |= {name: 0.5 for name in ("recall", "expected_recall", "ratio") if name in values}
         values |= {"n": days * 5_000} if "n" in values else {}
         values |= {name: 1e-5 * (1 + place) for name in ("delta_exact", "delta_unrounded") if name in values}
         values |= {name: word for name, word in WORDS.items() if name in values}
-        if cell.get("engine") in ("paillier", "paillier-packed"):
+        if point.get("engine") in ("paillier", "paillier-packed"):
             values["how"] = "extrapolated"
-        results.append(lab, cell, {**values, "seconds": 1.5})
+        results.append(lab, point, {**values, "seconds": 1.5})
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
     remember_machine(tmp_path, 2, 0.5)
     made_up(EXPERIMENTS["noise"], lab, tmp_path)
     text = page(lab, tmp_path)
-    assert "Not run: size (210 of 210 cells), variants" in text
+    assert "Not run: size (210 of 210 points), variants" in text
     assert "noise (" not in text
     assert "figures/dummies.png" in text
     assert "figures/clock.png" not in text
