@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.agreement.document import Agreement
+from accord import Agreement
 from accord.entropy import Entropy
 from accord.errors import UsageError
 from accord.kernel import kernel

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accord.agreement.document import Agreement
+from accord import Agreement
 from accord.datasets.generated import Generated
 from accord.datasets.places import generate_places
 from accord.datasets.products import BRANDS, generate_products

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from accord.agreement.document import Agreement
+from accord import Agreement, simulate
 from accord.privacy.randomised_response import best_spread, compared, compared_public
-from accord.simulation import simulate
 from reproduction.lab import Lab, Size
 from reproduction.settings import EPSILONS
 from reproduction.sweep import Experiment, Measures, Point

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from accord.simulation import adjusted, simulate
+from accord import simulate
+from accord.simulation import adjusted
 from accord.truth import truth_scores
 from reproduction.lab import PAPER, Lab, Size
 from reproduction.settings import laplace

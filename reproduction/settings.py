@@ -6,7 +6,7 @@ of its figure are named as there. δ = 1e-5 and ε = 1.6 are the paper's default
 
 from __future__ import annotations
 
-from accord.agreement.document import Agreement
+from accord import Agreement
 from accord.privacy.noise import default_name
 from accord.side import Side
 

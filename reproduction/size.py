@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from statistics import mean, stdev
 
+from accord import Agreement
 from accord.protocols.balls import expansion
 from reproduction.lab import Lab, Setup, Size
 from reproduction.settings import EPSILONS, PRUNED, laplace
@@ -82,12 +83,17 @@ def _baseline(setup: Setup, method: str) -> float:
             return counter.all_pairs
         case "non-private":
             return counter.candidate_pairs
-    return psi_expand_cost(expansion(setup.agreement.rule, setup.agreement.fields), records)
+    return psi_expand_cost(gamma(setup.agreement), records)
 
 
-def psi_expand_cost(gamma: int, records: int) -> float:
+def gamma(agreement: Agreement) -> int:
+    """γ: how many values the rule accepts for a record, at most [HMFS17, §5.1]."""
+    return expansion(agreement.rule, agreement.fields)
+
+
+def psi_expand_cost(values: int, records: int) -> float:
     """γ·n·ln ln n [HMFS17, §5.1, metrics]."""
-    return gamma * records * math.log(math.log(records))
+    return values * records * math.log(math.log(records))
 
 
 SIZE = Experiment(

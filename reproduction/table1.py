@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from accord.agreement.document import Agreement
+from accord import Agreement, simulate
 from accord.auditing.cases import built_in, options
 from accord.auditing.protocol import audit
-from accord.protocols.balls import expansion
-from accord.simulation import adjusted, simulate
+from accord.simulation import adjusted
 from reproduction.lab import Lab, Setup, Size
 from reproduction.settings import DELTA, laplace
+from reproduction.size import gamma
 from reproduction.sweep import Experiment, Measures, Point
 
 METHODS = {
@@ -80,7 +80,7 @@ def _cost(lab: Lab, method: str, setup: Setup) -> float:
         case "psi":
             return 2 * records
         case "psi-expand":
-            return records * (1 + expansion(agreed.rule, agreed.fields))
+            return records * (1 + gamma(agreed))
         case "blocking":
             return counter.candidate_pairs
         case "laplace":
