@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from accord.errors import OutputError
+from accord.errors import OutputError, UnreadableError
 from reproduction.lab import Lab, Size
 
 Value = str | int | float
@@ -132,7 +132,11 @@ class Results:
 
 
 def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    try:
+        return path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise UnreadableError(path=path, reason=reason, mend="Name another folder with --out.") from None
 
 
 def _parsed(lines: list[str], columns: tuple[str, ...]) -> Iterator[Row]:

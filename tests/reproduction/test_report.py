@@ -1,13 +1,10 @@
-"""Figures and page are pure functions of rows; the command ties them together."""
+"""Figures and page are pure functions of rows."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from reproduction.__main__ import main
 from reproduction.catalogue import EXHIBITS, EXPERIMENTS
 from reproduction.drawing import save, short, slope
 from reproduction.lab import FULL, QUICK, Lab
@@ -186,71 +183,6 @@ def test_slopes_and_short_numbers() -> None:
     assert slope(rows, "n", "cost") == pytest.approx(2)
     assert [short(x) for x in (12, 5_000, 1_200_000, 3e9)] == ["12", "5k", "1.2M", "3G"]
     assert only(rows, n=100) == rows[:1]
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    def call(*words: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["reproduction", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return int(ended.value.code or 0)
-
-    return call
-
-
-def test_the_list_names_everything(command: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("list") == 0
-    said = capsys.readouterr().out
-    assert all(f"{name} " in said for name in (*EXPERIMENTS, "claims", "report", "all"))
-    assert command("nonsense") == 2
-
-
-def test_noise_runs_draws_and_is_reported(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command("noise", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
-    assert "fewer dummies" in capsys.readouterr().out
-    assert (tmp_path / "figures" / "dummies.svg").exists()
-    assert command("report", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
-    assert "exact computation" in (tmp_path / "evaluation.md").read_text()
-
-
-def test_the_machine_is_written_down_only_if_something_ran(
-    command: Callable[..., int], tmp_path: Path
-) -> None:
-    words = ("noise", "--quick", "--out", str(tmp_path), "--data", str(tmp_path))
-    machine = tmp_path / "results" / "machine.json"
-    assert command(*words) == 0
-    machine.write_text('{"date": "long ago"}')
-    assert command(*words) == 0
-    assert machine.read_text() == '{"date": "long ago"}'
-    csv = tmp_path / "results" / "noise.csv"
-    csv.write_text(csv.read_text()[:-1])
-    assert command(*words) == 0
-    assert "long ago" not in machine.read_text()
-
-
-def test_data_that_is_not_there_is_refused(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command("noise", "--quick", "--out", str(tmp_path / "out"), "--data", str(tmp_path / "no")) == 2
-    assert "There is no folder" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_claim_that_fails_ends_with_its_exit_code(
-    command: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from reproduction.claims import Claim, graded
-
-    from reproduction import claims_paper
-
-    monkeypatch.setattr(claims_paper, "CLAIMS", (Claim(5, "all is well", lambda e: graded(False, "no")),))
-    from reproduction import catalogue
-
-    monkeypatch.setattr(catalogue, "EVIDENCE", ())
-    assert command("claims", "--quick", "--out", str(tmp_path)) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
