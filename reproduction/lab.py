@@ -7,8 +7,8 @@
 Where the folder of real data has a set, that is used; otherwise a generated one of the same size, rule and
 blocking. The results say which: 'generated', or 'real' with a digest of the files, so that rows of other
 files are not taken for theirs. A lab keeps the set-up it made last, since points of a sweep that share one
-follow each other; nothing else is kept. `paper-2017` is the paper's noise as published; `geometric` (for
-records in one or two bins) is ours.
+follow each other; nothing else is kept. `paper-2017` is the paper's noise as published; `geometric` is
+ours.
 """
 
 from __future__ import annotations
