@@ -54,7 +54,7 @@ class CutOffError(AccordError):
 def reproduce(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What to run; `list` shows the names.")],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes: a minute or two for everything.")
+        bool, typer.Option("--quick", help="Small sizes: a few minutes for everything.")
     ] = False,
     out: Annotated[
         Path, typer.Option(help="The folder for results, figures and evaluation.md; a run cut off goes on.")
