@@ -1,33 +1,60 @@
-"""`python -m reproduction NAME`: rebuild the paper's evaluation.
+"""`python -m reproduction NAME`, or `make reproduce`: rebuild the paper's evaluation, from a checkout.
 
-Results are csv files to which every finished cell is added, so a run that was cut off goes on. Ends with 1
-where a claim of the paper fails and nobody has explained why, or lacks its rows.
+Results are csv files to which every finished point is added, so a run that was cut off goes on. What was
+asked for goes to stdout, the rest to stderr. It ends with
+
+    0    done
+    2    it was called wrongly: an unknown name or option, a folder that is not there, a report of no results
+    4    real data, or results, cannot be read
+    5    results, figures or the page cannot be written
+    11   a claim of the paper fails and nobody has explained why, or lacks its rows (`claims` and `all`)
+    130  stopped with Ctrl-C; what is finished is kept
+
+and with 1 and a traceback where the laboratory itself is at fault.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.errors import AccordError
+from accord import AccordError
 
 if TYPE_CHECKING:
-    from reproduction.cells import Row
     from reproduction.lab import Lab
+    from reproduction.sweep import Row, Watch
 
 OTHERS = {
     "claims": "the 21 claims of the paper: held, in part, or not",
     "report": "figures and evaluation.md from the results that are there",
     "all": "everything, then the report",
 }
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
+class CutOffError(AccordError):
+    """Stopped. What is finished is kept: the same command goes on from there."""
+
+    exit_code = 130
+
+
+@app.command(
+    epilog="Ends with 0 when done, 2 if it was called wrongly, 4 if something cannot be read and 5 if it "
+    "cannot be written, 11 if a claim of the paper fails without an explanation or lacks its rows, 130 after "
+    "Ctrl-C."
+)
 def reproduce(
-    name: Annotated[str, typer.Argument(help="What to run; `list` shows the names.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to run; `list` shows the names.")],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes: a minute or two for everything.")
+        bool, typer.Option("--quick", help="Small sizes: a few minutes for everything.")
     ] = False,
     out: Annotated[
         Path, typer.Option(help="The folder for results, figures and evaluation.md; a run cut off goes on.")
@@ -38,28 +65,53 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Same seed, same results, times apart.")] = 0,
 ) -> None:
     """Rebuild a part of the paper's evaluation: results as csv, figures as PNG and SVG."""
-    from accord.errors import UsageError
-    from reproduction.catalogue import EVIDENCE, EXPERIMENTS, TITLES
     from reproduction.lab import FULL, QUICK, Lab
 
     if name == "list":
-        names = {experiment.name: title for experiment, title in TITLES.items()} | OTHERS
-        typer.echo("\n".join(f"{each:12} {title}" for each, title in names.items()))
+        typer.echo("\n".join(f"{each:12} {title}" for each, title in _names().items()))
         return
-    if name not in (*EXPERIMENTS, *OTHERS):
+    _require(name, data)
+    try:
+        _rebuild(Lab(QUICK if quick else FULL, data or _beside(), seed), name, out)
+    except KeyboardInterrupt:
+        raise CutOffError from None
+
+
+def _names() -> dict[str, str]:
+    """Everything that can be asked for, and what it is."""
+    from reproduction.catalogue import TITLES
+
+    return {experiment.name: title for experiment, title in TITLES.items()} | OTHERS
+
+
+def _require(name: str, data: Path | None) -> None:
+    from difflib import get_close_matches
+
+    from accord.errors import UsageError
+
+    if name not in _names():
+        near = get_close_matches(name, _names(), 1)
+        meant = f" Did you mean '{near[0]}'?" if near else ""
         raise UsageError(
-            problem=f"There is no experiment '{name}'. `python -m reproduction list` shows them."
+            problem=f"There is no experiment '{name}'.{meant} `python -m reproduction list` shows them."
         )
     if data is not None and not data.is_dir():
         raise UsageError(problem=f"There is no folder {data}. Leave out --data to use generated tables.")
-    lab = Lab(QUICK if quick else FULL, data or _beside(), seed)
-    if name != "report":
-        chosen = {"all": tuple(EXPERIMENTS), "claims": EVIDENCE}.get(name, (name,))
-        rows = {each: _run(lab, each, out) for each in chosen}
-        if name != "all":
-            _show(lab, name, rows, out)
-    if name in ("report", "all"):
+
+
+def _rebuild(lab: Lab, name: str, out: Path) -> None:
+    """Run what was asked for and is not there yet; show it, judge it or report on it."""
+    from reproduction.catalogue import EVIDENCE, EXPERIMENTS
+
+    if name == "report":
         _report(lab, out)
+        return
+    chosen = {"all": tuple(EXPERIMENTS), "claims": EVIDENCE}.get(name, (name,))
+    rows = {each: _run(lab, each, out) for each in chosen}
+    if name == "all":
+        _report(lab, out)
+    else:
+        _show(lab, name, rows, out)
     if name in ("claims", "all"):
         _claims(lab, rows)
 
@@ -71,22 +123,33 @@ def _beside() -> Path | None:
 
 
 def _run(lab: Lab, name: str, out: Path) -> list[Row]:
-    """Run what is not there yet; the machine is written down only if a cell ran on it."""
+    """Run what is not there yet; the machine is written down only if a point ran on it."""
     import os
 
-    from accord.cli.terminal import progress
     from reproduction.catalogue import EXPERIMENTS
-    from reproduction.cells import carry_out, unfinished
     from reproduction.report import remember_machine
+    from reproduction.sweep import carry_out, unfinished
 
     chosen, results = EXPERIMENTS[name], out / "results"
     due, load = len(unfinished(chosen, lab, results)), os.getloadavg()[0]
     try:
-        with progress(name) as advance:
-            return carry_out(chosen, lab, results, advance)
+        with _progress(name) as watch:
+            return carry_out(chosen, lab, results, watch)
     finally:
         if len(unfinished(chosen, lab, results)) < due:
             remember_machine(results, os.cpu_count() or 1, load)
+
+
+@contextmanager
+def _progress(label: str) -> Iterator[Watch]:
+    """A bar on a terminal's stderr, gone when the work is done; nothing in a pipe."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _show(lab: Lab, name: str, rows: dict[str, list[Row]], out: Path) -> None:
@@ -105,36 +168,38 @@ def _show(lab: Lab, name: str, rows: dict[str, list[Row]], out: Path) -> None:
 
 
 def _report(lab: Lab, out: Path) -> None:
+    from accord.errors import OutputError, UsageError
     from reproduction.report import available, draw_all, page
 
-    draw_all(available(lab, out / "results"), out / "figures", lab.size)
-    path = out / "evaluation.md"
-    path.write_text(page(lab, out / "results"), encoding="utf-8")
+    rows, path = available(lab, out / "results"), out / "evaluation.md"
+    if not rows:
+        raise UsageError(
+            problem=f"There is nothing to report on: {out / 'results'} has no results of this size with "
+            f"seed {lab.seed}. Run an experiment first, or name another folder with --out."
+        )
+    draw_all(rows, out / "figures", lab.size)
+    try:
+        path.write_text(page(lab, out / "results"), encoding="utf-8")
+    except OSError as error:
+        raise OutputError(path=path, reason=error.strerror) from None
     typer.echo(f"Wrote {path}.", err=True)
 
 
 def _claims(lab: Lab, rows: dict[str, list[Row]]) -> None:
     """Print the claims; end with an error if one fails without an explanation or finds no rows."""
-    from reproduction.claims import Evidence, Verdict, judge
+    from reproduction.claims import Evidence, judge, require_explained
     from reproduction.claims_paper import CLAIMS
     from reproduction.report import claims_text
 
     findings = judge(CLAIMS, Evidence(lab.size, rows))
     typer.echo(claims_text(findings))
-    failed = [
-        str(claim.number) for claim, found in findings if found.failed or found.verdict is Verdict.NOT_RUN
-    ]
-    if failed:
-        typer.echo(
-            f"Claims of the paper that fail, and nobody has explained why: {', '.join(failed)}.", err=True
-        )
-        raise typer.Exit(1)
+    require_explained(findings)
 
 
 def main() -> None:
     """Run one part and end with its exit code."""
     try:
-        typer.run(reproduce)
+        app(prog_name="python -m reproduction")
     except AccordError as error:
         typer.echo(f"reproduction: {error}", err=True)
         raise SystemExit(error.exit_code) from None

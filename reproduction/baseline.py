@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from accord.simulation import adjust
-from reproduction.cells import Experiment, Row
 from reproduction.lab import OURS, PAPER, Lab, Size
 from reproduction.settings import EPSILONS, laplace
+from reproduction.sweep import Experiment, Measures, Point
 
 METHODS = (
     ("all-pairs", "none", "0"),
@@ -33,7 +33,7 @@ SIZES = {
 }
 
 
-def cells(size: Size) -> Sequence[Row]:
+def points(size: Size) -> Sequence[Point]:
     """Several sizes of both set-ups, and one of each sparse set."""
     full = size.name == "full"
     return [
@@ -44,18 +44,18 @@ def cells(size: Size) -> Sequence[Row]:
     ]
 
 
-def run(lab: Lab, cell: Row) -> Row:
+def run(lab: Lab, point: Point) -> Measures:
     """The cost with greedy, and the match graph: its components, and the records that are in none."""
-    data, records = str(cell["data"]), int(cell["per_day"])
+    data, records = str(point["data"]), int(point["per_day"])
     _, own = lab.tables(data, 1, min(records, 10))
-    if cell["method"] == "all-pairs":
+    if point["method"] == "all-pairs":
         agreed = adjust(own, protocol="all-pairs", greedy=True)
         setup = lab.setup(data, 1, records, agreed)
         found = setup.counter.count(agreed, lab.seed)
     else:
         setup = lab.setup(data, 1, records)
-        agreed = laplace(setup.agreement, cell["epsilon"])
-        found = setup.counter.count(agreed, lab.seed, noise=str(cell["noise"]))
+        agreed = laplace(setup.agreement, point["epsilon"])
+        found = setup.counter.count(agreed, lab.seed, noise=str(point["noise"]))
     matching_a, matching_b = setup.counter.disclosed
     return {
         "cost": found.comparisons,
@@ -72,6 +72,6 @@ BASELINE = Experiment(
     version=2,
     parameters=("data", "per_day", "method", "noise", "epsilon"),
     measures=("cost", "all_pairs", "recall", "components", "unmatched_a", "unmatched_b"),
-    cells=cells,
+    points=points,
     run=run,
 )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reproduction.cells import Row, number, one, only
 from reproduction.drawing import NAMES, short, slope
 from reproduction.figures_paper import PANELS, complete, lowest
 from reproduction.lab import PAPER
+from reproduction.sweep import Row, number, one, only
 from reproduction.wording import joined, percent, plain, runs, share, span
 
 Rows = Sequence[Row]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reproduction.cells import Row, number, one, only
 from reproduction.drawing import NAMES, OF_EPSILON, short
 from reproduction.figures_beyond import largest, unmatched
 from reproduction.lab import OURS, PAPER
+from reproduction.sweep import Row, number, one, only
 from reproduction.wording import joined, plain, power, share, span, than
 
 Rows = Sequence[Row]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from reproduction import captions, captions_beyond, figures_beyond, figures_paper
 from reproduction.baseline import BASELINE
-from reproduction.cells import Experiment, Row
 from reproduction.clock import CLOCK, LINK
 from reproduction.lab import OURS, PAPER
 from reproduction.local import LOCAL
@@ -21,6 +20,7 @@ from reproduction.replication import REPLICATION
 from reproduction.settings import PRUNED
 from reproduction.size import SIZE
 from reproduction.spread import SPREAD
+from reproduction.sweep import Experiment, Row
 from reproduction.table1 import TABLE1
 from reproduction.tradeoff import TRADEOFF
 from reproduction.variants import VARIANT

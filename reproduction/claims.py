@@ -16,11 +16,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from reproduction.cells import MissingRow, Row, Value, number, one, only
+from accord import AccordError
 from reproduction.expected import Expected, expected
 from reproduction.lab import FULL, PAPER, Size
 from reproduction.settings import DEFAULT, EPSILONS
+from reproduction.sweep import MissingRow, Row, Value, number, one, only
 from reproduction.variants import variant_days
+
+
+class ClaimError(AccordError):
+    """Claims of the paper that fail without an explanation, or lack their rows: {numbers}."""
+
+    exit_code = 11
 
 
 class Verdict(Enum):
@@ -154,6 +161,13 @@ def _judged(claim: Claim, evidence: Evidence) -> Finding:
         return claim.check(evidence)
     except MissingRow as error:
         return Finding("", Verdict.NOT_RUN, f"There is {error}.")
+
+
+def require_explained(findings: Sequence[tuple[Claim, Finding]]) -> None:
+    """Raise ClaimError if a claim fails without an explanation or was not run."""
+    open_ = [c.number for c, found in findings if found.failed or found.verdict is Verdict.NOT_RUN]
+    if open_:
+        raise ClaimError(numbers=", ".join(map(str, open_)))
 
 
 def epsilons() -> list[float]:

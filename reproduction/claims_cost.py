@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from reproduction.cells import Row, number, one, only
 from reproduction.claims import Evidence, Finding, epsilons, graded
 from reproduction.drawing import slope
 from reproduction.lab import FULL, PAPER
+from reproduction.sweep import Row, number, one, only
 from reproduction.variants import VARIANT
 from reproduction.wording import power
 
@@ -165,8 +165,8 @@ def sorting(e: Evidence) -> Finding:
 def _dearest(e: Evidence) -> tuple[float, str]:
     """The most that sorting costs beyond GMC alone, as a share, over all that was run, and where."""
     found = []
-    for cell in only(VARIANT.cells(e.size), variant="basic+GMC"):
-        data, days, x, noise = str(cell["data"]), int(cell["days"]), cell["epsilon"], str(cell["noise"])
+    for point in only(VARIANT.points(e.size), variant="basic+GMC"):
+        data, days, x, noise = str(point["data"]), int(point["days"]), point["epsilon"], str(point["noise"])
         alone, ordered = (e.variant(data, days, x, v, noise=noise) for v in ("basic+GMC", "basic+GMC+S"))
         whose = "the paper's noise" if noise == PAPER else "our noise"
         found.append((ordered / alone - 1, f"{data}, T = {days}, ε = {x}, {whose}"))

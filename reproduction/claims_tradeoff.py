@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.protocols.balls import expansion
-from reproduction.cells import number, one, only
 from reproduction.claims import Evidence, Finding, epsilons, graded
 from reproduction.claims_cost import SETS
 from reproduction.paper_data import abt_buy_agreement, taxi_agreement
+from reproduction.size import gamma
+from reproduction.sweep import number, one, only
 from reproduction.tradeoff import percentiles
 from reproduction.variants import VARIANT
 
@@ -124,9 +124,9 @@ def exact(e: Evidence) -> Finding:
     run = one(e.of("mapping"), method="laplace")
     joined = number(run, "recall") == 1 == number(run, "precision")
     complete = cheaper = True
-    for cell in only(VARIANT.cells(e.size), variant="basic"):
-        where = str(cell["data"]), int(cell["days"]), cell["epsilon"]
-        noise = str(cell["noise"])
+    for point in only(VARIANT.points(e.size), variant="basic"):
+        where = str(point["data"]), int(point["days"]), point["epsilon"]
+        noise = str(point["noise"])
         costs = [e.variant(*where, v, noise=noise) for v in ("basic+GMC", "basic")]
         cheaper &= costs == sorted(costs)
         complete &= all(
@@ -142,19 +142,15 @@ def exact(e: Evidence) -> Finding:
 
 def crossing(e: Evidence) -> Finding:
     """Claim 21."""
-    points = {data: _cross(gamma) for data, gamma in _gammas().items()}
-    held = abs(points["taxi"] / 8.7e6 - 1) <= 0.02 and abs(points["ab"] / 6.5e6 - 1) <= 0.02
-    return graded(held, f"n > {points['taxi'] / 1e6:.1f}e6 (taxi), {points['ab'] / 1e6:.1f}e6 (ab)")
-
-
-def _cross(gamma: int) -> float:
-    """The n at which n² = γ·n·ln ln n."""
-    n = float(gamma)
-    for _ in range(100):
-        n = gamma * math.log(math.log(n))
-    return n
-
-
-def _gammas() -> dict[str, int]:
     agreed = {"ab": abt_buy_agreement(("x",), 1), "taxi": taxi_agreement()}
-    return {data: expansion(a.rule, a.fields) for data, a in agreed.items()}
+    meet = {data: _cross(gamma(each)) for data, each in agreed.items()}
+    held = abs(meet["taxi"] / 8.7e6 - 1) <= 0.02 and abs(meet["ab"] / 6.5e6 - 1) <= 0.02
+    return graded(held, f"n > {meet['taxi'] / 1e6:.1f}e6 (taxi), {meet['ab'] / 1e6:.1f}e6 (ab)")
+
+
+def _cross(values: int) -> float:
+    """The n at which n² = γ·n·ln ln n."""
+    n = float(values)
+    for _ in range(100):
+        n = values * math.log(math.log(n))
+    return n

@@ -13,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from accord.benchmarking import Task, measure
-from reproduction.cells import Experiment, Row
 from reproduction.lab import OURS, Lab, Size
 from reproduction.parties import Link, link_once
 from reproduction.settings import EPSILONS, laplace
+from reproduction.sweep import Experiment, Measures, Point
 
 LINKS = {"loopback": Link(), "slow": Link(megabits=100, milliseconds=10)}
 _SAMPLED = ("paillier", "paillier-packed")
 
 
-def engine_cells(size: Size) -> Sequence[Row]:
+def engine_points(size: Size) -> Sequence[Point]:
     """Every engine on one day of AB at ε = 1.6, with the default noise."""
     records, sample = (5_000, 20) if size.name == "full" else (500, 4)
     return [
@@ -31,11 +31,11 @@ def engine_cells(size: Size) -> Sequence[Row]:
     ]
 
 
-def run_engine(lab: Lab, cell: Row) -> Row:
+def run_engine(lab: Lab, point: Point) -> Measures:
     """Seconds for the whole linkage: measured, or extrapolated from a sample of comparisons."""
-    setup = lab.setup(str(cell["data"]), 1, int(cell["per_day"]))
-    agreed = laplace(setup.agreement, "1.6", noise=OURS, engine=str(cell["engine"]))
-    if not cell["sample"]:
+    setup = lab.setup(str(point["data"]), 1, int(point["per_day"]))
+    agreed = laplace(setup.agreement, "1.6", noise=OURS, engine=str(point["engine"]))
+    if not point["sample"]:
         found = link_once(setup.made, agreed, Link(), lab.seed)
         return {
             "comparisons": found.comparisons,
@@ -46,7 +46,7 @@ def run_engine(lab: Lab, cell: Row) -> Row:
             "how": "measured",
         }
     comparisons = setup.counter.count(agreed, lab.seed).comparisons
-    each = measure(Task(str(cell["engine"]), "hamming50", int(cell["sample"]), repeats=1))
+    each = measure(Task(str(point["engine"]), "hamming50", int(point["sample"]), repeats=1))
     return {
         "comparisons": comparisons,
         "microseconds": each.microseconds_per_pair,
@@ -62,12 +62,12 @@ CLOCK = Experiment(
     version=3,
     parameters=("data", "per_day", "engine", "sample"),
     measures=("comparisons", "microseconds", "bytes_each", "linkage_seconds", "cpu_seconds", "how"),
-    cells=engine_cells,
+    points=engine_points,
     run=run_engine,
 )
 
 
-def link_cells(size: Size) -> Sequence[Row]:
+def link_points(size: Size) -> Sequence[Point]:
     """AB over both links, for every ε."""
     records = 5_000 if size.name == "full" else 500
     links = LINKS if size.name == "full" else ("loopback",)
@@ -79,11 +79,11 @@ def link_cells(size: Size) -> Sequence[Row]:
     ]
 
 
-def run_link(lab: Lab, cell: Row) -> Row:
+def run_link(lab: Lab, point: Point) -> Measures:
     """One linkage with the default engine and noise."""
-    setup = lab.setup(str(cell["data"]), 1, int(cell["per_day"]))
-    agreed = laplace(setup.agreement, cell["epsilon"], noise=OURS)
-    found = link_once(setup.made, agreed, LINKS[str(cell["link"])], lab.seed)
+    setup = lab.setup(str(point["data"]), 1, int(point["per_day"]))
+    agreed = laplace(setup.agreement, point["epsilon"], noise=OURS)
+    found = link_once(setup.made, agreed, LINKS[str(point["link"])], lab.seed)
     return {
         "comparisons": found.comparisons,
         "linkage_seconds": found.seconds,
@@ -97,6 +97,6 @@ LINK = Experiment(
     version=3,
     parameters=("data", "per_day", "link", "epsilon"),
     measures=("comparisons", "linkage_seconds", "cpu_seconds", "bytes"),
-    cells=link_cells,
+    points=link_points,
     run=run_link,
 )

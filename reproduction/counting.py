@@ -19,12 +19,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.agreement.document import Agreement
+from accord import Agreement
 from accord.entropy import Entropy
 from accord.errors import UsageError
 from accord.kernel import kernel
@@ -156,11 +156,12 @@ class Counter:
         if any(getattr(agreement, name) != getattr(self._base, name) for name in kept):
             raise UsageError(problem="A counter counts under the rule, fields and blocking it was made with.")
         protocol = agreement.protocol
-        if not protocol.padded or not isinstance(protocol, Binned):
+        if not protocol.padded:
             raise UsageError(problem=f"{protocol.name} places records otherwise: simulate it.")
-        if protocol.closure != "all":
+        options = cast(Binned, protocol)
+        if options.closure != "all":
             raise UsageError(problem="A count follows matches to their closure; take closure = 'all'.")
-        return protocol
+        return options
 
     def _compared(self, schedule: Schedule) -> int:
         keys, counts = self.joined.by_pair

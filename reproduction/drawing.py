@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accord.errors import OutputError
-from reproduction.cells import MissingRow, Row, number
+from reproduction.sweep import MissingRow, Row, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

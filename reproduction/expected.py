@@ -19,9 +19,9 @@ import numpy as np
 
 from accord.datasets.products import BRANDS
 from accord.privacy.calibration import as_claimed
-from reproduction.cells import Value
 from reproduction.lab import PAPER
 from reproduction.paper_data import abt_buy_agreement, taxi_agreement
+from reproduction.sweep import Value
 
 
 @dataclass(frozen=True)

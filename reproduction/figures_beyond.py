@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reproduction.cells import Row, number, only
 from reproduction.drawing import (
     BLACK,
     BLUE,
@@ -30,6 +29,7 @@ from reproduction.drawing import (
     whole_ticks,
 )
 from reproduction.lab import OURS, PAPER
+from reproduction.sweep import Row, number, only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

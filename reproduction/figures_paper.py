@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from reproduction.cells import Row, number, only
 from reproduction.drawing import (
     BLACK,
     COLUMN,
@@ -26,6 +25,7 @@ from reproduction.drawing import (
     whole_ticks,
 )
 from reproduction.settings import EPSILONS, VARIANTS
+from reproduction.sweep import Row, number, only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,9 +6,9 @@
 
 Where the folder of real data has a set, that is used; otherwise a generated one of the same size, rule and
 blocking. The results say which: 'generated', or 'real' with a digest of the files, so that rows of other
-files are not taken for theirs. A lab keeps the set-up it made last, since cells
-that share one follow each other; nothing else is kept. `paper-2017` is the paper's noise as published;
-`geometric` (for records in one or two bins) is ours.
+files are not taken for theirs. A lab keeps the set-up it made last, since points of a sweep that share one
+follow each other; nothing else is kept. `paper-2017` is the paper's noise as published; `geometric` is
+ours.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accord.agreement.document import Agreement
+from accord import Agreement
 from accord.datasets.generated import Generated
 from accord.datasets.places import generate_places
 from accord.datasets.products import BRANDS, generate_products

@@ -11,15 +11,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from accord.agreement.document import Agreement
+from accord import Agreement, simulate
 from accord.privacy.randomised_response import best_spread, compared, compared_public
-from accord.simulation import simulate
-from reproduction.cells import Experiment, Row
 from reproduction.lab import Lab, Size
 from reproduction.settings import EPSILONS
+from reproduction.sweep import Experiment, Measures, Point
 
 
-def cells(size: Size) -> Sequence[Row]:
+def points(size: Size) -> Sequence[Point]:
     """A few thousand records: recall and ratio do not depend on how many there are."""
     records, runs = (2_000, 3) if size.name == "full" else (1_000, 1)
     windows = (1, 2, 4, 8, 12, 16) if size.name == "full" else (1, 8)
@@ -32,32 +31,32 @@ def cells(size: Size) -> Sequence[Row]:
     ]  # fmt: skip
 
 
-def run(lab: Lab, cell: Row) -> Row:
+def run(lab: Lab, point: Point) -> Measures:
     """The mean recall and cost of the runs."""
-    setup = lab.setup(str(cell["data"]), int(cell["days"]), int(cell["per_day"]))
-    agreed = local_dp(setup.agreement, cell)
-    found = simulate(setup.made.a, setup.made.b, agreed, seed=lab.seed, runs=int(cell["runs"]))
+    setup = lab.setup(str(point["data"]), int(point["days"]), int(point["per_day"]))
+    agreed = local_dp(setup.agreement, point)
+    found = simulate(setup.made.a, setup.made.b, agreed, seed=lab.seed, runs=int(point["runs"]))
     return {
         "bins": agreed.plan.bins,
         "recall": found.recall,
-        "expected_recall": expected(agreed.plan.bins, cell),
+        "expected_recall": expected(agreed.plan.bins, point),
         "ratio": found.cost_ratio,
         "all_matches": found.all_matches,
     }
 
 
-def local_dp(agreement: Agreement, cell: Row) -> Agreement:
+def local_dp(agreement: Agreement, point: Point) -> Agreement:
     """The agreement with this window and ε; B public where one side is private."""
-    private: dict[str, Any] = {"epsilon": str(cell["epsilon"])}
-    other = private if cell["sides"] == "both" else {"public": True}
-    protocol = {"name": "local-dp", "window": cell["window"], "greedy": False, "A": private, "B": other}
+    private: dict[str, Any] = {"epsilon": str(point["epsilon"])}
+    other = private if point["sides"] == "both" else {"public": True}
+    protocol = {"name": "local-dp", "window": point["window"], "greedy": False, "A": private, "B": other}
     return Agreement.model_validate(agreement.model_dump(mode="json") | {"protocol": protocol})
 
 
-def expected(bins: int, cell: Row) -> float:
+def expected(bins: int, point: Point) -> float:
     """The share of matches that are compared, by the formula."""
-    epsilon, window = Fraction(str(cell["epsilon"])), int(cell["window"])
-    if cell["sides"] == "one":
+    epsilon, window = Fraction(str(point["epsilon"])), int(point["window"])
+    if point["sides"] == "one":
         return compared_public(bins, window, window, epsilon)
     spread = best_spread(bins, window, epsilon, epsilon)
     return float(compared(bins, window, spread, epsilon, epsilon))
@@ -68,6 +67,6 @@ LOCAL = Experiment(
     version=1,
     parameters=("data", "days", "per_day", "sides", "epsilon", "window", "runs"),
     measures=("bins", "recall", "expected_recall", "ratio", "all_matches"),
-    cells=cells,
+    points=points,
     run=run,
 )

@@ -10,14 +10,15 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from accord.simulation import adjust, simulate
+from accord import simulate
+from accord.simulation import adjust
 from accord.truth import truth_scores
-from reproduction.cells import Experiment, Row
 from reproduction.lab import PAPER, Lab, Size
 from reproduction.settings import laplace
+from reproduction.sweep import Experiment, Measures, Point
 
 
-def cells(size: Size) -> Sequence[Row]:
+def points(size: Size) -> Sequence[Point]:
     """One day of AB under LP and under PSI."""
     return [
         {"data": "ab", "days": 1, "per_day": size.ab_per_day, "method": method}
@@ -25,10 +26,10 @@ def cells(size: Size) -> Sequence[Row]:
     ]
 
 
-def run(lab: Lab, cell: Row) -> Row:
+def run(lab: Lab, point: Point) -> Measures:
     """What the protocol finds, against the rule and against the truth."""
-    made, agreed = lab.tables(str(cell["data"]), int(cell["days"]), int(cell["per_day"]))
-    if cell["method"] == "psi":
+    made, agreed = lab.tables(str(point["data"]), int(point["days"]), int(point["per_day"]))
+    if point["method"] == "psi":
         found = simulate(made.a, made.b, adjust(agreed, protocol="psi"), seed=lab.seed)
     else:
         found = simulate(made.a, made.b, laplace(agreed, "1.6"), noise=PAPER, seed=lab.seed)
@@ -53,6 +54,6 @@ MAPPING = Experiment(
         "matches", "recall", "precision", "true_pairs", "recall_of_truth", "precision_of_truth",
         "comparisons",
     ),
-    cells=cells,
+    points=points,
     run=run,
 )  # fmt: skip

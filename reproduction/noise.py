@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 from accord.privacy.calibration import Setting, as_claimed
 from accord.privacy.noise_laplace import Laplace, published_shift
-from reproduction.cells import Experiment, Row
 from reproduction.lab import OURS, PAPER, Lab, Size
 from reproduction.settings import DELTA, DELTAS, laplace
+from reproduction.sweep import Experiment, Measures, Point
 
 KINDS = (PAPER, "paper", OURS, "gaussian")
 COUNTED = KINDS[:3]
@@ -26,25 +26,25 @@ _FINE = tuple(f"{0.1 * 80 ** (step / 56):.3g}" for step in range(57))
 """Equal steps in ln ε from 0.1 to 8: δ jumps wherever the rounded shift does."""
 
 
-def cells(size: Size) -> Sequence[Row]:
+def points(size: Size) -> Sequence[Point]:
     """Each noise by ε and bins a record; and the paper's as published at more ε and δ."""
-    dummies: list[Row] = [
+    dummies: list[Point] = [
         {"noise": noise, "epsilon": epsilon, "delta": DELTA, "bins": bins}
         for bins in ((1, 2, 4, 10) if size.name == "full" else (1, 4))
         for noise in KINDS
         for epsilon in (_EPSILONS if size.name == "full" else _EPSILONS[::2])
     ]
-    fine: list[Row] = [
+    fine: list[Point] = [
         {"noise": PAPER, "epsilon": epsilon, "delta": delta, "bins": 1}
         for delta in DELTAS
         for epsilon in sorted({*_FINE, "0.4", "1.6"}, key=float)
     ]
-    return dummies + [cell for cell in fine if cell not in dummies]
+    return dummies + [point for point in fine if point not in dummies]
 
 
-def run(lab: Lab, cell: Row) -> Row:
+def run(lab: Lab, point: Point) -> Measures:
     """Expected dummies in a bin, the exact δ, and δ at the shift before it was rounded."""
-    found = as_claimed(str(cell["noise"]), str(cell["epsilon"]), str(cell["delta"]), int(cell["bins"]))
+    found = as_claimed(str(point["noise"]), str(point["epsilon"]), str(point["delta"]), int(point["bins"]))
     return {
         "dummies": found.expected_dummies,
         "delta_exact": found.delta_exact,
@@ -66,12 +66,12 @@ NOISE = Experiment(
     version=2,
     parameters=("noise", "epsilon", "delta", "bins"),
     measures=("dummies", "delta_exact", "delta_unrounded"),
-    cells=cells,
+    points=points,
     run=run,
 )
 
 
-def cost_cells(size: Size) -> Sequence[Row]:
+def cost_points(size: Size) -> Sequence[Point]:
     """One day of both set-ups, by ε, with and without greedy."""
     return [
         {"data": data, "per_day": size.per_day(data), "noise": noise, "epsilon": epsilon, "greedy": greedy}
@@ -82,13 +82,13 @@ def cost_cells(size: Size) -> Sequence[Row]:
     ]
 
 
-def run_cost(lab: Lab, cell: Row) -> Row:
+def run_cost(lab: Lab, point: Point) -> Measures:
     """The comparisons of one run, and the dummies of both sides in all bins."""
-    setup = lab.setup(str(cell["data"]), 1, int(cell["per_day"]))
+    setup = lab.setup(str(point["data"]), 1, int(point["per_day"]))
     agreed = laplace(
-        setup.agreement, cell["epsilon"], variant="basic+GMC+S" if cell["greedy"] == "yes" else "basic"
+        setup.agreement, point["epsilon"], variant="basic+GMC+S" if point["greedy"] == "yes" else "basic"
     )
-    found = setup.counter.count(agreed, lab.seed, noise=str(cell["noise"]))
+    found = setup.counter.count(agreed, lab.seed, noise=str(point["noise"]))
     return {"cost": found.comparisons, "dummies": found.dummies_a + found.dummies_b}
 
 
@@ -97,6 +97,6 @@ NOISE_COST = Experiment(
     version=1,
     parameters=("data", "per_day", "noise", "epsilon", "greedy"),
     measures=("cost", "dummies"),
-    cells=cost_cells,
+    points=cost_points,
     run=run_cost,
 )

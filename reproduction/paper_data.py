@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from accord.agreement.document import Agreement
+from accord import Agreement
 from accord.datasets.generated import Generated, ids, pair_up
 from accord.datasets.places import THETA
 

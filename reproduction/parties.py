@@ -22,16 +22,14 @@ from pathlib import Path
 
 import pyarrow.parquet
 
-from accord.agreement.document import Agreement
-from accord.agreement.file import read_agreement
+from accord import Agreement, read_agreement, simulate
 from accord.benchmarking import SocketChannel
 from accord.datasets.generated import Generated
 from accord.records.load import load_records
-from accord.records.sinks import write_table
 from accord.secure.engines import engine_named
 from accord.secure.party import Buffer, Channel, Meter, metered, run
 from accord.side import Side
-from accord.simulation import seeded_run, simulate, start_party
+from accord.simulation import seeded_run, start_party
 
 
 @dataclass(frozen=True)
@@ -89,8 +87,8 @@ def link_once(made: Generated, agreement: Agreement, link: Link, seed: int) -> T
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "agreement.toml").write_text(agreement.to_toml(), encoding="utf-8")
-        write_table(made.a, folder / "A.parquet")
-        write_table(made.b, folder / "B.parquet")
+        pyarrow.parquet.write_table(made.a, folder / "A.parquet")
+        pyarrow.parquet.write_table(made.b, folder / "B.parquet")
         children = [_start(Side.A, folder, 0, link, seed)]
         try:
             assert children[0].stdout is not None
@@ -112,7 +110,8 @@ def _start(side: Side, folder: Path, port: int, link: Link, seed: int) -> subpro
     place = {"side": side.value, "folder": str(folder), "port": port, "seed": seed}
     arguments = json.dumps(place | asdict(link))
     command = [sys.executable, "-m", "reproduction.parties", arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    # Ctrl-C is for the parent, which ends both: a child that took it, too, would fill the screen.
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
 
 def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reproduction.cells import Experiment, Row
 from reproduction.lab import PAPER, Lab, Size
 from reproduction.paper_data import taxi_agreement
 from reproduction.settings import EPSILONS, laplace
+from reproduction.sweep import Experiment, Measures, Point
 
 CELLS = ("0.005", "0.01", "0.02", "0.04", "0.08")
 
 
-def cells(size: Size) -> Sequence[Row]:
+def points(size: Size) -> Sequence[Point]:
     """The paper's grid, and replication with cells of several sizes, with and without greedy."""
     full = size.name == "full"
     blockings = [("neighbours", "0.005", PAPER), ("neighbours", "0.005", "best")]
@@ -31,16 +31,16 @@ def cells(size: Size) -> Sequence[Row]:
     ]  # fmt: skip
 
 
-def run(lab: Lab, cell: Row) -> Row:
+def run(lab: Lab, point: Point) -> Measures:
     """The cost of one run."""
-    blocked = taxi_agreement(cell=float(cell["cell"]), style=str(cell["style"]))
-    setup = lab.setup("taxi", 1, int(cell["per_day"]), blocked)
-    variant = "basic+GMC+S" if cell["greedy"] == "yes" else "basic"
-    if cell["noise"] == PAPER:
-        agreed = laplace(blocked, cell["epsilon"], variant=variant)
+    blocked = taxi_agreement(cell=float(point["cell"]), style=str(point["style"]))
+    setup = lab.setup("taxi", 1, int(point["per_day"]), blocked)
+    variant = "basic+GMC+S" if point["greedy"] == "yes" else "basic"
+    if point["noise"] == PAPER:
+        agreed = laplace(blocked, point["epsilon"], variant=variant)
         found = setup.counter.count(agreed, lab.seed, noise=PAPER)
     else:
-        agreed = laplace(blocked, cell["epsilon"], variant=variant, noise="best")
+        agreed = laplace(blocked, point["epsilon"], variant=variant, noise="best")
         found = setup.counter.count(agreed, lab.seed)
     return {
         "cost": found.comparisons,
@@ -54,6 +54,6 @@ REPLICATION = Experiment(
     version=1,
     parameters=("data", "per_day", "style", "cell", "noise", "epsilon", "greedy"),
     measures=("cost", "recall", "bins"),
-    cells=cells,
+    points=points,
     run=run,
 )

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from accord import __version__
 from reproduction.catalogue import EVIDENCE, EXHIBITS, EXPERIMENTS, Exhibit
-from reproduction.cells import Row, number, stored
 from reproduction.claims import Claim, Evidence, Finding, judge
 from reproduction.claims_paper import CLAIMS
 from reproduction.drawing import NAMES, save
 from reproduction.lab import Lab, Size
+from reproduction.sweep import Row, number, stored
 from reproduction.table1 import METHODS
 from reproduction.wording import joined
 
@@ -44,8 +44,8 @@ def showable(rows: Mapping[str, Sequence[Row]], size: Size) -> list[Exhibit]:
 
 
 def _suffices(exhibit: Exhibit, rows: Sequence[Row], size: Size) -> bool:
-    """With all cells there a failure to draw is a fault of ours; with a part of them it is what they lack."""
-    if len(rows) == len(EXPERIMENTS[exhibit.experiment].cells(size)):
+    """With all points there a failure to draw is a fault of ours; with a part of them, what they lack."""
+    if len(rows) == len(EXPERIMENTS[exhibit.experiment].points(size)):
         return True
     try:
         exhibit.says(rows)
@@ -74,9 +74,9 @@ def _missing(lab: Lab, rows: Mapping[str, Sequence[Row]]) -> str:
     """What was not run, so that nobody takes a part for the whole."""
     parts = []
     for name, experiment in EXPERIMENTS.items():
-        due, found = len(experiment.cells(lab.size)), len(rows.get(name, ()))
+        due, found = len(experiment.points(lab.size)), len(rows.get(name, ()))
         if found < due:
-            parts.append(f"{name} ({due - found} of {due} cells)")
+            parts.append(f"{name} ({due - found} of {due} points)")
     return f" Not run: {', '.join(parts)}." if parts else ""
 
 
@@ -113,7 +113,7 @@ def _head(lab: Lab, results: Path, rows: Mapping[str, Sequence[Row]]) -> str:
         f"{machine['accord']}, "
         f"{machine['date']}, {machine['system']} on {machine['processor']}, {machine['cores']} cores with a "
         f"load "
-        f"of {machine['load']} by all that ran there, Python {machine['python']}; the cells took "
+        f"of {machine['load']} by all that ran there, Python {machine['python']}; the measurements took "
         f"{spent / 60:.0f} minutes in all.{_missing(lab, rows)} Costs are numbers of secure comparisons, "
         f"the same on "
         f"every machine for the same seed and data; only times depend on the machine.\n\n"

@@ -6,7 +6,7 @@ of its figure are named as there. δ = 1e-5 and ε = 1.6 are the paper's default
 
 from __future__ import annotations
 
-from accord.agreement.document import Agreement
+from accord import Agreement
 from accord.privacy.noise import default_name
 from accord.side import Side
 
@@ -30,7 +30,7 @@ def laplace(
     agreement: Agreement, epsilon: object, delta: object = DELTA, *, prune: int | None = None,
     variant: str = DEFAULT, noise: str = "paper", engine: str = "ot",
 ) -> Agreement:  # fmt: skip
-    """The agreement with these settings for both sides; noise 'best' needs the fewest dummies on each."""
+    """The agreement with these settings for both sides; noise 'best' is Accord's default for each."""
     options = VARIANTS[variant] | ({} if prune is None else {"prune": prune})
     sides = {
         side.value: {

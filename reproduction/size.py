@@ -13,15 +13,16 @@ import math
 from collections.abc import Sequence
 from statistics import mean, stdev
 
+from accord import Agreement
 from accord.protocols.balls import expansion
-from reproduction.cells import Experiment, Row
 from reproduction.lab import Lab, Setup, Size
 from reproduction.settings import EPSILONS, PRUNED, laplace
+from reproduction.sweep import Experiment, Measures, Point
 
 BASELINES = ("all-pairs", "psi-expand", "non-private")
 
 
-def cells(size: Size) -> Sequence[Row]:
+def points(size: Size) -> Sequence[Point]:
     """Both set-ups at every number of days."""
     return [
         {"data": data, "days": days, "per_day": size.per_day(data), **rest, "runs": _runs(size, data, rest)}
@@ -43,34 +44,34 @@ def _methods(noises: tuple[str, ...]) -> list[dict[str, str | int]]:
     ]
 
 
-def _runs(size: Size, data: str, rest: Row) -> int:
+def _runs(size: Size, data: str, rest: Point) -> int:
     """Ten as in the paper; one where nothing varies, and for greedy on Taxi, where a run takes minutes."""
     if rest["method"] in BASELINES or (data == "taxi" and rest["method"] == "laplace"):
         return 1
     return size.runs
 
 
-def run(lab: Lab, cell: Row) -> Row:
+def run(lab: Lab, point: Point) -> Measures:
     """The cost of one method at one size, the mean over the runs."""
-    setup = lab.setup(str(cell["data"]), int(cell["days"]), int(cell["per_day"]))
-    if cell["method"] in BASELINES:
-        return {"n": len(setup.made.a), "cost": _baseline(setup, str(cell["method"])), "cost_sd": 0.0,
+    setup = lab.setup(str(point["data"]), int(point["days"]), int(point["per_day"]))
+    if point["method"] in BASELINES:
+        return {"n": len(setup.made.a), "cost": _baseline(setup, str(point["method"])), "cost_sd": 0.0,
                 "recall": 1.0}  # fmt: skip
     costs, recalls = [], []
-    for number in range(int(cell["runs"])):
-        cost, recall = _laplace(lab, setup, cell, number)
+    for number in range(int(point["runs"])):
+        cost, recall = _laplace(lab, setup, point, number)
         costs.append(cost)
         recalls.append(recall)
     spread = stdev(costs) if len(costs) > 1 else 0.0
     return {"n": len(setup.made.a), "cost": mean(costs), "cost_sd": spread, "recall": mean(recalls)}
 
 
-def _laplace(lab: Lab, setup: Setup, cell: Row, number: int) -> tuple[int, float]:
-    noise = str(cell["noise"])
-    if cell["method"] == "basic":
-        agreed = laplace(setup.agreement, cell["epsilon"], variant="basic")
+def _laplace(lab: Lab, setup: Setup, point: Point, number: int) -> tuple[int, float]:
+    noise = str(point["noise"])
+    if point["method"] == "basic":
+        agreed = laplace(setup.agreement, point["epsilon"], variant="basic")
         return setup.counter.cost(agreed, lab.seed, number, noise), 1.0
-    agreed = laplace(setup.agreement, cell["epsilon"], prune=int(cell["prune"]))
+    agreed = laplace(setup.agreement, point["epsilon"], prune=int(point["prune"]))
     found = setup.counter.count(agreed, lab.seed, number, noise)
     return found.comparisons, found.matches / max(1, setup.counter.all_matches)
 
@@ -82,12 +83,17 @@ def _baseline(setup: Setup, method: str) -> float:
             return counter.all_pairs
         case "non-private":
             return counter.candidate_pairs
-    return psi_expand_cost(expansion(setup.agreement.rule, setup.agreement.fields), records)
+    return psi_expand_cost(gamma(setup.agreement), records)
 
 
-def psi_expand_cost(gamma: int, records: int) -> float:
+def gamma(agreement: Agreement) -> int:
+    """γ: how many values the rule accepts for a record, at most [HMFS17, §5.1]."""
+    return expansion(agreement.rule, agreement.fields)
+
+
+def psi_expand_cost(values: int, records: int) -> float:
     """γ·n·ln ln n [HMFS17, §5.1, metrics]."""
-    return gamma * records * math.log(math.log(records))
+    return values * records * math.log(math.log(records))
 
 
 SIZE = Experiment(
@@ -95,6 +101,6 @@ SIZE = Experiment(
     version=1,
     parameters=("data", "days", "per_day", "method", "noise", "epsilon", "prune", "runs"),
     measures=("n", "cost", "cost_sd", "recall"),
-    cells=cells,
+    points=points,
     run=run,
 )

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduction.cells import Experiment, Row
 from reproduction.lab import PAPER, Lab, Setup, Size
 from reproduction.settings import laplace
+from reproduction.sweep import Experiment, Measures, Point
 
 _VARIANTS = {"no": ("basic", "basic+SP"), "yes": ("basic+GMC+S", "basic+GMC+SP")}
 _RESAMPLED = 2_000
 
 
-def cells(size: Size) -> Sequence[Row]:
+def points(size: Size) -> Sequence[Point]:
     """Without and with greedy."""
     runs = 100 if size.name == "full" else 20
     return [
@@ -31,11 +31,11 @@ def cells(size: Size) -> Sequence[Row]:
     ]  # fmt: skip
 
 
-def run(lab: Lab, cell: Row) -> Row:
+def run(lab: Lab, point: Point) -> Measures:
     """Mean and standard deviation of the cost without and with prune."""
-    setup = lab.setup(str(cell["data"]), int(cell["days"]), int(cell["per_day"]))
+    setup = lab.setup(str(point["data"]), int(point["days"]), int(point["per_day"]))
     whole, pruned = np.array(
-        [_costs(lab, setup, cell, number) for number in range(int(cell["runs"]))], np.float64
+        [_costs(lab, setup, point, number) for number in range(int(point["runs"]))], np.float64
     ).T
     low, high = np.quantile(_ratios(whole, pruned, lab.seed), [0.025, 0.975])
     return {
@@ -49,11 +49,11 @@ def run(lab: Lab, cell: Row) -> Row:
     }
 
 
-def _costs(lab: Lab, setup: Setup, cell: Row, number: int) -> list[int]:
+def _costs(lab: Lab, setup: Setup, point: Point, number: int) -> list[int]:
     agreed = [
-        laplace(setup.agreement, cell["epsilon"], variant=name) for name in _VARIANTS[str(cell["greedy"])]
+        laplace(setup.agreement, point["epsilon"], variant=name) for name in _VARIANTS[str(point["greedy"])]
     ]
-    if cell["greedy"] == "no":
+    if point["greedy"] == "no":
         return [setup.counter.cost(each, lab.seed, number, PAPER) for each in agreed]
     return [setup.counter.count(each, lab.seed, number, PAPER).comparisons for each in agreed]
 
@@ -70,6 +70,6 @@ SPREAD = Experiment(
     version=1,
     parameters=("data", "days", "per_day", "epsilon", "greedy", "runs"),
     measures=("cost", "cost_sd", "pruned_cost", "pruned_sd", "saved_sd", "ratio_low", "ratio_high"),
-    cells=cells,
+    points=points,
     run=run,
 )

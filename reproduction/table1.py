@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from accord.agreement.document import Agreement
+from accord import Agreement, simulate
 from accord.auditing.cases import built_in, options
 from accord.auditing.protocol import audit
-from accord.protocols.balls import expansion
-from accord.simulation import adjust, simulate
-from reproduction.cells import Experiment, Row
+from accord.simulation import adjust
 from reproduction.lab import Lab, Setup, Size
 from reproduction.settings import DELTA, laplace
+from reproduction.size import gamma
+from reproduction.sweep import Experiment, Measures, Point
 
 METHODS = {
     "all-pairs": "APC",
@@ -40,7 +40,7 @@ _DAYS = (1, 2, 4)
 _NARROW = "same(day) and same(brand) and hamming(name) <= 1"
 
 
-def cells(size: Size) -> Sequence[Row]:
+def points(size: Size) -> Sequence[Point]:
     """One row an approach."""
     full = size.name == "full"
     return [
@@ -56,9 +56,9 @@ def _trials(method: str, full: bool) -> int:
     return 400 if full else 200
 
 
-def run(lab: Lab, cell: Row) -> Row:
+def run(lab: Lab, point: Point) -> Measures:
     """Recall, verdict and growth of one approach."""
-    method, per_day = str(cell["method"]), int(cell["per_day"])
+    method, per_day = str(point["method"]), int(point["per_day"])
     costs = [_cost(lab, method, lab.setup("ab", days, per_day)) for days in _DAYS]
     recall, rule = _recall(lab, method, lab.setup("ab", 1, per_day))
     sizes = [days * per_day for days in _DAYS]
@@ -68,7 +68,7 @@ def run(lab: Lab, cell: Row) -> Row:
         "cost": costs[-1],
         "cost_ratio": costs[-1] / sizes[-1] ** 2,
         "exponent": float(np.polyfit(np.log(sizes), np.log(costs), 1)[0]),
-        **_audited(method, int(cell["trials"]), lab),
+        **_audited(method, int(point["trials"]), lab),
     }
 
 
@@ -80,7 +80,7 @@ def _cost(lab: Lab, method: str, setup: Setup) -> float:
         case "psi":
             return 2 * records
         case "psi-expand":
-            return records * (1 + expansion(agreed.rule, agreed.fields))
+            return records * (1 + gamma(agreed))
         case "blocking":
             return counter.candidate_pairs
         case "laplace":
@@ -136,6 +136,6 @@ TABLE1 = Experiment(
         "recall", "recall_rule", "cost", "cost_ratio", "exponent", "verdict", "epsilon_claimed",
         "epsilon_lower", "epsilon_most",
     ),
-    cells=cells,
+    points=points,
     run=run,
 )  # fmt: skip

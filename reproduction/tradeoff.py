@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import mean
 
-from reproduction.cells import Experiment, Row
 from reproduction.lab import Lab, Size
 from reproduction.settings import DELTA, DELTAS, EPSILONS, laplace
+from reproduction.sweep import Experiment, Measures, Point
 
 PERCENTILES = (90, 80, 70, 60, 50, 40, 30, 20, 10, 0)
 SETTINGS = (*((epsilon, DELTA) for epsilon in EPSILONS), *(("1.6", delta) for delta in DELTAS[1:]))
 
 
-def cells(size: Size) -> Sequence[Row]:
+def points(size: Size) -> Sequence[Point]:
     """One day of both set-ups."""
     return [
         {
@@ -36,13 +36,13 @@ def percentiles(size: Size, data: str) -> tuple[int, ...]:
     return PERCENTILES if data == "ab" or size.name == "full" else PERCENTILES[::3]
 
 
-def run(lab: Lab, cell: Row) -> Row:
+def run(lab: Lab, point: Point) -> Measures:
     """The mean recall and cost ratio of the runs."""
-    setup = lab.setup(str(cell["data"]), int(cell["days"]), int(cell["per_day"]))
-    agreed = laplace(setup.agreement, cell["epsilon"], cell["delta"], prune=int(cell["prune"]))
+    setup = lab.setup(str(point["data"]), int(point["days"]), int(point["per_day"]))
+    agreed = laplace(setup.agreement, point["epsilon"], point["delta"], prune=int(point["prune"]))
     found = [
-        setup.counter.count(agreed, lab.seed, number, str(cell["noise"]))
-        for number in range(int(cell["runs"]))
+        setup.counter.count(agreed, lab.seed, number, str(point["noise"]))
+        for number in range(int(point["runs"]))
     ]
     cost = mean(count.comparisons for count in found)
     return {
@@ -57,6 +57,6 @@ TRADEOFF = Experiment(
     version=1,
     parameters=("data", "days", "per_day", "noise", "epsilon", "delta", "prune", "runs"),
     measures=("cost", "ratio", "recall"),
-    cells=cells,
+    points=points,
     run=run,
 )

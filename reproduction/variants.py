@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import mean, stdev
 
-from reproduction.cells import Experiment, Row
 from reproduction.lab import PAPER, Lab, Size
 from reproduction.settings import EPSILONS, VARIANTS, laplace
+from reproduction.sweep import Experiment, Measures, Point
 
 
-def cells(size: Size) -> Sequence[Row]:
+def points(size: Size) -> Sequence[Point]:
     """The smallest and the largest number of days, every variant, ε and noise."""
     return [
         {
@@ -35,13 +35,13 @@ def variant_days(size: Size, data: str) -> list[int]:
     return sorted({days[0], days[-1]}) if size.name == "full" else [days[0]]
 
 
-def run(lab: Lab, cell: Row) -> Row:
+def run(lab: Lab, point: Point) -> Measures:
     """Mean and standard deviation of the cost."""
-    setup = lab.setup(str(cell["data"]), int(cell["days"]), int(cell["per_day"]))
-    agreed = laplace(setup.agreement, cell["epsilon"], variant=str(cell["variant"]))
+    setup = lab.setup(str(point["data"]), int(point["days"]), int(point["per_day"]))
+    agreed = laplace(setup.agreement, point["epsilon"], variant=str(point["variant"]))
     found = [
-        setup.counter.count(agreed, lab.seed, number, str(cell["noise"]))
-        for number in range(int(cell["runs"]))
+        setup.counter.count(agreed, lab.seed, number, str(point["noise"]))
+        for number in range(int(point["runs"]))
     ]
     costs = [count.comparisons for count in found]
     total = max(1, setup.counter.all_matches)
@@ -60,6 +60,6 @@ VARIANT = Experiment(
     version=1,
     parameters=("data", "days", "per_day", "variant", "noise", "epsilon", "runs"),
     measures=("n", "all_pairs", "cost", "cost_sd", "recall", "recall_least"),
-    cells=cells,
+    points=points,
     run=run,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from reproduction.cells import Row
+from reproduction.sweep import Row
 
 
 def joined(parts: Iterable[str]) -> str:
@@ -24,6 +24,8 @@ def plain(value: float) -> str:
 
 def power(value: float) -> str:
     """Two digits and a power of ten: 2.4e7 and 1e-5."""
+    if value == 0:
+        return "0"
     mantissa, exponent = f"{value:.1e}".split("e")
     return f"{float(mantissa):g}e{int(exponent)}"
 

@@ -14,6 +14,7 @@ from tests.cli.terminal import environment
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+MORE = [ROOT / "CONTRIBUTING.md", ROOT / "reproduction" / "README.md"]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -41,7 +42,7 @@ def test_examples_run_as_written(page: Path, tmp_path: Path) -> None:
         tomllib.loads(example)
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *MORE], ids=lambda page: page.name)
 def test_links_and_files_that_are_named_exist(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
         if not target.startswith("http"):
@@ -50,7 +51,8 @@ def test_links_and_files_that_are_named_exist(page: Path) -> None:
 
 def test_contributing_names_files_that_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    known = {path.name for path in (ROOT / "src").rglob("*.py")}
+    folders = ("src", "tests", "reproduction")
+    known = {path.name for folder in folders for path in (ROOT / folder).rglob("*.py")}
     named = {Path(name).name for name in re.findall(r"`([\w/]+\.py)`", text)}
     assert named <= known, named - known
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from reproduction.catalogue import EVIDENCE, EXPERIMENTS
-from reproduction.cells import MissingRow, Row, carry_out, number, one
 from reproduction.claims import Claim, Evidence, Finding, Verdict, graded, judge
 from reproduction.claims_paper import CLAIMS
 from reproduction.expected import expected
 from reproduction.lab import FULL, Lab, Size
 from reproduction.report import available
+from reproduction.sweep import MissingRow, Row, carry_out, number, one
 
 from tests.reproduction.worlds import lab
 
@@ -152,7 +152,7 @@ def test_every_claim_is_broken_once_and_the_crossing_by_its_threshold(
 
     assert {number for number, *_ in BROKEN} == set(range(1, 21))
     assert claims_tradeoff.crossing(Evidence(FULL, {})).verdict is Verdict.HELD
-    monkeypatch.setattr(claims_tradeoff, "expansion", lambda rule, fields: 1_000_000)
+    monkeypatch.setattr(claims_tradeoff, "gamma", lambda agreement: 1_000_000)
     assert claims_tradeoff.crossing(Evidence(FULL, {})).failed
 
 

@@ -10,7 +10,6 @@ from statistics import stdev
 import pytest
 from reproduction.baseline import BASELINE
 from reproduction.catalogue import EXPERIMENTS
-from reproduction.cells import Experiment, Row, carry_out, number, one, only
 from reproduction.lab import FULL, PAPER, QUICK
 from reproduction.local import LOCAL
 from reproduction.noise import NOISE, NOISE_COST
@@ -18,6 +17,7 @@ from reproduction.replication import REPLICATION
 from reproduction.settings import VARIANTS, laplace
 from reproduction.size import SIZE, psi_expand_cost
 from reproduction.spread import SPREAD
+from reproduction.sweep import Experiment, Row, carry_out, number, one, only
 from reproduction.tradeoff import TRADEOFF
 from reproduction.variants import VARIANT
 
@@ -26,9 +26,9 @@ from tests.reproduction.worlds import TINY, lab
 
 
 def run(experiment: Experiment, folder: Path, seed: int = 0, **only_with: object) -> list[Row]:
-    """The rows of the cells with these parameters; Taxi's dummies take seconds at any size."""
-    cells = [cell for cell in experiment.cells(TINY) if all(cell[k] == v for k, v in only_with.items())]
-    part = replace(experiment, cells=lambda size: cells)
+    """The rows of the points with these parameters; Taxi's dummies take seconds at any size."""
+    points = [point for point in experiment.points(TINY) if all(point[k] == v for k, v in only_with.items())]
+    part = replace(experiment, points=lambda size: points)
     return carry_out(part, lab(seed), folder, lambda *_: None)
 
 
@@ -38,11 +38,11 @@ def test_names_are_those_of_the_results(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.parametrize("size", [FULL, QUICK, TINY], ids=["full", "quick", "tiny"])
-def test_cells_have_the_parameters_and_no_two_are_the_same(name: str, size: object) -> None:
+def test_points_have_the_parameters_and_no_two_are_the_same(name: str, size: object) -> None:
     experiment = EXPERIMENTS[name]
-    cells = experiment.cells(size)  # type: ignore[arg-type]
-    assert all(set(cell) == set(experiment.parameters) for cell in cells)
-    assert len({tuple(cell.items()) for cell in cells}) == len(cells)
+    points = experiment.points(size)  # type: ignore[arg-type]
+    assert all(set(point) == set(experiment.parameters) for point in points)
+    assert len({tuple(point.items()) for point in points}) == len(points)
 
 
 def test_sizes_and_variants_are_those_of_runs(tmp_path: Path) -> None:
@@ -97,8 +97,8 @@ def test_local_dp_finds_what_the_formula_expects(tmp_path: Path) -> None:
 
 
 def test_local_dp_compares_everything_at_the_full_window() -> None:
-    (cell,) = [c for c in LOCAL.cells(FULL) if (c["window"], c["sides"], c["epsilon"]) == (16, "both", "0.1")]
-    found = LOCAL.run(lab(), {**cell, "per_day": 200, "runs": 1})
+    (point,) = only(LOCAL.points(FULL), window=16, sides="both", epsilon="0.1")
+    found = LOCAL.run(lab(), {**point, "per_day": 200, "runs": 1})
     assert found["bins"] == 16
     assert found["recall"] == found["ratio"] == 1
     assert number(found, "expected_recall") == pytest.approx(1)

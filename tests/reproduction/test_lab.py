@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reproduction.cells import Row, carry_out, stored, unfinished
 from reproduction.lab import FULL, Lab
 from reproduction.mapping import MAPPING
+from reproduction.sweep import Point, carry_out, stored, unfinished
 
 from accord.errors import UnreadableError
 from tests.reproduction.worlds import lab
@@ -48,14 +48,14 @@ def shops(folder: Path, name: str) -> Path:
 
 
 def test_rows_of_other_files_are_not_taken_for_those_of_these(tmp_path: Path) -> None:
-    cells: list[Row] = [{"data": "ab", "days": 1, "per_day": 3, "method": "psi"}]
-    part = replace(MAPPING, cells=lambda size: cells)
+    points: list[Point] = [{"data": "ab", "days": 1, "per_day": 3, "method": "psi"}]
+    part = replace(MAPPING, points=lambda size: points)
     first = Lab(FULL, shops(tmp_path / "data", "radio"), 0)
     carry_out(part, first, tmp_path, lambda *_: None)
     assert unfinished(part, Lab(FULL, tmp_path / "data", 0), tmp_path) == []
     second = Lab(FULL, shops(tmp_path / "data", "television"), 0)
     assert second.source("ab") != first.source("ab")
-    assert unfinished(part, second, tmp_path) == cells
+    assert unfinished(part, second, tmp_path) == points
     carry_out(part, second, tmp_path, lambda *_: None)
     # The page shows the last, and needs no data to do so.
     (shown,) = stored(part, Lab(FULL, None, 0), tmp_path)

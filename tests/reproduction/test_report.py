@@ -1,18 +1,15 @@
-"""Figures and page are pure functions of rows; the command ties them together."""
+"""Figures and page are pure functions of rows."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from reproduction.__main__ import main
 from reproduction.catalogue import EXHIBITS, EXPERIMENTS
-from reproduction.cells import Experiment, Results, Row, only
 from reproduction.drawing import save, short, slope
 from reproduction.lab import FULL, QUICK, Lab
 from reproduction.report import available, draw_all, page, remember_machine
+from reproduction.sweep import Experiment, Results, Row, only
 
 WORDS = {"how": "measured", "verdict": "no leak found", "recall_rule": "hamming <= 5"}
 
@@ -20,16 +17,16 @@ WORDS = {"how": "measured", "verdict": "no leak found", "recall_rule": "hamming 
 def made_up(experiment: Experiment, lab: Lab, folder: Path) -> None:
     """A complete results file with plausible numbers, so that drawing needs no run."""
     results = Results(experiment, folder / f"{experiment.name}.csv")
-    for place, cell in enumerate(experiment.cells(lab.size)):
-        days = float(cell.get("days", 1))
+    for place, point in enumerate(experiment.points(lab.size)):
+        days = float(point.get("days", 1))
         values: dict[str, float | str] = {name: 1e4 * days + place for name in experiment.measures}
         values |= {name: 0.5 for name in ("recall", "expected_recall", "ratio") if name in values}
         values |= {"n": days * 5_000} if "n" in values else {}
         values |= {name: 1e-5 * (1 + place) for name in ("delta_exact", "delta_unrounded") if name in values}
         values |= {name: word for name, word in WORDS.items() if name in values}
-        if cell.get("engine") in ("paillier", "paillier-packed"):
+        if point.get("engine") in ("paillier", "paillier-packed"):
             values["how"] = "extrapolated"
-        results.append(lab, cell, {**values, "seconds": 1.5})
+        results.append(lab, point, {**values, "seconds": 1.5})
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +149,7 @@ def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
     remember_machine(tmp_path, 2, 0.5)
     made_up(EXPERIMENTS["noise"], lab, tmp_path)
     text = page(lab, tmp_path)
-    assert "Not run: size (210 of 210 cells), variants" in text
+    assert "Not run: size (210 of 210 points), variants" in text
     assert "noise (" not in text
     assert "figures/dummies.png" in text
     assert "figures/clock.png" not in text
@@ -186,71 +183,6 @@ def test_slopes_and_short_numbers() -> None:
     assert slope(rows, "n", "cost") == pytest.approx(2)
     assert [short(x) for x in (12, 5_000, 1_200_000, 3e9)] == ["12", "5k", "1.2M", "3G"]
     assert only(rows, n=100) == rows[:1]
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    def call(*words: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["reproduction", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return int(ended.value.code or 0)
-
-    return call
-
-
-def test_the_list_names_everything(command: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("list") == 0
-    said = capsys.readouterr().out
-    assert all(f"{name} " in said for name in (*EXPERIMENTS, "claims", "report", "all"))
-    assert command("nonsense") == 2
-
-
-def test_noise_runs_draws_and_is_reported(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command("noise", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
-    assert "fewer dummies" in capsys.readouterr().out
-    assert (tmp_path / "figures" / "dummies.svg").exists()
-    assert command("report", "--quick", "--out", str(tmp_path), "--data", str(tmp_path)) == 0
-    assert "exact computation" in (tmp_path / "evaluation.md").read_text()
-
-
-def test_the_machine_is_written_down_only_if_something_ran(
-    command: Callable[..., int], tmp_path: Path
-) -> None:
-    words = ("noise", "--quick", "--out", str(tmp_path), "--data", str(tmp_path))
-    machine = tmp_path / "results" / "machine.json"
-    assert command(*words) == 0
-    machine.write_text('{"date": "long ago"}')
-    assert command(*words) == 0
-    assert machine.read_text() == '{"date": "long ago"}'
-    csv = tmp_path / "results" / "noise.csv"
-    csv.write_text(csv.read_text()[:-1])
-    assert command(*words) == 0
-    assert "long ago" not in machine.read_text()
-
-
-def test_data_that_is_not_there_is_refused(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command("noise", "--quick", "--out", str(tmp_path / "out"), "--data", str(tmp_path / "no")) == 2
-    assert "There is no folder" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_claim_that_fails_ends_with_its_exit_code(
-    command: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from reproduction.claims import Claim, graded
-
-    from reproduction import claims_paper
-
-    monkeypatch.setattr(claims_paper, "CLAIMS", (Claim(5, "all is well", lambda e: graded(False, "no")),))
-    from reproduction import catalogue
-
-    monkeypatch.setattr(catalogue, "EVIDENCE", ())
-    assert command("claims", "--quick", "--out", str(tmp_path)) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from reproduction.cells import Row, carry_out, number, one
 from reproduction.lab import QUICK
 from reproduction.report import table1_text
+from reproduction.sweep import Point, Row, carry_out, number, one
 from reproduction.table1 import METHODS, TABLE1
 
 from tests.reproduction.worlds import lab
@@ -16,8 +16,8 @@ from tests.reproduction.worlds import lab
 def test_all_pairs_and_plain_blocking() -> None:
     rows: dict[str, Row] = {}
     for method in ("all-pairs", "blocking"):
-        cell: Row = {"data": "ab", "per_day": 100, "method": method, "trials": 120}
-        rows[method] = {**cell, **TABLE1.run(lab(), cell)}
+        point: Point = {"data": "ab", "per_day": 100, "method": method, "trials": 120}
+        rows[method] = {**point, **TABLE1.run(lab(), point)}
     assert rows["all-pairs"]["verdict"] == "no leak found"
     assert number(rows["all-pairs"], "exponent") == pytest.approx(2)
     assert number(rows["all-pairs"], "recall") == 1

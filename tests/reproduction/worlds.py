@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from reproduction.cells import Experiment, Row
 from reproduction.lab import Lab, Size
+from reproduction.sweep import Experiment, Measures, Point
 
 TINY = Size("quick", (1, 2), 300, (1, 2), 200, 2)
 """Named quick, so that every experiment takes its small sizes."""
@@ -25,13 +25,13 @@ class Squares:
         self._breaks_at = breaks_at
 
     def experiment(self, version: int = 1) -> Experiment:
-        return Experiment("squares", version, ("x", "delta"), ("square",), self._cells, self._run)
+        return Experiment("squares", version, ("x", "delta"), ("square",), self._points, self._run)
 
-    def _cells(self, size: Size) -> Sequence[Row]:
+    def _points(self, size: Size) -> Sequence[Point]:
         return [{"x": x, "delta": "1e-5"} for x in range(4)]
 
-    def _run(self, lab: Lab, cell: Row) -> Row:
-        if cell["x"] == self._breaks_at:
+    def _run(self, lab: Lab, point: Point) -> Measures:
+        if point["x"] == self._breaks_at:
             raise KeyboardInterrupt
-        self.asked.append(int(cell["x"]))
-        return {"square": int(cell["x"]) ** 2 + lab.seed}
+        self.asked.append(int(point["x"]))
+        return {"square": int(point["x"]) ** 2 + lab.seed}

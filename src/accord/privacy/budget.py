@@ -49,7 +49,9 @@ def _fits(budget: Budget, past: Sequence[Event], asked: Event) -> bool:
     together = basic([*past, asked])
     if together.epsilon <= budget.cost.epsilon and together.delta <= budget.cost.delta:
         return True
-    # Σδ over the budget and one bad event settle it without a convolution.
+    # A release that alone promises more ε than the whole budget, and no less δ, is not worth a convolution.
+    # Its true δ may lie a little below the promised one, so the exact accountant might just have allowed it:
+    # this errs on the safe side.
     if asked.cost.epsilon > budget.cost.epsilon and asked.cost.delta >= budget.cost.delta:
         return False
     return Fraction(exact([*past, asked]).delta(budget.cost.epsilon)) <= budget.cost.delta

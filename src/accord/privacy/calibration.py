@@ -136,7 +136,11 @@ def _first(name: str, candidates: Iterable[AnyNoise], verify: Callable[[AnyNoise
 
 
 def _least_shift(e: Fraction, d: Fraction, bins: int, verify: Callable[[AnyNoise], bool]) -> Laplace:
-    """The least shift that verifies; the exact δ falls as the shift grows, so halving finds it."""
+    """A shift that verifies, or the proven one; the least, if the exact δ falls as the shift grows.
+
+    That it does is computed and not proved [MATHS §3.2]. Only minimality rests on it: whatever the halving
+    ends at was verified, or is measured like every other setting before it is used.
+    """
     cut, slope = reach(d), e / (2 * bins)
     low, high = shift_bounds(e, d, bins)
     while low < high:

@@ -7,9 +7,9 @@ it. The slopes satisfy k'(s_u + s_d) = ε.
 *Privacy.* With q₀ = q(0) and q_c = q(cap), a release is exactly (ε, δ) for δ = 1 − ((1 − q₀)(1 − q_c))^{k'}.
 *Proof.* An up bin has loss ln q(x)/q(x − 1) ≤ s_u for x ≥ 1 and ∞ at 0; a down bin ln q(x)/q(x + 1) ≤ s_d for
 x < cap and ∞ at the cap. Off the infinite losses at most k' of each add up to k'(s_u + s_d) = ε, which
-contributes nothing at ε; the bins are independent, so some loss is infinite with probability δ. The output
-'every up bin at 0' is impossible under the neighbour, so no smaller δ holds. Swapping D and D' swaps up and
-down. ∎
+contributes nothing at ε; the bins are independent, so some loss is infinite with probability δ. That event,
+some up bin at 0 or some down bin at the cap, is impossible under the neighbour, so no smaller δ holds.
+Swapping D and D' swaps up and down. ∎
 
 Against the paper's clamped Laplace: conditioning leaves no atom at 0, only up bins fail at the lower end, and
 since a replacement always pairs a step up with a step down, a steep left side may be paid by a flat right

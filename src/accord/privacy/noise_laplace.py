@@ -10,7 +10,9 @@ bins fail on η ≤ 0, probability T₀ = e^{−sm}·e^s/(e^s + 1); a down bin w
 η + 1 ≥ 1 of probability at least e^−s that of η, so it fails only on η < 0, probability e^−s·T₀; k'·T₀·(1 +
 e^−s) = k'·e^{−sm}. ∎ The exact δ(ε) is smaller and is computed on the lattice of s and t = −ln(e^s − 1).
 
-    paper       the least m whose exact δ is at most δ; never above ⌈(2k'/ε)·ln(k'/δ)⌉, by the bound
+    paper       an m whose exact δ is at most δ, found by halving; never above ⌈(2k'/ε)·ln(k'/δ)⌉, by the
+                bound. It is the least if δ falls as m grows, which was computed widely and is not proved
+                [MATHS §3.2]: only that no dummy is wasted rests on it, not the promise
     paper-2017  m = ⌈η⁰⌉ as published; for ε = 0.1 its exact δ exceeds the claimed one
     negligible  m = ⌈2k'·ln²n/ε⌉ (theorem 'neglap'): δ falls faster than any power of n
 """

@@ -152,7 +152,7 @@ class Protocol(Spec):
     several_bins: ClassVar[bool] = True
     """Whether a record may fall into several bins."""
     padded: ClassVar[bool] = False
-    """Whether its slots are the records of every bin and dummies, and nothing else."""
+    """Whether it is one over bins (binned.py), whose slots are the records of every bin and dummies."""
     leaky: ClassVar[str] = ""
     """What it tells and should not: such a protocol is for simulation and audit alone."""
     promises: ClassVar[tuple[str, ...]] = ()

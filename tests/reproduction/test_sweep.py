@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from reproduction.cells import Row, carry_out, number, one, only, stored
+from reproduction.sweep import Row, carry_out, number, one, only, stored
 
 from accord.errors import OutputError
 from tests.reproduction.worlds import Squares, lab
@@ -16,7 +16,7 @@ def quiet(done: int, total: int) -> None:
     pass
 
 
-def test_rows_come_in_the_order_of_the_cells_and_progress_is_told(tmp_path: Path) -> None:
+def test_rows_come_in_the_order_of_the_points_and_progress_is_told(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     rows = carry_out(Squares().experiment(), lab(), tmp_path, lambda done, total: told.append((done, total)))
     assert [row["square"] for row in rows] == [0, 1, 4, 9]

@@ -1,13 +1,13 @@
-"""Experiments as lists of cells, and a results file that a run cut off goes on with.
+"""Experiments as sweeps over points, and a results file that a run cut off goes on with.
 
-A cell is a set of parameters; running it gives one row of measures, a function of the parameters, the seed,
-the data and the code (times apart). Each finished row is appended, and on disk, before the next cell
+A point is a set of parameters; running it gives one row of results, a function of the parameters, the seed,
+the data and the code (times apart). Each finished row is appended, and on disk, before the next point
 begins; a file that cannot be appended to, since its last line is torn or its rows are of another version, is
 replaced as a whole, so that at every moment all finished rows are on disk. A row is known again by the
-experiment's version, the seed, the source of the data and the parameters, so a cell that is there is not run
+experiment's version, the seed, the source of the data and the parameters, so a point that is there is not run
 again. Whoever changes what an experiment measures raises its version; rows of another version are dropped.
 
-Rows are tidy: one csv an experiment, one line a cell, parameters first.
+Rows are tidy: one csv an experiment, one line a point, parameters first.
 """
 
 from __future__ import annotations
@@ -20,13 +20,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from accord.errors import OutputError
+from accord.errors import OutputError, UnreadableError
 from reproduction.lab import Lab, Size
 
 Value = str | int | float
+Point = Mapping[str, Value]
+"""The parameters of one measurement."""
+Measures = Mapping[str, Value]
+"""What was measured at a point."""
 Row = Mapping[str, Value]
+"""A line of the results: whose it is, the point, its measures, the seconds it took."""
 Watch = Callable[[int, int], None]
-"""Called with (cells done, cells in all)."""
+"""Called with (points done, points in all)."""
 
 _HEAD = ("version", "seed", "source")
 
@@ -39,10 +44,9 @@ class Experiment:
     version: int
     parameters: tuple[str, ...]
     measures: tuple[str, ...]
-    cells: Callable[[Size], Sequence[Row]]
-    """The cells of a size, in the order in which to run them."""
-    run: Callable[[Lab, Row], Row]
-    """Parameters → measures."""
+    points: Callable[[Size], Sequence[Point]]
+    """The points of a size, in the order in which to run them."""
+    run: Callable[[Lab, Point], Measures]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,29 +54,29 @@ class Experiment:
 
 
 def carry_out(experiment: Experiment, lab: Lab, folder: Path, watch: Watch) -> list[Row]:
-    """Run the cells that are not in the results yet; give the rows of all of them, in order."""
+    """Run the points that are not in the results yet; give the rows of all of them, in order."""
     results = Results(experiment, folder / f"{experiment.name}.csv")
-    cells = experiment.cells(lab.size)
-    for done, cell in enumerate(cells):
-        watch(done, len(cells))
-        if results.row(lab, cell) is None:
+    points = experiment.points(lab.size)
+    for done, point in enumerate(points):
+        watch(done, len(points))
+        if results.row(lab, point) is None:
             began = time.perf_counter()
-            measured = experiment.run(lab, cell)
-            results.append(lab, cell, {**measured, "seconds": round(time.perf_counter() - began, 3)})
-    watch(len(cells), len(cells))
-    return [row for cell in cells if (row := results.row(lab, cell)) is not None]
+            measured = experiment.run(lab, point)
+            results.append(lab, point, {**measured, "seconds": round(time.perf_counter() - began, 3)})
+    watch(len(points), len(points))
+    return [row for point in points if (row := results.row(lab, point)) is not None]
 
 
-def unfinished(experiment: Experiment, lab: Lab, folder: Path) -> list[Row]:
-    """The cells that are yet to be run."""
+def unfinished(experiment: Experiment, lab: Lab, folder: Path) -> list[Point]:
+    """The points that are yet to be run."""
     results = Results(experiment, folder / f"{experiment.name}.csv")
-    return [cell for cell in experiment.cells(lab.size) if results.row(lab, cell) is None]
+    return [point for point in experiment.points(lab.size) if results.row(lab, point) is None]
 
 
 def stored(experiment: Experiment, lab: Lab, folder: Path) -> list[Row]:
     """The rows that are there, of the data that was used last: a function of the file, size and seed."""
     results = Results(experiment, folder / f"{experiment.name}.csv")
-    return [row for cell in experiment.cells(lab.size) if (row := results.latest(lab, cell)) is not None]
+    return [row for point in experiment.points(lab.size) if (row := results.latest(lab, point)) is not None]
 
 
 class Results:
@@ -88,20 +92,20 @@ class Results:
         whole = all(line.endswith("\n") for line in lines)
         self._sound = whole and len(lines) == 1 + len(self._rows)
 
-    def row(self, lab: Lab, cell: Row) -> Row | None:
-        """The row of a cell, if it was run with this seed, data and version."""
-        return self._rows.get(self._key(self._head(lab, cell) | dict(cell)))
+    def row(self, lab: Lab, point: Point) -> Row | None:
+        """The row of a point, if it was run with this seed, data and version."""
+        return self._rows.get(self._key(self._head(lab, point) | dict(point)))
 
-    def latest(self, lab: Lab, cell: Row) -> Row | None:
-        """The row of a cell with this seed, from the source of the last row of its data set."""
+    def latest(self, lab: Lab, point: Point) -> Row | None:
+        """The row of a point with this seed, from the source of the last row of its data set."""
         sources = {row.get("data"): row["source"] for row in self._rows.values() if row["seed"] == lab.seed}
-        source = sources.get(cell.get("data"), "")
+        source = sources.get(point.get("data"), "")
         head = {"version": self._experiment.version, "seed": lab.seed, "source": source}
-        return self._rows.get(self._key(head | dict(cell)))
+        return self._rows.get(self._key(head | dict(point)))
 
-    def append(self, lab: Lab, cell: Row, measured: Row) -> None:
+    def append(self, lab: Lab, point: Point, measured: Measures) -> None:
         """Keep a row: on disk before this returns."""
-        row = {name: _value(str(v)) for name, v in {**self._head(lab, cell), **cell, **measured}.items()}
+        row = {name: _value(str(v)) for name, v in {**self._head(lab, point), **point, **measured}.items()}
         self._rows[self._key(row)] = row
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,8 +123,8 @@ class Results:
         _write(beside, "w", self._rows.values(), self._experiment.columns, head=True)
         os.replace(beside, self._path)
 
-    def _head(self, lab: Lab, cell: Row) -> dict[str, Value]:
-        source = lab.source(str(cell["data"])) if "data" in cell else "none"
+    def _head(self, lab: Lab, point: Point) -> dict[str, Value]:
+        source = lab.source(str(point["data"])) if "data" in point else "none"
         return {"version": self._experiment.version, "seed": lab.seed, "source": source}
 
     def _key(self, row: Row) -> tuple[str, ...]:
@@ -128,7 +132,11 @@ class Results:
 
 
 def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    try:
+        return path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise UnreadableError(path=path, reason=reason, mend="Name another folder with --out.") from None
 
 
 def _parsed(lines: list[str], columns: tuple[str, ...]) -> Iterator[Row]:

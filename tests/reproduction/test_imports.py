@@ -1,0 +1,109 @@
+"""The laboratory imports the public face and what CONTRIBUTING.md lists, and the list holds nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import accord
+
+ROOT = Path(__file__).parents[2]
+Listed = Mapping[str, frozenset[str]]
+"""Module → the files that may import it; none stands for all."""
+
+
+def listed() -> Listed:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.split("## What the laboratory may import\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(accord\.[\w.]+)` \| (all|`[^|]+`) \| [^|]{10,} \|$", section, re.M)
+    assert len(rows) == section.count("\n| `")
+    return {module: frozenset(re.findall(r"`([\w.]+)`", users)) for module, users in rows}
+
+
+def imported(source: str) -> Iterator[str]:
+    """The modules that a file imports, in whatever way; names of the public face count as 'accord'."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module="accord", names=names):
+                yield from (_on_the_face(each.name) for each in names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module
+            case ast.Attribute(value=ast.Name(id="accord"), attr=name):
+                yield _on_the_face(name)
+            case ast.Name(id="__import__" | "import_module") | ast.Attribute(attr="import_module"):
+                # What is imported under a name that is made up at run time cannot be read here.
+                yield "accord by another way"
+
+
+def _on_the_face(name: str) -> str:
+    return "accord" if name in dir(accord) else f"accord.{name}"
+
+
+def faults(name: str, source: str, allowed: Listed) -> list[str]:
+    """What a file imports and may not."""
+    found = {module for module in imported(source) if re.match(r"accord\b", module)} - {"accord"}
+    return sorted(module for module in found if name not in _users(module, allowed, name))
+
+
+def _users(module: str, allowed: Listed, name: str) -> frozenset[str]:
+    home = _home(module, allowed)
+    return frozenset() if home is None else allowed[home] or frozenset([name])
+
+
+def _home(module: str, allowed: Listed) -> str | None:
+    """The line of the list that a module falls under: its own, or that of its package."""
+    return next((each for each in allowed if f"{module}.".startswith(f"{each}.")), None)
+
+
+FILES = sorted((ROOT / "reproduction").glob("**/*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_laboratory_keeps_to_the_face_and_the_list(path: Path) -> None:
+    assert faults(path.name, path.read_text(encoding="utf-8"), listed()) == []
+
+
+def test_the_list_holds_nothing_that_is_not_used() -> None:
+    allowed, used = listed(), set()
+    for path in FILES:
+        homes = {_home(module, allowed) for module in imported(path.read_text(encoding="utf-8"))}
+        used |= {(home, path.name if allowed[home] else "") for home in homes if home is not None}
+    assert used == {(module, user) for module, users in allowed.items() for user in users or [""]}
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        ("from accord.session.link import link", "accord.session.link"),
+        ("import accord.cli.terminal as t", "accord.cli.terminal"),
+        ("def f():\n    from accord.kernel import kernel", "accord.kernel"),
+        ("from accord.protocols.schedule import Round", "accord.protocols.schedule"),
+        ("from accord.simulations import x", "accord.simulations"),
+        ("from accord import session", "accord.session"),
+        ("import accord\naccord.session.link", "accord.session"),
+        ("import importlib\nimportlib.import_module('accord.session')", "accord by another way"),
+        ("__import__('accord.session')", "accord by another way"),
+    ],
+)
+def test_what_is_not_allowed_would_be_noticed(source: str, fault: str) -> None:
+    assert faults("size.py", source, listed()) == [fault]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import accord\naccord.simulate, accord.Agreement",
+        "from accord import Agreement, __version__",
+        "from accord.datasets.places import THETA\nfrom accord.datasets import places",
+        "from accord.protocols.balls import expansion",
+        "import numpy\nfrom reproduction.lab import Lab\nfrom . import lab",
+    ],
+)
+def test_what_is_allowed_is_let_through(source: str) -> None:
+    assert faults("size.py", source, listed()) == []
