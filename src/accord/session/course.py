@@ -38,11 +38,12 @@ from accord.records.layout import Layout
 from accord.records.sinks import write_table
 from accord.secure.engines import engine_named
 from accord.secure.party import Party
-from accord.session import receipt
-from accord.session.connection import Reach, Tell
+from accord.session import notices, receipt
+from accord.session.connection import Reach
 from accord.session.handshake import NONCE, Hello, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
 from accord.session.ledger import Ledger
+from accord.session.notices import Tell
 from accord.session.offer import Release
 from accord.session.output import output
 from accord.session.receipt import Half
@@ -195,7 +196,7 @@ def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Slots]:
     """Charge the run, on disk; then fix its slots with the noise that is kept."""
     ask = own.released.ask(name, own.dataset, own.agreement, own.side)
     charged = Ledger(own.state.ledger).charge(ask, own.released.draw, datetime.now(UTC))
-    own.tell("charged", {"run": name, **_cost(charged.cost, "charged_")})
+    own.tell(notices.Charged(name, float(charged.cost.epsilon), float(charged.cost.delta)))
     noise = own.released.noise(charged)
     return charged.cost, protocol.prepare(
         own.agreement.task, own.side, own.records, size, noise, own.entropy
@@ -225,7 +226,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:
-        own.tell("progress", _progress(status, line))
+        own.tell(_progress(status, line))
 
     side, agreement, size = own.side, own.agreement, kept.run.manifest.partner_records
     mine = Own(
@@ -255,7 +256,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         receipt=kept.run.receipt,
         out=own.out,
     )
-    own.tell("done", _done(linked))
+    own.tell(_done(linked))
     return linked
 
 
@@ -279,31 +280,29 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     kept.run.keep_receipt(content, outcome.digest[:KEY], outcome.digest[KEY:].hex())
 
 
-def _progress(status: Status, line: Line) -> dict[str, object]:
+def _progress(status: Status, line: Line) -> notices.Progress:
     """How far the run is; the time left is an upper estimate, since matches make later work smaller."""
     seconds = line.seconds
     share = status.comparisons / max(1, status.most_comparisons)
-    return {
-        "comparisons": status.comparisons,
-        "most_comparisons": status.most_comparisons,
-        "matches": status.matches,
-        "bytes": line.sent + line.received,
-        "seconds": round(seconds, 2),
-        "seconds_left": round(seconds / share - seconds, 1) if share else None,
-    }
+    return notices.Progress(
+        comparisons=status.comparisons,
+        most_comparisons=status.most_comparisons,
+        matches=status.matches,
+        bytes=line.sent + line.received,
+        seconds=round(seconds, 2),
+        seconds_left=round(seconds / share - seconds, 1) if share else None,
+    )
 
 
-def _done(linked: Linked) -> dict[str, object]:
-    return {
-        "run": linked.run,
-        "matches": linked.matches,
-        "comparisons": linked.comparisons,
-        "bytes": linked.bytes,
-        "seconds": round(linked.seconds, 3),
-        **_cost(linked.cost),
-        **_cost(linked.charged, "charged_"),
-    }
-
-
-def _cost(cost: Cost, prefix: str = "") -> dict[str, object]:
-    return {f"{prefix}epsilon": float(cost.epsilon), f"{prefix}delta": float(cost.delta)}
+def _done(linked: Linked) -> notices.Done:
+    return notices.Done(
+        run=linked.run,
+        matches=linked.matches,
+        comparisons=linked.comparisons,
+        bytes=linked.bytes,
+        seconds=round(linked.seconds, 3),
+        epsilon=float(linked.cost.epsilon),
+        delta=float(linked.cost.delta),
+        charged_epsilon=float(linked.charged.epsilon),
+        charged_delta=float(linked.charged.delta),
+    )

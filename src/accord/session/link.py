@@ -36,10 +36,11 @@ from accord.records.load import load_records
 from accord.records.sinks import require_writable
 from accord.secure.engines import engine_named
 from accord.secure.party import run
-from accord.session.connection import NOBODY, Reach, Tell, connected
+from accord.session.connection import Reach, connected
 from accord.session.course import Kept, Linked, Ready, begin, go_on
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger
+from accord.session.notices import Tell, tell_nobody
 from accord.session.offer import Offer, make_offer, release
 from accord.session.partners import find_partner
 from accord.session.state import State, open_state
@@ -63,7 +64,7 @@ def link(
     layout: Layout | None = None,
     state: Path | None = None,
     confirm: Confirm = lambda offer: True,
-    tell: Tell = NOBODY,
+    tell: Tell = tell_nobody,
     reach: Reach | None = None,
 ) -> Linked:
     """Link one's own table (a file, or anything that speaks Arrow) with the partner's.
@@ -90,7 +91,7 @@ def resume(
     connect: str = "",
     out: Path | None = None,
     state: Path | None = None,
-    tell: Tell = NOBODY,
+    tell: Tell = tell_nobody,
     reach: Reach | None = None,
 ) -> Linked:
     """Go on with a run that was cut: same noise, same slots, fresh masks, no second charge.
