@@ -37,6 +37,7 @@ from accord.protocols.slots import Slots
 from accord.protocols.spec import AllPairs, Laplace, PlainBlocking
 from accord.ranges import contained, distinct, ranges
 from accord.records.columns import Records, rows_of
+from accord.records.sources import TableLike
 from accord.side import Side
 from accord.simulation import load_both, make_own, seeded_run, setting
 
@@ -85,7 +86,7 @@ class Joined:
 class Counter:
     """Two loaded tables under one blocking and rule, ready to be counted under any protocol with bins."""
 
-    def __init__(self, a: object, b: object, agreement: Agreement) -> None:
+    def __init__(self, a: TableLike, b: TableLike, agreement: Agreement) -> None:
         self._tables = load_both(a, b, agreement, None, None)
         self._base = agreement
         self._joined: Joined | None = None

@@ -257,7 +257,7 @@ def test_faulty_data_ends_before_anybody_is_called(both: Both, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("way", [{}, {"listen": ":1", "connect": "h:1"}, {"listen": "nonsense"}])
-def test_exactly_one_way_to_the_partner(both: Both, way: dict[str, str]) -> None:
+def test_exactly_one_way_to_the_partner(both: Both, way: dict[str, Any]) -> None:
     agreed = agreement()
     with pytest.raises(UsageError, match="HOST:PORT"):
         accord.link(

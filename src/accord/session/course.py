@@ -36,6 +36,7 @@ from accord.protocols.spec import Psi, PsiExpand
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.sinks import write_table
+from accord.records.sources import TableLike
 from accord.secure.engines import engine_named
 from accord.secure.party import Party
 from accord.session import notices, receipt
@@ -104,7 +105,7 @@ class Ready:
     records: Records
     dataset: str
     released: Release
-    data: object
+    data: TableLike
     layout: Layout
     out: Path | None
     reach: Reach

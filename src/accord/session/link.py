@@ -34,6 +34,7 @@ from accord.protocols.spec import Psi, PsiExpand
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sinks import require_writable
+from accord.records.sources import TableLike
 from accord.secure.engines import engine_named
 from accord.secure.party import run
 from accord.session.connection import Reach, connected
@@ -53,7 +54,7 @@ Confirm = Callable[[Offer], bool]
 
 
 def link(
-    data: object,
+    data: TableLike,
     agreement: Agreement,
     *,
     partner: str,
@@ -69,8 +70,15 @@ def link(
 ) -> Linked:
     """Link one's own table (a file, or anything that speaks Arrow) with the partner's.
 
-    One side listens, the other connects. `confirm` is asked before anything leaves; the account that is
-    charged is `dataset`, or one's own name in the agreement.
+    `partner` is the other party, as the agreement names it and as its card was added. One side listens at
+    HOST:PORT, the other connects there. The pairs are returned, and written to `out` if that is given (.csv,
+    .parquet, .arrow). The account that is charged is `dataset`, or one's own name in the agreement; `layout`
+    says how the file is laid out; `state` is the folder of identity, ledger and runs, if not the usual one.
+    `confirm` is asked before anything leaves and may decline; `tell` hears what happens, in this thread;
+    `reach` has how long to wait.
+
+    Raises an `AccordError`. Until `confirm` was asked nothing has left; a run that began and was cut can be
+    resumed, and the error then names it.
     """
     require_sound(agreement)
     way = replace(reach or Reach(), listen=listen, connect=connect).checked()
@@ -86,7 +94,7 @@ def link(
 def resume(
     name: str,
     *,
-    data: object = None,
+    data: TableLike | None = None,
     listen: str = "",
     connect: str = "",
     out: Path | None = None,
@@ -96,8 +104,9 @@ def resume(
 ) -> Linked:
     """Go on with a run that was cut: same noise, same slots, fresh masks, no second charge.
 
-    What is not named is taken as it was; either side may listen. A run that is done can be resumed, too, for
-    a partner that was cut before it had the receipt; an intersection is resumed for that alone.
+    What is not named is taken as it was; either side may listen. The data must be what the run began with. A
+    run that is done can be resumed, too, for a partner that was cut before it had the receipt; an
+    intersection is resumed for that alone. Parameters and errors are those of `link`.
     """
     opened = open_state(state, os.environ)
     way = replace(reach or Reach(), listen=listen, connect=connect)
@@ -123,7 +132,7 @@ def prepared(
     state: State,
     agreement: Agreement,
     partner: str,
-    data: object,
+    data: TableLike,
     layout: Layout,
     dataset: str | None,
     out: Path | None,
@@ -159,7 +168,7 @@ def prepared(
 
 @contextmanager
 def reopened(
-    state: State, name: str, data: object, out: Path | None, reach: Reach, tell: Tell
+    state: State, name: str, data: TableLike | None, out: Path | None, reach: Reach, tell: Tell
 ) -> Iterator[tuple[Ready, Kept]]:
     """A run that was cut, locked, if data, slots and ledger still fit each other."""
     found = open_run(state, name)
