@@ -36,6 +36,7 @@ from accord.protocols.schedule import Round, Schedule
 from accord.protocols.slots import Slots
 from accord.ranges import contained, distinct, ranges
 from accord.records.columns import Records, rows_of
+from accord.records.sources import TableLike
 from accord.side import Side
 from accord.simulation import load_both, make_mine, release_of, seeded_run
 
@@ -84,7 +85,7 @@ class Joined:
 class Counter:
     """Two loaded tables under one blocking and rule, ready to be counted under any protocol with bins."""
 
-    def __init__(self, a: object, b: object, agreement: Agreement) -> None:
+    def __init__(self, a: TableLike, b: TableLike, agreement: Agreement) -> None:
         self._tables = load_both(a, b, agreement, None, None)
         self._base = agreement
         self._joined: Joined | None = None

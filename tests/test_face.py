@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import accord
+
+ROOT = Path(__file__).parent.parent
 
 
 def test_importing_costs_nothing_and_every_name_is_there() -> None:
@@ -16,10 +20,104 @@ def test_importing_costs_nothing_and_every_name_is_there() -> None:
     for name in dir(accord):
         assert getattr(accord, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        accord.nothing  # noqa: B018
+        accord.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_the_version_is_the_packages() -> None:
     from importlib.metadata import version
 
     assert accord.__version__ == version("accord")
+
+
+def test_type_checkers_see_the_names_that_are_there() -> None:
+    """What is imported for them and what is imported at run time are two lists: they must be one."""
+    (block,) = (
+        node
+        for node in ast.parse(Path(accord.__file__).read_text()).body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    seen = {}
+    for node in block.body:
+        assert isinstance(node, ast.ImportFrom)
+        for name in node.names:
+            assert name.name == name.asname, "only so is it exported"
+            seen[name.name] = node.module
+    assert seen == accord._FACE
+
+
+USER = '''
+"""What whoever imports accord may write; lines that are wrong say so."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+import accord
+
+made: pa.Table = pa.table({"id": ["a"]})
+agreement: accord.Agreement = accord.read_agreement(Path("agreement.toml"))
+rule: accord.Rule = accord.same("day") & (accord.hamming("name") <= 5)
+
+
+class Frame:
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return requested_schema
+
+
+def tell(notice: accord.Notice) -> None:
+    match notice:
+        case accord.Progress(comparisons, most):
+            print(comparisons / most, notice.seconds_left or 0.0)
+        case accord.Listening(_, port):
+            print(port + 1)
+        case accord.Done():
+            print(notice.charged_epsilon, notice.run.upper())
+
+
+def agree(offer: accord.Offer) -> bool:
+    return offer.cost.epsilon < 2 and "no value" in offer.learned[-1]
+
+
+simulation: accord.Simulation = accord.simulate("a.csv", Path("b.csv"), agreement, runs=3, seed=1)
+print(simulation.recall + 1.0, simulation.pairs.num_rows)
+accord.simulate(made, Frame(), agreement, engine="ot", layout_a=accord.Layout(id="number"))
+linked: accord.Linked = accord.link(
+    "a.csv", agreement, partner="bob", listen=":7000", out=Path("out.csv"), confirm=agree, tell=tell,
+    reach=accord.Reach(wait=60.0, patience=accord.Patience(silence=20.0)),
+)
+print(linked.matches + 1, linked.cost.delta, linked.receipt.name)
+again: accord.Linked = accord.resume(linked.run, data=made, connect="host:7000", tell=tell)
+
+accord.simulate(3, made, agreement)  # wrong
+accord.simulate("a.csv", "b.csv", "agreement.toml")  # wrong
+accord.simulate("a.csv", "b.csv", agreement, runs="3")  # wrong
+accord.simulate("a.csv", "b.csv")  # wrong
+accord.link("a.csv", agreement)  # wrong
+accord.link("a.csv", agreement, partner=7)  # wrong
+accord.link("a.csv", agreement, partner="bob", confirm=lambda offer: offer.nothing)  # wrong
+accord.link("a.csv", agreement, partner="bob", tell=agree)  # wrong
+accord.resume("0123", data=7)  # wrong
+accord.resume()  # wrong
+accord.hamming(5)  # wrong
+accord.Layout(7)  # wrong
+linked.recall  # wrong
+number: int = simulation.recall  # wrong
+accord.nothing  # wrong
+'''
+
+
+def test_the_face_is_typed_for_whoever_imports_it(tmp_path: Path) -> None:
+    script = tmp_path / "user.py"
+    script.write_text(USER)
+    # With the options and the cache of the project, whose checking is strict. What is known of the same text
+    # in an earlier folder is said again of that one, so only the file's name counts.
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary", str(script)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    told = [line.split(":") for line in done.stdout.splitlines() if ": error: " in line]
+    wrong = {str(number) for number, line in enumerate(USER.splitlines(), 1) if line.endswith("# wrong")}
+    assert len(wrong) > 10
+    assert {(Path(file).name, line) for file, line, *_ in told} == {("user.py", line) for line in wrong}, done

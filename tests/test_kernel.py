@@ -13,7 +13,17 @@ import pytest
 
 MODULE = textwrap.dedent(
     """
+    from typing import Annotated, NamedTuple
+
     from accord.kernel import kernel
+
+    class Stretch(NamedTuple):
+        start: Annotated[int, "int64"]
+        rows: Annotated[object, "uint8[::1]"]
+
+    @kernel("int64(Stretch, int64)", Stretch)
+    def at(stretch, row):
+        return stretch.rows[stretch.start + row]
 
     @kernel("int64(int64)")
     def double(x):
@@ -31,6 +41,7 @@ CALL = textwrap.dedent(
     import looped
     assert "numba" not in sys.modules, "importing a kernel imported numba"
     assert looped.quadruple(5) == 20
+    assert looped.at(looped.Stretch(2, __import__("numpy").arange(5, dtype="u1")), 1) == 3
     """
 )
 
@@ -53,6 +64,7 @@ def test_a_kernel_is_announced_when_it_compiles_and_silent_when_it_is_loaded(tmp
     assert first.splitlines() == [
         "Compiling double for this machine, once.",
         "Compiling quadruple for this machine, once.",
+        "Compiling at for this machine, once.",
     ]
     assert second == ""
 

@@ -24,6 +24,7 @@ from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.privacy import events
 from accord.protocols.outcome import Outcome
+from accord.records.sources import TableLike
 from accord.secure.party import Wire, run_pair
 from accord.session.receipt import read_receipt
 from accord.side import Side
@@ -124,7 +125,7 @@ def _outcome(outcome: Outcome, ids: pa.Array) -> dict[str, Any]:
     }
 
 
-def linked(agreed: Agreement, a: object, b: object, engine: str) -> dict[str, Any]:
+def linked(agreed: Agreement, a: TableLike, b: TableLike, engine: str) -> dict[str, Any]:
     """The protocol between two parties in one thread."""
     wire, tables = Wire(), load_both(a, b, agreed, None, None)
     parties, chosen = [], engine_of(engine)

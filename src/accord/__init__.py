@@ -1,14 +1,25 @@
 """Accord: private record linkage between two organisations, without a third party.
 
-The public face. `simulate` links two tables in the clear; `read_agreement` and `Agreement` hold what both
-parties sign up to; the words of a rule (`same`, `hamming`, …) build one in Python. Names are imported when
-they are first used, so that `import accord` costs nothing.
+The public face. Three verbs: `simulate` runs an agreement on two tables that one may both see; `link` links
+one's own table with the partner's, and `resume` goes on after a cut.
+
+    agreement = accord.read_agreement("agreement.toml")
+    result = accord.simulate("a.csv", "b.csv", agreement)
+    linked = accord.link("a.csv", agreement, partner="south-shop", connect="192.0.2.7:7000")
+
+An `Agreement` holds what both parties sign up to: `read_agreement` and `parse_agreement` give one, `diff`
+says how two differ; the words of a rule (`same`, `hamming`, …) build a `Rule` in Python, and a `Layout` says
+how one's own file is laid out. `simulate` returns a `Simulation`, the others a `Linked`. `link` asks its
+`confirm` with an `Offer` before anything leaves, tells its `tell` a `Notice` as things happen, and takes from
+a `Reach` how long to wait. What goes wrong is an `AccordError`; `accord.errors` has them all.
+
+Names are imported when they are first used, so that `import accord` costs nothing.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accord.agreement.differences import diff as diff
@@ -16,6 +27,7 @@ if TYPE_CHECKING:
     from accord.agreement.file import parse_agreement as parse_agreement
     from accord.agreement.file import read_agreement as read_agreement
     from accord.errors import AccordError as AccordError
+    from accord.matching.rule import Rule as Rule
     from accord.matching.rule import cosine as cosine
     from accord.matching.rule import dice as dice
     from accord.matching.rule import euclidean as euclidean
@@ -24,6 +36,20 @@ if TYPE_CHECKING:
     from accord.matching.rule import same as same
     from accord.matching.rule import within as within
     from accord.records.layout import Layout as Layout
+    from accord.session.channel import Patience as Patience
+    from accord.session.connection import Reach as Reach
+    from accord.session.link import Linked as Linked
+    from accord.session.link import link as link
+    from accord.session.link import resume as resume
+    from accord.session.notices import Charged as Charged
+    from accord.session.notices import Connected as Connected
+    from accord.session.notices import Done as Done
+    from accord.session.notices import Listening as Listening
+    from accord.session.notices import Notice as Notice
+    from accord.session.notices import Progress as Progress
+    from accord.session.notices import Waiting as Waiting
+    from accord.session.offer import Offer as Offer
+    from accord.simulation import Simulation as Simulation
     from accord.simulation import simulate as simulate
 
 _HOME = {
@@ -31,19 +57,27 @@ _HOME = {
     "accord.agreement.differences": ("diff",),
     "accord.agreement.file": ("parse_agreement", "read_agreement"),
     "accord.errors": ("AccordError",),
-    "accord.matching.rule": ("cosine", "dice", "euclidean", "hamming", "jaccard", "same", "within"),
+    "accord.matching.rule": ("Rule", "cosine", "dice", "euclidean", "hamming", "jaccard", "same", "within"),
     "accord.records.layout": ("Layout",),
-    "accord.session.link": ("link", "resume"),
-    "accord.simulation": ("simulate",),
+    "accord.session.channel": ("Patience",),
+    "accord.session.connection": ("Reach",),
+    "accord.session.link": ("Linked", "link", "resume"),
+    "accord.session.notices": (
+        *("Notice", "Listening", "Waiting", "Connected", "Charged", "Progress", "Done"),
+    ),
+    "accord.session.offer": ("Offer",),
+    "accord.simulation": ("Simulation", "simulate"),
 }
 _FACE = {name: module for module, names in _HOME.items() for name in names}
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _FACE:
-        raise AttributeError(f"module 'accord' has no attribute '{name}'")
-    return getattr(import_module(_FACE[name]), name)
+if not TYPE_CHECKING:
+    # Out of sight of a type checker, for which a name that is not above would have no type.
+    def __getattr__(name: str) -> object:
+        if name not in _FACE:
+            raise AttributeError(f"module 'accord' has no attribute '{name}'")
+        return getattr(import_module(_FACE[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,16 @@ A kernel is a plain Python function with an explicit signature. It is compiled o
 signature alone, and the machine code is kept on disk: beside the module, or in the user's cache folder where
 the installation is read-only. Compilation is announced through the logger `accord.kernel`; loading from disk
 is silent. Importing a module that defines kernels does no work and does not import numba.
+
+Arrays that belong together are passed together, as a structure: a named tuple whose fields say what numba
+takes them for,
+
+    class Stretch(NamedTuple):
+        start: Annotated[Ints, "int64[::1]"]
+        width: Annotated[Ints, "int64[::1]"]
+
+which a signature calls by its name: `@kernel("void(Stretch, int64[::1])", Stretch)`. To hand one over costs
+more than its arrays do, so that loops over small batches take plain tuples instead.
 """
 
 from __future__ import annotations
@@ -12,7 +22,7 @@ import functools
 import logging
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,9 +33,11 @@ log = logging.getLogger(__name__)
 class Kernel(Generic[P, R]):
     """A function that numba compiles for one signature when it is first called."""
 
-    def __init__(self, function: Callable[P, R], signature: str) -> None:
+    def __init__(
+        self, function: Callable[P, R], signature: str, structures: tuple[type[tuple[Any, ...]], ...] = ()
+    ) -> None:
         self._function = cast(FunctionType, function)
-        self._signature = signature
+        self._signature, self._structures = signature, structures
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -43,22 +55,39 @@ class Kernel(Generic[P, R]):
         )
         function.__qualname__ = self._function.__qualname__
         function.__module__ = self._function.__module__
+        signature = _numba_type(self._signature, self._structures)
         with event.install_listener("numba:compile", _announcer(function.__name__)):
             try:
-                return njit(self._signature, cache=True, nogil=True)(function)
+                return njit(signature, cache=True, nogil=True)(function)
             except RuntimeError as error:
                 if "cannot cache function" not in str(error):
                     raise
                 # Neither the installation nor the home folder can be written: compile for this process.
-                return njit(self._signature, nogil=True)(function)
+                return njit(signature, nogil=True)(function)
 
     def _calls(self, name: str, value: object) -> bool:
         return isinstance(value, Kernel) and value is not self and name in self._function.__code__.co_names
 
 
-def kernel(signature: str) -> Callable[[Callable[P, R]], Kernel[P, R]]:
-    """Mark a function as a kernel with this numba signature."""
-    return lambda function: Kernel(function, signature)
+def kernel(signature: str, *structures: type[tuple[Any, ...]]) -> Callable[[Callable[P, R]], Kernel[P, R]]:
+    """Mark a function as a kernel with this numba signature, in which the structures have their own names."""
+    return lambda function: Kernel(function, signature, structures)
+
+
+def _numba_type(text: str, structures: tuple[type[tuple[Any, ...]], ...] = ()) -> Any:
+    """What numba calls a signature, or a type, that is written like this."""
+    from numba import types
+
+    known = {structure.__name__: _structure_type(structure) for structure in structures}
+    # The text is a constant of this package, and this is how numba itself reads one.
+    return eval(text, {}, {**vars(types), **known})
+
+
+def _structure_type(structure: type[tuple[Any, ...]]) -> Any:
+    from numba import types
+
+    fields = get_type_hints(structure, include_extras=True).values()
+    return types.BaseTuple.from_types([_numba_type(field.__metadata__[0]) for field in fields], structure)
 
 
 def _announcer(name: str) -> Any:

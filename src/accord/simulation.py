@@ -38,6 +38,7 @@ from accord.ranges import contained
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
+from accord.records.sources import TableLike
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
@@ -136,8 +137,8 @@ class Simulation:
 
 
 def simulate(
-    a: object,
-    b: object,
+    a: TableLike,
+    b: TableLike,
     agreement: Agreement,
     *,
     engine: str = "ideal",
@@ -330,7 +331,7 @@ def _keys(pairs: tuple[NDArray[np.integer], NDArray[np.integer]], right: Records
 
 
 def load_both(
-    a: object, b: object, agreement: Agreement, layout_a: Layout | None, layout_b: Layout | None
+    a: TableLike, b: TableLike, agreement: Agreement, layout_a: Layout | None, layout_b: Layout | None
 ) -> tuple[Records, Records]:
     """Both tables, or the faults of both."""
     loaded: list[Records] = []
@@ -353,7 +354,7 @@ def load_both(
     return loaded[0], loaded[1]
 
 
-def accepted_pairs(a: object, b: object, agreement: Agreement) -> pa.Table:
+def accepted_pairs(a: TableLike, b: TableLike, agreement: Agreement) -> pa.Table:
     """All pairs that the rule accepts, whatever a protocol compares: columns as in `Simulation.pairs`."""
     left, right = load_both(a, b, agreement, None, None)
     tables = Tables(agreement.fields, left.columns, right.columns)

@@ -13,10 +13,11 @@ import pytest
 import typer
 
 from accord.agreement.file import read_agreement
-from accord.cli.children import ENDED, NOTE, Children, Told
+from accord.cli.children import Children, Ended, Note, Told
 from accord.cli.demo import Stage, link_both, prepare
 from accord.cli.demo_summary import facts, words
 from accord.cli.progress_pair import PairDisplay
+from accord.session.notices import Connected, Progress
 from accord.simulation import simulate
 from accord.truth import read_truth, truth_scores
 from tests.cli.terminal import SOURCE, environment
@@ -130,36 +131,37 @@ def test_a_child_that_ignores_its_end_is_killed(tmp_path: Path, monkeypatch: pyt
     (deaf / "__main__.py").write_text(
         "import signal, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        'print(\'{"event": "deaf"}\', flush=True)\n'
+        'print(\'{"event": "connected", "partner": "nobody"}\', flush=True)\n'
         "time.sleep(600)\n"
     )
     monkeypatch.setattr("accord.cli.children._GRACE_SECONDS", 0.2)
     with Children() as children:
         children.start("deaf", [], tmp_path, {})
         told = children.told()
-        assert next(told).event == "deaf"
+        assert next(told).what == Connected("nobody")
         children.end(0.0)
         (last,) = told
-    assert (last.event, last.facts["code"]) == (ENDED, -signal.SIGKILL)
+    assert last.what == Ended(-signal.SIGKILL)
 
 
 def test_what_is_no_event_is_a_note(tmp_path: Path) -> None:
     with Children() as children:
         children.start("it", ["check", "nowhere.toml"], tmp_path, environment(tmp_path))
         told = list(children.told())
-    assert {t.event for t in told} == {NOTE, ENDED}
-    assert "nowhere.toml cannot be read" in str(told[0].facts["line"])
-    assert told[-1].facts["code"] == 4
+    assert {type(t.what) for t in told} == {Note, Ended}
+    assert isinstance(told[0].what, Note)
+    assert "nowhere.toml cannot be read" in told[0].what.line
+    assert told[-1].what == Ended(4)
 
 
 def test_bars_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
-    half = {"comparisons": 50, "most_comparisons": 100, "matches": 7, "bytes": 2_000_000}
+    half = Progress(50, 100, matches=7, bytes=2_000_000, seconds=1.0, seconds_left=1.0)
     with PairDisplay(["north", "south"]) as display:
-        display.show(Told("north", "progress", half))
-        display.show(Told("south", NOTE, {"line": "Compiling _choose for this machine, once."}))
+        display.show(Told("north", half))
+        display.show(Told("south", Note("Compiling _choose for this machine, once.")))
     shown = capsys.readouterr().err
     assert "50 %" in shown
     assert "7 matches, 2 MB" in shown

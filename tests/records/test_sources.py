@@ -17,12 +17,12 @@ import pytest
 
 from accord.errors import AccordError, DataError, UnreadableError
 from accord.records.layout import Layout
-from accord.records.sources import open_table
+from accord.records.sources import TableLike, open_table
 
 TABLE = pa.table({"id": ["1", "2", "3"], "name": ["ä", "b", None], "n": [1, 2, 3]})
 
 
-def rows(source: object, layout: Layout | None = None) -> list[dict[str, object]]:
+def rows(source: TableLike, layout: Layout | None = None) -> list[dict[str, object]]:
     table = open_table(source, ["name", "id"], layout or Layout())
     return [row for batch in table.batches for row in batch.to_pylist()]
 
@@ -131,7 +131,7 @@ def test_a_folder_and_a_number_are_no_tables(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="it is a folder"):
         rows(tmp_path)
     with pytest.raises(UnreadableError, match="A int cannot be read"):
-        rows(17)
+        rows(17)  # type: ignore[arg-type]
 
 
 def test_missing_and_repeated_columns_are_all_named(tmp_path: Path) -> None:

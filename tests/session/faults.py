@@ -25,11 +25,12 @@ from accord.entropy import Entropy
 from accord.records.layout import Layout
 from accord.secure.party import Buffer, Party, Receive, Send
 from accord.secure.transfer import setup as ot_setup
-from accord.session.connection import NOBODY, Reach
+from accord.session.connection import Reach
 from accord.session.course import Linked, begin, go_on
 from accord.session.identity import make_identity
 from accord.session.ledger import Ledger
 from accord.session.link import prepared, reopened
+from accord.session.notices import tell_nobody
 from accord.session.partners import add_partner
 from accord.session.receipt import read_receipt
 from accord.session.state import State, open_state
@@ -204,7 +205,7 @@ def linking(both: dict[Side, Office]) -> dict[Side, Party[Linked]]:
     """Both sides of a new run."""
     parties: dict[Side, Party[Linked]] = {}
     for side, o in both.items():
-        own = prepared(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), NOBODY)
+        own = prepared(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), tell_nobody)
         parties[side] = begin(own, Line())
     return parties
 
@@ -219,7 +220,7 @@ def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> End
     with ExitStack() as stack:
         parties: dict[Side, Party[Linked]] = {}
         for side, o in both.items():
-            own, kept = stack.enter_context(reopened(o.state, name, None, None, o.reach(), NOBODY))
+            own, kept = stack.enter_context(reopened(o.state, name, None, None, o.reach(), tell_nobody))
             parties[side] = go_on(own, kept, Line())
         return drive(parties, wire or Wire())
 

@@ -18,6 +18,7 @@ from accord.session import channel as module
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connect import Address, connect, listen
 from accord.session.frames import HEADER, Kind, Reason, encode_header
+from accord.session.notices import Listening, Notice, tell_nobody
 from tests.protocols.worlds import agreement
 from tests.session import worlds
 
@@ -30,15 +31,16 @@ def sockets(tmp_path: Path) -> Iterator[tuple[Any, Any]]:
     a, b = worlds.introduce(tmp_path, agreement())
     ready, port = threading.Event(), [0]
 
-    def say(event: str, at: int) -> None:
-        port[0] = at
+    def tell(notice: Notice) -> None:
+        assert isinstance(notice, Listening)
+        port[0] = notice.port
         ready.set()
 
     def reach() -> object:
         assert ready.wait(10)
-        return connect(Address("127.0.0.1", port[0]), b.state, a.card, "alice", 5, lambda e, p: None)
+        return connect(Address("127.0.0.1", port[0]), b.state, a.card, "alice", 5, tell_nobody)
 
-    ends = worlds.in_threads(lambda: listen(Address("127.0.0.1", 0), a.state, b.card, "bob", 10, say), reach)
+    ends = worlds.in_threads(lambda: listen(Address("127.0.0.1", 0), a.state, b.card, "bob", 10, tell), reach)
     yield ends[0], ends[1]
     for end in ends:
         end.close()

@@ -16,6 +16,7 @@ from accord.session import connect as module
 from accord.session.connect import Address, connect, listen, parse_address
 from accord.session.connection import Reach
 from accord.session.identity import make_identity, own_card
+from accord.session.notices import Listening, Notice, Waiting, tell_nobody
 from accord.session.partners import add_partner, remove_partner
 from accord.session.state import State
 from accord.side import Side
@@ -78,21 +79,20 @@ def test_an_expired_card(both: Both, who: int, monkeypatch: pytest.MonkeyPatch) 
 def test_a_plain_text_client_is_refused(both: Both) -> None:
     answers: list[bytes] = []
 
-    def tell(event: str, facts: Any) -> None:
-        def speak() -> None:
-            with socket.create_connection(("127.0.0.1", facts["port"]), 10) as client:
+    def tell(notice: Notice) -> None:
+        assert isinstance(notice, Listening)
+
+        def speak(port: int = notice.port) -> None:
+            with socket.create_connection(("127.0.0.1", port), 10) as client:
                 client.sendall(b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n" * 10)
                 client.settimeout(10)
                 while got := client.recv(4096):
                     answers.append(got)
 
-        if event == "listening":
-            threading.Thread(target=speak, daemon=True).start()
+        threading.Thread(target=speak, daemon=True).start()
 
     (left,) = worlds.in_threads(
-        lambda: listen(
-            Address("127.0.0.1", 0), both[0].state, both[1].card, "bob", 20, lambda e, p: tell(e, {"port": p})
-        )
+        lambda: listen(Address("127.0.0.1", 0), both[0].state, both[1].card, "bob", 20, tell)
     )
     assert isinstance(left, TrustError), left
     assert "does not speak TLS 1.3" in str(left)
@@ -111,7 +111,7 @@ def test_a_plain_text_server_is_refused(both: Both) -> None:
         threading.Thread(target=serve, daemon=True).start()
         address = Address("127.0.0.1", server.getsockname()[1])
         with pytest.raises(TrustError, match=r"does not speak TLS 1\.3"):
-            connect(address, both[1].state, both[0].card, "alice", 5, lambda event, port: None)
+            connect(address, both[1].state, both[0].card, "alice", 5, tell_nobody)
 
 
 def test_an_older_tls_is_refused(both: Both) -> None:
@@ -148,15 +148,16 @@ def _against(state: State, partner: worlds.Organisation, client: Any) -> tuple[A
     """A listener and some client."""
     ready, port = threading.Event(), [0]
 
-    def say(event: str, at: int) -> None:
-        port[0] = at
+    def tell(notice: Notice) -> None:
+        assert isinstance(notice, Listening)
+        port[0] = notice.port
         ready.set()
 
     def second() -> object:
         assert ready.wait(10)
         return client(port[0])
 
-    first = lambda: listen(Address("127.0.0.1", 0), state, partner.card, "bob", 20, say)  # noqa: E731
+    first = lambda: listen(Address("127.0.0.1", 0), state, partner.card, "bob", 20, tell)  # noqa: E731
     left, right = worlds.in_threads(first, second)
     return left, right
 
@@ -192,7 +193,7 @@ def test_only_the_very_card_is_accepted(both: Both, tmp_path: Path) -> None:
 def test_nobody_listens(both: Both) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    said: list[str] = []
+    said: list[Notice] = []
     with pytest.raises(ConnectionLostError, match="does not answer"):
         connect(
             Address("127.0.0.1", port),
@@ -200,18 +201,18 @@ def test_nobody_listens(both: Both) -> None:
             both[0].card,
             "alice",
             1.2,
-            lambda event, port: said.append(event),
+            said.append,
         )
-    assert said == ["waiting"], "the user is told once"
+    assert said == [Waiting("alice", port)], "the user is told once"
 
 
 def test_nobody_comes_and_the_port_is_taken(both: Both) -> None:
     with pytest.raises(ConnectionLostError, match="nobody came within"):
-        listen(Address("127.0.0.1", 0), both[0].state, both[1].card, "bob", 0.1, lambda e, p: None)
+        listen(Address("127.0.0.1", 0), both[0].state, both[1].card, "bob", 0.1, tell_nobody)
     with socket.create_server(("127.0.0.1", 0)) as server:
         taken = Address("127.0.0.1", server.getsockname()[1])
         with pytest.raises(UsageError, match="Nothing can listen at"):
-            listen(taken, both[0].state, both[1].card, "bob", 0.1, lambda e, p: None)
+            listen(taken, both[0].state, both[1].card, "bob", 0.1, tell_nobody)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ import pytest
 from accord.errors import AccordError, LedgerError, OutputError, StateError, TrustError
 from accord.records.layout import Layout
 from accord.secure.party import Party
-from accord.session.connection import NOBODY
 from accord.session.course import Linked, begin, go_on
 from accord.session.link import prepared, reopened
+from accord.session.notices import tell_nobody
 from accord.session.store import FileJournal, create_run, open_run, runs
 from accord.side import Side
 from tests.session import faults, processes
@@ -131,8 +131,8 @@ def test_an_output_whose_folder_vanishes(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.csv"
     other = both[Side.B]
     with (
-        reopened(office.state, name, None, elsewhere, office.reach(), NOBODY) as mine,
-        reopened(other.state, name, None, None, other.reach(), NOBODY) as theirs,
+        reopened(office.state, name, None, elsewhere, office.reach(), tell_nobody) as mine,
+        reopened(other.state, name, None, None, other.reach(), tell_nobody) as theirs,
     ):
         again = faults.drive({Side.A: go_on(*mine, Line()), Side.B: go_on(*theirs, Line())}, Wire())
     assert isinstance(again[Side.A], Linked), again
@@ -212,7 +212,7 @@ def test_nothing_is_there_before_a_run_is_whole(tmp_path: Path) -> None:
     """A name that another run has is refused: nothing of that run is overwritten."""
     both = faults.offices(tmp_path)
     o = both[Side.A]
-    own = prepared(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), NOBODY)
+    own = prepared(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), tell_nobody)
     begin(own, Line()).close()
     assert runs(o.state) == ([], [])
     faults.link(both)

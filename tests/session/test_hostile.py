@@ -11,7 +11,7 @@ import ssl
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from accord.session.connection import Reach
 from accord.session.frames import HEADER, Kind, encode_header
 from accord.session.handshake import HELLO, Hello, encode_hello
 from accord.session.link import link
+from accord.session.notices import Listening, Notice, tell_nobody
 from accord.session.partners import find_partner
 from accord.session.store import runs
 from accord.side import Side
@@ -97,9 +98,9 @@ def attack(folder: Path, script: Script, kind: str = "greedy") -> AccordError:
     port: list[int] = []
     listening, raised = threading.Event(), []
 
-    def tell(event: str, facts: Mapping[str, object]) -> None:
-        if event == "listening":
-            port.append(int(str(facts["port"])))
+    def tell(notice: Notice) -> None:
+        if isinstance(notice, Listening):
+            port.append(notice.port)
             listening.set()
 
     def work() -> None:
@@ -117,7 +118,7 @@ def attack(folder: Path, script: Script, kind: str = "greedy") -> AccordError:
     assert listening.wait(PATIENCE)
     card = find_partner(theirs.state, "alice")
     address = Address("127.0.0.1", port[0])
-    with connect(address, theirs.state, card, "alice", PATIENCE, lambda event, port: None) as connection:
+    with connect(address, theirs.state, card, "alice", PATIENCE, tell_nobody) as connection:
         # The victim may have gone already: that is what it should do.
         with suppress(OSError):
             script(Peer(theirs, connection))

@@ -30,6 +30,7 @@ from accord.session import handshake
 from accord.session.connection import Reach
 from accord.session.ledger import Ledger
 from accord.session.link import Linked
+from accord.session.notices import Done, Progress, encode_notice
 from accord.session.offer import Offer
 from accord.session.receipt import read_receipt
 from accord.side import Side
@@ -86,17 +87,15 @@ def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> N
     assert (receipts[0]["run"], receipts[0]["agreement"]) == (left.run, agreed.digest)
     assert (receipts[0]["matches"], receipts[0]["comparisons"]) == (left.matches, left.comparisons)
     for own in both:
-        assert [event for event, _ in own.told if event != "progress"][-3:] == [
-            "connected",
-            "charged",
-            "done",
-        ]
-        assert own.events("done")[0]["matches"] == left.matches
+        events = [notice.event for notice in own.told if not isinstance(notice, Progress)]
+        assert events[-3:] == ["connected", "charged", "done"]
+        assert own.heard(Done)[0].matches == left.matches
 
 
 def test_the_done_event_has_what_scripts_read(both: Both) -> None:
     left, _ = worlds.link_both(*both)
-    (done,) = both[0].events("done")
+    (notice,) = both[0].heard(Done)
+    done = json.loads(encode_notice(notice))
     assert {"matches", "comparisons", "bytes", "seconds", "epsilon", "delta"} <= set(done)
     assert (done["epsilon"], done["charged_epsilon"]) == (
         float(left.cost.epsilon),
@@ -258,7 +257,7 @@ def test_faulty_data_ends_before_anybody_is_called(both: Both, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("way", [{}, {"listen": ":1", "connect": "h:1"}, {"listen": "nonsense"}])
-def test_exactly_one_way_to_the_partner(both: Both, way: dict[str, str]) -> None:
+def test_exactly_one_way_to_the_partner(both: Both, way: dict[str, Any]) -> None:
     agreed = agreement()
     with pytest.raises(UsageError, match="HOST:PORT"):
         accord.link(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -17,11 +17,13 @@ from accord.session.connection import Reach
 from accord.session.identity import Card, make_identity
 from accord.session.ledger import Ledger
 from accord.session.link import Linked, link
+from accord.session.notices import Listening, Notice
 from accord.session.partners import add_partner
 from accord.session.state import State, open_state
 from accord.side import Side
 from tests.protocols.worlds import Rows, agreement
 
+N = TypeVar("N", bound=Notice)
 NOW = datetime.now(UTC)
 A_ROWS: Rows = [(1, 1), (9, 9), (3, 12), (14, 2)]
 B_ROWS: Rows = [(1, 2), (9, 8), (12, 12), (6, 6)]
@@ -35,10 +37,11 @@ class Organisation:
     side: Side
     state: State
     card: Card
-    told: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+    told: list[Notice] = field(default_factory=list)
 
-    def events(self, name: str) -> list[dict[str, object]]:
-        return [facts for event, facts in self.told if event == name]
+    def heard(self, kind: type[N]) -> list[N]:
+        """All notices of a kind."""
+        return [notice for notice in self.told if isinstance(notice, kind)]
 
 
 def introduce(folder: Path, agreed: Agreement) -> tuple[Organisation, Organisation]:
@@ -75,14 +78,11 @@ def link_both(
     listening = threading.Event()
     port: list[int] = []
 
-    def told_a(event: str, facts: Any) -> None:
-        a.told.append((event, dict(facts)))
-        if event == "listening":
-            port.append(facts["port"])
+    def told_a(notice: Notice) -> None:
+        a.told.append(notice)
+        if isinstance(notice, Listening):
+            port.append(notice.port)
             listening.set()
-
-    def told_b(event: str, facts: Any) -> None:
-        b.told.append((event, dict(facts)))
 
     def first() -> Linked:
         given = options(a, A_ROWS, agreed) | {"listen": "127.0.0.1:0", "tell": told_a} | (a_options or {})
@@ -94,7 +94,7 @@ def link_both(
     def second() -> Linked:
         assert listening.wait(20)
         assert port, "A never listened"
-        way = {"connect": f"127.0.0.1:{port[0]}", "tell": told_b}
+        way = {"connect": f"127.0.0.1:{port[0]}", "tell": b.told.append}
         given = options(b, B_ROWS, agreed) | way | (b_options or {})
         return link(given.pop("data"), given.pop("agreement"), **given)
 

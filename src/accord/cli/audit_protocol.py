@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,16 +11,27 @@ import typer
 
 from accord.cli.options import Json, layout
 from accord.cli.terminal import progress
+from accord.side import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from accord.agreement.document import Agreement
     from accord.auditing.cases import Case
     from accord.auditing.protocol import CaseFinding, Finding, Verdict
+    from accord.records.columns import Records
 
 EPSILON, DELTA = "1.6", "1e-5"
 """The paper's; for the built-in cases, and to judge what promises nothing."""
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What was named for one side."""
+
+    table: Path | None
+    neighbour: Path | None
+    layout: Path | None
 
 
 def protocol(
@@ -72,11 +84,11 @@ def protocol(
         from accord.auditing.draw_noise import require_format
 
         require_format(drawing)
-    files = {"a": a, "b": b, "a_neighbour": a_neighbour, "b_neighbour": b_neighbour}
-    if any(files.values()):
+    files = {Side.A: _Files(a, a_neighbour, columns_a), Side.B: _Files(b, b_neighbour, columns_b)}
+    if any(named.table or named.neighbour for named in files.values()):
         if case is not None:
             raise UsageError(problem="--case names built-in tables; leave it out, or your own tables.")
-        cases: Sequence[Case] = [_own_case(base, agreement, files, (columns_a, columns_b), epsilon, delta)]
+        cases: Sequence[Case] = [_own_case(base, agreement, files, epsilon, delta)]
     else:
         cases = _built_in(base, agreement, epsilon, delta, case)
     with progress("Auditing") as advance:
@@ -150,32 +162,30 @@ def _agreed(name: str, agreement: Path, epsilon: str | None, delta: str | None) 
 def _own_case(
     name: str,
     agreement: Path | None,
-    files: dict[str, Path | None],
-    layouts: tuple[Path | None, Path | None],
+    files: Mapping[Side, _Files],
     epsilon: str | None,
     delta: str | None,
 ) -> Case:
     from accord.auditing.cases import Case
     from accord.errors import UsageError
     from accord.records.load import load_records
-    from accord.side import Side
 
-    neighbours = [side for side in Side if files[f"{side.value.lower()}_neighbour"]]
-    if agreement is None or not files["a"] or not files["b"] or len(neighbours) != 1:
+    tables = {side: named.table for side, named in files.items() if named.table}
+    neighbours = [(side, named.neighbour) for side, named in files.items() if named.neighbour]
+    if agreement is None or len(tables) != 2 or len(neighbours) != 1:
         raise UsageError(
             problem="An audit on tables of your own needs --agreement, --a, --b and either --a-neighbour or "
             "--b-neighbour."
         )
     agreed = _agreed(name, agreement, epsilon, delta)
 
-    def read(side: Side, file: Path | None) -> Any:
-        own = layout(agreed, layouts[0 if side is Side.A else 1])
+    def read(side: Side, file: Path) -> Records:
+        own = layout(agreed, files[side].layout)
         return load_records(file, agreed.fields, agreed.salt, agreed.disclosed(side), own)
 
-    (side,) = neighbours
-    mine, theirs = side.value.lower(), side.other.value.lower()
-    table, neighbour = read(side, files[mine]), read(side, files[f"{mine}_neighbour"])
-    return Case("own", "your own tables", agreed, side, table, neighbour, read(side.other, files[theirs]))
+    ((side, neighbour),) = neighbours
+    three = read(side, tables[side]), read(side, neighbour), read(side.other, tables[side.other])
+    return Case("own", "your own tables", agreed, side, *three)
 
 
 def _json(name: str, verdict: Verdict, trials: int) -> str:

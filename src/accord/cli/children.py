@@ -5,7 +5,6 @@ The invariant: when the context ends, however it ends, so has every process that
 
 from __future__ import annotations
 
-import json
 import queue
 import subprocess
 import sys
@@ -15,22 +14,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO
 
-NOTE = "note"
-"""A line for people; its fact is `line`."""
-ENDED = "ended"
-"""The last that is told of a child; its fact is `code`."""
+from accord.session.notices import Notice, decode_notice
+
 _GRACE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
+class Note:
+    """A line for people."""
+
+    line: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The last that is heard of a child."""
+
+    code: int
+
+
+@dataclass(frozen=True)
 class Told:
-    """What a child told: one of its events, a note, or its end."""
+    """What was heard of a child."""
 
     child: str
-    event: str
-    facts: Mapping[str, Any]
+    what: Notice | Note | Ended
 
 
 class Children:
@@ -85,7 +95,7 @@ class Children:
         ended = 0
         while ended < len(self._processes):
             told = self._told.get()
-            ended += told.event == ENDED
+            ended += isinstance(told.what, Ended)
             yield told
 
     def _follow(self, child: str, process: subprocess.Popen[str]) -> None:
@@ -96,12 +106,12 @@ class Children:
         notes.start()
         self._pass_on(child, process.stdout, True)
         notes.join()
-        self._told.put(Told(child, ENDED, {"code": process.wait()}))
+        self._told.put(Told(child, Ended(process.wait())))
 
-    def _pass_on(self, child: str, stream: IO[str], events: bool) -> None:
+    def _pass_on(self, child: str, stream: IO[str], notices: bool) -> None:
         with stream:
             for line in stream:
-                self._told.put(_event(child, line) if events else Told(child, NOTE, {"line": line.rstrip()}))
+                self._told.put(Told(child, _read(line) if notices else Note(line.rstrip())))
 
 
 def _ends(process: subprocess.Popen[str], seconds: float) -> bool:
@@ -112,10 +122,9 @@ def _ends(process: subprocess.Popen[str], seconds: float) -> bool:
     return True
 
 
-def _event(child: str, line: str) -> Told:
-    """The event in a line; what is none is a note."""
+def _read(line: str) -> Notice | Note:
+    """The notice in a line; what is none is a note."""
     try:
-        facts = json.loads(line)
-        return Told(child, facts.pop("event"), facts)
-    except (ValueError, KeyError, AttributeError):
-        return Told(child, NOTE, {"line": line.rstrip()})
+        return decode_notice(line)
+    except ValueError:
+        return Note(line.rstrip())

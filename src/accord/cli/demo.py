@@ -13,14 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.children import ENDED, NOTE, Children
+from accord.cli.children import Children, Ended, Note
 from accord.cli.generate import generate
 from accord.cli.init import Kind, init
 from accord.cli.progress_pair import PairDisplay, is_compiling
+from accord.session.notices import Done, Listening
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
@@ -107,25 +108,26 @@ def _exchange_cards(shop: Shop, other: Shop) -> None:
     add_partner(other.state, shop.name, card)
 
 
-def link_both(stage: Stage) -> Mapping[str, Mapping[str, Any]]:
-    """Run `accord link` on both sides; the facts of each side's `done`, by name. If one fails, both end."""
+def link_both(stage: Stage) -> Mapping[str, Done]:
+    """Run `accord link` on both sides; how each side ended, by its name. If one fails, both end."""
     said: list[str] = []
-    done: dict[str, Mapping[str, Any]] = {}
+    done: dict[str, Done] = {}
     code = 0
     with Children() as children, PairDisplay([stage.a.name, stage.b.name]) as display:
         _start(children, stage.a, stage.b, ["--listen", "127.0.0.1:0"])
         for told in children.told():
             display.show(told)
-            if told.event == "listening":
-                _start(children, stage.b, stage.a, ["--connect", f"127.0.0.1:{told.facts['port']}"])
-            elif told.event == "done":
-                done[told.child] = told.facts
-            elif told.event == NOTE and not is_compiling(told):
-                said.append(f"{told.child}: {told.facts['line']}")
-            elif told.event == ENDED and told.facts["code"] and not code:
-                code = told.facts["code"]
-                # The other hears of it from its partner, and may have something to say about it.
-                children.end(_PATIENCE_SECONDS)
+            match told.what:
+                case Listening(_, port):
+                    _start(children, stage.b, stage.a, ["--connect", f"127.0.0.1:{port}"])
+                case Done() as end:
+                    done[told.child] = end
+                case Note(line) as note if not is_compiling(note):
+                    said.append(f"{told.child}: {line}")
+                case Ended(failure) if failure and not code:
+                    code = failure
+                    # The other hears of it from its partner, and may have something to say about it.
+                    children.end(_PATIENCE_SECONDS)
     if code:
         typer.echo("\n".join(said), err=True)
         raise typer.Exit(code)

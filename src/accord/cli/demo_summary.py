@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.cli.demo import Shop, Stage
+    from accord.session.notices import Done
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Facts:
     recall_of_truth: float
 
 
-def facts(stage: Stage, done: Mapping[str, Mapping[str, Any]]) -> Facts:
+def facts(stage: Stage, done: Mapping[str, Done]) -> Facts:
     """The figures, from what both sides keep."""
     from accord.session.receipt import read_receipt
     from accord.simulation import accepted_pairs
@@ -54,7 +55,7 @@ def facts(stage: Stage, done: Mapping[str, Mapping[str, Any]]) -> Facts:
 
     pairs = read_truth(stage.a.folder / "pairs.csv")
     end = done[stage.a.name]
-    parties = read_receipt(stage.a.state.run(end["run"]) / "receipt").facts["parties"]
+    parties = read_receipt(stage.a.state.run(end.run) / "receipt").facts["parties"]
     rule = truth_scores(pairs, accepted_pairs(_table(stage.a), _table(stage.b), stage.agreement))
     truth = truth_scores(pairs, read_truth(stage.truth))
     a, b = (
@@ -68,7 +69,7 @@ def facts(stage: Stage, done: Mapping[str, Mapping[str, Any]]) -> Facts:
         for shop in (stage.a, stage.b)
     )
     return Facts(
-        *(a, b, end["matches"], end["comparisons"], end["bytes"], end["seconds"]),
+        *(a, b, end.matches, end.comparisons, end.bytes, end.seconds),
         *(int(rule["true_pairs"]), rule["recall_of_truth"], rule["precision_of_truth"]),
         *(int(truth["true_pairs"]), truth["recall_of_truth"]),
     )

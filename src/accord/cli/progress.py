@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 import typer
+
+from accord.session.notices import (
+    Charged,
+    Connected,
+    Done,
+    Listening,
+    Notice,
+    Progress,
+    Waiting,
+    encode_notice,
+)
 
 _EVENTS_A_SECOND = 5.0
 
@@ -35,33 +44,32 @@ class Display:
         if self._bar is not None:
             self._bar.stop()
 
-    def tell(self, event: str, facts: Mapping[str, object]) -> None:
-        """Show one event; progress is thinned out."""
-        if event == "progress":
+    def tell(self, notice: Notice) -> None:
+        """Show one notice; progress is thinned out."""
+        if isinstance(notice, Progress):
             now = time.monotonic()
             if now - self._last < 1 / _EVENTS_A_SECOND:
                 return
             self._last = now
         if self._as_json:
-            typer.echo(json.dumps({"event": event, **facts}, ensure_ascii=False))
+            typer.echo(encode_notice(notice))
             sys.stdout.flush()
         elif not self._quiet:
-            self._show(event, facts)
+            self._show(notice)
 
-    def _show(self, event: str, facts: Mapping[str, object]) -> None:
-        if event == "progress":
-            self._advance(facts)
-            return
-        sentence = _SENTENCES.get(event)
-        if sentence is not None:
-            typer.echo(sentence.format(**facts), err=True)
+    def _show(self, notice: Notice) -> None:
+        if isinstance(notice, Progress):
+            self._advance(notice)
+        else:
+            typer.echo(_sentence(notice), err=True)
 
-    def _advance(self, facts: Mapping[str, Any]) -> None:
+    def _advance(self, notice: Progress) -> None:
+        from rich import progress
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
         if self._bar is None:
-            self._bar = Progress(
+            self._bar = progress.Progress(
                 TextColumn("Comparing"),
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f} %"),
@@ -74,16 +82,20 @@ class Display:
                 self._bar.disable = True
             self._task = self._bar.add_task("", total=None, told="")
             self._bar.start()
-        told = f"{facts['matches']:,} matches, {facts['bytes'] / 1e6:,.0f} MB"
-        self._bar.update(
-            self._task, completed=facts["comparisons"], total=facts["most_comparisons"], told=told
-        )
+        told = f"{notice.matches:,} matches, {notice.bytes / 1e6:,.0f} MB"
+        self._bar.update(self._task, completed=notice.comparisons, total=notice.most_comparisons, told=told)
 
 
-_SENTENCES = {
-    "listening": "Waiting for {partner} at port {port}.",
-    "waiting": "Waiting for {partner} to listen at port {port}.",
-    "connected": "Connected to {partner}; both cards are right.",
-    "charged": "Run {run}.",
-    "done": "{comparisons:,} comparisons, {bytes:,} bytes, {seconds:.1f} s. Receipt of run {run} is kept.",
-}
+def _sentence(notice: Listening | Waiting | Connected | Charged | Done) -> str:
+    match notice:
+        case Listening(partner, port):
+            return f"Waiting for {partner} at port {port}."
+        case Waiting(partner, port):
+            return f"Waiting for {partner} to listen at port {port}."
+        case Connected(partner):
+            return f"Connected to {partner}; both cards are right."
+        case Charged(run):
+            return f"Run {run}."
+        case Done():
+            work = f"{notice.comparisons:,} comparisons, {notice.bytes:,} bytes, {notice.seconds:.1f} s."
+            return f"{work} Receipt of run {notice.run} is kept."

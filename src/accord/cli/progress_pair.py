@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from accord.cli.children import NOTE, Told
+from accord.cli.children import Ended, Note, Told
+from accord.session.notices import Charged, Connected, Done, Listening, Notice, Progress, Waiting
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
 _SECONDS_A_LINE = 2.0
-_SENTENCES = {
-    "listening": "waits for {partner} at port {port}",
-    "waiting": "waits for {partner} to listen",
-    "connected": "connected to {partner}; both cards are right",
-    "charged": "ledger charged: ε = {charged_epsilon:g}; run {run}",
-    "progress": "{comparisons:,} comparisons, {matches:,} matches, {megabytes:,.0f} MB",
-    "done": "done: {matches:,} matches after {comparisons:,} comparisons",
-}
 
 
 class PairDisplay:
     """Shows on stderr what two runs tell; use it as a context."""
 
     def __init__(self, names: Sequence[str]) -> None:
+        from rich import progress
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.progress import BarColumn, TextColumn
 
-        self._bars = Progress(
+        self._bars = progress.Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f} %"),
@@ -61,18 +55,19 @@ class PairDisplay:
 
     def show(self, told: Told) -> None:
         """Show one thing that was told, if it says anything new."""
-        sentence = _sentence(told)
+        sentence = _sentence(told.what)
         if sentence is None or sentence == self._said[told.child]:
             return
         if self._terminal:
-            self._bars.update(self._tasks[told.child], told=sentence, **_share(told))
+            completed, total = _share(told.what)
+            self._bars.update(self._tasks[told.child], told=sentence, completed=completed, total=total)
         elif self._due(told):
             typer.echo(f"{told.child}  {sentence}", err=True)
         self._said[told.child] = sentence
 
     def _due(self, told: Told) -> bool:
         """Whether it is time for another line; only progress has to wait."""
-        if told.event != "progress":
+        if not isinstance(told.what, Progress):
             return True
         now = time.monotonic()
         if now - self._at[told.child] < _SECONDS_A_LINE:
@@ -81,21 +76,35 @@ class PairDisplay:
         return True
 
 
-def is_compiling(told: Told) -> bool:
+def is_compiling(note: Note) -> bool:
     """Whether this note is about the work of a first run (kernel.py)."""
-    return told.event == NOTE and str(told.facts["line"]).startswith("Compiling ")
+    return note.line.startswith("Compiling ")
 
 
-def _sentence(told: Told) -> str | None:
-    if told.event == NOTE:
-        return "compiles for this machine, once" if is_compiling(told) else None
-    facts = {**told.facts, "megabytes": told.facts.get("bytes", 0) / 1e6}
-    sentence = _SENTENCES.get(told.event)
-    return sentence.format(**facts) if sentence is not None else None
+def _sentence(what: Notice | Note | Ended) -> str | None:
+    match what:
+        case Listening(partner, port):
+            return f"waits for {partner} at port {port}"
+        case Waiting(partner):
+            return f"waits for {partner} to listen"
+        case Connected(partner):
+            return f"connected to {partner}; both cards are right"
+        case Charged(run, epsilon):
+            return f"ledger charged: ε = {epsilon:g}; run {run}"
+        case Progress():
+            done = f"{what.comparisons:,} comparisons, {what.matches:,} matches"
+            return f"{done}, {what.bytes / 1e6:,.0f} MB"
+        case Done():
+            return f"done: {what.matches:,} matches after {what.comparisons:,} comparisons"
+        case Note():
+            return "compiles for this machine, once" if is_compiling(what) else None
+        case Ended():
+            return None
 
 
-def _share(told: Told) -> Mapping[str, Any]:
-    """How far a bar is: matches make later work smaller, so that a run is done before its bar is full."""
-    if told.event == "progress":
-        return {"completed": told.facts["comparisons"], "total": told.facts["most_comparisons"]}
-    return {"completed": 1, "total": 1} if told.event == "done" else {}
+def _share(what: Notice | Note | Ended) -> tuple[int | None, int | None]:
+    """How far a bar is, if that is news: matches make later work smaller, so that a run is done before its
+    bar is full."""
+    if isinstance(what, Progress):
+        return what.comparisons, what.most_comparisons
+    return (1, 1) if isinstance(what, Done) else (None, None)

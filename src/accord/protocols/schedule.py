@@ -2,12 +2,14 @@
 
 Both sides hold the same noisy counts and learn the same matches, so both compute the same schedule without a
 word. A unit is a pair of bins and a slab of A's slots against all of B's; a round takes units in order until
-a batch is full. With Greedy Match & Clean no round has two units that share a slot, so that a matched
-record is gone before its next comparison, and slabs are short, so that it is gone early [MATHS §7.3]. Slabs
-double from one row in the first round up to the agreed number: where nearly everything matches, a few rows
-disclose it all, and elsewhere it costs a handful of small rounds. A slab against few slots of B is longer.
+a batch is full. With Greedy Match & Clean no two units of a round share a slot: a round uses a bin at most
+once on each side. A record that matches is spared all comparisons after its round, not those in it: a record
+of B still meets the slab's other rows, and copies of a record in several bins may stand in one round. So
+slabs are short [MATHS §7.3]. They double from one row in the first round up to the agreed number: where
+nearly everything matches, a few rows disclose it all, and elsewhere it costs a handful of small rounds. A
+slab against few slots of B is longer.
 
-Sort & Prune [HMFS17, §4.2.1]: pairs of bins by the smaller of their two noisy sizes, largest first, and those
+Sort & Prune [HMFS17, §4.3]: pairs of bins by the smaller of their two noisy sizes, largest first, and those
 below the percentile are left out; the paper leaves out those at it, too, which with equal sizes would be all.
 Percentiles are pooled over both sides, unless their slots differ more than twofold in number or a record
 falls into more bins on one side than on the other; then each side has its own. At 0 nothing is left out.
@@ -16,7 +18,7 @@ falls into more bins on one side than on the other; then each side has its own. 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +75,39 @@ def _limits(counts: tuple[Ints, Ints], prune: int, pooled: bool) -> tuple[int, i
     return both, both
 
 
+class _Bins(NamedTuple):
+    """One side's bins, a number each, and what is left of them; arrays that are written in place."""
+
+    first: Annotated[Ints, "int64[::1]"]
+    """The first slot of a bin; its slots follow each other."""
+    counts: Annotated[Ints, "int64[::1]"]
+    alive: Annotated[NDArray[np.uint8], "uint8[::1]"]
+    """One number a slot: whether it is still compared."""
+    left: Annotated[Ints, "int64[::1]"]
+    """How many slots of a bin are alive."""
+    used: Annotated[Ints, "int64[::1]"]
+    """The last round that used a bin."""
+
+    @classmethod
+    def of(cls, counts: Ints) -> _Bins:
+        """Bins of these sizes, of which nothing was compared."""
+        alive = np.ones(int(counts.sum()), np.uint8)
+        return cls(np.cumsum(counts) - counts, counts, alive, counts.copy(), np.full(len(counts), -1))
+
+
+class _Limits(NamedTuple):
+    """How much one round takes."""
+
+    number: Annotated[int, "int64"]
+    """Of the round."""
+    slab: Annotated[int, "int64"]
+    grown: Annotated[int, "int64"]
+    """Rows that a slab has at the most, this early."""
+    batch: Annotated[int, "int64"]
+    exclusive: Annotated[bool, "boolean"]
+    """Whether no two units may share a slot."""
+
+
 class Schedule:
     """The rounds, one after the other; `remove` cleans slots that need no further comparison."""
 
@@ -85,13 +120,8 @@ class Schedule:
         batch: int = BATCH,
     ) -> None:
         self.pairs = pairs
-        self._counts = counts
-        self._ends = tuple(np.cumsum(c) for c in counts)
-        self._first = tuple(ends - c for ends, c in zip(self._ends, counts, strict=True))
-        self._alive = tuple(np.ones(int(c.sum()), np.uint8) for c in counts)
-        self._left = tuple(c.copy() for c in counts)
+        self._bins = _Bins.of(counts[0]), _Bins.of(counts[1])
         self._cursor = np.zeros(len(pairs[0]), np.int64)
-        self._mark = tuple(np.full(len(c), -1, np.int64) for c in counts)
         self._begin = 0
         self._round = 0
         self._slab, self._batch, self._exclusive = slab, batch, exclusive
@@ -99,34 +129,30 @@ class Schedule:
     @property
     def most_comparisons(self) -> int:
         """What the schedule comes to if nothing is ever removed."""
-        return int(np.dot(self._counts[0][self.pairs[0]], self._counts[1][self.pairs[1]]))
+        a, b = self._bins
+        return int(np.dot(a.counts[self.pairs[0]], b.counts[self.pairs[1]]))
 
     def remove(self, side: int, slots: Ints) -> None:
         """Take slots of A (0) or B (1) out of all later rounds."""
-        fresh = distinct(slots[self._alive[side][slots] == 1])
-        self._alive[side][fresh] = 0
-        bins = np.searchsorted(self._ends[side], fresh, "right")
-        np.subtract.at(self._left[side], bins, 1)
+        bins = self._bins[side]
+        fresh = distinct(slots[bins.alive[slots] == 1])
+        bins.alive[fresh] = 0
+        np.subtract.at(bins.left, np.searchsorted(bins.first + bins.counts, fresh, "right"), 1)
 
     def next(self) -> Round | None:
         """The next round, or None when all is compared."""
         chosen = np.empty((len(self.pairs[0]), 3), np.int64)
-        count, self._begin = _choose(
-            self.pairs[0], self.pairs[1], self._first[0], self._counts[0], self._alive[0],
-            self._left[0], self._left[1], self._cursor, self._mark[0], self._mark[1], self._begin,
-            self._round, self._slab, 1 << min(self._round, 20), self._batch, self._exclusive, chosen,
-        )  # fmt: skip
+        limits = _Limits(self._round, self._slab, 1 << min(self._round, 20), self._batch, self._exclusive)
+        a, b = self._bins
+        count, self._begin = _choose(self.pairs, a, b, limits, self._cursor, self._begin, chosen)
         self._round += 1
         if count == 0:
             return None
-        units = chosen[:count]
-        a_bins, b_bins = self.pairs[0][units[:, 0]], self.pairs[1][units[:, 0]]
-        a, a_counts = _gathered(
-            self._alive[0], self._first[0][a_bins] + units[:, 1], self._first[0][a_bins] + units[:, 2]
-        )
-        starts = self._first[1][b_bins]
-        b, b_counts = _gathered(self._alive[1], starts, starts + self._counts[1][b_bins])
-        return Round(a, a_counts, b, b_counts)
+        pair, start, stop = chosen[:count].T
+        a_first, b_bins = a.first[self.pairs[0][pair]], self.pairs[1][pair]
+        a_slots, a_counts = _gathered(a.alive, a_first + start, a_first + stop)
+        b_slots, b_counts = _gathered(b.alive, b.first[b_bins], b.first[b_bins] + b.counts[b_bins])
+        return Round(a_slots, a_counts, b_slots, b_counts)
 
 
 def _gathered(alive: NDArray[np.uint8], starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
@@ -138,7 +164,8 @@ def _gathered(alive: NDArray[np.uint8], starts: Ints, stops: Ints) -> tuple[Ints
 
 
 @kernel("int64(uint8[::1], int64[::1], int64[::1], int64[::1], int64[::1])")
-def _gather(alive: Any, starts: Any, stops: Any, slots: Any, counts: Any) -> Any:
+def _gather(alive: NDArray[np.uint8], starts: Ints, stops: Ints, slots: Ints, counts: Ints) -> int:
+    """Write the living slots and how many each stretch has; how many there are."""
     at = 0
     for unit in range(len(starts)):
         before = at
@@ -151,52 +178,55 @@ def _gather(alive: Any, starts: Any, stops: Any, slots: Any, counts: Any) -> Any
 
 
 @kernel(
-    "UniTuple(int64, 2)(int64[::1], int64[::1], int64[::1], int64[::1], uint8[::1], int64[::1], int64[::1], "
-    "int64[::1], int64[::1], int64[::1], int64, int64, int64, int64, int64, boolean, int64[:, ::1])"
+    "UniTuple(int64, 2)(UniTuple(int64[::1], 2), _Bins, _Bins, _Limits, int64[::1], int64, int64[:, ::1])",
+    _Bins,
+    _Limits,
 )
 def _choose(
-    pair_a: Any, pair_b: Any, first: Any, counts: Any, alive: Any, left_a: Any, left_b: Any, cursor: Any,
-    mark_a: Any, mark_b: Any, begin: Any, round_: Any, slab: Any, grown: Any, batch: Any, exclusive: Any,
-    chosen: Any,
-) -> Any:  # fmt: skip
-    """Units of the next round as (pair of bins, from, to) within A's bin; and where to begin to look next.
+    pairs: tuple[Ints, Ints], a: _Bins, b: _Bins, limits: _Limits, cursor: Ints, begin: int, chosen: Ints
+) -> tuple[int, int]:
+    """Units of the next round as (pair of bins, from, to) within A's bin: how many; and where to begin next.
 
-    A pair of bins whose cursor has reached the end of A's bin is finished. Exclusive rounds use a bin once.
+    `cursor` has, for each pair of bins, the place in A's bin up to which it is compared; at the bin's end the
+    pair is finished. All pairs of bins before `begin` are.
     """
-    units = 0
-    pairs = 0
+    units, compared = 0, 0
+    # Finished pairs of bins are passed over for good only as long as all before them are finished, too: one
+    # that an exclusive round leaves out must be found again.
     frontier = True
-    for p in range(begin, len(pair_a)):
-        i, j = pair_a[p], pair_b[p]
-        if cursor[p] < counts[i] and (left_a[i] == 0 or left_b[j] == 0):
-            cursor[p] = counts[i]
-        while cursor[p] < counts[i] and not alive[first[i] + cursor[p]]:
+    for p in range(begin, len(pairs[0])):
+        i, j = pairs[0][p], pairs[1][p]
+        if cursor[p] < a.counts[i] and (a.left[i] == 0 or b.left[j] == 0):
+            cursor[p] = a.counts[i]
+        # So that a unit begins with a slot that is alive, and so has at least one pair: b.left[j] > 0 here.
+        while cursor[p] < a.counts[i] and not a.alive[a.first[i] + cursor[p]]:
             cursor[p] += 1
-        if cursor[p] >= counts[i]:
+        if cursor[p] >= a.counts[i]:
             if frontier:
                 begin = p + 1
             continue
-        if exclusive and (mark_a[i] == round_ or mark_b[j] == round_):
+        # A slot is in one bin, so units that share no bin share no slot.
+        if limits.exclusive and (a.used[i] == limits.number or b.used[j] == limits.number):
             frontier = False
             continue
-        most = max(1, (batch - pairs) // left_b[j])
-        if exclusive:
+        # At least one row, though it may be more than what is left of the batch: else nothing would go on.
+        most = max(1, (limits.batch - compared) // b.left[j])
+        if limits.exclusive:
             # Many rows against few: a round must be worth its messages.
-            most = min(most, grown, max(slab, 16384 // left_b[j]))
-        rows = 0
-        at = cursor[p]
-        while at < counts[i] and rows < most:
-            rows += alive[first[i] + at]
+            most = min(most, limits.grown, max(limits.slab, 16384 // b.left[j]))
+        rows, at = 0, cursor[p]
+        while at < a.counts[i] and rows < most:
+            rows += a.alive[a.first[i] + at]
             at += 1
         chosen[units, 0], chosen[units, 1], chosen[units, 2] = p, cursor[p], at
         cursor[p] = at
-        mark_a[i], mark_b[j] = round_, round_
+        a.used[i], b.used[j] = limits.number, limits.number
         units += 1
-        pairs += rows * left_b[j]
-        if at < counts[i]:
+        compared += rows * b.left[j]
+        if at < a.counts[i]:
             frontier = False
         elif frontier:
             begin = p + 1
-        if pairs >= batch:
+        if compared >= limits.batch:
             break
     return units, begin

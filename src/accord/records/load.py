@@ -18,13 +18,13 @@ from accord.records.columns import Bits, Column, Integers, Records, rows_of
 from accord.records.encoders import encode
 from accord.records.layout import Layout
 from accord.records.schema import FieldSpec
-from accord.records.sources import Table, open_table
+from accord.records.sources import Table, TableLike, open_table
 
 _SHOWN_ROWS = 5
 
 
 def load_records(
-    source: object,
+    source: TableLike,
     fields: Mapping[str, FieldSpec],
     salt: str,
     disclose: Sequence[str] = (),

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +23,16 @@ import pyarrow.parquet
 
 from accord.errors import DataError, Fault, UnreadableError
 from accord.records.layout import Layout
+
+
+class ArrowTable(Protocol):
+    """Anything with the Arrow C stream interface: a table of pyarrow, polars, pandas, duckdb, …"""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+TableLike = str | Path | ArrowTable
+"""What may be given as a table: a file, by its path, or a table in memory."""
 
 _CSV = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
@@ -53,7 +63,7 @@ class Table:
         return number
 
 
-def open_table(source: object, columns: Sequence[str], layout: Layout) -> Table:
+def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> Table:
     """Open a file (by its ending) or any object with the Arrow C stream interface; columns are distinct."""
     if hasattr(source, "__arrow_c_stream__"):
         try:

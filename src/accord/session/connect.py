@@ -11,20 +11,17 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from accord.errors import ConnectionLostError, TrustError, UsageError
 from accord.session.identity import Card
+from accord.session.notices import Listening, Tell, Waiting
 from accord.session.state import State
 
 _HANDSHAKE_SECONDS = 20.0
 _WELCOME = b"\x06"
 _ADDRESS = re.compile(r"(?:\[(?P<six>[^\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})")
 _ASK_CARD = "Compare fingerprints with `accord partner list` and `accord identity`, and exchange cards again."
-
-Say = Callable[[str, int], None]
-"""Told what happens ('listening' or 'waiting') and at which port."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,9 @@ def parse_address(text: str, option: str) -> Address:
     return Address(found["six"] or found["host"] or "", int(found["port"]))
 
 
-def listen(address: Address, state: State, card: Card, partner: str, wait: float, say: Say) -> ssl.SSLSocket:
+def listen(
+    address: Address, state: State, card: Card, partner: str, wait: float, tell: Tell
+) -> ssl.SSLSocket:
     """Wait for the partner at an address of one's own."""
     context = _context(ssl.PROTOCOL_TLS_SERVER, state, card)
     try:
@@ -57,7 +56,7 @@ def listen(address: Address, state: State, card: Card, partner: str, wait: float
         raise UsageError(problem=problem) from None
     with server:
         server.settimeout(wait)
-        say("listening", server.getsockname()[1])
+        tell(Listening(partner, server.getsockname()[1]))
         try:
             plain, _ = server.accept()
         except TimeoutError:
@@ -69,10 +68,12 @@ def listen(address: Address, state: State, card: Card, partner: str, wait: float
     return _secured(plain, context, card, partner, server_side=True)
 
 
-def connect(address: Address, state: State, card: Card, partner: str, wait: float, say: Say) -> ssl.SSLSocket:
+def connect(
+    address: Address, state: State, card: Card, partner: str, wait: float, tell: Tell
+) -> ssl.SSLSocket:
     """Connect to the partner, which may not listen yet."""
     context = _context(ssl.PROTOCOL_TLS_CLIENT, state, card)
-    plain = _reached(address, partner, wait, say)
+    plain = _reached(address, partner, wait, tell)
     return _secured(plain, context, card, partner, server_side=False)
 
 
@@ -87,7 +88,7 @@ def _server(address: Address) -> socket.socket:
     return socket.create_server(where, family=family)
 
 
-def _reached(address: Address, partner: str, wait: float, say: Say) -> socket.socket:
+def _reached(address: Address, partner: str, wait: float, tell: Tell) -> socket.socket:
     until, told = time.monotonic() + wait, False
     while True:
         try:
@@ -101,7 +102,7 @@ def _reached(address: Address, partner: str, wait: float, say: Say) -> socket.so
                 mend="Ask the partner whether it listens there and whether a firewall is in between.",
             )
         if not told:
-            say("waiting", address.port)
+            tell(Waiting(partner, address.port))
             told = True
         time.sleep(0.5)
 

@@ -6,7 +6,7 @@ ended, and not more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -28,10 +28,8 @@ from accord.session.channel import Patience, TlsChannel
 from accord.session.connect import connect, listen, parse_address
 from accord.session.frames import Reason
 from accord.session.identity import Card
+from accord.session.notices import Connected, Tell
 from accord.session.state import State
-
-Tell = Callable[[str, Mapping[str, object]], None]
-"""Told what happens, and public facts about it."""
 
 _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (StoppedError, None),
@@ -47,10 +45,6 @@ _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (KeyboardInterrupt, Reason.INTERRUPTED),
     (BaseException, Reason.FAULT),
 )
-
-
-def NOBODY(event: str, facts: Mapping[str, object]) -> None:
-    """Tell nobody."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +68,13 @@ class Reach:
 @contextmanager
 def connected(reach: Reach, state: State, card: Card, partner: str, tell: Tell) -> Iterator[TlsChannel]:
     """A channel to the partner; errors inside are told to the partner as a reason and name the partner."""
-
-    def say(event: str, port: int) -> None:
-        tell(event, {"partner": partner, "port": port})
-
     if reach.listen:
-        found = listen(parse_address(reach.listen, "--listen"), state, card, partner, reach.wait, say)
+        found = listen(parse_address(reach.listen, "--listen"), state, card, partner, reach.wait, tell)
     else:
-        found = connect(parse_address(reach.connect, "--connect"), state, card, partner, reach.wait, say)
+        found = connect(parse_address(reach.connect, "--connect"), state, card, partner, reach.wait, tell)
     channel = TlsChannel(found, partner, reach.patience)
     try:
-        tell("connected", {"partner": partner})
+        tell(Connected(partner))
         yield channel
     except BaseException as error:
         reason = next(reason for kind, reason in _REASONS if isinstance(error, kind))

@@ -35,13 +35,15 @@ from accord.protocols.slots import Padding, Slots, commitments
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.sinks import write_table
+from accord.records.sources import TableLike
 from accord.secure.engines import engine_named
 from accord.secure.party import Party
-from accord.session import receipt
-from accord.session.connection import Reach, Tell
+from accord.session import notices, receipt
+from accord.session.connection import Reach
 from accord.session.handshake import NONCE, Hello, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
 from accord.session.ledger import Ask, Ledger
+from accord.session.notices import Tell
 from accord.session.output import output
 from accord.session.receipt import Half
 from accord.session.state import State
@@ -103,7 +105,7 @@ class Ready:
     release: Release
     key: bytes | None = field(repr=False)
     """Of the release."""
-    data: object
+    data: TableLike
     layout: Layout
     out: Path | None
     reach: Reach
@@ -208,7 +210,7 @@ def _require_room(own: Ready, size: int) -> None:
 def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Mine]:
     """Charge the run, on disk; then fix my side of it with the noise that is kept."""
     charged = Ledger(own.state.ledger).charge(own.ask(name), own.draw, datetime.now(UTC))
-    own.tell("charged", {"run": name, **_cost(charged.cost, "charged_")})
+    own.tell(notices.Charged(name, float(charged.cost.epsilon), float(charged.cost.delta)))
     noise = own.draw() if own.key is None else charged.noise
     task, events = own.agreement.task, (own.event,)
     mine = prepare(task, own.side, own.records, size, noise, own.entropy, events, own.padding(size))
@@ -238,7 +240,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:
-        own.tell("progress", _progress(status, line))
+        own.tell(_progress(status, line))
 
     agreement, task = own.agreement, own.agreement.task
     mine = replace(kept.mine, journal=kept.journal, watch=watch)
@@ -258,7 +260,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         receipt=kept.run.receipt,
         out=own.out,
     )
-    own.tell("done", _done(linked))
+    own.tell(_done(linked))
     return linked
 
 
@@ -273,31 +275,29 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     kept.run.keep_receipt(content, outcome.digest.key, outcome.digest.value.hex())
 
 
-def _progress(status: Status, line: Line) -> dict[str, object]:
+def _progress(status: Status, line: Line) -> notices.Progress:
     """How far the run is; the time left is an upper estimate, since matches make later work smaller."""
     seconds = line.seconds
     share = status.comparisons / max(1, status.most_comparisons)
-    return {
-        "comparisons": status.comparisons,
-        "most_comparisons": status.most_comparisons,
-        "matches": status.matches,
-        "bytes": line.sent + line.received,
-        "seconds": round(seconds, 2),
-        "seconds_left": round(seconds / share - seconds, 1) if share else None,
-    }
+    return notices.Progress(
+        comparisons=status.comparisons,
+        most_comparisons=status.most_comparisons,
+        matches=status.matches,
+        bytes=line.sent + line.received,
+        seconds=round(seconds, 2),
+        seconds_left=round(seconds / share - seconds, 1) if share else None,
+    )
 
 
-def _done(linked: Linked) -> dict[str, object]:
-    return {
-        "run": linked.run,
-        "matches": linked.matches,
-        "comparisons": linked.comparisons,
-        "bytes": linked.bytes,
-        "seconds": round(linked.seconds, 3),
-        **_cost(linked.cost),
-        **_cost(linked.charged, "charged_"),
-    }
-
-
-def _cost(cost: Cost, prefix: str = "") -> dict[str, object]:
-    return {f"{prefix}epsilon": float(cost.epsilon), f"{prefix}delta": float(cost.delta)}
+def _done(linked: Linked) -> notices.Done:
+    return notices.Done(
+        run=linked.run,
+        matches=linked.matches,
+        comparisons=linked.comparisons,
+        bytes=linked.bytes,
+        seconds=round(linked.seconds, 3),
+        epsilon=float(linked.cost.epsilon),
+        delta=float(linked.cost.delta),
+        charged_epsilon=float(linked.charged.epsilon),
+        charged_delta=float(linked.charged.delta),
+    )

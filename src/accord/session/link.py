@@ -32,12 +32,14 @@ from accord.protocols.slots import Slots, table_digest
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sinks import require_writable
+from accord.records.sources import TableLike
 from accord.secure.engines import engine_named
 from accord.secure.party import run
-from accord.session.connection import NOBODY, Reach, Tell, connected
+from accord.session.connection import Reach, connected
 from accord.session.course import Kept, Linked, Ready, begin, go_on
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger
+from accord.session.notices import Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
 from accord.session.partners import find_partner
 from accord.session.state import State, open_state
@@ -50,7 +52,7 @@ Confirm = Callable[[Offer], bool]
 
 
 def link(
-    data: object,
+    data: TableLike,
     agreement: Agreement,
     *,
     partner: str,
@@ -61,13 +63,20 @@ def link(
     layout: Layout | None = None,
     state: Path | None = None,
     confirm: Confirm = lambda offer: True,
-    tell: Tell = NOBODY,
+    tell: Tell = tell_nobody,
     reach: Reach | None = None,
 ) -> Linked:
     """Link one's own table (a file, or anything that speaks Arrow) with the partner's.
 
-    One side listens, the other connects. `confirm` is asked before anything leaves; the account that is
-    charged is `dataset`, or one's own name in the agreement.
+    `partner` is the other party, as the agreement names it and as its card was added. One side listens at
+    HOST:PORT, the other connects there. The pairs are returned, and written to `out` if that is given (.csv,
+    .parquet, .arrow). The account that is charged is `dataset`, or one's own name in the agreement; `layout`
+    says how the file is laid out; `state` is the folder of identity, ledger and runs, if not the usual one.
+    `confirm` is asked before anything leaves and may decline; `tell` hears what happens, in this thread;
+    `reach` has how long to wait.
+
+    Raises an `AccordError`. Until `confirm` was asked nothing has left; a run that began and was cut can be
+    resumed, and the error then names it.
     """
     require_sound(agreement)
     way = replace(reach or Reach(), listen=listen, connect=connect).checked()
@@ -83,18 +92,19 @@ def link(
 def resume(
     name: str,
     *,
-    data: object = None,
+    data: TableLike | None = None,
     listen: str = "",
     connect: str = "",
     out: Path | None = None,
     state: Path | None = None,
-    tell: Tell = NOBODY,
+    tell: Tell = tell_nobody,
     reach: Reach | None = None,
 ) -> Linked:
     """Go on with a run that was cut: same noise, same slots, fresh masks, no second charge.
 
-    What is not named is taken as it was; either side may listen. A run that is done can be resumed, too, for
-    a partner that was cut before it had the receipt; an intersection is resumed for that alone.
+    What is not named is taken as it was; either side may listen. The data must be what the run began with. A
+    run that is done can be resumed, too, for a partner that was cut before it had the receipt; an
+    intersection is resumed for that alone. Parameters and errors are those of `link`.
     """
     opened = open_state(state, os.environ)
     way = replace(reach or Reach(), listen=listen, connect=connect)
@@ -120,7 +130,7 @@ def prepared(
     state: State,
     agreement: Agreement,
     partner: str,
-    data: object,
+    data: TableLike,
     layout: Layout,
     dataset: str | None,
     out: Path | None,
@@ -158,7 +168,7 @@ def prepared(
 
 @contextmanager
 def reopened(
-    state: State, name: str, data: object, out: Path | None, reach: Reach, tell: Tell
+    state: State, name: str, data: TableLike | None, out: Path | None, reach: Reach, tell: Tell
 ) -> Iterator[tuple[Ready, Kept]]:
     """A run that was cut, locked, if data, slots and ledger still fit each other."""
     found = open_run(state, name)

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.secure.garbled.kernels import gather, load, make, open_tables, tweak
+from accord.secure.garbled.kernels import gather, load, make_tables, open_tables, tweak
 from accord.secure.garbled.tape import Tape
 from accord.secure.transfer.permutation import GATE, Permutation
 
@@ -73,10 +73,11 @@ def _run(
     Table t of pair p has the number `number` + t · pairs + p.
     """
     pairs, done = len(feed.theirs), 0
+    labelled, owned = (feed.labels, feed.theirs), (feed.ours, feed.our_rows)
     wires = pi.scratch("wires", tape.places * pairs).reshape(tape.places, 2 * pairs)
     every = tables.reshape(tape.tables, 2 * pairs)
     for step in tape.steps:
-        load(step.operations, feed.labels, feed.theirs, feed.ours, feed.our_rows, delta, wires)
+        load(step.operations, labelled, owned, delta, wires)
         labels = pi.scratch("labels", copies * len(step.hashed) * pairs).reshape(-1, 2 * pairs)
         gather(step.hashed, wires, delta, labels)
         inner = pi.apply(labels, "inner").reshape(-1, 2 * pairs)
@@ -84,10 +85,11 @@ def _run(
         first, made = np.uint64(number + done * pairs), every[done : done + len(step.taken)]
         tweak(inner, step.taken, first, np.uint64(pairs), np.uint64(GATE), tweaked)
         outer = pi.apply(tweaked, "outer").reshape(-1, 2 * pairs)
+        hashed = labels, inner, outer
         if copies == 2:
-            make(step.gates, labels, inner, outer, delta, feed.ours, feed.our_rows, wires, made)
+            make_tables(step.gates, hashed, owned, delta, made, wires)
         else:
-            open_tables(step.gates, labels, inner, outer, known, feed.theirs, made, wires)
+            open_tables(step.gates, hashed, (known, feed.theirs), made, wires)
         done += len(step.taken)
     if tape.output < 0:
         return np.zeros(pairs, dtype=np.uint8)

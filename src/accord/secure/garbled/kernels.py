@@ -19,13 +19,23 @@ Ints = NDArray[np.int64]
 _ROW = "uint64[::1]"
 
 
-@kernel(
-    "void(int64[:,::1], uint64[:,:,::1], int64[::1], uint8[:,::1], int64[::1], uint64[::1], uint64[:,::1])"
-)
-def load(
-    operations: Codes, labels: Words, theirs: Ints, ours: Bits, our_rows: Ints, delta: Words, wires: Words
-) -> None:
+_LABELLED = "Tuple((uint64[:,:,::1], int64[::1]))"
+_OWNED = "Tuple((uint8[:,::1], int64[::1]))"
+_HASHED = "UniTuple(uint64[:,::1], 3)"
+Labelled = tuple[Words, Ints]
+"""Labels of a party's bits (bits, rows, 2), and the row that each pair takes."""
+Owned = tuple[Bits, Ints]
+"""A party's own bits (bits, rows), and the row that each pair takes."""
+Hashed = tuple[Words, Words, Words]
+"""The labels that a step hashes; π of each; and π(π(x) ⊕ t) of the one that each table takes. H(x) is the XOR
+of the last two. The garbler has two rows for each label, W⁰ and W¹, the evaluator one."""
+
+
+@kernel(f"void(int64[:,::1], {_LABELLED}, {_OWNED}, uint64[::1], uint64[:,::1])")
+def load(operations: Codes, of_evaluator: Labelled, of_garbler: Owned, delta: Words, wires: Words) -> None:
     """The operations of a step: labels of wires."""
+    labels, theirs = of_evaluator
+    ours, our_rows = of_garbler
     zero, low, high = np.uint64(0), delta[0], delta[1]
     for number in range(operations.shape[0]):
         code, x, y = operations[number, 0], operations[number, 2], operations[number, 3]
@@ -83,25 +93,16 @@ def tweak(
                 target[2 * pair + 1] = source[2 * pair + 1] ^ domain
 
 
-@kernel(
-    "void(int64[:,::1], uint64[:,::1], uint64[:,::1], uint64[:,::1], uint64[::1], uint8[:,::1], int64[::1], "
-    "uint64[:,::1], uint64[:,::1])"
-)
-def make(
-    gates: Codes,
-    labels: Words,
-    inner: Words,
-    outer: Words,
-    delta: Words,
-    ours: Bits,
-    our_rows: Ints,
-    wires: Words,
-    tables: Words,
+@kernel(f"void(int64[:,::1], {_HASHED}, {_OWNED}, uint64[::1], uint64[:,::1], uint64[:,::1])")
+def make_tables(
+    gates: Codes, hashed: Hashed, of_garbler: Owned, delta: Words, tables: Words, wires: Words
 ) -> None:
-    """The garbler's tables, and W⁰ of the outputs; writes over `outer`.
+    """The garbler's tables, and W⁰ of the outputs; writes over the hashes.
 
     Where a literal is inverted, its W⁰ is the wire's W¹.
     """
+    labels, inner, outer = hashed
+    ours, our_rows = of_garbler
     for number in range(gates.shape[0]):
         gate, t = gates[number], gates[number, 2]
         a, b = 2 * gate[3] + gate[4], 2 * gate[5] + gate[6]
@@ -213,21 +214,11 @@ def _make_evaluator(
         passed[2 * pair + 1] ^= wire[2 * pair + 1] ^ high
 
 
-@kernel(
-    "void(int64[:,::1], uint64[:,::1], uint64[:,::1], uint64[:,::1], uint8[:,::1], int64[::1], "
-    "uint64[:,::1], uint64[:,::1])"
-)
-def open_tables(
-    gates: Codes,
-    labels: Words,
-    inner: Words,
-    outer: Words,
-    known: Bits,
-    theirs: Ints,
-    tables: Words,
-    wires: Words,
-) -> None:
+@kernel(f"void(int64[:,::1], {_HASHED}, {_OWNED}, uint64[:,::1], uint64[:,::1])")
+def open_tables(gates: Codes, hashed: Hashed, of_evaluator: Owned, tables: Words, wires: Words) -> None:
     """The evaluator's labels of the outputs."""
+    labels, inner, outer = hashed
+    known, theirs = of_evaluator
     for number in range(gates.shape[0]):
         gate, t = gates[number], gates[number, 2]
         a, b, target = gate[3], gate[5], wires[gate[1]]

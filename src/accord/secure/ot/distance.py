@@ -62,14 +62,20 @@ def _shifts(share: Share) -> Ints:
     return np.minimum(np.array(share.form.shifts, dtype=np.int64), 63)
 
 
+Places = tuple[Ints, Ints, Ints, Ints]
+"""Of each run of a batch: its first ring element, pair and row of B, and how many these are."""
+_PLACES = "UniTuple(int64[::1], 4)"
+
+
 class _Frame:
-    """How one share of a batch lies in memory: whole blocks a run, some terms at a time."""
+    """How one share of a batch lies in memory: whole blocks of the hash a run, some terms at a time."""
 
     def __init__(self, share: Share, batch: Batch) -> None:
         self.share, self.batch, self.lane = share, batch, share.lane
         self.dtype = np.dtype(f"u{share.lane // 8}")
         self.blocks = -(-batch.width * share.lane // 128)
-        self.first = (np.cumsum(self.blocks) - self.blocks) * (128 // share.lane)
+        element = (np.cumsum(self.blocks) - self.blocks) * (128 // share.lane)
+        self.places = element, batch.start, batch.b_start, batch.width
         self.shifts, self.widths = _shifts(share), term_widths(share)
         self.size = groups(batch.pairs, share.lane) * share.lane
 
@@ -125,8 +131,7 @@ def send_distance(
         zero = frame.elements(pi, inner[:half][of], number, "zero")
         one = frame.elements(pi, inner[half:][of], number, "one")
         sent = frame.values(pi, len(zero))
-        runs = frame.first, batch.start, batch.width, batch.b_start
-        _CORRECT[frame.lane](zero, one, *runs, factor[part], frame.shifts[part], sent, result)
+        _CORRECT[frame.lane](zero, one, frame.places, factor[part], frame.shifts[part], sent, result)
         pack(sent, frame.widths[part], corrections[words])
     corrections[used:] = 0
     return frame.reduced(result)
@@ -151,8 +156,7 @@ def receive_distance(
         chosen = frame.elements(pi, inner[of], number, "zero")
         got = frame.values(pi, len(chosen))
         unpack(corrections[words], frame.widths[part], batch.pairs, got)
-        runs = frame.first, batch.start, batch.width
-        _COLLECT[frame.lane](chosen, *runs, bits[part], frame.shifts[part], got, result)
+        _COLLECT[frame.lane](chosen, frame.places, bits[part], frame.shifts[part], got, result)
     if corrections[used:].any():
         raise PeerError(problem="padding that is not zero")
     return frame.reduced(result)
@@ -185,58 +189,53 @@ def _feed(inner: Words, blocks: Ints, result: Words) -> None:
         place += count
 
 
-def _correct(
-    zero: Any,
-    one: Any,
-    first: Any,
-    start: Any,
-    width: Any,
-    b_start: Any,
-    factors: Any,
-    shifts: Any,
-    sent: Any,
-    result: Any,
-) -> None:
+def _correct(zero: Any, one: Any, places: Places, factors: Any, shifts: Ints, sent: Any, result: Any) -> None:
+    """For each term and pair: sent = r⁰ − r¹ + factor, and result −= 2^shift · r⁰, mod 2^lane.
+
+    The inner loop runs over slices of one length that it indexes alike, so that the compiler takes many pairs
+    at once; what a run's pairs have in common is found once a run.
+    """
+    element, pair, b_row, width = places
     for term in range(zero.shape[0]):
         shift = np.uint64(shifts[term])
-        for run in range(first.shape[0]):
+        for run in range(width.shape[0]):
             n = width[run]
-            r0 = zero[term, first[run] : first[run] + n]
-            r1 = one[term, first[run] : first[run] + n]
-            factor = factors[term, b_start[run] : b_start[run] + n]
-            c = sent[term, start[run] : start[run] + n]
-            share = result[start[run] : start[run] + n]
+            r0 = zero[term, element[run] : element[run] + n]
+            r1 = one[term, element[run] : element[run] + n]
+            factor = factors[term, b_row[run] : b_row[run] + n]
+            c = sent[term, pair[run] : pair[run] + n]
+            share = result[pair[run] : pair[run] + n]
             for i in range(n):
                 c[i] = r0[i] - r1[i] + factor[i]
                 share[i] -= r0[i] << shift
 
 
-def _collect(
-    chosen: Any, first: Any, start: Any, width: Any, bits: Any, shifts: Any, got: Any, result: Any
-) -> None:
+def _collect(chosen: Any, places: Places, bits: Any, shifts: Ints, got: Any, result: Any) -> None:
+    """For each term and pair: result += 2^shift · (r + bit · c), mod 2^lane; no branch on the secret bit."""
+    element, pair, _, width = places
     for term in range(chosen.shape[0]):
         shift = np.uint64(shifts[term])
-        for run in range(first.shape[0]):
+        for run in range(width.shape[0]):
             n = width[run]
-            r = chosen[term, first[run] : first[run] + n]
-            c = got[term, start[run] : start[run] + n]
-            share = result[start[run] : start[run] + n]
+            r = chosen[term, element[run] : element[run] + n]
+            c = got[term, pair[run] : pair[run] + n]
+            share = result[pair[run] : pair[run] + n]
             bit = bits[term, run]
             for i in range(n):
                 share[i] += (r[i] + c[i] * bit) << shift
 
 
+# One kernel a lane: ring elements of 8, 16, 32 or 64 bits are added and shifted as they lie.
 _CORRECT: dict[int, Kernel[..., None]] = {
     w: kernel(
-        f"void(uint{w}[:,::1], uint{w}[:,::1], int64[::1], int64[::1], int64[::1], int64[::1], "
-        f"uint{w}[:,::1], int64[::1], uint{w}[:,::1], uint{w}[::1])"
+        f"void(uint{w}[:,::1], uint{w}[:,::1], {_PLACES}, uint{w}[:,::1], int64[::1], uint{w}[:,::1], "
+        f"uint{w}[::1])"
     )(_correct)
     for w in LANES
 }
 _COLLECT: dict[int, Kernel[..., None]] = {
-    w: kernel(
-        f"void(uint{w}[:,::1], int64[::1], int64[::1], int64[::1], uint8[:,::1], int64[::1], "
-        f"uint{w}[:,::1], uint{w}[::1])"
-    )(_collect)
+    w: kernel(f"void(uint{w}[:,::1], {_PLACES}, uint8[:,::1], int64[::1], uint{w}[:,::1], uint{w}[::1])")(
+        _collect
+    )
     for w in LANES
 }

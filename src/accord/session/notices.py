@@ -1,0 +1,112 @@
+"""Notices: what a run tells whoever started it, while it goes on.
+
+A notice holds public numbers and names and nothing else: no value of a record, no noise, no key. So it may
+be shown, logged and piped. In a process it is an object; `--json` prints it as a line, which `decode_notice`
+reads in the process that started it.
+
+    listening or waiting → connected → charged (a new run) → progress, … → done
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Listening:
+    """This side waits at a port of its own."""
+
+    event: ClassVar[str] = "listening"
+    partner: str
+    port: int
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The partner does not listen yet; this side tries again."""
+
+    event: ClassVar[str] = "waiting"
+    partner: str
+    port: int
+
+
+@dataclass(frozen=True)
+class Connected:
+    """The partner is there, and both have shown the right card."""
+
+    event: ClassVar[str] = "connected"
+    partner: str
+
+
+@dataclass(frozen=True)
+class Charged:
+    """The ledger holds the run, and what it cost: 0 for a release that was paid for before."""
+
+    event: ClassVar[str] = "charged"
+    run: str
+    charged_epsilon: float
+    charged_delta: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the run is."""
+
+    event: ClassVar[str] = "progress"
+    comparisons: int
+    most_comparisons: int
+    """What it comes to if nothing more matches."""
+    matches: int
+    bytes: int
+    """Sent and received."""
+    seconds: float
+    seconds_left: float | None
+    """An upper estimate, since matches make later work smaller; None at the start."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """The output is written and the receipt is signed; the last notice of a run."""
+
+    event: ClassVar[str] = "done"
+    run: str
+    matches: int
+    comparisons: int
+    bytes: int
+    seconds: float
+    epsilon: float
+    delta: float
+    """This side's own guarantee."""
+    charged_epsilon: float
+    charged_delta: float
+
+
+Notice = Listening | Waiting | Connected | Charged | Progress | Done
+Tell = Callable[[Notice], None]
+"""Told what happens, as it happens, in the thread of the run."""
+_KINDS: tuple[type[Notice], ...] = (Listening, Waiting, Connected, Charged, Progress, Done)
+
+
+def tell_nobody(notice: Notice) -> None:
+    """For whoever does not want to know."""
+
+
+def encode_notice(notice: Notice) -> str:
+    """A notice as a JSON object on one line: its event and its facts."""
+    return json.dumps({"event": notice.event, **asdict(notice)}, ensure_ascii=False)
+
+
+def decode_notice(line: str) -> Notice:
+    """The notice in a line; raises ValueError unless `encode_notice` could have written it."""
+    from pydantic import TypeAdapter
+
+    found = json.loads(line)
+    event = found.pop("event", None) if isinstance(found, dict) else None
+    kind = next((kind for kind in _KINDS if kind.event == event), None)
+    if kind is None or set(found) != {field.name for field in fields(kind)}:
+        raise ValueError("not a notice")
+    notice: Notice = TypeAdapter(kind).validate_json(line, strict=True)
+    return notice
