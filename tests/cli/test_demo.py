@@ -14,7 +14,8 @@ import typer
 
 from accord.agreement.file import read_agreement
 from accord.cli.children import Children, Ended, Note, Told
-from accord.cli.demo import Stage, link_both, prepare
+from accord.cli.demo import link_both, prepare
+from accord.cli.demo_stage import Stage
 from accord.cli.demo_summary import facts, words
 from accord.cli.progress_pair import PairDisplay
 from accord.session.notices import Connected, Progress

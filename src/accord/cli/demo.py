@@ -6,11 +6,9 @@ as its owner would type it. Only the summary at the end has seen both tables.
 
 from __future__ import annotations
 
-import os
 import shlex
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.children import Children, Ended, Note
+from accord.cli.demo_stage import Shop, Stage
 from accord.cli.generate import generate
 from accord.cli.init import Kind, init
 from accord.cli.progress_pair import PairDisplay, is_compiling
@@ -25,39 +24,8 @@ from accord.session.notices import Done, Listening
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.session.state import State
 
 _PATIENCE_SECONDS = 2.0
-
-
-@dataclass(frozen=True)
-class Shop:
-    """A party with its folder; its letter is its side."""
-
-    name: str
-    letter: str
-    folder: Path
-
-    @property
-    def state(self) -> State:
-        """Where `accord` keeps its state if this folder is the user's state folder."""
-        from accord.session.state import State
-
-        return State(self.folder / "accord")
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {**os.environ, "XDG_STATE_HOME": str(self.folder)}
-
-
-@dataclass(frozen=True)
-class Stage:
-    """What is ready before the two begin."""
-
-    agreement: Agreement
-    a: Shop
-    b: Shop
-    truth: Path
 
 
 def demo(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.cli.demo import Shop, Stage
+    from accord.cli.demo_stage import Shop, Stage
     from accord.session.notices import Done
 
 
