@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accord.benchmarking import Task, measure
+from accord.benchmarking import Measurement, measure
 from reproduction.cells import Experiment, Row
 from reproduction.lab import OURS, Lab, Size
 from reproduction.parties import Link, link_once
@@ -46,7 +46,7 @@ def run_engine(lab: Lab, cell: Row) -> Row:
             "how": "measured",
         }
     comparisons = setup.counter.count(agreed, lab.seed).comparisons
-    each = measure(Task(str(cell["engine"]), "hamming50", int(cell["sample"]), repeats=1))
+    each = measure(Measurement(str(cell["engine"]), "hamming50", int(cell["sample"]), repeats=1))
     return {
         "comparisons": comparisons,
         "microseconds": each.microseconds_per_pair,

@@ -47,9 +47,9 @@ from accord.session.ledger import Ledger
 from accord.session.notices import Tell
 from accord.session.offer import Release
 from accord.session.output import output
-from accord.session.receipt import Half
+from accord.session.receipt import Statement
 from accord.session.state import State
-from accord.session.store import FileJournal, Manifest, Run, create_run
+from accord.session.store import FileJournal, Manifest, RunFolder, create_run
 from accord.side import Side
 
 _BYTES_A_SLOT = 64
@@ -121,7 +121,7 @@ class Ready:
 class Kept:
     """A run that can go on, as it was found on disk; its folder is locked."""
 
-    run: Run
+    run: RunFolder
     slots: Slots
     journal: FileJournal
     charged: Cost
@@ -273,10 +273,10 @@ def _padding(agreement: Agreement, side: Side, records: int) -> Padding:
 def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     """Exchange the last numbers and the signatures, and keep the receipt with the key of its digest."""
     now = max(0, int(datetime.now(UTC).timestamp()))
-    mine = Half(len(own.records), int(kept.slots.counts.sum()), __version__, now)
-    theirs = yield from receipt.exchange_halves(mine, outcome.partner_size, outcome.partner_slots)
-    halves = {own.side: mine, own.side.other: theirs}
-    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, halves, own.cards)
+    mine = Statement(len(own.records), int(kept.slots.counts.sum()), __version__, now)
+    theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
+    statements = {own.side: mine, own.side.other: theirs}
+    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     kept.run.keep_receipt(content, outcome.digest[:KEY], outcome.digest[KEY:].hex())
 

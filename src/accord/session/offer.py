@@ -26,7 +26,7 @@ from accord.protocols.protocol import no_noise
 from accord.protocols.spec import LocalDp, Psi, PsiExpand
 from accord.records.columns import Records
 from accord.session.accounts import Account, account
-from accord.session.ledger import Ask, Charged, Ledger
+from accord.session.ledger import Ask, Charge, Ledger
 from accord.side import Side
 
 
@@ -44,7 +44,7 @@ class Release:
         digest = bytes.fromhex(agreement.digest)
         return Ask(run, dataset, agreement.party(side.other), digest, self.key, self.event)
 
-    def noise(self, charged: Charged) -> NDArray[np.int64]:
+    def noise(self, charged: Charge) -> NDArray[np.int64]:
         """What the protocol is prepared with: the noise that is kept, or what needs no keeping."""
         return charged.noise if self.key is not None else self.draw()
 

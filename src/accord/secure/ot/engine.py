@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.secure.blocks import Batch, Blocks, Table, batches
 from accord.secure.circuit import Node, inputs
-from accord.secure.ot.batch import Half, run_a, run_b
+from accord.secure.ot.batch import BatchSide, run_a, run_b
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.sizes import WINDOW, batch_limit
 from accord.secure.party import Party, interleave
@@ -52,7 +52,7 @@ class OtEngine:
         side = run_a if session.side is Side.A else run_b
 
         def work(batch: Batch) -> Party[None]:
-            bits = yield from side(Half(session, program, batch, rows, table.real))
+            bits = yield from side(BatchSide(session, program, batch, rows, table.real))
             batch.put(bits, result)
 
         def works() -> Iterator[Party[None]]:

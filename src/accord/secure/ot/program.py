@@ -49,7 +49,7 @@ class Bit:
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnBit:
     """A bit that each side knows of its own row: an input, or (`None`) that the row is real."""
 
     of: Input | None
@@ -61,7 +61,7 @@ class Lookup:
     """One answer bit: A's state and B's index are `shared`, then `own`, lowest bit first."""
 
     shared: tuple[Digit | Bit, ...]
-    own: tuple[Own, ...]
+    own: tuple[OwnBit, ...]
     level: int
     truth: NDArray[np.bool_]
 

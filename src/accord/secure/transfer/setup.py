@@ -43,9 +43,9 @@ class Session:
     busy: bool = False
 
     @property
-    def blocks(self) -> int:
+    def aes_blocks(self) -> int:
         """Blocks that the permutation was applied to so far."""
-        return self.sender.pi.blocks
+        return self.sender.pi.aes_blocks
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
