@@ -6,7 +6,7 @@ Nothing here depends on anyone's data but the placement itself, so the bins can 
 and padded by both sides, empty ones included.
 
 A record that lacks a value of a blocking field falls into no bin: it could agree with nothing there, so it
-needs neither a bin nor dummies. [HMFS17, §2.3; one-sided replication is ours]
+needs neither a bin nor dummies. [HMFS17, §2.2; one-sided replication is ours]
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     Pr[η = x] = p·e^{−s|x|},   s = ε/2k',   p = (e^s − 1)/(e^s + 1)
 
 The counts alone are ε-differentially private, and prior work stopped there. But suppressed records are
-chosen among all of a bin, so the matches that go missing tell how many others are with them [HMFS17, §4.1;
+chosen among all of a bin, so the matches that go missing tell how many others are with them [HMFS17, §4.2;
 MATHS §6]. `delta` computes what is left of the promise for a pair of neighbours: n matching records in
 one bin, and one more record, which matches nothing, in an empty bin or among them.
 """

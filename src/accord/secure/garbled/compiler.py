@@ -66,12 +66,12 @@ def check_supported(node: Node, engine: str) -> None:
 
 def boolean_circuit(node: Node) -> Boolean:
     """The circuit of a node and of 'both rows are real'."""
-    lower = _Lower()
-    return lower.build.finish(lower.conjunction([node], real=True))
+    compiler = _Compiler()
+    return compiler.build.finish(compiler.conjunction([node], real=True))
 
 
-class _Lower:
-    """A lowering under way."""
+class _Compiler:
+    """A circuit under way."""
 
     def __init__(self) -> None:
         self.build = Builder()

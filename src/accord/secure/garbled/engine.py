@@ -1,8 +1,8 @@
 """Yao's garbled circuits as an engine: a second opinion on `ot`, and few rounds whatever the circuit.
 
-Semi-honest, κ = 128, no third party. A circuit becomes XORs and ANDs (`garbled_lowering.py`), these become a
-tape (`garbled_tape.py`), and each batch of pairs is garbled by one side and evaluated by the other
-(`garbled_batch.py`). The sides take turns: garbling hashes twice as much as evaluating, so batches garbled by
+Semi-honest, κ = 128, no third party. A circuit becomes XORs and ANDs (`compiler.py`), these become a
+tape (`tape.py`), and each batch of pairs is garbled by one side and evaluated by the other
+(`batch.py`). The sides take turns: garbling hashes twice as much as evaluating, so batches garbled by
 A and by B alternate and, interleaved, keep both busy. Memory is bounded by the batches under way.
 
 Learns: both sides the match bits, and nothing else; `docs/engines.md` has the argument.

@@ -8,7 +8,7 @@ which A chooses by its bit. Its two rows expand to one ring element for each row
     B's share   own_b(b) − Σᵢ 2^shiftᵢ · r⁰
     A's share   own_a(a) + Σᵢ 2^shiftᵢ · (r^bit + bit·c)     so that the two add up to the value mod 2^ℓ
 
-Assumption: H of `ot_permutation.py` is correlation robust; the tweaks are (number of the OT, block).
+Assumption: H of `transfer/permutation.py` is correlation robust; the tweaks are (number of the OT, block).
 Learns: B nothing; A, for each pair and term, one ring element that is uniform to it. A row that occurs in
 several strips gets OTs of its own in each, so that copies of a record cannot be linked.
 """

@@ -1,7 +1,7 @@
 """The default engine: distances and lookups from oblivious transfer.
 
-Semi-honest, κ = 128, no third party, no dealer. A circuit becomes a program (`lowering.py`); the pairs are
-cut into batches, and each batch is one exchange of messages (`ot_batch.py`). Batches are interleaved, so that
+Semi-honest, κ = 128, no third party, no dealer. A circuit becomes a program (`compiler.py`); the pairs are
+cut into batches, and each batch is one exchange of messages (`batch.py`). Batches are interleaved, so that
 both sides work at the same time, and bounded, so that memory does not grow with the number of pairs.
 
 Learns: both sides the match bits, and nothing else; `docs/engines.md` has the argument.

@@ -1,7 +1,7 @@
 """A circuit as a list of shared numbers and a list of small lookups: what `ot` runs and `cost` prices.
 
 Everything after the distances is one primitive: A knows a state y of a few bits, B an index j of a few bits,
-a public truth table says the answer T[y][j], and the two end with XOR shares of it. `lowering.py` says how
+a public truth table says the answer T[y][j], and the two end with XOR shares of it. `compiler.py` says how
 comparisons and formulas become lookups. A program is public: it depends on the circuit alone.
 """
 

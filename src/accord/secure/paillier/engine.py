@@ -1,8 +1,8 @@
 """The paper's SecureMatch as an engine ([HMFS17], Algorithm 4), and its packed variant.
 
-Distances come masked out of Paillier's encryption (`paillier_distance.py`): A has d + r, B has r. Every
+Distances come masked out of Paillier's encryption (`distance.py`): A has d + r, B has r. Every
 comparison with a bound, and the formula over all comparisons, is then one garbled circuit on these shares,
-with the bits of missing values and dummies as inputs (`engine_garbled.py`); so a conjunction reveals only its
+with the bits of missing values and dummies as inputs (`garbled/engine.py`); so a conjunction reveals only its
 answer. It is the baseline of every claim about speed.
 
 Learns: both sides the match bits. What A sees of a pair is within 2⁻⁶⁴ of something that says nothing.

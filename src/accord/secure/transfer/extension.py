@@ -10,7 +10,7 @@ seeds and the sender all of them but number Δᵢ. With r_x the expansion of see
 so row j of the sender is q_j = t_j ⊕ choice_j·Δ with t_j the receiver's row. k = 1 is Ishai, Kilian, Nissim,
 Petrank (CRYPTO'03). Messages are masked with H(q_j, ·) and H(q_j ⊕ Δ, ·); the receiver can compute one.
 
-Assumption: the expansion is a pseudorandom generator, H is correlation robust (`ot_permutation.py`).
+Assumption: the expansion is a pseudorandom generator, H is correlation robust (`permutation.py`).
 Learns: the sender nothing (c is masked by the seed that it lacks); the receiver nothing of Δ.
 
 The numbers of rows and blocks only ever grow, so no tweak comes back as long as an end lives. Rows come in

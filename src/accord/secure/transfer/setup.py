@@ -67,7 +67,7 @@ def set_up(
 ) -> Party[Session]:
     """Both extensions of one side; with `odd`, the lowest bit of Δ is 1 and the other 127 are uniform.
 
-    Requires: k is 1, 2, 4 or 8, the same on both sides. Learns: what `ot_base.py` and `ot_tree.py` say.
+    Requires: k is 1, 2, 4 or 8, the same on both sides. Learns: what `base.py` and `tree.py` say.
     """
     if k not in (1, 2, 4, 8):
         raise ValueError("k is 1, 2, 4 or 8")
