@@ -35,7 +35,7 @@ from accord.protocols import protocol
 from accord.records.load import load_records
 from accord.records.sinks import write_table
 from accord.secure.engines import engine_named
-from accord.secure.party import Meter, metered, run
+from accord.secure.party import Meter, meter_party, run
 from accord.session.handshake import exchange_sizes
 from accord.session.identity import make_identity
 from accord.session.partners import add_partner
@@ -57,7 +57,7 @@ def party(side: Side, folder: Path, port: int) -> None:
     began = time.perf_counter()
     size = run(exchange_sizes(len(records), "the partner"), channel)
     own = make_own(agreed, side, records, size, setting(agreed, side, len(records)), System())
-    outcome = run(metered(protocol.run(agreed.task, own, engine_named(agreed.engine)), meter), channel)
+    outcome = run(meter_party(protocol.run(agreed.task, own, engine_named(agreed.engine)), meter), channel)
     seconds = time.perf_counter() - began
     channel.close()
     facts = {

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from accord.simulation import adjusted, simulate
-from accord.truth import truth_scores
+from accord.truth import score
 from reproduction.cells import Experiment, Row
 from reproduction.lab import PAPER, Lab, Size
 from reproduction.settings import laplace
@@ -33,14 +33,14 @@ def run(lab: Lab, cell: Row) -> Row:
     else:
         found = simulate(made.a, made.b, laplace(agreed, "1.6"), noise=PAPER, seed=lab.seed)
     true = made.truth.cast(pa.schema([(name, pa.large_string()) for name in ("id_a", "id_b")]))
-    scores = truth_scores(found.pairs, true)
+    scores = score(found.pairs, true)
     return {
         "matches": found.matches,
         "recall": found.recall,
         "precision": found.precision,
-        "true_pairs": scores["true_pairs"],
-        "recall_of_truth": scores["recall_of_truth"],
-        "precision_of_truth": scores["precision_of_truth"],
+        "true_pairs": scores.true_pairs,
+        "recall_of_truth": scores.recall_of_truth,
+        "precision_of_truth": scores.precision_of_truth,
         "comparisons": found.comparisons,
     }
 

@@ -30,7 +30,7 @@ from accord.protocols.protocol import run as run_protocol
 from accord.records.load import load_records
 from accord.records.sinks import write_table
 from accord.secure.engines import engine_named
-from accord.secure.party import Buffer, Channel, Meter, metered, run
+from accord.secure.party import Buffer, Channel, Meter, meter_party, run
 from accord.side import Side
 from accord.simulation import make_own, seeded_run, setting, simulate
 
@@ -130,7 +130,7 @@ def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
     channel = Slowed(plain, link) if link.megabits else plain
     meter = Meter()
     began, spent = time.perf_counter(), time.process_time()
-    outcome = run(metered(run_protocol(agreed.task, own, engine_named(agreed.engine)), meter), channel)
+    outcome = run(meter_party(run_protocol(agreed.task, own, engine_named(agreed.engine)), meter), channel)
     seconds, cpu = time.perf_counter() - began, time.process_time() - spent
     if isinstance(channel, Slowed):
         channel.close()

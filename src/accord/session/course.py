@@ -46,7 +46,7 @@ from accord.session.identity import Card
 from accord.session.ledger import Ledger
 from accord.session.notices import Tell
 from accord.session.offer import Release
-from accord.session.output import output
+from accord.session.output import arrange_output
 from accord.session.receipt import Statement
 from accord.session.state import State
 from accord.session.store import FileJournal, Manifest, RunFolder, create_run
@@ -138,7 +138,7 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     charged, slots = _charge(own, name, size)
     run = create_run(own.state, _manifest(own, name, size, slots), slots)
     line.started(name)
-    with run.locked(), closing(run.open_journal()) as journal:
+    with run.lock(), closing(run.open_journal()) as journal:
         return (yield from _finish(own, Kept(run, slots, journal, charged), line))
 
 
@@ -242,7 +242,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         watch=watch,
     )
     outcome = yield from protocol.run(agreement.task, mine, engine_named(agreement.engine))
-    pairs = output(agreement, side, own.records, outcome)
+    pairs = arrange_output(agreement, side, own.records, outcome)
     if own.out is not None:
         write_table(pairs, own.out)
     yield from _sign(own, kept, outcome)
