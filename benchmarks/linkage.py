@@ -35,7 +35,7 @@ from accord.entropy import System
 from accord.records.load import load_records
 from accord.records.sinks import write_table
 from accord.secure.engines import engine_named
-from accord.secure.party import Meter, metered, run
+from accord.secure.party import Meter, meter_party, run
 from accord.session.handshake import exchange_sizes
 from accord.session.identity import make_identity
 from accord.session.partners import add_partner
@@ -57,7 +57,7 @@ def party(side: Side, folder: Path, port: int) -> None:
     began = time.perf_counter()
     size = run(exchange_sizes(len(records), "the partner"), channel)
     mine = start_party(agreed, side, records, size, System(), engine_named(agreed.engine))
-    outcome = run(metered(mine, meter), channel)
+    outcome = run(meter_party(mine, meter), channel)
     seconds = time.perf_counter() - began
     channel.close()
     facts = {

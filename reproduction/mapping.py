@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from accord import simulate
 from accord.simulation import adjust
-from accord.truth import truth_scores
+from accord.truth import score
 from reproduction.lab import PAPER, Lab, Size
 from reproduction.settings import laplace
 from reproduction.sweep import Experiment, Measures, Point
@@ -34,14 +34,14 @@ def run(lab: Lab, point: Point) -> Measures:
     else:
         found = simulate(made.a, made.b, laplace(agreed, "1.6"), noise=PAPER, seed=lab.seed)
     true = made.truth.cast(pa.schema([(name, pa.large_string()) for name in ("id_a", "id_b")]))
-    scores = truth_scores(found.pairs, true)
+    scores = score(found.pairs, true)
     return {
         "matches": found.matches,
         "recall": found.recall,
         "precision": found.precision,
-        "true_pairs": scores["true_pairs"],
-        "recall_of_truth": scores["recall_of_truth"],
-        "precision_of_truth": scores["precision_of_truth"],
+        "true_pairs": scores.true_pairs,
+        "recall_of_truth": scores.recall_of_truth,
+        "precision_of_truth": scores.precision_of_truth,
         "comparisons": found.comparisons,
     }
 

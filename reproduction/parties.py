@@ -27,7 +27,7 @@ from accord.benchmarking import SocketChannel
 from accord.datasets.generated import Generated
 from accord.records.load import load_records
 from accord.secure.engines import engine_named
-from accord.secure.party import Buffer, Channel, Meter, metered, run
+from accord.secure.party import Buffer, Channel, Meter, meter_party, run
 from accord.side import Side
 from accord.simulation import seeded_run, start_party
 
@@ -128,7 +128,7 @@ def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
     channel = Slowed(plain, link) if link.megabits else plain
     meter = Meter()
     began, spent = time.perf_counter(), time.process_time()
-    outcome = run(metered(mine, meter), channel)
+    outcome = run(meter_party(mine, meter), channel)
     seconds, cpu = time.perf_counter() - began, time.process_time() - spent
     if isinstance(channel, Slowed):
         channel.close()

@@ -59,11 +59,11 @@ def check_engines(asked: list[str], names: list[str], pairs: list[int]) -> None:
 
 
 def test_every_rule_has_matches_and_others() -> None:
-    from accord.benchmarking import made_up_table
+    from accord.benchmarking import make_up_table
     from accord.secure.blocks import Blocks
 
     for rule in RULES.values():
-        a, b = (made_up_table(rule, side, 100) for side in Side)
+        a, b = (make_up_table(rule, side, 100) for side in Side)
         bits = match(rule, Blocks.whole(100, 100), a, b)
         assert 0 < bits.sum() < 5000
 

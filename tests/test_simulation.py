@@ -23,7 +23,7 @@ from accord.records.columns import Bits, Integers
 from accord.records.load import load_records
 from accord.side import Side
 from accord.simulation import Promised, Simulation, adjust, candidate_pairs
-from accord.truth import read_truth, truth_scores
+from accord.truth import read_truth, score
 
 
 def ids(result: Simulation) -> set[tuple[str, str]]:
@@ -99,12 +99,12 @@ def test_scores_against_the_truth(tmp_path: Path) -> None:
     made = generate_products(300, None, 1)
     pyarrow.csv.write_csv(made.truth, tmp_path / "truth.csv")
     result = accord.simulate(made.a, made.b, starter("products"))
-    scores = truth_scores(result.pairs, read_truth(tmp_path / "truth.csv"))
+    scores = score(result.pairs, read_truth(tmp_path / "truth.csv"))
     found = set(zip(*(result.pairs[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
     true = set(zip(*(made.truth[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
-    assert scores["recall_of_truth"] == pytest.approx(len(found & true) / len(true))
-    assert scores["precision_of_truth"] == pytest.approx(len(found & true) / len(found))
-    assert scores["true_pairs"] == len(true)
+    assert scores.recall_of_truth == pytest.approx(len(found & true) / len(true))
+    assert scores.precision_of_truth == pytest.approx(len(found & true) / len(found))
+    assert scores.true_pairs == len(true)
 
 
 def test_abt_buy_as_in_the_paper(real_data: Path) -> None:

@@ -41,7 +41,7 @@ from accord.secure.circuit import (
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ot.engine import OtEngine
-from accord.secure.party import Buffer, Meter, Party, metered, run
+from accord.secure.party import Buffer, Meter, Party, meter_party, run
 from accord.side import Side
 
 _HEADER = struct.Struct("<Q")
@@ -77,7 +77,7 @@ class Measurement:
     k: int = 4
     repeats: int = 3
 
-    def sampled(self, rows: int) -> Measurement:
+    def sample(self, rows: int) -> Measurement:
         """The same, but with few rows and one run where an engine takes milliseconds a pair."""
         if not self.engine.startswith("paillier"):
             return self
@@ -165,7 +165,7 @@ class SocketChannel:
             self._socket.sendall(buffer)
 
 
-def made_up_table(rule: Node, side: Side, rows: int) -> Table:
+def make_up_table(rule: Node, side: Side, rows: int) -> Table:
     """Rows of one side; every tenth row is almost the same on both sides, one in twenty is a dummy."""
     alike = np.random.default_rng(1)
     own = np.random.default_rng([2, ord(side.value)])
@@ -195,7 +195,7 @@ def measure(asked: Measurement) -> Measured:
     reports = _reports(asked)
     if reports[0].answers != reports[1].answers:
         raise RuntimeError("the two parties did not come to the same answers")
-    return _joined(asked, reports, _check(asked, reports[0].answers))
+    return _join_reports(asked, reports, _check(asked, reports[0].answers))
 
 
 def _reports(asked: Measurement) -> list[Report]:
@@ -228,7 +228,7 @@ def _check(asked: Measurement, answers: str) -> bool:
     if asked.rows**2 > 1 << 20:
         return False
     rule = RULES[asked.rule]
-    tables = [made_up_table(rule, side, asked.rows) for side in Side]
+    tables = [make_up_table(rule, side, asked.rows) for side in Side]
     digest = hashlib.sha256()
     for blocks in _slabs(asked.rows):
         digest.update(match(rule, blocks, *tables).tobytes())
@@ -237,7 +237,7 @@ def _check(asked: Measurement, answers: str) -> bool:
     return True
 
 
-def _joined(asked: Measurement, reports: list[Report], checked: bool) -> Measured:
+def _join_reports(asked: Measurement, reports: list[Report], checked: bool) -> Measured:
     from accord.secure.cost import price
 
     pairs = max(1, asked.rows**2)
@@ -268,7 +268,7 @@ def _joined(asked: Measurement, reports: list[Report], checked: bool) -> Measure
 def _party(side: Side, asked: Measurement, channel: SocketChannel) -> Report:
     """One party: warm up, set up, evaluate, and measure the limits of the machine."""
     engine, rule = _engine(asked), RULES[asked.rule]
-    table, small = made_up_table(rule, side, asked.rows), made_up_table(rule, side, 2)
+    table, small = make_up_table(rule, side, asked.rows), make_up_table(rule, side, 2)
     warm = run(engine.set_up(side, System()), channel)
     run(engine.evaluate(warm, rule, Blocks.whole(2, 2), small), channel)
     started = time.perf_counter()
@@ -279,7 +279,7 @@ def _party(side: Side, asked: Measurement, channel: SocketChannel) -> Report:
         before, meter, digest = session.aes_blocks, Meter(), hashlib.sha256()
         clock, cpu = time.perf_counter(), time.process_time()
         for blocks in _slabs(asked.rows):
-            party: Party[np.ndarray] = metered(engine.evaluate(session, rule, blocks, table), meter)
+            party: Party[np.ndarray] = meter_party(engine.evaluate(session, rule, blocks, table), meter)
             digest.update(run(party, channel).tobytes())
         seconds.append(time.perf_counter() - clock)
         cpu_seconds.append(time.process_time() - cpu)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,15 +22,24 @@ def read_truth(path: Path) -> pa.Table:
     return pa.concat_tables([empty, *batches])
 
 
-def truth_scores(pairs: pa.Table, truth: pa.Table) -> dict[str, float]:
+@dataclass(frozen=True)
+class Scores:
     """How the matches found compare with the true pairs."""
+
+    true_pairs: int
+    recall_of_truth: float
+    precision_of_truth: float
+
+
+def score(pairs: pa.Table, truth: pa.Table) -> Scores:
+    """Compare matches with the true pairs; of none, every share is 1."""
     found, true = _codes(pairs, truth)
     both = len(np.flatnonzero(contained(found, true)))
-    return {
-        "true_pairs": len(true),
-        "recall_of_truth": both / len(true) if len(true) else 1.0,
-        "precision_of_truth": both / len(found) if len(found) else 1.0,
-    }
+    return Scores(
+        true_pairs=len(true),
+        recall_of_truth=both / len(true) if len(true) else 1.0,
+        precision_of_truth=both / len(found) if len(found) else 1.0,
+    )
 
 
 def _codes(found: pa.Table, true: pa.Table) -> tuple[Indices, Indices]:

@@ -20,7 +20,7 @@ from accord.cli.demo_summary import gather_figures, words
 from accord.cli.progress_pair import PairDisplay
 from accord.session.notices import Connected, Progress
 from accord.simulation import simulate
-from accord.truth import read_truth, truth_scores
+from accord.truth import read_truth, score
 from tests.cli.terminal import SOURCE, environment
 
 
@@ -43,8 +43,8 @@ def test_the_figures_are_those_of_the_run_and_of_simulate(stage: Stage) -> None:
     same = simulate(*tables, agreement, seed=1)
     assert found.matches == same.matches > 10
     assert (found.recall, found.precision) == (same.recall, same.precision) == (1.0, 1.0)
-    scores = truth_scores(same.pairs, read_truth(stage.truth))
-    assert (found.true_pairs, found.recall_of_truth) == (scores["true_pairs"], scores["recall_of_truth"])
+    scores = score(same.pairs, read_truth(stage.truth))
+    assert (found.true_pairs, found.recall_of_truth) == (scores.true_pairs, scores.recall_of_truth)
     assert found.a.matched == len(same.pairs["id_a"].unique())
     assert found.b.matched == len(same.pairs["id_b"].unique())
     assert (found.a.records, found.b.records) == (300, 300)
@@ -138,7 +138,7 @@ def test_a_child_that_ignores_its_end_is_killed(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("accord.cli.children._GRACE_SECONDS", 0.2)
     with Children() as children:
         children.start("deaf", [], tmp_path, {})
-        told = children.told()
+        told = children.hear()
         assert next(told).what == Connected("nobody")
         children.end(0.0)
         (last,) = told
@@ -148,7 +148,7 @@ def test_a_child_that_ignores_its_end_is_killed(tmp_path: Path, monkeypatch: pyt
 def test_what_is_no_event_is_a_note(tmp_path: Path) -> None:
     with Children() as children:
         children.start("it", ["check", "nowhere.toml"], tmp_path, environment(tmp_path))
-        told = list(children.told())
+        told = list(children.hear())
     assert {type(t.what) for t in told} == {Note, Ended}
     assert isinstance(told[0].what, Note)
     assert "nowhere.toml cannot be read" in told[0].what.line

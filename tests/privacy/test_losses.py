@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from accord.privacy.calibration import AnyNoise
 from accord.privacy.definition import enumerated_delta
-from accord.privacy.losses import Losses, compose, nothing, on_grid, repeated
+from accord.privacy.losses import Losses, compose, nothing, on_grid, repeat
 from accord.privacy.noise import exact_delta, losses
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
@@ -108,12 +108,12 @@ def test_repetition_is_composition() -> None:
     one = losses(SMALL[0], 1)
     many = compose(compose(one, one), compose(one, compose(one, one)))
     for epsilon in EPSILONS:
-        assert repeated(one, 5).delta(epsilon) == pytest.approx(many.delta(epsilon), rel=1e-11)
+        assert repeat(one, 5).delta(epsilon) == pytest.approx(many.delta(epsilon), rel=1e-11)
 
 
 def test_nothing_has_no_loss() -> None:
     assert nothing().delta(Fraction(0)) < 2.0**-200
-    assert repeated(losses(SMALL[0], 1), 0).delta(Fraction(0)) < 2.0**-200
+    assert repeat(losses(SMALL[0], 1), 0).delta(Fraction(0)) < 2.0**-200
 
 
 def test_lattices_do_not_mix() -> None:
@@ -133,7 +133,7 @@ def test_a_grid_only_raises_delta_and_not_by_much(noise: AnyNoise) -> None:
 @pytest.mark.parametrize("limit", [1, 3, 40])
 def test_clipping_only_raises_delta_and_nothing_inside(limit: int) -> None:
     fine = Losses((Fraction(1, 2),), (-5,), np.array([0.1, 0.2, 0.05, 0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]), 0.01)
-    cut = fine.clipped(limit)
+    cut = fine.clip(limit)
     assert cut.low[0] >= -limit
     assert cut.low[0] + len(cut.mass) - 1 <= limit
     assert cut.mass.sum() + cut.infinite == pytest.approx(fine.mass.sum() + 0.01, rel=1e-12)
@@ -147,7 +147,7 @@ def test_trimming_folds_tails_upward() -> None:
     mass = np.full(3000, 1e-60)
     mass[1000:2000] = 1e-3
     whole = Losses((Fraction(1, 100),), (-1500,), mass, 0.0)
-    cut = whole.trimmed()
+    cut = whole.trim()
     folded = cut.low[0] + 1500
     assert 900 < folded <= 1000
     assert 1000 <= len(cut.mass) < 1200

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accord.errors import UsageError
 from accord.exact import Number, text
-from accord.privacy.number import above, all_above, exact, exp, log, rounded, shown
+from accord.privacy.number import above, all_above, exact, exp, log, round_off, show
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_text_is_short(value: str, written: str) -> None:
 )
 def test_what_is_shown_errs_on_the_side_it_should(value: str, up: str, down: str) -> None:
     number = exact(value, "x")
-    assert (shown(number), shown(number, up=False)) == (up, down)
-    assert Fraction(rounded(number, up=False)) <= number <= Fraction(rounded(number))
+    assert (show(number), show(number, up=False)) == (up, down)
+    assert Fraction(round_off(number, up=False)) <= number <= Fraction(round_off(number))
 
 
 @given(st.fractions(min_value=0, max_value=1))

@@ -160,5 +160,5 @@ def test_a_slice_of_an_array_is_read_from_its_offset() -> None:
 
 def test_unpacked_bits_follow_the_words() -> None:
     words = np.array([[1 | 1 << 63, 1 << 5]], np.uint64)
-    bits = Bits(words, 70, np.ones(1, np.bool_)).unpacked()
+    bits = Bits(words, 70, np.ones(1, np.bool_)).unpack()
     assert np.flatnonzero(bits[0]).tolist() == [0, 63, 69]

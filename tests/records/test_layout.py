@@ -16,7 +16,7 @@ def test_reading(tmp_path: Path) -> None:
         'id = "key"\nencoding = "latin-1"\n[columns]\nname = "title"\n'
         'birth = { column = "dob", format = "%d.%m.%Y" }\n'
     )
-    layout = read_layout(path).mapped(["name=Title"])
+    layout = read_layout(path).map_columns(["name=Title"])
     assert (layout.id, layout.encoding, layout.delimiter) == ("key", "latin-1", ",")
     assert layout.source("name") == Source(column="Title")
     assert layout.source("birth") == Source(column="dob", format="%d.%m.%Y")
@@ -26,14 +26,14 @@ def test_reading(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pair", ["name", "=x", "x=", " = "])
 def test_a_pair_that_is_none(pair: str) -> None:
     with pytest.raises(UsageError, match="field=column"):
-        Layout().mapped([pair])
+        Layout().map_columns([pair])
 
 
 def test_only_agreed_names_can_be_mapped() -> None:
     with pytest.raises(UsageError, match="Did you mean 'name'"):
-        Layout().mapped(["nmae=title"]).require_known(["name", "day"])
-    Layout().mapped(["name= title "]).require_known(["name"])
-    assert Layout().mapped(["name= title "]).source("name").column == " title "
+        Layout().map_columns(["nmae=title"]).require_known(["name", "day"])
+    Layout().map_columns(["name= title "]).require_known(["name"])
+    assert Layout().map_columns(["name= title "]).source("name").column == " title "
 
 
 def test_faults(tmp_path: Path) -> None:

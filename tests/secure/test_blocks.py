@@ -60,7 +60,7 @@ def test_counts_that_do_not_fit_are_refused() -> None:
 def test_a_table_that_is_not_what_the_circuit_says_is_refused(values: list[list[int]]) -> None:
     table = Table({"x": np.array(values)}, np.ones(1, dtype=np.bool_))
     with pytest.raises(ValueError, match="input 'x'"):
-        table.checked(Input("x", 2, 1))
+        table.read(Input("x", 2, 1))
 
 
 def test_marks_that_are_no_truth_values_are_refused() -> None:

@@ -23,9 +23,9 @@ def test_the_parts_add_up_to_the_value(of: Formed) -> None:
     a, b = table(random, circuit, Side.A, 20), table(random, circuit, Side.B, 20)
     assert inputs(circuit, Side.A)
     form = form_of(of)
-    bits = choice_bits(form, a.checked)
-    factor = factors(form, b.checked)
-    total = own_part(form, Side.A, a.checked, 20) + own_part(form, Side.B, b.checked, 20)
+    bits = choice_bits(form, a.read)
+    factor = factors(form, b.read)
+    total = own_part(form, Side.A, a.read, 20) + own_part(form, Side.B, b.read, 20)
     for shift, bit, f in zip(form.shifts, bits, factor, strict=False):
         total = total + (bit * f << shift)
     rows = np.arange(20)

@@ -17,7 +17,7 @@ from accord.secure.party import (
     Send,
     Wire,
     interleave,
-    metered,
+    meter_party,
     receive,
     run,
     run_pair,
@@ -105,7 +105,7 @@ def test_a_message_of_another_size_is_refused() -> None:
 
 def test_the_meter_counts_one_side() -> None:
     meter = Meter()
-    assert run_pair(metered(asks(b"abcd"), meter), echoes(4))[0] == b"dcba"
+    assert run_pair(meter_party(asks(b"abcd"), meter), echoes(4))[0] == b"dcba"
     assert (meter.sent, meter.received, meter.messages) == (4, 4, 2)
 
 

@@ -34,7 +34,7 @@ from accord.session.notices import tell_nobody
 from accord.session.partners import add_partner
 from accord.session.receipt import read_receipt
 from accord.session.state import State, open_state
-from accord.session.store import RunFolder, runs
+from accord.session.store import RunFolder, list_runs
 from accord.side import Side
 
 A_ROWS = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14), (15, 15), (10, 10)]
@@ -93,7 +93,7 @@ class Office:
     @property
     def run(self) -> RunFolder | None:
         """Its latest run."""
-        found, broken = runs(self.state)
+        found, broken = list_runs(self.state)
         assert not broken
         return max(found, key=lambda run: run.steps()) if found else None
 
@@ -227,7 +227,7 @@ def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> End
 
 def common_run(both: dict[Side, Office]) -> str | None:
     """The run that both can go on with."""
-    found = [runs(o.state) for o in both.values()]
+    found = [list_runs(o.state) for o in both.values()]
     assert not any(broken for _, broken in found)
     names = [{run.manifest.run for run in whole} for whole, _ in found]
     shared = names[0] & names[1]
@@ -268,7 +268,7 @@ def require_one_charge(office: Office, least: int = 1) -> None:
     assert len(rows) >= least
     assert {row.drawing for row in rows} <= ({1} if laplace else {None})
     assert sum(row.paid and row.drawing is not None for row in rows) <= 1
-    assert {run.manifest.run for run in runs(office.state)[0]} <= {row.run for row in rows}
+    assert {run.manifest.run for run in list_runs(office.state)[0]} <= {row.run for row in rows}
 
 
 def stored(office: Office, name: str) -> tuple[bytes, bytes]:

@@ -25,7 +25,7 @@ from accord.records.load import load_records
 from accord.secure.party import Buffer
 from accord.session.channel import TlsChannel
 from accord.session.link import Linked
-from accord.session.store import runs
+from accord.session.store import list_runs
 from accord.side import Side
 from tests.cli.terminal import environment
 from tests.session.worlds import Organisation, introduce, link_both
@@ -352,7 +352,7 @@ def test_no_message_holds_a_canary(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def noisy_counts(own: Organisation) -> Any:
     """The counts that the partner may see, from one's own state."""
-    (run,), _ = runs(own.state)
+    (run,), _ = list_runs(own.state)
     counts = run.slots().counts
     assert counts.tolist() != exact_counts(own.side)
     return counts

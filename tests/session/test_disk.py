@@ -17,7 +17,7 @@ from accord.secure.party import Party
 from accord.session.course import Linked, begin, go_on
 from accord.session.link import prepared, reopened
 from accord.session.notices import tell_nobody
-from accord.session.store import FileJournal, create_run, open_run, runs
+from accord.session.store import FileJournal, create_run, list_runs, open_run
 from accord.side import Side
 from tests.session import faults, processes
 from tests.session.faults import Line, Wire
@@ -214,8 +214,8 @@ def test_nothing_is_there_before_a_run_is_whole(tmp_path: Path) -> None:
     o = both[Side.A]
     own = prepared(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), tell_nobody)
     begin(own, Line()).close()
-    assert runs(o.state) == ([], [])
+    assert list_runs(o.state) == ([], [])
     faults.link(both)
-    (run,) = runs(o.state)[0]
+    (run,) = list_runs(o.state)[0]
     with pytest.raises(StateError, match="there is a run of this name"):
         create_run(o.state, run.manifest, run.slots())

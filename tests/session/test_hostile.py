@@ -35,7 +35,7 @@ from accord.session.handshake import HELLO, Hello, encode_hello
 from accord.session.link import link
 from accord.session.notices import Listening, Notice, tell_nobody
 from accord.session.partners import find_partner
-from accord.session.store import runs
+from accord.session.store import list_runs
 from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Office
@@ -127,7 +127,7 @@ def attack(folder: Path, script: Script, kind: str = "greedy") -> AccordError:
     assert threading.active_count() == threads, "a thread was left"
     assert not mine.out.exists()
     assert not mine.ledger.runs(), "something was charged"
-    assert runs(mine.state) == ([], [])
+    assert list_runs(mine.state) == ([], [])
     (error,) = raised
     assert isinstance(error, AccordError)
     return error

@@ -315,7 +315,7 @@ def test_forget_removes_all_that_a_run_kept_and_nothing_that_it_spent(tmp_path: 
         assert run
         name = run.manifest.run
         spent = office.ledger.runs()[0].cost
-        with run.locked(), pytest.raises(UsageError, match="Another process works on the run"):
+        with run.lock(), pytest.raises(UsageError, match="Another process works on the run"):
             accord(office, "forget", name)
         assert open_run(office.state, name).slots()
         assert office.ledger.runs()[0].stored == (kind == "greedy")

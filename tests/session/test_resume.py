@@ -289,7 +289,7 @@ def test_linking_again_on_unchanged_data_spends_nothing(tmp_path: Path) -> None:
 def test_a_run_in_use_is_left_alone(tmp_path: Path) -> None:
     both, name = cut_run(tmp_path)
     with (
-        open_run(both[Side.A].state, name).locked(),
+        open_run(both[Side.A].state, name).lock(),
         pytest.raises(UsageError, match=f"Another process works on the run {name}"),
     ):
         faults.resume(both, name)

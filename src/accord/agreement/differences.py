@@ -20,9 +20,9 @@ def _compare(path: str, ours: Any, theirs: Any) -> list[str]:
         for key in dict.fromkeys([*ours, *theirs]):
             name = f"{path}.{key}" if path else str(key)
             if key not in theirs:
-                sentences.append(f"{name} stands in ours only: {_shown(ours[key])}.")
+                sentences.append(f"{name} stands in ours only: {_show(ours[key])}.")
             elif key not in ours:
-                sentences.append(f"{name} stands in theirs only: {_shown(theirs[key])}.")
+                sentences.append(f"{name} stands in theirs only: {_show(theirs[key])}.")
             else:
                 sentences += _compare(name, ours[key], theirs[key])
         return sentences
@@ -33,7 +33,7 @@ def _compare(path: str, ours: Any, theirs: Any) -> list[str]:
             pairs = enumerate(zip(ours, theirs, strict=True), 1)
             return [line for i, (a, b) in pairs for line in _compare(f"{path}[{i}]", a, b)]
         return [f"{path} has {len(ours)} parts in ours and {len(theirs)} in theirs."]
-    return [f"{path} is {_shown(ours)} in ours and {_shown(theirs)} in theirs."]
+    return [f"{path} is {_show(ours)} in ours and {_show(theirs)} in theirs."]
 
 
 def _compare_lists(path: str, ours: list[str], theirs: list[str]) -> list[str]:
@@ -45,13 +45,13 @@ def _compare_lists(path: str, ours: list[str], theirs: list[str]) -> list[str]:
     return sentences or [f"{path} lists the same in another order."]
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     if value is None:
         return "not set"
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
+        return ", ".join(f"{key} {_show(item)}" for key, item in value.items())
     if isinstance(value, list):
-        return ", ".join(map(_shown, value)) or "none"
+        return ", ".join(map(_show, value)) or "none"
     return f"'{value}'" if isinstance(value, str) else str(value)

@@ -67,12 +67,12 @@ def parse_agreement(text: str, name: str = "the agreement", simulated: bool = Fa
     `simulated`: it will never be used between two parties, so that what leaks or misses much may stand in it.
     """
     try:
-        return _parsed(text, name, simulated)
+        return _parse(text, name, simulated)
     except RecursionError:
         raise AgreementError(name, [Fault("", "It is nested too deeply.")]) from None
 
 
-def _parsed(text: str, name: str, simulated: bool) -> Agreement:
+def _parse(text: str, name: str, simulated: bool) -> Agreement:
     try:
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:

@@ -62,7 +62,7 @@ def require_neighbours(case: Case) -> None:
             problem=f"Neighbours have the same number of records, since sizes are public; these have "
             f"{len(case.table):,} and {len(case.neighbour):,}. Replace a record instead of adding one."
         )
-    changed = np.flatnonzero(_changed(case.table, case.neighbour))
+    changed = np.flatnonzero(_differing_rows(case.table, case.neighbour))
     if len(changed) != 1:
         raise UsageError(
             problem=f"Neighbours differ in one record, with all rows in the same order; these differ in "
@@ -84,7 +84,7 @@ def _matching(case: Case, table: Records) -> NDArray[np.int64]:
     return np.unique(pairs[0 if case.side is Side.A else 1])
 
 
-def _changed(table: Records, other: Records) -> NDArray[np.bool_]:
+def _differing_rows(table: Records, other: Records) -> NDArray[np.bool_]:
     """Which rows differ in anything that a match would disclose or a rule read."""
     rows = np.arange(len(table))
     changed = np.asarray(pc.not_equal(table.ids, other.ids)).astype(np.bool_)
@@ -96,12 +96,12 @@ def _changed(table: Records, other: Records) -> NDArray[np.bool_]:
         elif not isinstance(mine, Bits) and not isinstance(theirs, Bits):
             changed |= mine.values != theirs.values
     for name in table.disclosed.column_names:
-        same = pc.equal(_filled(table, name), _filled(other, name))
+        same = pc.equal(_fill(table, name), _fill(other, name))
         changed |= ~np.asarray(same).astype(np.bool_)
     return changed
 
 
-def _filled(table: Records, name: str) -> pa.Array:
+def _fill(table: Records, name: str) -> pa.Array:
     return pc.fill_null(table.disclosed[name].combine_chunks(), "")
 
 

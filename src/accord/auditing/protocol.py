@@ -120,9 +120,9 @@ def audit(
     if not 0.5 <= confidence < 1:
         raise UsageError(problem="A confidence lies between 0.5 and 1, for example 0.999.")
     alpha = (1 - confidence) / len(cases)
-    runs = _counted(2 * trials * len(cases), watch)
+    runs = _count_runs(2 * trials * len(cases), watch)
     findings = tuple(
-        _audited(
+        _audit_case(
             case, maker, trials, _promise(case) or asked, alpha, f"{seed} {case.name} {case.side.value}", runs
         )
         for case in cases
@@ -135,13 +135,13 @@ def _promise(case: Case) -> tuple[Fraction, Fraction] | None:
     return None if told.epsilon is None or told.delta is None else (told.epsilon, told.delta)
 
 
-def _counted(total: int, watch: Watch) -> Iterator[None]:
+def _count_runs(total: int, watch: Watch) -> Iterator[None]:
     for done in range(1, total + 1):
         watch(done, total)
         yield
 
 
-def _audited(
+def _audit_case(
     case: Case,
     maker: Maker,
     trials: int,

@@ -135,17 +135,17 @@ def rows(views: Sequence[View], places: Features) -> NDArray[np.float64]:
 
 
 def _row(view: View, places: Features) -> NDArray[np.float64]:
-    raw = [_fitted(view.messages, m, size) for m, size in enumerate(places.sizes)]
+    raw = [_fit(view.messages, m, size) for m, size in enumerate(places.sizes)]
     words = [part[: _WORD * count].view("<u8") for part, count in zip(raw, places.words, strict=True)]
     sizes = np.zeros(len(places.sizes))
     lengths = list(map(len, view.messages))[: len(sizes)]
     sizes[: len(lengths)] = lengths
-    sums = [_summed(view.messages, size) for size in places.alike]
+    sums = [_sum_words(view.messages, size) for size in places.alike]
     parts: list[NDArray[Any]] = [_head(view), sizes, _batches(view, places.batches), *words, *sums, *raw]
     return np.concatenate(parts).astype(np.float64)
 
 
-def _fitted(messages: Sequence[bytes], place: int, size: int) -> NDArray[np.uint8]:
+def _fit(messages: Sequence[bytes], place: int, size: int) -> NDArray[np.uint8]:
     found = np.zeros(size, np.uint8)
     if place < len(messages):
         part = np.frombuffer(messages[place], np.uint8)[:size]
@@ -153,7 +153,7 @@ def _fitted(messages: Sequence[bytes], place: int, size: int) -> NDArray[np.uint
     return found
 
 
-def _summed(messages: Sequence[bytes], size: int) -> NDArray[np.float64]:
+def _sum_words(messages: Sequence[bytes], size: int) -> NDArray[np.float64]:
     same = b"".join(message for message in messages if len(message) == size)
     return np.frombuffer(same, "<u8").reshape(-1, size // _WORD).astype(np.float64).sum(axis=0)
 

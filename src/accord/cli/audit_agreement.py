@@ -76,7 +76,7 @@ def _account(
 
 
 def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: Afterwards | None) -> str:
-    from accord.cli.check import learned
+    from accord.cli.check import describe_learned
 
     lines = [
         str(path),
@@ -89,11 +89,11 @@ def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: A
     if account is not None:
         lines += ["", f"The account of {account.dataset}"]
         lines += [f"  {line}" for line in _account_lines(account)]
-    return "\n".join([*lines, *learned(facts)])
+    return "\n".join([*lines, *describe_learned(facts)])
 
 
 def _side_lines(facts: SideFacts) -> list[str]:
-    from accord.privacy.number import shown
+    from accord.privacy.number import show
 
     if facts.public:
         return ["none: the agreement calls the bins of this side public"]
@@ -101,8 +101,8 @@ def _side_lines(facts: SideFacts) -> list[str]:
         return ["none: this protocol promises nothing for any record"]
     epsilon, delta = facts.cost.epsilon, facts.cost.delta
     lines = [
-        f"promise      (ε, δ) = ({shown(epsilon)}, {shown(delta)}) for each record that matches nothing",
-        f"in words     a suspicion of 50 % about such a record can rise to {_risen(epsilon)} %, "
+        f"promise      (ε, δ) = ({show(epsilon)}, {show(delta)}) for each record that matches nothing",
+        f"in words     a suspicion of 50 % about such a record can rise to {_suspicion(epsilon)} %, "
         + (f"further only with probability {facts.beyond:.2g}" if facts.beyond else "not further"),
     ]
     if facts.noise is not None:
@@ -115,11 +115,13 @@ def _side_lines(facts: SideFacts) -> list[str]:
             "run again    the same table: nothing more, since the same noise is used",
         ]
     if facts.again is not None:
-        lines.append(f"{facts.again.releases} runs      {_composed(facts.again)}, each on a changed table")
+        lines.append(
+            f"{facts.again.releases} runs      {_describe_composed(facts.again)}, each on a changed table"
+        )
     return lines + [f"warning      {line}" for line in facts.warnings]
 
 
-def _risen(epsilon: Fraction) -> str:
+def _suspicion(epsilon: Fraction) -> str:
     """Where an even suspicion can rise to, in per cent, rounded up."""
     return f"{math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 10:g}"
 
@@ -129,16 +131,16 @@ def _account_lines(account: Afterwards) -> list[str]:
         "the budget allows it" if account.limited else "no budget is set; `accord ledger budget` sets one"
     )
     return [
-        f"spent        {_composed(account.before) if account.before.releases else 'nothing'}",
-        f"after a run  {_composed(account.after)}, if the table is new or has changed",
+        f"spent        {_describe_composed(account.before) if account.before.releases else 'nothing'}",
+        f"after a run  {_describe_composed(account.after)}, if the table is new or has changed",
         f"verdict      {account.refusal or allowed}",
     ]
 
 
-def _composed(found: Composed) -> str:
-    from accord.privacy.number import shown
+def _describe_composed(found: Composed) -> str:
+    from accord.privacy.number import show
 
-    sums = f"ε = {shown(found.sums.epsilon)}, δ = {shown(found.sums.delta)}"
+    sums = f"ε = {show(found.sums.epsilon)}, δ = {show(found.sums.delta)}"
     tighter = found.epsilon < 0.999 * float(found.sums.epsilon)
     return f"{sums} by the sums" + (f"; ε = {found.epsilon:.4g} by exact composition" if tighter else "")
 
@@ -173,13 +175,13 @@ def _after_json(account: Afterwards | None) -> dict[str, Any] | None:
 
 
 def _composed_json(found: Composed | None) -> dict[str, Any] | None:
-    from accord.privacy.number import rounded
+    from accord.privacy.number import round_off
 
     if found is None:
         return None
     return {
         "releases": found.releases,
-        "epsilon": float(rounded(found.sums.epsilon)),
-        "delta": float(rounded(found.sums.delta)),
+        "epsilon": float(round_off(found.sums.epsilon)),
+        "delta": float(round_off(found.sums.delta)),
         "epsilon_composed": found.epsilon,
     }

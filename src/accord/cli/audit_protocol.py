@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.options import Json, layout
+from accord.cli.options import Json, read_own_layout
 from accord.cli.terminal import progress
 from accord.side import Side
 
@@ -136,7 +136,7 @@ def _built_in(
     if agreement is None:
         found = built_in(options(name, epsilon or EPSILON, delta or DELTA))
     else:
-        found = built_in(_agreed(name, agreement, epsilon, delta).protocol.model_dump(mode="json"))
+        found = built_in(_adjust(name, agreement, epsilon, delta).protocol.model_dump(mode="json"))
     chosen = [each for each in found if case in (None, each.name)]
     if not chosen:
         known = ", ".join(dict.fromkeys(each.name for each in found))
@@ -144,7 +144,7 @@ def _built_in(
     return chosen
 
 
-def _agreed(name: str, agreement: Path, epsilon: str | None, delta: str | None) -> Agreement:
+def _adjust(name: str, agreement: Path, epsilon: str | None, delta: str | None) -> Agreement:
     from accord.agreement.file import read_agreement
     from accord.protocols.registry import protocol_named
     from accord.simulation import adjust
@@ -177,10 +177,10 @@ def _own_case(
             problem="An audit on tables of your own needs --agreement, --a, --b and either --a-neighbour or "
             "--b-neighbour."
         )
-    agreed = _agreed(name, agreement, epsilon, delta)
+    agreed = _adjust(name, agreement, epsilon, delta)
 
     def read(side: Side, file: Path) -> Records:
-        own = layout(agreed, files[side].layout)
+        own = read_own_layout(agreed, files[side].layout)
         return load_records(file, agreed.fields, agreed.salt, agreed.disclosed(side), own)
 
     ((side, neighbour),) = neighbours

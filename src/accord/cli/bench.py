@@ -42,7 +42,7 @@ def compare(
     rules = list(RULES) if rule and "all" in rule else rule or ["hamming50"]
     engines = list(NAMES) if engine and "all" in engine else engine or ["ot"]
     wanted = [Measurement(engine_named(e).name, r, rows, k, repeat) for r in rules for e in engines]
-    results: list[Measured] = [measure(asked.sampled(sample)) for asked in wanted]
+    results: list[Measured] = [measure(asked.sample(sample)) for asked in wanted]
     if as_json:
         typer.echo(json.dumps([asdict(result) for result in results], indent=2))
         return

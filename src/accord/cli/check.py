@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.options import ColumnPairs, Delimiter, Encoding, IdColumn, Json, LayoutFile, layout
+from accord.cli.options import ColumnPairs, Delimiter, Encoding, IdColumn, Json, LayoutFile, read_own_layout
 from accord.errors import FaultyError, UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def check(
 ) -> None:
     """List all faults of an agreement and of your data, and say what the partner will learn."""
     try:
-        found, facts, side = _judged(agreement, data, party, (columns, column, id, encoding, delimiter))
+        found, facts, side = _judge(agreement, data, party, (columns, column, id, encoding, delimiter))
     except FaultyError as error:
         if as_json:
             typer.echo(json.dumps({"faults": [asdict(fault) for fault in error.faults]}, ensure_ascii=False))
@@ -43,7 +43,7 @@ def check(
         typer.echo("Name your side with --party to check the columns that you disclose, too.", err=True)
 
 
-def _judged(
+def _judge(
     agreement: Path, data: Path | None, party: str | None, own: tuple[Any, ...]
 ) -> tuple[Agreement, dict[str, Any], Side | None]:
     """The agreement and the facts about it and the data; raises all faults."""
@@ -56,7 +56,7 @@ def _judged(
         from accord.records.load import load_records
 
         shown = found.disclosed(side) if side is not None else ()
-        records = load_records(data, found.fields, found.salt, shown, layout(found, *own))
+        records = load_records(data, found.fields, found.salt, shown, read_own_layout(found, *own))
         facts["data"] = {"records": len(records), "left_out": records.left_out}
         facts["advice"] += _warnings(found, side, len(records))
     return found, facts, side
@@ -115,10 +115,10 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         read = facts["data"]
         skipped = f", {read['left_out']:,} left out" if read["left_out"] else ""
         lines.append(f"Data       {data} fits: {read['records']:,} records{skipped}")
-    return "\n".join([*lines, *learned(facts)])
+    return "\n".join([*lines, *describe_learned(facts)])
 
 
-def learned(facts: dict[str, Any]) -> list[str]:
+def describe_learned(facts: dict[str, Any]) -> list[str]:
     """The lines that say who learns what, and what is worth knowing."""
     lines, names = [], facts["parties"]
     for side, other in (("A", "B"), ("B", "A")):

@@ -90,7 +90,7 @@ class Children:
                 process.kill()
                 process.wait()
 
-    def told(self) -> Iterator[Told]:
+    def hear(self) -> Iterator[Told]:
         """What the children tell, until all of them have ended; more may be started meanwhile."""
         ended = 0
         while ended < len(self._processes):

@@ -83,7 +83,7 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
     code = 0
     with Children() as children, PairDisplay([stage.a.name, stage.b.name]) as display:
         _start(children, stage.a, stage.b, ["--listen", "127.0.0.1:0"])
-        for told in children.told():
+        for told in children.hear():
             display.show(told)
             match told.what:
                 case Listening(_, port):

@@ -51,13 +51,13 @@ def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
     """The figures, from what both sides keep."""
     from accord.session.receipt import read_receipt
     from accord.simulation import accepted_pairs
-    from accord.truth import read_truth, truth_scores
+    from accord.truth import read_truth, score
 
     pairs = read_truth(stage.a.folder / "pairs.csv")
     end = done[stage.a.name]
     parties = read_receipt(stage.a.state.run(end.run) / "receipt").facts["parties"]
-    rule = truth_scores(pairs, accepted_pairs(_table(stage.a), _table(stage.b), stage.agreement))
-    truth = truth_scores(pairs, read_truth(stage.truth))
+    rule = score(pairs, accepted_pairs(_table(stage.a), _table(stage.b), stage.agreement))
+    truth = score(pairs, read_truth(stage.truth))
     a, b = (
         SideFigures(
             name=shop.name,
@@ -70,8 +70,8 @@ def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
     )
     return Figures(
         *(a, b, end.matches, end.comparisons, end.bytes, end.seconds),
-        *(int(rule["true_pairs"]), rule["recall_of_truth"], rule["precision_of_truth"]),
-        *(int(truth["true_pairs"]), truth["recall_of_truth"]),
+        *(rule.true_pairs, rule.recall_of_truth, rule.precision_of_truth),
+        *(truth.true_pairs, truth.recall_of_truth),
     )
 
 
@@ -81,12 +81,12 @@ def _table(shop: Shop) -> Path:
 
 def _spent(shop: Shop) -> str:
     """What the ledger of a side says."""
-    from accord.privacy.number import shown
+    from accord.privacy.number import show
     from accord.session.accounts import account
     from accord.session.ledger import Ledger
 
     cost = account(shop.name, Ledger(shop.state.ledger).runs(), {}).spent
-    return f"ε = {shown(cost.epsilon)}, δ = {shown(cost.delta)}"
+    return f"ε = {show(cost.epsilon)}, δ = {show(cost.delta)}"
 
 
 def words(agreement: Agreement, found: Figures) -> str:
@@ -97,8 +97,8 @@ def words(agreement: Agreement, found: Figures) -> str:
     lines = [
         "What both now know",
         f"  {found.matches:,} pairs of records match; both hold them, and a receipt that both signed.",
-        *_learned(a, b, columns["A"], agreement.plan.bins),
-        *_learned(b, a, columns["B"], agreement.plan.bins),
+        *_describe_learned(a, b, columns["A"], agreement.plan.bins),
+        *_describe_learned(b, a, columns["B"], agreement.plan.bins),
         "What neither learned",
         f"  of the records that match nothing ({a.records - a.matched:,} of {a.name}, "
         f"{b.records - b.matched:,} of {b.name}): no id and no value;",
@@ -114,7 +114,7 @@ def words(agreement: Agreement, found: Figures) -> str:
     return "\n".join(lines)
 
 
-def _learned(about: SideFigures, by: SideFigures, columns: str, bins: int) -> list[str]:
+def _describe_learned(about: SideFigures, by: SideFigures, columns: str, bins: int) -> list[str]:
     return [
         f"What {by.name} learned about {about.name}",
         f"  that it has {about.records:,} records;",

@@ -20,10 +20,10 @@ def forget(
     """
     from accord.session.ledger import Ledger
     from accord.session.state import open_state
-    from accord.session.store import held
+    from accord.session.store import hold
 
     opened = open_state(state, os.environ)
-    with held(opened.run(run)):
+    with hold(opened.run(run)):
         others = Ledger(opened.ledger).forget(run)
         opened.remove_run(run)
     typer.echo(f"{run}: forgotten. What it spent stays in the ledger.")

@@ -57,7 +57,7 @@ def budget(
 ) -> None:
     """Limit what a data set may release. What is not named stays as it is; what is spent stays spent."""
     opened = open_ledger(state or context.obj)
-    limits = _changed(opened.budgets().get(name), epsilon, delta, runs)
+    limits = _change(opened.budgets().get(name), epsilon, delta, runs)
     opened.set_budget(name, limits)
     typer.echo(f"{name}: {_limits(limits)}")
 
@@ -70,7 +70,7 @@ def open_ledger(state: Path | None) -> Ledger:
     return Ledger(open_state(state, os.environ).ledger)
 
 
-def _changed(old: Budget | None, epsilon: str | None, delta: str | None, runs: int | None) -> Budget:
+def _change(old: Budget | None, epsilon: str | None, delta: str | None, runs: int | None) -> Budget:
     from accord.errors import UsageError
     from accord.privacy.budget import Budget
     from accord.privacy.events import Cost
@@ -95,7 +95,7 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from accord.privacy.number import shown
+    from accord.privacy.number import show
 
     totals = Table("data set", "runs", "spent ε", "spent δ", "limits", "left", title="Accounts")
     seen = Table("data set", "partner", "ε", "δ", title="What each partner was shown")
@@ -104,17 +104,17 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
         composed = account.tight is not None and account.tight < 0.999 * float(spent.epsilon)
         tight = f" ({account.tight:.4g} composed)" if composed else ""
         totals.add_row(
-            *(account.dataset, str(account.runs), shown(spent.epsilon) + tight, shown(spent.delta)),
+            *(account.dataset, str(account.runs), show(spent.epsilon) + tight, show(spent.delta)),
             *(_limits(account.budget), left),
         )
         for partner, cost in account.shown.items():
-            seen.add_row(account.dataset, partner, shown(cost.epsilon), shown(cost.delta))
+            seen.add_row(account.dataset, partner, show(cost.epsilon), show(cost.delta))
     rows = Table("run", "data set", "partner", "agreement", "ε", "δ", "noise", "time", title="Runs")
     for run in runs:
         kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
         rows.add_row(
             *(run.run, run.dataset, run.partner, run.agreement.hex()[:12]),
-            *(shown(run.cost.epsilon), shown(run.cost.delta), kept, run.at.isoformat()),
+            *(show(run.cost.epsilon), show(run.cost.delta), kept, run.at.isoformat()),
         )
     console = Console(highlight=False, markup=False, soft_wrap=False)
     for table in (totals, seen, rows):
@@ -129,17 +129,17 @@ def _limits(budget: Budget) -> str:
 
 
 def _pair(cost: Cost, up: bool = True) -> str:
-    from accord.privacy.number import shown
+    from accord.privacy.number import show
 
-    return f"ε = {shown(cost.epsilon, up)}, δ = {shown(cost.delta, up)}"
+    return f"ε = {show(cost.epsilon, up)}, δ = {show(cost.delta, up)}"
 
 
 def _cost(cost: Cost | None, up: bool = True) -> dict[str, float] | None:
-    from accord.privacy.number import rounded
+    from accord.privacy.number import round_off
 
     if cost is None:
         return None
-    return {"epsilon": float(rounded(cost.epsilon, up)), "delta": float(rounded(cost.delta, up))}
+    return {"epsilon": float(round_off(cost.epsilon, up)), "delta": float(round_off(cost.delta, up))}
 
 
 def _account(account: Account) -> dict[str, object]:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import ColumnPairs, Delimiter, Encoding, IdColumn, LayoutFile, StateOption, layout
+from accord.cli.options import (
+    ColumnPairs,
+    Delimiter,
+    Encoding,
+    IdColumn,
+    LayoutFile,
+    StateOption,
+    read_own_layout,
+)
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,9 +83,9 @@ def link(
             partner=partner,
             listen=listen,
             connect=connect,
-            out=_named(out, as_json),
+            out=_require_file(out, as_json),
             dataset=dataset,
-            layout=layout(agreed, columns, column, id, encoding, delimiter),
+            layout=read_own_layout(agreed, columns, column, id, encoding, delimiter),
             state=state,
             confirm=_confirm(yes, yes and (quiet or as_json)),
             tell=display.tell,
@@ -107,7 +115,7 @@ def resume(
     from accord.session.link import resume as go_on
 
     name = run or _latest(state)
-    _named(out or _stored_out(name, state), as_json)
+    _require_file(out or _stored_out(name, state), as_json)
     with Display(as_json, quiet) as display:
         linked = go_on(
             name,
@@ -140,16 +148,16 @@ def _reach(wait: float, silence: float) -> Reach:
 
 def _latest(state: Path | None) -> str:
     from accord.session.state import open_state
-    from accord.session.store import runs
+    from accord.session.store import list_runs
 
-    found, _ = runs(open_state(state, os.environ))
+    found, _ = list_runs(open_state(state, os.environ))
     waiting = [run.manifest.run for run in found if not run.manifest.done]
     if not waiting:
         raise UsageError(problem="No run waits to be resumed. `accord runs` lists all.")
     return waiting[0]
 
 
-def _named(out: Path | None, as_json: bool) -> Path | None:
+def _require_file(out: Path | None, as_json: bool) -> Path | None:
     if out is None and as_json:
         raise UsageError(problem="With --json the pairs need a file: name it with --out.")
     return out
@@ -173,16 +181,16 @@ def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
 
 def words(offer: Offer) -> str:
     """What is spent, what is left and what the partner will learn, before anything leaves."""
-    from accord.privacy.number import shown
+    from accord.privacy.number import show
 
     account = offer.account
     left_out = f", {offer.left_out:,} left out by the agreement's policies" if offer.left_out else ""
-    cost = f"ε = {shown(offer.cost.epsilon)}, δ = {shown(offer.cost.delta)}"
+    cost = f"ε = {show(offer.cost.epsilon)}, δ = {show(offer.cost.delta)}"
     if offer.cost != offer.event.cost:
         cost = "nothing: the same release was paid for before"
     left = "no budget is set"
     if account.left is not None:
-        left = f"ε = {shown(account.left.epsilon, up=False)}, δ = {shown(account.left.delta, up=False)}"
+        left = f"ε = {show(account.left.epsilon, up=False)}, δ = {show(account.left.delta, up=False)}"
     if account.budget.runs is not None:
         left += f"; {max(0, account.budget.runs - account.runs)} runs"
     side, agreed = offer.side, offer.agreement
@@ -191,8 +199,8 @@ def words(offer: Offer) -> str:
         f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
         f"Records      {offer.records:,}{left_out}",
         f"This spends  {cost}",
-        f"Account      '{offer.dataset}': spent so far ε = {shown(account.spent.epsilon)}, "
-        f"δ = {shown(account.spent.delta)}; left: {left}",
+        f"Account      '{offer.dataset}': spent so far ε = {show(account.spent.epsilon)}, "
+        f"δ = {show(account.spent.delta)}; left: {left}",
         "",
         f"What {offer.partner} will learn about your table:",
         *(f"  - {line}" for line in offer.learned),

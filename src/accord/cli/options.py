@@ -27,7 +27,7 @@ StateOption = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def layout(
+def read_own_layout(
     agreement: Agreement,
     file: Path | None,
     pairs: list[str] | None = None,
@@ -44,6 +44,6 @@ def layout(
         id=id or found.id,
         encoding=encoding or found.encoding,
         delimiter=delimiter or found.delimiter,
-    ).mapped(pairs or [])
+    ).map_columns(pairs or [])
     mapped.require_known(dict.fromkeys([*agreement.fields, *agreement.disclose.A, *agreement.disclose.B]))
     return mapped

@@ -27,7 +27,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command()
 def show(which: Which, as_json: Json = False, state: StateOption = None) -> None:
     """Print what a receipt says; both signatures must hold."""
-    receipt, _ = _opened(which, state)
+    receipt, _ = _open(which, state)
     facts = receipt.facts
     if as_json:
         # In ASCII: a column's name may hold what steers a terminal.
@@ -58,7 +58,7 @@ def verify(
     state: StateOption = None,
 ) -> None:
     """Verify both signatures and that both cards are known; with --out, also that a file is the output."""
-    receipt, opened = _opened(which, state)
+    receipt, opened = _open(which, state)
     signers = {side.value: _signer(receipt, side, opened) for side in receipt.cards}
     trusted = all(signer["trusted"] for signer in signers.values())
     if out is not None and trusted:
@@ -111,7 +111,7 @@ def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
-def _opened(which: str, state: Path | None) -> tuple[Receipt, State]:
+def _open(which: str, state: Path | None) -> tuple[Receipt, State]:
     from accord.errors import UsageError
     from accord.session.receipt import read_receipt
     from accord.session.state import open_state

@@ -20,9 +20,9 @@ def runs(
 ) -> None:
     """List the runs: with whom, on which data, how far, done or how to go on."""
     from accord.session.state import open_state
-    from accord.session.store import runs as kept
+    from accord.session.store import list_runs
 
-    found, broken = kept(open_state(state, os.environ))
+    found, broken = list_runs(open_state(state, os.environ))
     steps = {run.manifest.run: _steps(run) for run in found}
     broken += [name for name, count in steps.items() if count is None]
     for name in broken:

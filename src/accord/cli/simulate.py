@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.options import Delimiter, Encoding, Json, layout
+from accord.cli.options import Delimiter, Encoding, Json, read_own_layout
 from accord.cli.terminal import progress
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def simulate(
     from accord.records.sinks import require_writable, write_table
     from accord.simulation import adjust, peak_mib
     from accord.simulation import simulate as run
-    from accord.truth import read_truth, truth_scores
+    from accord.truth import read_truth, score
 
     agreed = adjust(
         read_agreement(agreement),
@@ -78,9 +78,9 @@ def simulate(
     if out is not None:
         require_writable(out)
     true = read_truth(truth) if truth is not None else None
-    layout_a = layout(agreed, columns_a, column_a, id_a, encoding, delimiter)
-    layout_b = layout(agreed, columns_b, column_b, id_b, encoding, delimiter)
-    with _watched() as watch:
+    layout_a = read_own_layout(agreed, columns_a, column_a, id_a, encoding, delimiter)
+    layout_b = read_own_layout(agreed, columns_b, column_b, id_b, encoding, delimiter)
+    with _watch() as watch:
         result = run(
             a,
             b,
@@ -95,7 +95,7 @@ def simulate(
         )
     facts = report(result)
     if true is not None:
-        facts |= truth_scores(result.pairs, true) | {"peak_mib": peak_mib()}
+        facts |= asdict(score(result.pairs, true)) | {"peak_mib": peak_mib()}
     if out is not None:
         write_table(result.pairs, out)
     typer.echo(json.dumps(facts) if as_json else words(facts, result))
@@ -104,7 +104,7 @@ def simulate(
 
 
 @contextmanager
-def _watched() -> Iterator[Watch]:
+def _watch() -> Iterator[Watch]:
     with progress("Comparing") as advance:
 
         def watch(status: Status) -> None:

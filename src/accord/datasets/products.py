@@ -82,39 +82,39 @@ def _catalogue(
         np.array([*BRANDS, ""])[which],
         np.array(OTHERS)[rng.integers(0, len(OTHERS), count)],
     )
-    series = np.char.capitalize(_joined(_SYLLABLES[rng.integers(0, len(_SYLLABLES), (count, 5))]))
+    series = np.char.capitalize(_join(_SYLLABLES[rng.integers(0, len(_SYLLABLES), (count, 5))]))
     kind = np.array(_KINDS)[rng.integers(0, len(_KINDS), count)]
-    letters = _joined(_LETTERS[rng.integers(0, len(_LETTERS), (count, 3))])
+    letters = _join(_LETTERS[rng.integers(0, len(_LETTERS), (count, 3))])
     model = np.char.add(letters, rng.integers(100, 100_000, count).astype(str))
-    short = _spaced(series, kind)
-    return brand, _spaced(brand, short, "-", model), _respelt(rng, brand, short, model)
+    short = _space(series, kind)
+    return brand, _space(brand, short, "-", model), _respell(rng, brand, short, model)
 
 
-def _spaced(*words: NDArray[np.str_] | str) -> NDArray[np.str_]:
+def _space(*words: NDArray[np.str_] | str) -> NDArray[np.str_]:
     text = np.asarray(words[0])
     for word in words[1:]:
         text = np.char.add(np.char.add(text, " "), word)
     return text
 
 
-def _joined(letters: NDArray[np.str_]) -> NDArray[np.str_]:
+def _join(letters: NDArray[np.str_]) -> NDArray[np.str_]:
     word = letters[:, 0]
     for column in letters.T[1:]:
         word = np.char.add(word, column)
     return word
 
 
-def _respelt(
+def _respell(
     rng: np.random.Generator, brand: NDArray[np.str_], short: NDArray[np.str_], model: NDArray[np.str_]
 ) -> NDArray[np.str_]:
     """The other shop's spelling: the same (1 in 10), no dash, a suffix, a prefix, or without the brand."""
     suffixed = np.char.add(model, _LETTERS[rng.integers(0, len(_LETTERS), len(brand))])
     spellings = [
-        _spaced(brand, short, "-", model),
-        _spaced(brand, short, model),
-        _spaced(brand, short, "-", suffixed),
-        _spaced(brand, short, "-", np.char.add("X", model)),
-        _spaced(short, model),
+        _space(brand, short, "-", model),
+        _space(brand, short, model),
+        _space(brand, short, "-", suffixed),
+        _space(brand, short, "-", np.char.add("X", model)),
+        _space(short, model),
     ]
     return np.choose(rng.choice(5, len(brand), p=[0.1, 0.3, 0.25, 0.2, 0.15]), spellings)
 

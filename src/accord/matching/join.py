@@ -151,13 +151,13 @@ class _Branch:
             column = columns[name]
             words = column.words if isinstance(column, Bits) else _values(column)[:, None].view(np.uint64)
             for word in words.T:
-                hashed = _mixed(hashed, word[rows])
+                hashed = _mix(hashed, word[rows])
         for (name, cell), step in zip(list(self._axes.items())[:-1], offset, strict=False):
-            hashed = _mixed(hashed, (_values(columns[name])[rows] // cell + step).view(np.uint64))
+            hashed = _mix(hashed, (_values(columns[name])[rows] // cell + step).view(np.uint64))
         return hashed
 
 
-def _mixed(state: NDArray[np.uint64], word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(state: NDArray[np.uint64], word: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """One step of splitmix64 over a running hash."""
     x = (state ^ word) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0xD1B54A32D192ED03)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

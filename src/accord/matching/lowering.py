@@ -141,7 +141,7 @@ class _Lowering:
 def _bits(columns: Columns, field: str, length: int = 0) -> Array:
     column = columns[field]
     if isinstance(column, Bits):
-        return column.unpacked()
+        return column.unpack()
     return (column.values[:, None] >> np.arange(length)) & 1
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from accord.errors import UsageError
 from accord.privacy import noise
 from accord.privacy.events import NO_COST, Cost, Event, NoisyCounts, Promise, Reports
-from accord.privacy.losses import Losses, compose, nothing, on_grid, repeated
+from accord.privacy.losses import Losses, compose, nothing, on_grid, repeat
 from accord.privacy.number import above, exp
 
 CHUNK = 64
@@ -40,7 +40,7 @@ _STEPS = 24
 
 def basic(events: Sequence[Event]) -> Cost:
     """Σε and Σδ."""
-    return sum((_known(event).cost for event in events), NO_COST)
+    return sum((_require_known(event).cost for event in events), NO_COST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Total:
 
 def exact(events: Sequence[Event]) -> Total:
     """All the events together."""
-    groups = Counter(event for event in map(_known, events) if event.cost != NO_COST)
+    groups = Counter(event for event in map(_require_known, events) if event.cost != NO_COST)
     if not groups:
         return Total(nothing(), Fraction(0))
     distance = sum((_distance(event) * times for event, times in groups.items()), Fraction(0))
@@ -78,7 +78,7 @@ def exact(events: Sequence[Event]) -> Total:
     if len(parts) == 1 and parts[0][1] == 1:
         return Total(parts[0][0], distance)
     spacing, most = _grid(basic(events).epsilon, parts)
-    on_one = [repeated(on_grid(part, spacing, most), times, most) for part, times in parts]
+    on_one = [repeat(on_grid(part, spacing, most), times, most) for part, times in parts]
     return Total(reduce(lambda a, b: compose(a, b, most), on_one, nothing((spacing,))), distance)
 
 
@@ -89,7 +89,7 @@ def spent(events: Sequence[Event], delta: Fraction) -> float:
     return summed if total == NO_COST else min(summed, exact(events).epsilon(delta))
 
 
-def _known(event: Event) -> Event:
+def _require_known(event: Event) -> Event:
     if not isinstance(event, Event):
         name = type(event).__name__
         raise UsageError(problem=f"No accountant knows the event '{name}', so its cost cannot be stated.")
@@ -121,9 +121,9 @@ def _chunks(event: Event, times: int) -> list[tuple[Losses, int]]:
     single = _losses(event)
     most = max(1, CHUNK // (event.bins_per_record if isinstance(event, NoisyCounts) else 1))
     if times <= most:
-        return [(repeated(single, times), 1)]
-    rest = [(repeated(single, times % most), 1)] if times % most else []
-    return [(repeated(single, most), times // most), *rest]
+        return [(repeat(single, times), 1)]
+    rest = [(repeat(single, times % most), 1)] if times % most else []
+    return [(repeat(single, most), times // most), *rest]
 
 
 def _losses(event: Event) -> Losses:

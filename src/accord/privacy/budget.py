@@ -15,7 +15,7 @@ from fractions import Fraction
 from accord.errors import BudgetError
 from accord.privacy.accounting import basic, exact
 from accord.privacy.events import NO_COST, Cost, Event
-from accord.privacy.number import shown
+from accord.privacy.number import show
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,12 @@ def _refusal(
     dataset: str, budget: Budget, past: Sequence[Event], runs: int, asked: Event, reason: str
 ) -> BudgetError:
     rest = left(budget, past)
-    parts = (
-        [] if rest is None else [f"ε = {shown(rest.epsilon, up=False)}, δ = {shown(rest.delta, up=False)}"]
-    )
+    parts = [] if rest is None else [f"ε = {show(rest.epsilon, up=False)}, δ = {show(rest.delta, up=False)}"]
     parts += [] if budget.runs is None else [f"{max(0, budget.runs - runs)} of {budget.runs} runs"]
     return BudgetError(
         dataset=dataset,
         reason=reason,
-        asked_epsilon=shown(asked.cost.epsilon),
-        asked_delta=shown(asked.cost.delta),
+        asked_epsilon=show(asked.cost.epsilon),
+        asked_delta=show(asked.cost.delta),
         left="; ".join(parts),
     )

@@ -79,7 +79,7 @@ def as_claimed(
     if bins_per_record < 1:
         raise UsageError(problem="A record falls into at least one bin.")
     measure = cache(lambda noise: exact_delta(noise, bins_per_record, e))
-    noise = _chosen(name, e, d, bins_per_record, records, lambda noise: Fraction(measure(noise)) <= d)
+    noise = _choose(name, e, d, bins_per_record, records, lambda noise: Fraction(measure(noise)) <= d)
     return Setting(name, noise, e, d, bins_per_record, measure(noise), warnings(d, records))
 
 
@@ -107,7 +107,7 @@ def warnings(delta: Fraction, records: int | None) -> tuple[str, ...]:
     return ()
 
 
-def _chosen(
+def _choose(
     name: str, e: Fraction, d: Fraction, bins: int, records: int | None, verify: Callable[[AnyNoise], bool]
 ) -> AnyNoise:
     match name:

@@ -111,12 +111,12 @@ def encode(event: Event) -> bytes:
     match event:
         case NoisyCounts(noise, bins, cost):
             kind = next(name for name, kind in KINDS.items() if kind is type(noise))
-            values = {f.name: _written(getattr(noise, f.name)) for f in fields(noise)}
+            values = {f.name: _write(getattr(noise, f.name)) for f in fields(noise)}
             body |= {"noise": {"kind": kind, **values}, "bins_per_record": bins, **_cost(cost)}
         case Promise(cost):
             body |= _cost(cost)
         case Reports(response):
-            body |= {f.name: _written(getattr(response, f.name)) for f in fields(response)}
+            body |= {f.name: _write(getattr(response, f.name)) for f in fields(response)}
         case AllPairs() | Intersection() | PublicBins():
             pass
         case _:
@@ -171,7 +171,7 @@ def _response(body: dict[str, object]) -> Response:
     return Response(bins, spread, exact(str(body["epsilon"]), "ε"), start)
 
 
-def _written(value: int | Fraction) -> int | str:
+def _write(value: int | Fraction) -> int | str:
     return value if isinstance(value, int) else text(value)
 
 

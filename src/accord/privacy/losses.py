@@ -47,11 +47,11 @@ class Losses:
     def delta(self, epsilon: Fraction) -> float:
         """An upper bound of δ(ε)."""
         mass, excess = self._over(epsilon)
-        return self._bounded(mass * -np.expm1(-excess))
+        return self._bound(mass * -np.expm1(-excess))
 
     def beyond(self, epsilon: Fraction) -> float:
         """An upper bound of Pr[L > ε], which is more than δ(ε) where losses lie a little above ε."""
-        return self._bounded(self._over(epsilon)[0])
+        return self._bound(self._over(epsilon)[0])
 
     def _over(self, epsilon: Fraction) -> tuple[Array, Array]:
         """The masses of losses above ε, and by how much those are above it."""
@@ -63,12 +63,12 @@ class Losses:
         over = excess > 0
         return self.mass[rows][over], (excess[over] / scale).astype(np.float64)
 
-    def _bounded(self, parts: Array) -> float:
+    def _bound(self, parts: Array) -> float:
         """What the parts and the mass at infinity add up to, never understated."""
         finite = float(parts.sum()) * (1 + (len(parts) + 8) * ULP)
         return min(1.0, float((self.infinite + finite) * (1 + 2 * ULP) + SLACK))
 
-    def trimmed(self) -> Losses:
+    def trim(self) -> Losses:
         """The same with negligible tails of a long array folded upward."""
         length = self.mass.shape[0]
         if length <= _SHORT or self.mass.size != length:
@@ -84,7 +84,7 @@ class Losses:
         mass = kept.reshape(-1, *self.mass.shape[1:])
         return replace(self, low=low, mass=mass, infinite=self.infinite + TRIMMED)
 
-    def clipped(self, limit: int) -> Losses:
+    def clip(self, limit: int) -> Losses:
         """The same on one axis, with losses beyond ±limit folded upward: to infinity, and to −limit."""
         above = limit + 1 - self.low[0]
         below = -limit - self.low[0]
@@ -109,11 +109,11 @@ def compose(one: Losses, two: Losses, limit: int | None = None) -> Losses:
         raise ValueError("losses on different lattices; put both on one grid first")
     low = tuple(a + b for a, b in zip(one.low, two.low, strict=True))
     infinite = (one.infinite + two.infinite * max(0.0, 1 - one.infinite)) * (1 + 4 * ULP)
-    both = Losses(one.units, low, _convolved(one.mass, two.mass), infinite).trimmed()
-    return both if limit is None else both.clipped(limit)
+    both = Losses(one.units, low, _convolve(one.mass, two.mass), infinite).trim()
+    return both if limit is None else both.clip(limit)
 
 
-def repeated(losses: Losses, times: int, limit: int | None = None) -> Losses:
+def repeat(losses: Losses, times: int, limit: int | None = None) -> Losses:
     """The losses of `times` independent releases of the same kind."""
     result, square = nothing(losses.units), losses
     while times:
@@ -127,13 +127,13 @@ def repeated(losses: Losses, times: int, limit: int | None = None) -> Losses:
 def up(window: Window) -> Losses:
     """One bin that gained a record under the neighbour."""
     masses = all_above(window.probabilities, window.cap + 1)
-    return _collected(window.units, window.steps, masses[1:], float(masses[0]))
+    return _collect(window.units, window.steps, masses[1:], float(masses[0]))
 
 
 def down(window: Window) -> Losses:
     """One bin that lost a record under the neighbour."""
     masses = all_above(window.probabilities, window.cap + 1)
-    return _collected(window.units, -window.steps, masses[:-1], float(masses[-1]))
+    return _collect(window.units, -window.steps, masses[:-1], float(masses[-1]))
 
 
 def replacement(window: Window, bins_per_record: int) -> Losses:
@@ -142,7 +142,7 @@ def replacement(window: Window, bins_per_record: int) -> Losses:
     Fewer changed bins leak no more: they are a projection of this pair of distributions. Swapping D and D'
     swaps the up and the down bins, which leaves the losses as they are.
     """
-    return compose(repeated(up(window), bins_per_record), repeated(down(window), bins_per_record))
+    return compose(repeat(up(window), bins_per_record), repeat(down(window), bins_per_record))
 
 
 def on_grid(losses: Losses, spacing: Fraction, limit: int) -> Losses:
@@ -154,10 +154,10 @@ def on_grid(losses: Losses, spacing: Fraction, limit: int) -> Losses:
         total = total + (rows[axis] + losses.low[axis]).astype(object) * int(unit * scale)
     ceiling = np.clip(-(-total // int(spacing * scale)), -limit, limit + 1)
     places = ceiling.astype(np.int64)[:, None]
-    return _collected((spacing,), places, losses.mass[rows], losses.infinite).clipped(limit)
+    return _collect((spacing,), places, losses.mass[rows], losses.infinite).clip(limit)
 
 
-def _collected(
+def _collect(
     units: tuple[Fraction, ...], coordinates: NDArray[np.int64], masses: Array, infinite: float
 ) -> Losses:
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
@@ -169,15 +169,15 @@ def _collected(
     return Losses(units, tuple(int(i) for i in low), sums.reshape(shape), infinite)
 
 
-def _convolved(one: Array, two: Array) -> Array:
+def _convolve(one: Array, two: Array) -> Array:
     """Convolution in all axes, as one in a single axis: rows are padded so that they cannot run over."""
     shape = tuple(a + b - 1 for a, b in zip(one.shape, two.shape, strict=True))
-    left, right = _padded(one, shape), _padded(two, shape)
+    left, right = _pad(one, shape), _pad(two, shape)
     product = np.convolve(left, right)[: prod(shape)]
     return (product * (1 + (min(len(left), len(right)) + 2) * ULP)).reshape(shape)
 
 
-def _padded(mass: Array, shape: tuple[int, ...]) -> Array:
+def _pad(mass: Array, shape: tuple[int, ...]) -> Array:
     whole = np.zeros((mass.shape[0], *shape[1:]))
     whole[tuple(slice(size) for size in mass.shape)] = mass
     return whole.reshape(-1)

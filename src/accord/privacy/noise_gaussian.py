@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from accord.privacy.number import exp, precise
-from accord.privacy.window import Window, checked_cap, reach, window
+from accord.privacy.window import Window, reach, require_cap, window
 
 # Middles over deviations that can be best: from a δ near 1 down to 2^−128.
 _RATIOS = tuple(1.0 * 1.008**i for i in range(360))
@@ -46,7 +46,7 @@ class Gaussian:
 
     @cached_property
     def window(self) -> Window:
-        cap = checked_cap(self.middle + math.isqrt(math.ceil(2 * self.reach * self.variance)) + 1, _LONGEST)
+        cap = require_cap(self.middle + math.isqrt(math.ceil(2 * self.reach * self.variance)) + 1, _LONGEST)
         half = _half(self.variance, max(self.middle, cap - self.middle) + 1)
         weights = half[self.middle : 0 : -1] + half[: cap - self.middle + 1]
         # −z on units of 1/σ², and the 1 of 1 − 2z on 1/(2σ²), where the up and down bins cancel.
@@ -68,7 +68,7 @@ def candidates(epsilon: Fraction, delta: Fraction, bins_per_record: int) -> Iter
 
     high = 1
     while not enough(high):
-        high = checked_cap(2 * high, _LONGEST)
+        high = require_cap(2 * high, _LONGEST)
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2

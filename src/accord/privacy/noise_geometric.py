@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.privacy.number import exp, precise
-from accord.privacy.window import Window, checked_cap, reach, window
+from accord.privacy.window import Window, reach, require_cap, window
 
 SHARES = 500
 
@@ -45,7 +45,7 @@ class Geometric:
 
     @cached_property
     def window(self) -> Window:
-        cap = checked_cap(self.middle + math.ceil(self.reach / self.down))
+        cap = require_cap(self.middle + math.ceil(self.reach / self.down))
         left = _powers(self.up, self.middle + 1)
         right = _powers(self.down, cap - self.middle + 1)
         steps = np.zeros((cap, 2), dtype=np.int64)

@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 
 from accord.privacy.number import decimal, exp, log, precise
-from accord.privacy.window import Window, checked_cap, reach, window
+from accord.privacy.window import Window, reach, require_cap, window
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Laplace:
 
     @cached_property
     def window(self) -> Window:
-        cap = checked_cap(self.middle + math.ceil(self.reach / self.slope))
+        cap = require_cap(self.middle + math.ceil(self.reach / self.slope))
         ratio, atom = exp(-self.slope), exp(-self.slope * self.middle)
         with localcontext(precise()):
             weights, rising = [atom / (1 - ratio)], atom / ratio

@@ -23,7 +23,7 @@ from accord.entropy import NOISE, Entropy
 from accord.privacy.number import exp as precisely
 from accord.privacy.number import precise
 from accord.privacy.sampling import sample_table
-from accord.privacy.window import PRECISION, checked_cap
+from accord.privacy.window import PRECISION, require_cap
 
 _REACH = 200
 """Cut where the probability has fallen e^200 times."""
@@ -41,7 +41,7 @@ def draw(epsilon: Fraction, bins_per_record: int, bins: int, entropy: Entropy) -
 @lru_cache(maxsize=8)
 def _table(slope: Fraction) -> tuple[int, ...]:
     """The weights of −cap, …, cap, which sum to 2^256; kept, since an audit draws thousands of times."""
-    cap = checked_cap(int(_REACH / slope) + 1)
+    cap = require_cap(int(_REACH / slope) + 1)
     with localcontext(precise()):
         steps = [precisely(-slope * x) for x in range(cap + 1)]
         total = 2 * sum(steps, Decimal(0)) - 1

@@ -67,13 +67,13 @@ def all_above(values: Iterable[Decimal], count: int) -> NDArray[np.float64]:
     return np.nextafter(near, np.inf)
 
 
-def shown(value: Fraction, up: bool = True) -> str:
+def show(value: Fraction, up: bool = True) -> str:
     """The number for a reader: as it is if that is short, else six digits, rounded up or down."""
     short = text(value)
-    return rounded(value, up) if "/" in short or len(short) > _SHORT else short
+    return round_off(value, up) if "/" in short or len(short) > _SHORT else short
 
 
-def rounded(value: Fraction, up: bool = True) -> str:
+def round_off(value: Fraction, up: bool = True) -> str:
     """The number as a decimal: exact if it is short, else six digits, rounded up or down."""
     short = repr(float(value))
     if Fraction(short) == value:

@@ -103,7 +103,7 @@ def reach(delta: Fraction) -> int:
     return max(64, math.ceil(-log(delta)) + 20)
 
 
-def checked_cap(cap: int, most: int = LONGEST) -> int:
+def require_cap(cap: int, most: int = LONGEST) -> int:
     """The cap, unless no table of that length should be made."""
     if cap > most:
         raise UsageError(

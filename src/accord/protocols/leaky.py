@@ -1,7 +1,7 @@
 """Protocols that leak, each in its own way: for simulation and audit alone, so that both can show it.
 
     blocking           bins as they are [HMFS17, §2.2.4]: every count is exact
-    laplace-suppress   LP-2 [HMFS17, §4.2.2]: noise of mean 0; below 0 records are left out. Dummies hide a
+    laplace-suppress   LP-2 [HMFS17, §4.2.3]: noise of mean 0; below 0 records are left out. Dummies hide a
                        record, leaving out does not: `privacy/noise_suppress.py` [MATHS §6]
 
 Both run like the Laplace Protocol but for their slots. No agreement may name them.
@@ -73,7 +73,7 @@ class SuppressedCounts(Release):
 
 
 class Suppress(Sorted):
-    """LP-2 [HMFS17, §4.2.2]: noise of mean 0; below 0 it suppresses records. Leaky; for simulation alone."""
+    """LP-2 [HMFS17, §4.2.3]: noise of mean 0; below 0 it suppresses records. Leaky; for simulation alone."""
 
     leaky: ClassVar[str] = (
         "LEAKY: records are suppressed at random, so how many matches are missing from a bin tells "

@@ -150,12 +150,12 @@ class Schedule:
             return None
         pair, start, stop = chosen[:count].T
         a_first, b_bins = a.first[self.pairs[0][pair]], self.pairs[1][pair]
-        a_slots, a_counts = _gathered(a.alive, a_first + start, a_first + stop)
-        b_slots, b_counts = _gathered(b.alive, b.first[b_bins], b.first[b_bins] + b.counts[b_bins])
+        a_slots, a_counts = _gather_alive(a.alive, a_first + start, a_first + stop)
+        b_slots, b_counts = _gather_alive(b.alive, b.first[b_bins], b.first[b_bins] + b.counts[b_bins])
         return Round(a_slots, a_counts, b_slots, b_counts)
 
 
-def _gathered(alive: NDArray[np.uint8], starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
+def _gather_alive(alive: NDArray[np.uint8], starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
     """The living slots of each stretch, one after the other, and how many each has."""
     slots = np.empty(int((stops - starts).sum()), np.int64)
     counts = np.empty(len(starts), np.int64)

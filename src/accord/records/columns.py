@@ -36,7 +36,7 @@ class Bits:
     def __len__(self) -> int:
         return len(self.words)
 
-    def unpacked(self) -> NDArray[np.int64]:
+    def unpack(self) -> NDArray[np.int64]:
         """The bits as an array of shape (rows, length)."""
         octets = self.words.astype("<u8").view(np.uint8)
         return np.unpackbits(octets, axis=1, bitorder="little")[:, : self.length].astype(np.int64)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from accord.exact import text as written
 from accord.records.columns import Bits, Column, Integers
-from accord.records.folding import folded, folded_list, trimmed
+from accord.records.folding import fold, fold_list, trim
 from accord.records.schema import Bloom, CategoryField, DateField, FieldSpec, NumberField, TextField
 from accord.records.siphash import fill_filters, hash_texts, key
 
@@ -75,7 +75,7 @@ def _missing(cells: pa.Array) -> Mask:
 
 
 def _text(name: str, spec: TextField, cells: pa.Array, salt: str, bad: dict[str, Mask]) -> Encoded:
-    text = folded(cells)
+    text = fold(cells)
     missing = _missing(text)
     filled = pc.fill_null(text, "")
     starts, octets = text_buffers(filled)
@@ -101,9 +101,9 @@ def text_buffers(texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]
 
 
 def _category(spec: CategoryField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged:
-    text = folded(cells)
+    text = fold(cells)
     missing = _missing(text)
-    listed = pa.array(folded_list(spec.values), pa.large_string())
+    listed = pa.array(fold_list(spec.values), pa.large_string())
     codes = np.asarray(pc.fill_null(pc.index_in(text, value_set=listed), -1)).astype(np.int64)
     other = (codes < 0) & ~missing
     if spec.other == "bin":
@@ -114,7 +114,7 @@ def _category(spec: CategoryField, cells: pa.Array, bad: dict[str, Mask]) -> _Ju
 
 def _number(spec: NumberField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged:
     if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
-        cells = trimmed(cells)
+        cells = trim(cells)
         wrong = np.asarray(pc.fill_null(pc.invert(pc.match_substring_regex(cells, _NUMBER)), False))
         bad["is not a number"] = wrong
         cells = pc.if_else(pa.array(wrong), pa.scalar(None, cells.type), cells)
@@ -135,9 +135,9 @@ def _number(spec: NumberField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged
 
 def _date(spec: DateField, cells: pa.Array, format: str | None, bad: dict[str, Mask]) -> _Judged:
     if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
-        cells = trimmed(cells)
+        cells = trim(cells)
         given = ~_missing(cells)
-        cells = _parsed_dates(cells, format or "%Y-%m-%d")
+        cells = _parse_dates(cells, format or "%Y-%m-%d")
         bad[f"is not a date written as {format or 'YYYY-MM-DD'}; name another format in a columns file"] = (
             given & _missing(cells)
         )
@@ -155,17 +155,17 @@ def _date(spec: DateField, cells: pa.Array, format: str | None, bad: dict[str, M
     return _Judged(np.where(other, 0, codes), missing, bad, other)
 
 
-def _parsed_dates(cells: pa.Array, format: str) -> pa.Array:
+def _parse_dates(cells: pa.Array, format: str) -> pa.Array:
     """Texts as dates, null where they are none; each distinct text is parsed once.
 
     By Python, because Arrow's own parser takes 30 February for 2 March.
     """
     distinct = cells.dictionary_encode()
-    dates = pa.array([_parsed_date(value, format) for value in distinct.dictionary.to_pylist()], pa.date32())
+    dates = pa.array([_parse_date(value, format) for value in distinct.dictionary.to_pylist()], pa.date32())
     return dates.take(distinct.indices)
 
 
-def _parsed_date(value: str, format: str) -> date | None:
+def _parse_date(value: str, format: str) -> date | None:
     try:
         return datetime.strptime(value, format).date()
     except (ValueError, re.error):

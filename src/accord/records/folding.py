@@ -12,18 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
-def trimmed(cells: pa.Array) -> pa.Array:
+def trim(cells: pa.Array) -> pa.Array:
     """Cells as text without blanks around; empty ones are null."""
     bare = pc.utf8_trim_whitespace(cells.cast(pa.large_string()))
     return pc.if_else(pc.equal(bare, ""), pa.scalar(None, pa.large_string()), bare)
 
 
-def folded(cells: pa.Array) -> pa.Array:
+def fold(cells: pa.Array) -> pa.Array:
     """Cells as they are compared; empty ones are null."""
-    lower = pc.utf8_lower(pc.utf8_normalize(trimmed(cells), form="NFKC"))
+    lower = pc.utf8_lower(pc.utf8_normalize(trim(cells), form="NFKC"))
     return pc.utf8_trim_whitespace(pc.replace_substring_regex(lower, pattern=r"\s+", replacement=" "))
 
 
-def folded_list(values: Sequence[str]) -> list[str | None]:
+def fold_list(values: Sequence[str]) -> list[str | None]:
     """A list of values as they are compared."""
-    return folded(pa.array(values, pa.large_string())).to_pylist()
+    return fold(pa.array(values, pa.large_string())).to_pylist()

@@ -56,7 +56,7 @@ class Layout:
     def from_json(cls, body: str) -> Layout:
         return _File.model_validate_json(body).layout()
 
-    def mapped(self, pairs: Iterable[str]) -> Layout:
+    def map_columns(self, pairs: Iterable[str]) -> Layout:
         """This layout with `field=column` pairs from the command line."""
         changed = dict(self.columns)
         for pair in pairs:

@@ -42,11 +42,11 @@ def load_records(
         chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults))
         faults.first += batch.num_rows
     _judge_ids(ids, layout.id, faults)
-    if found := [*table.broken.values(), *faults.found()]:
+    if found := [*table.broken.values(), *faults.in_order()]:
         raise DataError(table.name, found)
     if not ids and table.is_file:
         raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
-    return _joined(chunks, fields, disclose)
+    return _join(chunks, fields, disclose)
 
 
 class _Faults:
@@ -66,8 +66,8 @@ class _Faults:
             known += [self.first + int(i) for i in rows[: _SHOWN_ROWS - len(known)]]
             self._counts[column, problem] = self._counts.get((column, problem), 0) + len(rows)
 
-    def found(self) -> list[Fault]:
-        """In the order of their first rows."""
+    def in_order(self) -> list[Fault]:
+        """The faults, by their first rows."""
         groups = sorted(self._rows.items(), key=lambda group: group[1][0])
         return [self._fault(*group, rows) for group, rows in groups]
 
@@ -127,7 +127,7 @@ def _judge_ids(chunks: Sequence[pa.Array], column: str, faults: _Faults) -> None
         faults.note(marks, column, "repeats the id of another row; ids must be unique")
 
 
-def _joined(chunks: list[Records], fields: Mapping[str, FieldSpec], disclose: Sequence[str]) -> Records:
+def _join(chunks: list[Records], fields: Mapping[str, FieldSpec], disclose: Sequence[str]) -> Records:
     if not chunks:
         empty = pa.record_batch({"": pa.array([], pa.large_string())})
         nothing = {name: encode(name, spec, empty.column(0), "").column for name, spec in fields.items()}
@@ -135,13 +135,13 @@ def _joined(chunks: list[Records], fields: Mapping[str, FieldSpec], disclose: Se
         return Records(pa.array([], pa.large_string()), nothing, shown)
     return Records(
         pa.concat_arrays([chunk.ids for chunk in chunks]),
-        {name: _concatenated([chunk.columns[name] for chunk in chunks]) for name in fields},
+        {name: _concatenate([chunk.columns[name] for chunk in chunks]) for name in fields},
         pa.concat_tables([chunk.disclosed for chunk in chunks]).combine_chunks(),
         sum(chunk.left_out for chunk in chunks),
     )
 
 
-def _concatenated(parts: Sequence[Column]) -> Column:
+def _concatenate(parts: Sequence[Column]) -> Column:
     present = np.concatenate([part.present for part in parts])
     if isinstance(parts[0], Bits):
         words = np.concatenate([part.words for part in parts if isinstance(part, Bits)])

@@ -149,9 +149,9 @@ class CategoryField(_Field):
     @model_validator(mode="after")
     def _fits(self) -> CategoryField:
         # Imported here: reading an agreement's shape needs no Arrow.
-        from accord.records.folding import folded_list
+        from accord.records.folding import fold_list
 
-        folded = folded_list(self.values)
+        folded = fold_list(self.values)
         if None in folded:
             raise ValueError("values must not hold an empty text; an empty cell is a missing value")
         if len(set(folded)) < len(folded):

@@ -71,7 +71,7 @@ def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> Ope
         except _REFUSED as error:
             raise UnreadableError(path="The table", reason=_brief(error), mend="Mend the column.") from None
         _require(columns, reader.schema.names, "the table")
-        return OpenTable("the table", _guarded(reader, "the table", columns), is_file=False)
+        return OpenTable("the table", _guard(reader, "the table", columns), is_file=False)
     if not isinstance(source, str | Path):
         raise UnreadableError(
             path=f"A {type(source).__name__}", reason="it is no table", mend="Give a file or an Arrow table."
@@ -158,7 +158,7 @@ def _open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
     )
     stream = pa.input_stream(str(path), compression="detect")
     batches = pyarrow.csv.open_csv(stream, read, parse, convert)
-    return OpenTable(str(path), _guarded(batches, path, columns), broken)
+    return OpenTable(str(path), _guard(batches, path, columns), broken)
 
 
 def _require_text(path: Path, encoding: str) -> None:
@@ -197,7 +197,7 @@ def _require_quotes(path: Path, encoding: str, delimiter: str) -> None:
             raise UnreadableError(path=path, reason=reason, mend=mend) from None
 
 
-def _guarded(
+def _guard(
     batches: Iterator[pa.RecordBatch], name: Path | str, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """The wanted columns of sound batches, in plain types; what Arrow refuses becomes a sentence."""
@@ -224,7 +224,7 @@ def _plain(column: pa.Array) -> pa.Array:
 def _open_parquet(path: Path, columns: Sequence[str]) -> OpenTable:
     file = pyarrow.parquet.ParquetFile(path)
     _require(columns, file.schema_arrow.names, str(path))
-    return OpenTable(str(path), _guarded(file.iter_batches(columns=list(columns)), path, columns))
+    return OpenTable(str(path), _guard(file.iter_batches(columns=list(columns)), path, columns))
 
 
 def _open_arrow(path: Path, columns: Sequence[str]) -> OpenTable:
@@ -237,7 +237,7 @@ def _open_arrow(path: Path, columns: Sequence[str]) -> OpenTable:
         file = pa.ipc.open_stream(source)
         batches = iter(file)
     _require(columns, file.schema.names, str(path))
-    return OpenTable(str(path), _guarded(batches, path, columns))
+    return OpenTable(str(path), _guard(batches, path, columns))
 
 
 def _brief(error: Exception) -> str:

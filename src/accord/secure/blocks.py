@@ -68,7 +68,7 @@ class Table:
         if self.real.dtype != np.bool_ or self.real.ndim != 1:
             raise ValueError("which rows are real is one truth value a row")
 
-    def checked(self, of: Input) -> Ints:
+    def read(self, of: Input) -> Ints:
         """The values of an input, after a check, made once, that they are what the circuit says of them."""
         if of not in self._known:
             self._known[of] = self._check(of)

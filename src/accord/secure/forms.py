@@ -57,14 +57,14 @@ def form_of(of: Formed) -> Form:
             return Form(of, of.low, of.high, tuple(s for p in products for s in _product_shifts(p)))
 
 
-def compared(node: AtMost | Equal) -> tuple[Form, int]:
+def comparison_of(node: AtMost | Equal) -> tuple[Form, int]:
     """The form that a comparison compares, and its bound."""
     return (form_of(node), 0) if isinstance(node, Equal) else (form_of(node.value), node.bound)
 
 
 def constant(node: AtMost | Equal) -> bool | None:
     """The answer of a comparison that cannot fail, or cannot hold."""
-    form, bound = compared(node)
+    form, bound = comparison_of(node)
     if bound < form.low:
         return False
     return True if bound >= form.high else None

@@ -86,8 +86,8 @@ _AT_ONCE = Limit(1 << 15)
 def match(circuit: Node, blocks: Blocks, a: Table, b: Table) -> NDArray[np.bool_]:
     """The match bit of every pair of the blocks; only pairs of real rows are looked at."""
     answer = np.zeros(blocks.pairs, dtype=np.bool_)
-    a_kept, a_counts = _kept(a.real, blocks.a_rows, blocks.a_counts)
-    b_kept, b_counts = _kept(b.real, blocks.b_rows, blocks.b_counts)
+    a_kept, a_counts = _keep_real(a.real, blocks.a_rows, blocks.a_counts)
+    b_kept, b_counts = _keep_real(b.real, blocks.b_rows, blocks.b_counts)
     a_place, b_place = _places(blocks)
     for batch in batches(Blocks(a_kept, a_counts, b_kept, b_counts), _AT_ONCE):
         i, j = batch.of_a(batch.a_rows), batch.of_b(batch.b_rows)
@@ -96,7 +96,7 @@ def match(circuit: Node, blocks: Blocks, a: Table, b: Table) -> NDArray[np.bool_
     return answer
 
 
-def _kept(
+def _keep_real(
     real: NDArray[np.bool_], rows: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of real rows in the blocks' list of rows, and how many each block has."""

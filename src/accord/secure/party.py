@@ -179,7 +179,7 @@ class Meter:
     messages: int = 0
 
 
-def metered(party: Party[T], meter: Meter) -> Party[T]:
+def meter_party(party: Party[T], meter: Meter) -> Party[T]:
     """The same party, counted."""
     answer: Buffer = b""
     started = False

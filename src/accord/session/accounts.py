@@ -42,10 +42,10 @@ def account(name: str, all_runs: Sequence[Entry], budgets: Mapping[str, Budget])
     paid = [run.event for run in runs if run.paid]
     tight = None if budget.cost is None else spent(paid, budget.cost.delta)
     partners = sorted({run.partner for run in runs})
-    shown = {partner: _shown([run for run in runs if run.partner == partner]) for partner in partners}
+    shown = {partner: _add_up([run for run in runs if run.partner == partner]) for partner in partners}
     return Account(name, budget, len(runs), basic(paid), left(budget, paid), tight, shown)
 
 
-def _shown(runs: Sequence[Entry]) -> Cost:
+def _add_up(runs: Sequence[Entry]) -> Cost:
     seen = {run.drawing: run.event for run in runs if run.drawing is not None}
     return basic(list(seen.values()))

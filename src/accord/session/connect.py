@@ -65,7 +65,7 @@ def listen(
                 problem=f"was not made: nobody came within {wait:,.0f} seconds",
                 mend="Ask the partner to connect, or wait longer with --wait.",
             ) from None
-    return _secured(plain, context, card, partner, server_side=True)
+    return _secure(plain, context, card, partner, server_side=True)
 
 
 def connect(
@@ -73,8 +73,8 @@ def connect(
 ) -> ssl.SSLSocket:
     """Connect to the partner, which may not listen yet."""
     context = _context(ssl.PROTOCOL_TLS_CLIENT, state, card)
-    plain = _reached(address, partner, wait, tell)
-    return _secured(plain, context, card, partner, server_side=False)
+    plain = _dial(address, partner, wait, tell)
+    return _secure(plain, context, card, partner, server_side=False)
 
 
 def _server(address: Address) -> socket.socket:
@@ -88,7 +88,7 @@ def _server(address: Address) -> socket.socket:
     return socket.create_server(where, family=family)
 
 
-def _reached(address: Address, partner: str, wait: float, tell: Tell) -> socket.socket:
+def _dial(address: Address, partner: str, wait: float, tell: Tell) -> socket.socket:
     until, told = time.monotonic() + wait, False
     while True:
         try:
@@ -121,7 +121,7 @@ def _context(kind: int, state: State, card: Card) -> ssl.SSLContext:
     return context
 
 
-def _secured(
+def _secure(
     plain: socket.socket, context: ssl.SSLContext, card: Card, partner: str, server_side: bool
 ) -> ssl.SSLSocket:
     try:

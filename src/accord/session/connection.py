@@ -57,7 +57,7 @@ class Reach:
     """Seconds until the partner must be there."""
     patience: Patience = field(default_factory=Patience)
 
-    def checked(self) -> Reach:
+    def require_way(self) -> Reach:
         """This, if exactly one way is named."""
         if bool(self.listen) == bool(self.connect):
             raise UsageError(problem="Name one of --listen HOST:PORT and --connect HOST:PORT.")
@@ -66,7 +66,7 @@ class Reach:
 
 
 @contextmanager
-def connected(reach: Reach, state: State, card: Card, partner: str, tell: Tell) -> Iterator[TlsChannel]:
+def open_channel(reach: Reach, state: State, card: Card, partner: str, tell: Tell) -> Iterator[TlsChannel]:
     """A channel to the partner; errors inside are told to the partner as a reason and name the partner."""
     if reach.listen:
         found = listen(parse_address(reach.listen, "--listen"), state, card, partner, reach.wait, tell)
@@ -80,12 +80,12 @@ def connected(reach: Reach, state: State, card: Card, partner: str, tell: Tell) 
         reason = next(reason for kind, reason in _REASONS if isinstance(error, kind))
         if reason is not None:
             channel.stop(reason)
-        raise _named(error, partner, channel.run) from None
+        raise _name_partner(error, partner, channel.run) from None
     finally:
         channel.close()
 
 
-def _named(error: BaseException, partner: str, run: str) -> BaseException:
+def _name_partner(error: BaseException, partner: str, run: str) -> BaseException:
     """The same error, with the partner's name, and with what to do about a run that has begun."""
     if isinstance(error, KeyboardInterrupt) and run:
         return InterruptedRunError(run=run)

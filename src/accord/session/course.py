@@ -44,7 +44,7 @@ from accord.session.handshake import NONCE, Hello, exchange_sizes, greet, requir
 from accord.session.identity import Card
 from accord.session.ledger import Ask, Ledger
 from accord.session.notices import Tell
-from accord.session.output import output
+from accord.session.output import arrange_output
 from accord.session.receipt import Statement
 from accord.session.state import State
 from accord.session.store import FileJournal, Manifest, RunFolder, create_run
@@ -162,7 +162,7 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     charged, mine = _charge(own, name, size)
     run = create_run(own.state, _manifest(own, name, mine), mine.slots)
     line.started(name)
-    with run.locked(), closing(run.open_journal()) as journal:
+    with run.lock(), closing(run.open_journal()) as journal:
         return (yield from _finish(own, Kept(run, mine, journal, charged), line))
 
 
@@ -245,7 +245,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     agreement, task = own.agreement, own.agreement.task
     mine = replace(kept.mine, journal=kept.journal, watch=watch)
     outcome = yield from task.protocol.party(task, mine, engine_named(agreement.engine))
-    pairs = output(agreement, own.side, own.records, outcome)
+    pairs = arrange_output(agreement, own.side, own.records, outcome)
     if own.out is not None:
         write_table(pairs, own.out)
     yield from _sign(own, kept, outcome)

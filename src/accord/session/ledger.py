@@ -35,7 +35,7 @@ from accord.privacy.budget import Budget, check
 from accord.privacy.events import NO_COST, AllPairs, Cost, Event
 from accord.privacy.number import exact
 from accord.session import noise_format
-from accord.session.state import checked_run, sync_folder
+from accord.session.state import require_run_name, sync_folder
 
 VERSION = 1
 APPLICATION = 0x41434C47
@@ -100,7 +100,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with self._guarded():
+        with self._guard():
             _create_file(path)
         with self._writing() as db:
             _prepare(db, path)
@@ -110,7 +110,7 @@ class Ledger:
         _check_ask(ask)
         with self._writing() as db:
             known = _find_run(db, ask.run)
-            return self._again(db, ask, known) if known else _charge(db, ask, draw, now)
+            return self._repeat(db, ask, known) if known else _charge(db, ask, draw, now)
 
     def quote(self, ask: Ask) -> Cost:
         """What a new run with this release would be charged; raises if the budget does not allow it."""
@@ -141,7 +141,7 @@ class Ledger:
     def forget(self, run: str) -> tuple[str, ...]:
         """Remove the noise stored for a run, never its row; the other runs that relied on the same noise."""
         with self._writing() as db:
-            known = _find_run(db, checked_run(run))
+            known = _find_run(db, require_run_name(run))
             if known is None:
                 raise UsageError(problem=f"The ledger knows no run '{run}'. `accord ledger` lists them.")
             db.execute("UPDATE drawings SET noise = NULL WHERE drawing = ?", (known.drawing,))
@@ -150,7 +150,7 @@ class Ledger:
             )
             return tuple(row[0] for row in others)
 
-    def _again(self, db: sqlite3.Connection, ask: Ask, known: Entry) -> Charge:
+    def _repeat(self, db: sqlite3.Connection, ask: Ask, known: Entry) -> Charge:
         """The answer to a run that was charged before: the same noise, no new row, no new cost."""
         same = (known.dataset, known.partner, known.agreement, known.key) == (
             (ask.dataset, ask.partner, ask.agreement, ask.key)
@@ -170,7 +170,7 @@ class Ledger:
         return Charge(_decode_noise(stored), known.cost, False)
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _guard(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
@@ -179,9 +179,9 @@ class Ledger:
             raise LedgerError(path=self._path, reason=str(error), mend=mend) from error
 
     @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
+    def _connect(self) -> Iterator[sqlite3.Connection]:
         with (
-            self._guarded(),
+            self._guard(),
             closing(sqlite3.connect(self._path, timeout=PATIENCE_SECONDS, isolation_level=None)) as db,
         ):
             db.execute("PRAGMA synchronous = EXTRA")
@@ -194,7 +194,7 @@ class Ledger:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._connected() as db:
+        with self._connect() as db:
             db.execute("BEGIN IMMEDIATE")
             try:
                 yield db
@@ -207,7 +207,7 @@ class Ledger:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._connected() as db:
+        with self._connect() as db:
             db.execute("BEGIN")
             yield db
 
@@ -292,7 +292,7 @@ def _budget(row: tuple[str | None, str | None, int | None]) -> Budget:
 
 
 def _check_ask(ask: Ask) -> None:
-    checked_run(ask.run)
+    require_run_name(ask.run)
     _check_name("data set", ask.dataset)
     _check_name("partner", ask.partner)
     if (ask.key is None) != (ask.event.cost == NO_COST):

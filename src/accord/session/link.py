@@ -35,7 +35,7 @@ from accord.records.sinks import require_writable
 from accord.records.sources import TableLike
 from accord.secure.engines import engine_named
 from accord.secure.party import run
-from accord.session.connection import Reach, connected
+from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger
@@ -79,13 +79,13 @@ def link(
     resumed, and the error then names it.
     """
     require_sound(agreement)
-    way = replace(reach or Reach(), listen=listen, connect=connect).checked()
+    way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
     own = prepared(opened, agreement, partner, data, layout or Layout(), dataset, out, way, tell)
     offer = make_offer(agreement, own.side, own.records, Ledger(opened.ledger), own.ask("offer"))
     if not confirm(offer):
         raise DeclinedError
-    with connected(way, opened, own.cards[own.side.other], own.partner, tell) as channel:
+    with open_channel(way, opened, own.cards[own.side.other], own.partner, tell) as channel:
         return run(begin(own, channel), channel)
 
 
@@ -110,7 +110,7 @@ def resume(
     way = replace(reach or Reach(), listen=listen, connect=connect)
     with (
         reopened(opened, name, data, out, way, tell) as (own, kept),
-        connected(own.reach, opened, own.cards[own.side.other], own.partner, tell) as channel,
+        open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell) as channel,
     ):
         return run(go_on(own, kept, channel), channel)
 
@@ -177,10 +177,10 @@ def reopened(
     way = reach if reach.listen or reach.connect else known.reach(reach)
     source = data if data is not None else known.source()
     target = out or (Path(known.out) if known.out else None)
-    with found.locked():
+    with found.lock():
         own = prepared(
             state, agreement, known.partner, source, known.read_layout(), known.dataset, target,
-            way.checked(), tell,
+            way.require_way(), tell,
         )  # fmt: skip
         slots = found.slots()
         _require_same_table(own, known, slots)

@@ -19,7 +19,7 @@ from accord.side import Side
 Rows = NDArray[np.integer]
 
 
-def output(agreement: Agreement, side: Side, records: Records, outcome: Outcome) -> pa.Table:
+def arrange_output(agreement: Agreement, side: Side, records: Records, outcome: Outcome) -> pa.Table:
     """`id_a`, `id_b`, then the columns that A disclosed (`…_a`) and those of B (`…_b`)."""
     mine = (records.ids, records.disclosed, outcome.own)
     theirs = (outcome.partner_ids, outcome.partner_columns, outcome.partner)

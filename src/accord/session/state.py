@@ -43,7 +43,7 @@ class State:
 
     def run(self, run: str) -> Path:
         """The folder of a run; it need not exist."""
-        return self.folder / "runs" / checked_run(run)
+        return self.folder / "runs" / require_run_name(run)
 
     def create_run(self, run: str) -> Path:
         """The folder of a run, made if it is missing."""
@@ -76,7 +76,7 @@ def open_state(folder: Path | None, environment: Mapping[str, str]) -> State:
     return State(folder)
 
 
-def checked_run(run: str) -> str:
+def require_run_name(run: str) -> str:
     """The name of a run, if it can also name a folder."""
     if not _RUN.fullmatch(run):
         raise UsageError(problem="A run is named by up to 64 letters, digits, dots, dashes and underscores.")

@@ -124,16 +124,16 @@ class RunFolder:
         self.change(done=True)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Hold the run, so that no other process works on it, and clear away what a killed one left."""
-        with held(self._folder):
+        with hold(self._folder):
             for left in self._folder.glob(".*"):
                 left.unlink(missing_ok=True)
             yield
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def hold(folder: Path) -> Iterator[None]:
     """Hold a run's folder against other processes; nothing to hold where there is none."""
     if not folder.is_dir():
         yield
@@ -177,7 +177,7 @@ def open_run(state: State, run: str) -> RunFolder:
         raise StateError(path=path, reason="it cannot be read", mend=_BROKEN) from None
 
 
-def runs(state: State) -> tuple[list[RunFolder], list[str]]:
+def list_runs(state: State) -> tuple[list[RunFolder], list[str]]:
     """All runs on disk, the latest first; and the names of those that cannot be read."""
     found, broken = [], []
     for path in sorted((state.folder / "runs").glob("*/run.json")):
@@ -256,7 +256,7 @@ class FileJournal:
         self._path = path
         try:
             self._file = os.fdopen(os.open(path, os.O_RDWR), "r+b", buffering=0)
-            with _closed_on_failure(self._file):
+            with _close_on_failure(self._file):
                 self._ends = _scan(self._file)
                 self._file.truncate(self._ends[-1])
         except (OSError, ValueError):
@@ -319,7 +319,7 @@ class FileJournal:
 
 
 @contextmanager
-def _closed_on_failure(file: BinaryIO) -> Iterator[None]:
+def _close_on_failure(file: BinaryIO) -> Iterator[None]:
     """Close the file if what is done with it fails."""
     try:
         yield

@@ -15,7 +15,7 @@ from accord.secure.circuit import Bilinear, Input, Product
 from accord.secure.forms import choice_bits, factors, form_of, own_part
 from accord.secure.ot.distance import Keys, correction_bytes, receive_distance, send_distance, term_widths
 from accord.secure.ot.program import Share
-from accord.secure.transfer.extension import correction_words, padded
+from accord.secure.transfer.extension import correction_words, padded_count
 from accord.side import Side
 from tests.secure.conftest import Sessions
 from tests.secure.worlds import blocks
@@ -51,7 +51,7 @@ class World:
         """A's and B's shares."""
         a, b = sessions
         bits = choice_bits(FORM, self.read(Side.A))
-        choices = np.zeros(padded(bits.size), dtype=np.uint8)
+        choices = np.zeros(padded_count(bits.size), dtype=np.uint8)
         choices[: bits.size] = bits.reshape(-1)
         corrections = np.empty(correction_words(bits.size, 4), dtype=np.uint64)
         packed = np.packbits(choices, bitorder="little").view("<u8")

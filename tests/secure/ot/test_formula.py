@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from numpy.random import Generator
 
-from accord.secure.ot.formula import Formula, Wire, joined, shrink, truth_of, wires
+from accord.secure.ot.formula import Formula, Wire, join, shrink, truth_of, wires
 from accord.secure.ot.program import Bit, OwnBit
 
 Kinds = ("all", "any", "not")
@@ -20,7 +20,7 @@ def random_formula(random: Generator, count: int, depth: int) -> Formula | Wire:
     if kind == "not":
         return Formula("not", (random_formula(random, count, depth - 1),))
     parts = [random_formula(random, count, depth - 1) for _ in range(random.integers(0, 7))]
-    return joined("all" if kind == "all" else "any", parts)
+    return join("all" if kind == "all" else "any", parts)
 
 
 def value(formula: Formula | Wire, known: dict[Wire, bool]) -> bool:
@@ -54,7 +54,7 @@ def test_shrinking_bounds_every_part_and_keeps_the_value() -> None:
 
 def test_a_truth_table_is_the_formula_for_every_state_and_index() -> None:
     a, b, own = Bit(0), Bit(1), OwnBit(None)
-    formula = joined("all", [Formula("not", (a,)), joined("any", [b, own])])
+    formula = join("all", [Formula("not", (a,)), join("any", [b, own])])
     truth = truth_of(formula, (a, b, own))
     for state, index in itertools.product(range(8), range(8)):
         bit_a, bit_b = ((state ^ index) & 1) != 0, ((state ^ index) >> 1 & 1) != 0

@@ -12,8 +12,8 @@ from accord.secure.ot.lookup import (
     answer,
     ask,
     from_wire,
-    opened,
-    packed_truth,
+    open_entries,
+    pack_truth,
     patterns,
     question_words,
     table_bytes,
@@ -32,13 +32,13 @@ def test_the_entry_of_the_table_arrives(sessions: Callable[[int], Sessions], bit
     index = random.integers(0, 1 << bits, count).astype(np.uint8)
     question = np.empty(question_words(count, bits, 4), dtype=np.uint64)
     masks = ask(b.receiver, index, bits, question)
-    tables = answer(a.sender, packed_truth(truth), state, bits, question)
+    tables = answer(a.sender, pack_truth(truth), state, bits, question)
     wire = to_wire(tables, bits)
     assert wire.nbytes == table_bytes(count, bits)
-    got = opened(from_wire(wire, bits), masks[:count], index)
+    got = open_entries(from_wire(wire, bits), masks[:count], index)
     assert (got == truth[state, index]).all()
     # With any other index the masks do not fit: the bits are as good as random.
-    other = opened(from_wire(wire, bits), masks[:count], index ^ np.uint8(1))
+    other = open_entries(from_wire(wire, bits), masks[:count], index ^ np.uint8(1))
     if count > 3000:
         assert 0.4 < (other == truth[state, index ^ 1]).mean() < 0.6
 
@@ -46,7 +46,7 @@ def test_the_entry_of_the_table_arrives(sessions: Callable[[int], Sessions], bit
 def test_entry_j_is_bit_j() -> None:
     truth = np.zeros((1, 128), dtype=np.bool_)
     truth[0, [0, 5, 64, 127]] = True
-    assert packed_truth(truth).tolist() == [[1 | 1 << 5, 1 | 1 << 63]]
+    assert pack_truth(truth).tolist() == [[1 | 1 << 5, 1 | 1 << 63]]
     assert patterns(7)[6].tolist() == [0, (1 << 64) - 1]
     assert patterns(1)[0, 0] & 3 == 2
 
@@ -68,7 +68,7 @@ def test_a_shared_lookup_shows_one_uniform_bit_and_nothing_else(
     index = random.integers(0, 1 << bits, count).astype(np.uint8)
     question = np.empty(question_words(count, bits, 4), dtype=np.uint64)
     masks = ask(b.receiver, index, bits, question)[:count]
-    tables = answer(a.sender, packed_truth(truth), state, bits, question)
+    tables = answer(a.sender, pack_truth(truth), state, bits, question)
     share = random.integers(0, 2, count).astype(np.uint64)
     wire = to_wire(tables ^ (np.uint64(0) - share)[:, None], bits)
     sent = np.unpackbits(wire.reshape(count, -1), axis=1, bitorder="little").astype(np.int64)

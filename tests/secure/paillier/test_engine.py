@@ -83,8 +83,8 @@ def one_pack(world: World, rows: int, columns: int, seed: int) -> tuple[list[int
                 yield effect
 
     left, right = run_pair(
-        ask(a.key, plan.distances, pack, tables[0].checked, System()),
-        watched(answer(b.key, plan.distances, pack, tables[1].checked, System())),
+        ask(a.key, plan.distances, pack, tables[0].read, System()),
+        watched(answer(b.key, plan.distances, pack, tables[1].read, System())),
     )
     assert isinstance(right, list)
     true = np.sum(

@@ -23,7 +23,7 @@ def rows(points: Bytes) -> set[bytes]:
 @pytest.mark.parametrize("group", [Ed25519(b"test"), Clear(b"test")], ids=["ed25519", "clear"])
 def test_exponents_commute_and_undo_each_other(group: Group) -> None:
     a, b = (group.secret(Seeded(seed)) for seed in range(2))
-    points = group.hashed(ITEMS)
+    points = group.hash_items(ITEMS)
     assert points.shape == (300, POINT)
     assert len(rows(points)) == 300
     assert (group.times(a, group.times(b, points)) == group.times(b, group.times(a, points))).all()
@@ -32,9 +32,9 @@ def test_exponents_commute_and_undo_each_other(group: Group) -> None:
 
 def test_elements_are_in_the_subgroup_and_depend_on_item_domain_and_secret() -> None:
     group = Ed25519(b"test")
-    points = group.hashed(ITEMS[:20])
+    points = group.hash_items(ITEMS[:20])
     assert all(sodium.crypto_core_ed25519_is_valid_point(point.tobytes()) for point in points)
-    assert not rows(points) & rows(Ed25519(b"tess").hashed(ITEMS[:20]))
+    assert not rows(points) & rows(Ed25519(b"tess").hash_items(ITEMS[:20]))
     a, b = (group.secret(Seeded(seed)) for seed in range(2))
     assert not rows(group.times(a, points)) & rows(group.times(b, points))
 
@@ -46,12 +46,12 @@ def test_hashing_adds_two_maps_of_the_digest() -> None:
     whole = hashlib.sha512(b"accord/group/1\0" + (4).to_bytes(8, "little") + b"test" + b"item").digest()
     halves = [sodium.crypto_core_ed25519_from_uniform(h) for h in (whole[:32], whole[32:])]
     item = np.frombuffer(b"item", np.uint8)[None]
-    assert Ed25519(b"test").hashed(item).tobytes() == sodium.crypto_core_ed25519_add(*halves)
+    assert Ed25519(b"test").hash_items(item).tobytes() == sodium.crypto_core_ed25519_add(*halves)
 
 
 def test_no_items() -> None:
     group = Ed25519(b"")
-    nothing = group.hashed(np.zeros((0, 8), np.uint8))
+    nothing = group.hash_items(np.zeros((0, 8), np.uint8))
     assert group.times(group.secret(Seeded(1)), nothing).shape == (0, POINT)
 
 
@@ -59,7 +59,7 @@ def test_no_items() -> None:
 @pytest.mark.parametrize("place", [0, 99])
 def test_what_is_no_element_is_refused(name: str, place: int) -> None:
     group = Ed25519(b"test")
-    points = group.hashed(ITEMS[:100]).copy()
+    points = group.hash_items(ITEMS[:100]).copy()
     points[place] = np.frombuffer(BAD[name], np.uint8)
     with pytest.raises(PeerError, match="not in the group"):
         group.times(group.secret(Seeded(1)), points)

@@ -36,7 +36,7 @@ def test_batches_travel_one_ahead_and_their_sizes_are_public() -> None:
         answer(group, b"", count, lambda n: None),
         wire,
     )
-    assert (values == group.hashed(items(count))).all()
+    assert (values == group.hash_items(items(count))).all()
     expected = [BATCH * POINT, BATCH * POINT, 5 * POINT]
     assert wire.sizes == {Side.A: expected, Side.B: expected}
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.secure.transfer.extension import TILE, Receiver, Sender, correction_words, padded
+from accord.secure.transfer.extension import TILE, Receiver, Sender, correction_words, padded_count
 from accord.secure.transfer.permutation import Permutation
 from tests.secure.conftest import Sessions
 
@@ -18,7 +18,7 @@ Words = NDArray[np.uint64]
 
 
 def extended(receiver: Receiver, sender: Sender, count: int) -> tuple[Words, Words, Words, Words]:
-    choices = np.random.default_rng(count).integers(0, 1 << 64, padded(count) // 64, dtype=np.uint64)
+    choices = np.random.default_rng(count).integers(0, 1 << 64, padded_count(count) // 64, dtype=np.uint64)
     corrections = np.empty(correction_words(count, receiver.k), dtype=np.uint64)
     t = np.concatenate([tile.rows.copy() for tile in receiver.extend(choices, corrections, count)])
     q = np.concatenate(
@@ -38,7 +38,7 @@ def test_the_rows_differ_by_delta_where_the_receiver_chose_one(
     bits = np.unpackbits(choices.astype("<u8").view(np.uint8), bitorder="little")
     assert (q == np.where(bits[:, None] == 1, t ^ b.sender.delta, t)).all()
     assert len(np.unique(t, axis=0)) == len(t)
-    assert corrections.nbytes == padded(count) * 128 // k // 8
+    assert corrections.nbytes == padded_count(count) * 128 // k // 8
 
 
 def test_the_extension_has_known_answers() -> None:
@@ -56,6 +56,6 @@ def test_numbers_of_rows_only_grow() -> None:
     seen: list[tuple[int, int]] = []
     for count in (1, TILE + 5, 300):
         corrections = np.empty(correction_words(count, 4), dtype=np.uint64)
-        choices = np.zeros(padded(count) // 64, dtype=np.uint64)
+        choices = np.zeros(padded_count(count) // 64, dtype=np.uint64)
         seen += [(t.number, t.number + len(t.rows)) for t in end.extend(choices, corrections, count)]
     assert all(end == start for (_, end), (start, _) in itertools.pairwise(seen))

@@ -23,7 +23,7 @@ from accord.secure.garbled.gates import Feed, evaluate, garble
 from accord.secure.garbled.sources import source_bits
 from accord.secure.garbled.tape import Tape
 from accord.secure.party import Party, receive, send
-from accord.secure.transfer.extension import collect, correction_words, padded
+from accord.secure.transfer.extension import collect, correction_words, padded_count
 from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
 from accord.secure.transfer.setup import Session
 from accord.side import Side
@@ -133,7 +133,7 @@ def run_evaluator(own: BatchSide) -> Party[Answer]:
     choices = np.empty(sizes.choices // 8, dtype="<u8")
     labels = np.zeros((0, rows, 2), dtype=np.uint64)
     if tape.theirs:
-        chosen = np.zeros(padded(known.size), dtype=np.uint8)
+        chosen = np.zeros(padded_count(known.size), dtype=np.uint8)
         chosen[: known.size] = known.reshape(-1)
         made, _ = collect(end.extend(bits_to_wire(chosen).view("<u8"), choices, known.size), 1)
         labels = np.ascontiguousarray(made[0, : known.size]).reshape(-1, rows, 2)

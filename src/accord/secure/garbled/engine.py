@@ -68,7 +68,7 @@ class GarbledEngine:
     ) -> Party[NDArray[np.bool_]]:
         self.supports(circuit)
         tapes = session.tapes(circuit)
-        rows = {of.name: table.checked(of) for of in inputs(circuit, session.ot.side)}
+        rows = {of.name: table.read(of) for of in inputs(circuit, session.ot.side)}
         result = np.zeros(blocks.pairs, dtype=np.bool_)
 
         def work(batch: Batch, garbler: Side, number: int) -> Party[None]:

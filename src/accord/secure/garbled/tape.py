@@ -74,7 +74,7 @@ def tape_of(circuit: Boolean, garbler: Side) -> Tape:
     drafts = _Drafter(circuit, garbler).drafts()
     output = circuit.output >> 1
     places = _Places(drafts, output)
-    steps = tuple(places.coded(draft) for draft in drafts)
+    steps = tuple(places.encode(draft) for draft in drafts)
     return Tape(
         steps,
         theirs=circuit.sources(garbler.other),
@@ -173,12 +173,12 @@ class _Drafter:
             if wire not in self.made and wire not in missing:
                 missing.add(wire)
                 what = self.circuit.what(wire)
-                if isinstance(what, Gate) and not self._mixed(what):
+                if isinstance(what, Gate) and not self._is_mixed(what):
                     waiting += what.wires
         draft.operations += [self._operation(wire) for wire in sorted(missing)]
         self.made |= missing
 
-    def _mixed(self, gate: Gate) -> bool:
+    def _is_mixed(self, gate: Gate) -> bool:
         """Whether a gate joins a bit of one side with a bit of the other."""
         x, y = map(self._source, gate.wires)
         return x is not None and y is not None and x.side is not y.side
@@ -187,16 +187,16 @@ class _Drafter:
         what = self.circuit.what(wire)
         if not isinstance(what, Gate):
             return OURS if what.side is self.garbler else THEIRS, wire, self.numbers[what], 0
-        if not self._mixed(what):
+        if not self._is_mixed(what):
             return XOR, wire, *what.wires
         x, y = what.wires if self._theirs(what.wires[0]) else what.wires[::-1]
-        return MIXED, wire, self._numbered(x), self._numbered(y)
+        return MIXED, wire, self._number_of(x), self._number_of(y)
 
     def _theirs(self, wire: int) -> bool:
         source = self._source(wire)
         return source is not None and source.side is not self.garbler
 
-    def _numbered(self, wire: int) -> int:
+    def _number_of(self, wire: int) -> int:
         source = self._source(wire)
         assert source is not None
         return self.numbers[source]
@@ -213,7 +213,7 @@ class _Places:
         self._left.update(w for d in drafts for w in d.reads())
         self._left[output] += 1
 
-    def coded(self, draft: _Draft) -> Step:
+    def encode(self, draft: _Draft) -> Step:
         """A step in places. An output never lies where a gate of the same step still reads."""
         operations = [self._operation(*operation) for operation in draft.operations]
         hashed = [self.of[wire] for wire in draft.hashed]

@@ -21,11 +21,11 @@ from accord.secure.blocks import Batch
 from accord.secure.circuit import Input
 from accord.secure.forms import choice_bits, factors, own_part
 from accord.secure.ot.distance import Keys, receive_distance, send_distance
-from accord.secure.ot.lookup import answer, ask, from_wire, opened, packed_truth, to_wire
+from accord.secure.ot.lookup import answer, ask, from_wire, open_entries, pack_truth, to_wire
 from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share
 from accord.secure.ot.sizes import Sizes, batch_sizes
 from accord.secure.party import Party, receive, send
-from accord.secure.transfer.extension import collect, padded
+from accord.secure.transfer.extension import collect, padded_count
 from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
 from accord.secure.transfer.setup import Session
 from accord.side import Side
@@ -123,7 +123,7 @@ def _choose(mine: BatchSide) -> Party[tuple[list[Keys], list[Bytes]]]:
         return [Keys(np.zeros((0, 2), np.uint64), 0)] * count, [np.zeros((0, 0), np.uint8)] * count
     bits = [choice_bits(share.form, mine.read) for share in mine.program.shares]
     flat = np.concatenate([part.reshape(-1) for part in bits])
-    choices = np.zeros(padded(len(flat)), dtype=np.uint8)
+    choices = np.zeros(padded_count(len(flat)), dtype=np.uint8)
     choices[: len(flat)] = flat
     packed = np.packbits(choices, bitorder="little").view("<u8")
     corrections = np.empty(mine.sizes.choices // 8, dtype="<u8")
@@ -142,9 +142,7 @@ def _per_share(rows: NDArray[np.uint64], number: int, counts: list[int]) -> list
 def _table(mine: BatchSide, number: int, question: NDArray[np.uint64], reveal: bool) -> Bytes:
     """A's tables of one lookup: masked, with A's share noted, or such that they reveal the answer to B."""
     lookup, pairs = mine.program.lookups[number], mine.batch.pairs
-    tables = answer(
-        mine.session.sender, packed_truth(lookup.truth), mine.wires(lookup), lookup.bits, question
-    )
+    tables = answer(mine.session.sender, pack_truth(lookup.truth), mine.wires(lookup), lookup.bits, question)
     if not reveal:
         random = np.frombuffer(mine.session.entropy.bytes(-(-pairs // 8)), dtype=np.uint8)
         mask = np.unpackbits(random, bitorder="little")[:pairs]
@@ -167,7 +165,7 @@ def run_b(mine: BatchSide) -> Party[Answer]:
         yield from send(message)
         tables = _cut((yield from receive(sum(sizes.tables[number]))), sizes.tables[number])
         for i, table, (masks, index) in zip(level, tables, asked, strict=True):
-            mine.bits[i] = opened(from_wire(table, mine.program.lookups[i].bits), masks, index)
+            mine.bits[i] = open_entries(from_wire(table, mine.program.lookups[i].bits), masks, index)
         before = ()
     bits = mine.bits[levels[-1][0]]
     yield from send(bits_to_wire(bits))

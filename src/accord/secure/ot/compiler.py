@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from accord.errors import UnsupportedError
 from accord.secure.circuit import And, AtMost, Bilinear, Both, Equal, Hamming, Node, Not, Or
-from accord.secure.forms import compared, constant
-from accord.secure.ot.formula import Formula, Wire, joined, shrink, truth_of, wires
+from accord.secure.forms import comparison_of, constant
+from accord.secure.ot.formula import Formula, Wire, join, shrink, truth_of, wires
 from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share
 
 NARROW = 8
@@ -36,18 +36,18 @@ Comparison = AtMost | Equal
 def compile_circuit(node: Node, engine: str) -> Program:
     """The program of a circuit, or an `UnsupportedError` that names the node that has none."""
     build = _Build(engine)
-    if isinstance(node, AtMost | Equal) and constant(node) is None and _penalised(node):
+    if isinstance(node, AtMost | Equal) and constant(node) is None and _can_penalise(node):
         build.compare(node, dummies=True)
     else:
         build.answer(node)
     return Program(tuple(build.shares), tuple(build.lookups))
 
 
-def _penalised(node: Comparison) -> bool:
+def _can_penalise(node: Comparison) -> bool:
     """Whether a dummy can be kept from matching by what its owner adds, within the widest ring."""
     if isinstance(node, AtMost) and isinstance(node.value, Bilinear):
         return False
-    form, bound = compared(node)
+    form, bound = comparison_of(node)
     return form.high - form.low + 2 * (bound - form.low + 1) < 1 << (WIDEST - 1)
 
 
@@ -62,13 +62,13 @@ class _Build:
 
     def answer(self, node: Node) -> None:
         """The last lookup: the circuit, and both rows are real."""
-        whole = joined("all", [self._formula(node), OwnBit(None)])
+        whole = join("all", [self._formula(node), OwnBit(None)])
         self._gate(shrink(whole, GATE, self._gate))
 
     def compare(self, node: Comparison, dummies: bool) -> Bit:
         """Lookups that compare a distance with its bound."""
         self._check(node)
-        form, bound = compared(node)
+        form, bound = comparison_of(node)
         bound -= form.low
         penalty = bound + 1 if dummies else 0
         highest = form.high - form.low + 2 * penalty
@@ -115,17 +115,17 @@ class _Build:
         """The circuit over bits, after every comparison was made, each once."""
         match node:
             case And(parts):
-                return joined("all", [self._formula(part) for part in parts])
+                return join("all", [self._formula(part) for part in parts])
             case Or(parts):
-                return joined("any", [self._formula(part) for part in parts])
+                return join("any", [self._formula(part) for part in parts])
             case Not(part):
                 return Formula("not", (self._formula(part),))
             case Both(of):
                 return OwnBit(of)
             case AtMost() | Equal():
-                return self._compared(node)
+                return self._compare_once(node)
 
-    def _compared(self, node: Comparison) -> Formula | Bit:
+    def _compare_once(self, node: Comparison) -> Formula | Bit:
         known = constant(node)
         if known is not None:
             return Formula("all" if known else "any", ())

@@ -106,7 +106,7 @@ class _Placement:
         result[:, self.batch.pairs :] = 0
         return result
 
-    def reduced(self, result: NDArray[Any]) -> NDArray[Any]:
+    def reduce(self, result: NDArray[Any]) -> NDArray[Any]:
         """Shares mod 2^ℓ."""
         result &= self.dtype.type((1 << self.share.bits) - 1)
         return result
@@ -134,7 +134,7 @@ def send_distance(
         _CORRECT[placed.lane](zero, one, placed.places, factor[part], placed.shifts[part], sent, result)
         pack(sent, placed.widths[part], corrections[words])
     corrections[used:] = 0
-    return placed.reduced(result)
+    return placed.reduce(result)
 
 
 def receive_distance(
@@ -159,7 +159,7 @@ def receive_distance(
         _COLLECT[placed.lane](chosen, placed.places, bits[part], placed.shifts[part], got, result)
     if corrections[used:].any():
         raise PeerError(problem="padding that is not zero")
-    return placed.reduced(result)
+    return placed.reduce(result)
 
 
 @kernel("void(uint64[:,::1], uint64, uint64, int64[::1], uint64[:,::1])")

@@ -47,7 +47,7 @@ class OtEngine:
         self, session: Session, circuit: Node, blocks: Blocks, table: Table
     ) -> Party[NDArray[np.bool_]]:
         program = compile_circuit(circuit, self.name)
-        rows = {of.name: table.checked(of) for of in inputs(circuit, session.side)}
+        rows = {of.name: table.read(of) for of in inputs(circuit, session.side)}
         result = np.zeros(blocks.pairs, dtype=np.bool_)
         side = run_a if session.side is Side.A else run_b
 

@@ -27,7 +27,7 @@ class Formula:
     parts: tuple[Formula | Wire, ...]
 
 
-def joined(kind: Literal["all", "any"], parts: list[Formula | Wire]) -> Formula:
+def join(kind: Literal["all", "any"], parts: list[Formula | Wire]) -> Formula:
     """All or any of the parts; parts of the same kind are taken apart, so that they can be regrouped."""
     flat: list[Formula | Wire] = []
     for part in parts:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.kernel import kernel
-from accord.secure.transfer.extension import Receiver, Sender, correction_words, padded
+from accord.secure.transfer.extension import Receiver, Sender, correction_words, padded_count
 from accord.secure.transfer.permutation import hash_rows
 
 Words = NDArray[np.uint64]
@@ -41,7 +41,7 @@ def question_words(count: int, bits: int, k: int) -> int:
     return correction_words(_stride(count) * bits, k)
 
 
-def packed_truth(truth: NDArray[np.bool_]) -> Words:
+def pack_truth(truth: NDArray[np.bool_]) -> Words:
     """A truth table (states, 2ʷ) as words, entry j at bit j."""
     states, entries = truth.shape
     wide = np.zeros((states, max(64, entries)), dtype=np.uint8)
@@ -52,7 +52,7 @@ def packed_truth(truth: NDArray[np.bool_]) -> Words:
 def patterns(bits: int) -> Words:
     """For each bit l of an index, the words in which bit j is bit l of j."""
     entries = np.arange(max(64, 1 << bits))
-    return packed_truth((entries[None, :] >> np.arange(bits)[:, None]) & 1 != 0)
+    return pack_truth((entries[None, :] >> np.arange(bits)[:, None]) & 1 != 0)
 
 
 def ask(end: Receiver, index: NDArray[np.uint8], bits: int, question: Words) -> Words:
@@ -62,8 +62,8 @@ def ask(end: Receiver, index: NDArray[np.uint8], bits: int, question: Words) -> 
     """
     count = _stride(len(index))
     masks = np.zeros((count, table_words(bits)), dtype=np.uint64)
-    choices = np.zeros(padded(count * bits) // 64, dtype=np.uint64)
-    _planes(_stretched(index, count).view(np.uint64), bits, choices.view(np.uint8))
+    choices = np.zeros(padded_count(count * bits) // 64, dtype=np.uint64)
+    _planes(_stretch(index, count).view(np.uint64), bits, choices.view(np.uint8))
     for tile in end.extend(choices, question, count * bits):
         inner = end.pi.apply(tile.rows, "inner")
         for block in range(-(-masks.shape[1] // 2)):
@@ -75,7 +75,7 @@ def ask(end: Receiver, index: NDArray[np.uint8], bits: int, question: Words) -> 
 def answer(end: Sender, truth: Words, state: NDArray[np.uint8], bits: int, question: Words) -> Words:
     """A's tables under their masks, (n, words); to share the answers, XOR a random bit to a whole table."""
     count = _stride(len(state))
-    tables = truth[_stretched(state, count)]
+    tables = truth[_stretch(state, count)]
     pattern = patterns(bits)
     for tile in end.extend(question, count * bits):
         inner = end.pi.apply(tile.rows, "inner")
@@ -107,7 +107,7 @@ def from_wire(data: NDArray[np.uint8], bits: int) -> Words:
     return tables[:, None]
 
 
-def opened(tables: Words, masks: Words, index: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def open_entries(tables: Words, masks: Words, index: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """B's bit of each pair."""
     result = np.empty(len(index), dtype=np.uint8)
     _open(tables, masks, index, result)
@@ -119,7 +119,7 @@ def _stride(count: int) -> int:
     return -(-count // 8) * 8
 
 
-def _stretched(values: NDArray[N], count: int) -> NDArray[N]:
+def _stretch(values: NDArray[N], count: int) -> NDArray[N]:
     result = np.zeros(count, dtype=values.dtype)
     result[: len(values)] = values
     return result

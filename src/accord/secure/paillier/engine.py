@@ -20,7 +20,7 @@ from accord.entropy import Entropy
 from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import And, AtMost, Both, Equal, Node, Not, Or, inputs, leaves
-from accord.secure.forms import Formed, compared, constant
+from accord.secure.forms import Formed, comparison_of, constant
 from accord.secure.garbled.compiler import check_supported
 from accord.secure.garbled.engine import GarbledEngine, GarbledSession
 from accord.secure.paillier.distance import Distance, Pack, answer, ask, distance_of, packs
@@ -67,7 +67,7 @@ def plan_of(circuit: Node, engine: str, bits: int = BITS) -> Plan:
     known = dict[Formed, Distance]()
     for leaf in leaves(circuit):
         if not isinstance(leaf, Both) and constant(leaf) is None:
-            form, _ = compared(leaf)
+            form, _ = comparison_of(leaf)
             known.setdefault(form.of, distance_of(form, len(known), engine))
     plan = Plan(tuple(known.values()), _over_shares(circuit, known))
     if plan.distances and not plan.rows_at_once(bits, packed=True):
@@ -91,7 +91,7 @@ def _over_shares(node: Node, known: dict[Formed, Distance]) -> Node:
             known_answer = constant(node)
             if known_answer is not None:
                 return And(()) if known_answer else Or(())
-            form, bound = compared(node)
+            form, bound = comparison_of(node)
             return AtMost(known[form.of].masked, bound - known[form.of].least)
 
 
@@ -133,12 +133,12 @@ class PaillierEngine:
     ) -> Party[NDArray[np.bool_]]:
         plan, side = plan_of(circuit, self.name, self.bits), session.garbled.ot.side
         for of in inputs(circuit, side):
-            table.checked(of)
+            table.read(of)
         with session.garbled.ot.evaluating():
             shares = yield from self._shares(session, plan, blocks, table)
         rows = _rows(blocks, side)
         flags = {leaf.of for leaf in leaves(circuit) if isinstance(leaf, Both)}
-        columns = {of.name: table.checked(of)[rows] for of in flags}
+        columns = {of.name: table.read(of)[rows] for of in flags}
         columns |= {of.share.name: share[:, None] for of, share in zip(plan.distances, shares, strict=True)}
         every, one = np.arange(blocks.pairs), np.ones(blocks.pairs, dtype=np.int64)
         pairs, own = Blocks(every, one, every, one), Table(columns, table.real[rows])
@@ -152,9 +152,9 @@ class PaillierEngine:
 
         def work(pack: Pack) -> Party[None]:
             if isinstance(session.key, PrivateKey):
-                party = ask(session.key, plan.distances, pack, table.checked, session.entropy)
+                party = ask(session.key, plan.distances, pack, table.read, session.entropy)
             else:
-                party = answer(session.key, plan.distances, pack, table.checked, session.entropy)
+                party = answer(session.key, plan.distances, pack, table.read, session.entropy)
             found = yield from party
             where = pack.place[:, None] + np.arange(len(pack.b_rows))
             for share, part in zip(shares, found, strict=True):

@@ -37,7 +37,7 @@ _PIECE = 64
 class Group(Protocol):
     """Elements are rows of `POINT` bytes."""
 
-    def hashed(self, items: Bytes) -> Bytes:
+    def hash_items(self, items: Bytes) -> Bytes:
         """The element of each row."""
 
     def secret(self, entropy: Entropy) -> bytes:
@@ -56,8 +56,8 @@ class Ed25519:
 
     domain: bytes
 
-    def hashed(self, items: Bytes) -> Bytes:
-        start = _started(self.domain)
+    def hash_items(self, items: Bytes) -> Bytes:
+        start = _start(self.domain)
 
         def point(item: bytes) -> bytes:
             digest = start.copy()
@@ -88,8 +88,8 @@ class Clear:
 
     domain: bytes
 
-    def hashed(self, items: Bytes) -> Bytes:
-        start = _started(self.domain)
+    def hash_items(self, items: Bytes) -> Bytes:
+        start = _start(self.domain)
 
         def digest(item: bytes) -> bytes:
             found = start.copy()
@@ -108,7 +108,7 @@ class Clear:
         return points
 
 
-def _started(domain: bytes) -> hashlib._Hash:
+def _start(domain: bytes) -> hashlib._Hash:
     return hashlib.sha512(_TAG + len(domain).to_bytes(8, "little") + domain)
 
 

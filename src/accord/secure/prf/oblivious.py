@@ -40,7 +40,7 @@ def ask(group: Group, items: Bytes, entropy: Entropy, progress: Progress) -> Par
     values = np.empty((len(items), POINT), np.uint8)
     waiting: slice | None = None
     for part in batches(len(items)):
-        yield from send(group.times(blind, group.hashed(items[part])))
+        yield from send(group.times(blind, group.hash_items(items[part])))
         if waiting is not None:
             yield from _unblind(group, undo, waiting, values, progress)
         waiting = part
@@ -67,4 +67,4 @@ def answer(group: Group, key: bytes, count: int, progress: Progress) -> Party[No
 
 def value(group: Group, key: bytes, items: Bytes) -> Bytes:
     """What the key holder computes for itself."""
-    return group.times(key, group.hashed(items))
+    return group.times(key, group.hash_items(items))

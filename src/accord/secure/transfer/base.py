@@ -40,7 +40,7 @@ def _key(index: int, ours: bytes, theirs: bytes, shared: bytes) -> bytes:
     return hashlib.sha256(TAG + index.to_bytes(4, "little") + ours + theirs + shared).digest()[:KEY]
 
 
-def _checked(point: bytes) -> bytes:
+def _check(point: bytes) -> bytes:
     if not sodium.crypto_core_ed25519_is_valid_point(point):
         raise PeerError(problem="a point that is not in the group")
     return point
@@ -64,7 +64,7 @@ def send_base(entropy: Entropy) -> Party[NDArray[np.uint8]]:
     points = (yield from receive(COUNT * POINT)).tobytes()
     keys = bytearray()
     for index in range(COUNT):
-        point = _checked(points[index * POINT : (index + 1) * POINT])
+        point = _check(points[index * POINT : (index + 1) * POINT])
         other = sodium.crypto_core_ed25519_sub(point, public)
         keys += _key(index, public, point, _times(secret, point))
         keys += _key(index, public, point, _times(secret, other))
@@ -77,7 +77,7 @@ def receive_base(choices: NDArray[np.bool_], entropy: Entropy) -> Party[NDArray[
     Learns: of each pair only the chosen key (the other needs a Diffie-Hellman value it cannot compute).
     """
     secrets = [_scalar(entropy) for _ in range(COUNT)]
-    public = _checked((yield from receive(POINT)).tobytes())
+    public = _check((yield from receive(POINT)).tobytes())
     points = []
     for secret, choice in zip(secrets, choices, strict=True):
         plain = sodium.crypto_scalarmult_ed25519_base_noclamp(secret)

@@ -38,14 +38,14 @@ _GROUP = 1 << 14
 """Blocks that are expanded at once."""
 
 
-def padded(count: int) -> int:
+def padded_count(count: int) -> int:
     """OTs that are made when `count` are asked for."""
     return -(-count // 128) * 128
 
 
 def correction_words(count: int, k: int) -> int:
     """64-bit words that the receiver sends for `count` OTs."""
-    return padded(count) // 64 * (128 // k)
+    return padded_count(count) // 64 * (128 // k)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,10 +69,10 @@ class _End:
         self._row = 0
 
     def _tiles(self, count: int) -> Iterator[tuple[int, int]]:
-        for first in range(0, padded(count), TILE):
-            yield first, min(TILE, padded(count) - first)
+        for first in range(0, padded_count(count), TILE):
+            yield first, min(TILE, padded_count(count) - first)
 
-    def _expanded(self, trees: slice, skip: int, count: int) -> NDArray[np.uint64]:
+    def _expand(self, trees: slice, skip: int, count: int) -> NDArray[np.uint64]:
         """π(s ⊕ t) of the next blocks of some trees' seeds, shape (trees, seeds, words)."""
         seeds = np.ascontiguousarray(self._leaves[trees, skip:]).reshape(-1, 2)
         source = self.pi.scratch("leaves", len(seeds) * count).reshape(len(seeds), count, 2)
@@ -112,7 +112,7 @@ class Receiver(_End):
             sent = corrections[start : start + correction_words(length, self.k)].reshape(-1, words)
             chosen = choices[first // 64 : first // 64 + words]
             for trees in self._groups(words // 2):
-                expanded = self._expanded(trees, 0, words // 2)
+                expanded = self._expand(trees, 0, words // 2)
                 _fold_all(
                     expanded, self._leaves[trees], chosen, columns[_columns(trees, self.k)], sent[trees]
                 )
@@ -135,7 +135,7 @@ class Sender(_End):
             start = first // 64 * (128 // self.k)
             got = corrections[start : start + correction_words(length, self.k)].reshape(-1, words)
             for trees in self._groups(words // 2):
-                expanded = self._expanded(trees, 1, words // 2)
+                expanded = self._expand(trees, 1, words // 2)
                 of = _columns(trees, self.k)
                 _fold_known(expanded, self._leaves[trees], got[trees], bits[of], columns[of])
             tile = self._finish(first, columns, 2)

@@ -109,10 +109,10 @@ def _sender(k: int, entropy: Entropy, pi: Permutation, odd: bool) -> Party[Sende
     sums = (yield from receive(2 * SEED * COUNT)).reshape(COUNT, 2, SEED)
     leaves = rebuild_trees(path, keys, sums, k)
     pieces = bits.reshape(-1, k) @ (1 << np.arange(k))
-    return Sender(_ordered(leaves, pieces).view("<u8"), delta.view("<u8"), k, pi)
+    return Sender(_order_leaves(leaves, pieces).view("<u8"), delta.view("<u8"), k, pi)
 
 
-def _ordered(leaves: NDArray[np.uint8], pieces: NDArray[np.int64]) -> NDArray[np.uint8]:
+def _order_leaves(leaves: NDArray[np.uint8], pieces: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Leaf x of each tree at place x ⊕ Δᵢ."""
     places = np.arange(leaves.shape[1])[None, :] ^ pieces[:, None]
     return np.ascontiguousarray(leaves[np.arange(len(leaves))[:, None], places])
