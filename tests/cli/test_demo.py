@@ -19,13 +19,7 @@ from accord.cli.demo_summary import facts, words
 from accord.cli.progress_pair import PairDisplay
 from accord.simulation import simulate
 from accord.truth import read_truth, truth_scores
-from tests.cli.terminal import SOURCE, environment
-
-
-@pytest.fixture(autouse=True)
-def _this_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Children work in folders of their own, where a relative path would lead elsewhere."""
-    monkeypatch.setenv("PYTHONPATH", str(SOURCE))
+from tests.cli.terminal import environment
 
 
 @pytest.fixture(scope="module")
