@@ -268,6 +268,7 @@ def test_options_that_a_protocol_does_not_have(protocol: str, options: dict[str,
         adjusted(starter("products"), protocol=protocol, **options)
 
 
+@pytest.mark.slow
 def test_psi_on_abt_buy_has_the_recall_of_the_paper(real_data: Path) -> None:
     """MATHS §14.4, claim 18: 4 to 16 %; samples differ much, so over three. And exactly the equal pairs."""
     recalls = []

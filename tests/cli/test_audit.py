@@ -47,7 +47,7 @@ def test_a_leak_is_named_and_drawn(accord: Accord, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("chosen", "names"),
     [
-        (("--case", "matched"), ["matched"]),
+        (("--case", "alone"), ["alone"]),
         pytest.param((), ["alone", "matched", "crowd", "beside"], marks=pytest.mark.slow),
     ],
     ids=["one", "all"],
