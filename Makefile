@@ -2,6 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# A worker for each core, and no more than eight: each has the whole of the imports in its memory, and beyond that
+# the longest tests decide. Idle workers take over what waits at a busy one; until then neighbours in a file stay
+# together, and share its fixtures. WORKERS=0 runs everything in one process.
+WORKERS ?= auto
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 .PHONY: install demo test check lint slow bench reproduce clean
 
@@ -20,7 +25,7 @@ demo: $(VENV)/.runtime  ## the main job between two processes, on data that Acco
 	$(BIN)/accord demo
 
 test: $(VENV)/.dev  ## the fast tests
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -31,7 +36,7 @@ lint: $(VENV)/.dev
 check: lint test  ## what every landing passes
 
 slow: $(VENV)/.dev  ## what is too long for every landing
-	$(BIN)/python -m pytest -m slow
+	$(PYTEST) -m slow
 
 .venv-peers/.done: benchmarks/peers.txt
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers

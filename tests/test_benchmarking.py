@@ -42,9 +42,16 @@ def test_all_engines_side_by_side() -> None:
     check_engines(["all"], list(NAMES), [400, 400, 4, 4])
 
 
-def test_slow_engines_take_a_sample() -> None:
-    names = ["garbled", "paillier-packed"]
-    check_engines(names, names, [400, 4])
+@pytest.mark.parametrize(
+    ("names", "pairs"),
+    [
+        (["paillier-packed"], [4]),
+        pytest.param(["garbled", "paillier-packed"], [400, 4], marks=pytest.mark.slow),
+    ],
+    ids=["one", "two"],
+)
+def test_slow_engines_take_a_sample(names: list[str], pairs: list[int]) -> None:
+    check_engines(names, names, pairs)
 
 
 def check_engines(asked: list[str], names: list[str], pairs: list[int]) -> None:

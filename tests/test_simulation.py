@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from reproduction.paper_data import abt_buy, taxi, taxi_agreement
 
 import accord
 from accord.agreement.file import parse_agreement
@@ -24,6 +23,7 @@ from accord.records.load import load_records
 from accord.side import Side
 from accord.simulation import Promised, Simulation, adjust, candidate_pairs
 from accord.truth import read_truth, score
+from reproduction.paper_data import abt_buy, taxi, taxi_agreement
 
 
 def ids(result: Simulation) -> set[tuple[str, str]]:
@@ -267,6 +267,7 @@ def test_options_that_a_protocol_does_not_have(protocol: str, options: dict[str,
         adjust(starter("products"), protocol=protocol, **options)
 
 
+@pytest.mark.slow
 def test_psi_on_abt_buy_has_the_recall_of_the_paper(real_data: Path) -> None:
     """MATHS §14.4, claim 18: 4 to 16 %; samples differ much, so over three. And exactly the equal pairs."""
     recalls = []

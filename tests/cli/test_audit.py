@@ -32,6 +32,7 @@ OWN = ("--agreement", "agreement.toml", "--a", "a.csv", "--b", "b.csv")
 # -- protocol ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_leak_is_named_and_drawn(accord: Accord, tmp_path: Path) -> None:
     picture = tmp_path / "leak.svg"
     code, out, err = accord(
@@ -43,11 +44,18 @@ def test_a_leak_is_named_and_drawn(accord: Accord, tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"<?xml")
 
 
-def test_no_leak_as_json(accord: Accord) -> None:
-    code, out, _ = accord("audit", "protocol", "all-pairs", "--trials", "40", "--json")
+@pytest.mark.parametrize(
+    ("chosen", "names"),
+    [
+        (("--case", "alone"), ["alone"]),
+        pytest.param((), ["alone", "matched", "crowd", "beside"], marks=pytest.mark.slow),
+    ],
+    ids=["one", "all"],
+)
+def test_no_leak_as_json(accord: Accord, chosen: tuple[str, ...], names: list[str]) -> None:
+    code, out, _ = accord("audit", "protocol", "all-pairs", *chosen, "--trials", "40", "--json")
     body = json.loads(out)
     assert (code, body["leaky"], body["confidence"], body["trials"]) == (0, False, 0.999, 40)
-    names = ["alone", "matched", "crowd", "beside"]
     found = [(case["case"], case["side"]) for case in body["cases"]]
     assert found == [(name, side) for name in names for side in "AB"]
     for case in body["cases"]:
@@ -88,11 +96,17 @@ def test_every_claim_that_so_few_runs_cannot_refute_is_warned_of(accord: Accord)
     assert out.startswith("no leak found: local-dp at (ε, δ) = (0.5, 0) for A and (ε, δ) = (6, 0) for B.")
 
 
-def test_what_promises_nothing_is_judged_by_what_is_asked_of_it(accord: Accord) -> None:
+def test_what_promises_nothing_is_judged_by_what_is_asked_of_it(accord: Accord, tmp_path: Path) -> None:
     write(worlds.agreement(greedy=False))
+    picture = tmp_path / "leak.svg"
     asked = ("--agreement", "agreement.toml", "--epsilon", "1", "--delta", "1e-6", "--case", "alone")
-    code, out, _ = accord("audit", "protocol", "blocking", *asked, "--trials", "120")
-    assert (code, "does not keep (ε, δ) = (1, 1e-06)" in out) == (12, True)
+    code, out, err = accord(
+        "audit", "protocol", "blocking", *asked, "--trials", "120", "--draw", str(picture)
+    )
+    assert (code, err) == (12, "accord: blocking leaks.\n")
+    assert out.startswith("leaky: blocking does not keep (ε, δ) = (1, 1e-06); ε is at least ")
+    assert "told apart by: " in out
+    assert picture.read_bytes().startswith(b"<?xml")
 
 
 @pytest.mark.parametrize("side", ["a", "b"])

@@ -11,19 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from accord import __version__
-
-ACCORD = [sys.executable, "-c", "from accord.cli import main; main()"]
-
-
-def accord(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*ACCORD, *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        stdin=subprocess.DEVNULL,
-    )
+from tests.cli.terminal import accord, accord_process
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +24,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> None:
-    shown = accord(tmp_path, "--help")
+    shown = accord_process(tmp_path, "--help")
     assert shown.returncode == 0
     for command in ("demo", "generate", "init", "check", "simulate"):
         assert command in shown.stdout
@@ -49,11 +37,11 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
 
 
 def test_version(tmp_path: Path) -> None:
-    assert accord(tmp_path, "--version").stdout == f"accord {__version__}\n"
+    assert accord_process(tmp_path, "--version").stdout == f"accord {__version__}\n"
 
 
 def test_generate_init_check_simulate(shop: Path) -> None:
-    checked = accord(shop, "check", "agreement.toml", "a.csv", "--party", "north-shop")
+    checked = accord_process(shop, "check", "agreement.toml", "a.csv", "--party", "north-shop")
     assert checked.returncode == 0, checked.stderr
     assert "agreement.toml is sound" in checked.stdout
     assert "a.csv fits: 400 records" in checked.stdout
@@ -149,8 +137,10 @@ def test_bad_input_gives_one_message_and_its_exit_code(shop: Path, tmp_path: Pat
 def test_bad_places(tmp_path: Path) -> None:
     assert accord(tmp_path, "init", "places").returncode == 0
     (tmp_path / "p.csv").write_text("id,lat,lon,hour\n1,95.0,-74,3\n2,nan,-74,3\n3,40.75,-74,24\n")
-    done = accord(tmp_path, "check", "agreement.toml", "p.csv")
+    done = accord_process(tmp_path, "check", "agreement.toml", "p.csv")
     assert done.returncode == 4
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
     for message in (
         "row 1, column 'lat': is outside the agreed range",
         "row 2, column 'lat': is not a number",
@@ -187,7 +177,7 @@ def test_nothing_is_overwritten_or_half_written(shop: Path, tmp_path: Path) -> N
 
 def test_faults_as_json(shop: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text((shop / "a.csv").read_text().replace("2026-03-01", "1 March"))
-    done = accord(tmp_path, "check", str(shop / "agreement.toml"), "bad.csv", "--json")
+    done = accord_process(tmp_path, "check", str(shop / "agreement.toml"), "bad.csv", "--json")
     assert done.returncode == 4
     (fault,) = json.loads(done.stdout)["faults"]
     assert fault["count"] == 400

@@ -21,13 +21,7 @@ from accord.cli.progress_pair import PairDisplay
 from accord.session.notices import Connected, Progress
 from accord.simulation import simulate
 from accord.truth import read_truth, score
-from tests.cli.terminal import SOURCE, environment
-
-
-@pytest.fixture(autouse=True)
-def _this_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Children work in folders of their own, where a relative path would lead elsewhere."""
-    monkeypatch.setenv("PYTHONPATH", str(SOURCE))
+from tests.cli.terminal import environment
 
 
 @pytest.fixture(scope="module")

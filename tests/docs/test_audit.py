@@ -17,15 +17,23 @@ from accord.cli import main
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 
 
+@pytest.mark.parametrize(
+    "by_experiment", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["computed", "by experiment"]
+)
 def test_commands_answer_as_printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    by_experiment: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```console\n(.*?)```", PAGE.read_text(), re.S)
     commands = [part for block in blocks for part in block.split("$ ")[1:]]
     assert len(commands) >= 5
-    for command in commands:
+    chosen = [c for c in commands if c.startswith("accord audit protocol") == by_experiment]
+    assert len(chosen) >= 2
+    for command in chosen:
         line, printed = command.split("\n", 1)
         monkeypatch.setattr(sys, "argv", shlex.split(line))
         with pytest.raises(SystemExit) as ended:

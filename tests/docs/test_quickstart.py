@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 import pty
 import re
-import socket
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import environment
+from tests.cli.terminal import environment, free_port
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "quickstart.md"]
@@ -43,11 +42,6 @@ def script(page: str, terminal: str, port: int, folder: Path) -> str:
         parts += [step.replace(f":{PORT}", f":{port}")]
         parts += [f"touch '{marks[0]}'\nuntil [ -e '{marks[1]}' ]; do sleep 0.05; done\n"]
     return "".join(parts)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def typed(folder: Path, terminal: str, text: str) -> tuple[subprocess.Popen[bytes], int]:

@@ -99,12 +99,14 @@ def check_coupled_runs(cases: int, engine: Engine, seed: int) -> None:
         done += 1
 
 
-def test_neighbours_look_alike() -> None:
-    check_coupled_runs(300, IdealEngine(), 1)
+@pytest.mark.parametrize("cases", [100, pytest.param(300, marks=pytest.mark.slow)])
+def test_neighbours_look_alike(cases: int) -> None:
+    check_coupled_runs(cases, IdealEngine(), 1)
 
 
-def test_neighbours_look_alike_with_real_cryptography() -> None:
-    check_coupled_runs(12, OtEngine(), 2)
+@pytest.mark.parametrize("cases", [4, pytest.param(12, marks=pytest.mark.slow)])
+def test_neighbours_look_alike_with_real_cryptography(cases: int) -> None:
+    check_coupled_runs(cases, OtEngine(), 2)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Claims are judged by what was measured; an explanation must fit; a small size runs whole."""
+"""Claims are judged by what was measured; an explanation must fit; a small size runs whole, with `slow`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from reproduction.catalogue import EVIDENCE, EXPERIMENTS
 from reproduction.claims import Claim, Evidence, Finding, Verdict, graded, judge
 from reproduction.claims_paper import CLAIMS
@@ -14,7 +15,6 @@ from reproduction.expected import expected
 from reproduction.lab import FULL, Lab, Size
 from reproduction.report import available
 from reproduction.sweep import MissingRow, Row, carry_out, number, one
-
 from tests.reproduction.worlds import lab
 
 SMALL = Size("quick", (1, 2), 5_000, (1, 2), 500, 3)
@@ -37,6 +37,7 @@ def committed() -> Evidence:
     return Evidence(FULL, available(Lab(FULL, None, 0), Path(__file__).parents[2] / "docs" / "results"))
 
 
+@pytest.mark.slow
 def test_all_claims_hold_or_are_explained_at_a_small_size(evidence: Evidence) -> None:
     findings = judge(CLAIMS, evidence)
     assert [claim.number for claim, _ in findings] == list(range(1, 22))
@@ -54,6 +55,7 @@ def test_the_claims_of_the_project_hold_or_are_explained(committed: Evidence) ->
     assert sum(found.verdict is Verdict.HELD for _, found in findings) >= 10
 
 
+@pytest.mark.slow
 def test_lp_with_greedy_costs_what_the_paper_says(evidence: Evidence) -> None:
     assert evidence.cost("ab", 1, 1.6) == pytest.approx(3.7e6, rel=0.15)
 
@@ -156,6 +158,7 @@ def test_every_claim_is_broken_once_and_the_crossing_by_its_threshold(
     assert claims_tradeoff.crossing(Evidence(FULL, {})).failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [3, 4, 5, 7, 13, 14, 15])
 def test_a_small_size_excuses_no_wrong_cost(evidence: Evidence, number: int) -> None:
     """Every cost of Taxi with greedy a hundred times too large."""

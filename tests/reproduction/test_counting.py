@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reproduction.counting import Counter
 
 from accord.agreement.document import Agreement
 from accord.datasets.places import generate_places
@@ -17,6 +16,7 @@ from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.errors import UsageError
 from accord.simulation import adjust, simulate
+from reproduction.counting import Counter
 
 
 def small(protocol: dict[str, Any], style: str) -> Agreement:

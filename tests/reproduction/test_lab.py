@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from accord.errors import UnreadableError
 from reproduction.lab import FULL, Lab
 from reproduction.mapping import MAPPING
 from reproduction.sweep import Point, carry_out, stored, unfinished
-
-from accord.errors import UnreadableError
 from tests.reproduction.worlds import lab
 
 

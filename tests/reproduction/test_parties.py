@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
-from reproduction.parties import Link, Slowed, link_once
-from reproduction.settings import laplace
+import pytest
 
 from accord.secure.party import Buffer
 from accord.simulation import simulate
+from reproduction.parties import Link, Slowed, link_once
+from reproduction.settings import laplace
 from tests.reproduction.worlds import lab
 
+SLOWED = Link(megabits=1_000, milliseconds=1)
 
-def test_two_processes_find_what_a_simulation_finds() -> None:
+
+@pytest.mark.parametrize(
+    "again", [(), pytest.param((SLOWED,), marks=pytest.mark.slow)], ids=["as it is", "slowed"]
+)
+def test_two_processes_find_what_a_simulation_finds(again: tuple[Link, ...]) -> None:
     made, agreed = lab().tables("ab", 1, 40)
     settings = laplace(agreed, "1.6", noise="geometric")
     expected = simulate(made.a, made.b, settings, seed=1)
-    links = (Link(), Link(megabits=1_000, milliseconds=1))
-    fast, slow = (link_once(made, settings, link, seed=1) for link in links)
+    fast, *others = (link_once(made, settings, link, seed=1) for link in (Link(), *again))
     assert fast.matches == expected.matches
     # The noise is that of the simulation, so a count of comparisons is that of the timed linkage.
     assert 0 < fast.comparisons == expected.comparisons < fast.bytes
-    # The same seed, the same comparisons and messages.
-    assert (slow.matches, slow.comparisons, slow.bytes) == (fast.matches, fast.comparisons, fast.bytes)
+    for slow in others:
+        # The same seed, the same comparisons and messages.
+        assert (slow.matches, slow.comparisons, slow.bytes) == (fast.matches, fast.comparisons, fast.bytes)
 
 
 class Kept:

@@ -1,10 +1,11 @@
-"""Figures and page are pure functions of rows."""
+"""Figures and page are pure functions of rows. One is drawn with every change, all with `slow`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+
 from reproduction.catalogue import EXHIBITS, EXPERIMENTS
 from reproduction.drawing import save, short, slope
 from reproduction.lab import FULL, QUICK, Lab
@@ -38,9 +39,30 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, Path]:
     return lab, folder
 
 
-def test_every_figure_is_drawn_and_twice_alike(results: tuple[Lab, Path], tmp_path: Path) -> None:
+Rows = dict[str, list[Row]]
+
+
+@pytest.fixture(scope="module")
+def rows(results: tuple[Lab, Path]) -> Rows:
+    """All of them, read back; tests change copies."""
     lab, folder = results
-    rows = available(lab, folder / "results")
+    return available(lab, folder / "results")
+
+
+def test_a_figure_is_drawn_and_twice_alike(rows: Rows, tmp_path: Path) -> None:
+    assert set(rows) == set(EXPERIMENTS)
+    one, two = (
+        save(lambda: EXHIBITS[0].draw(rows[EXHIBITS[0].experiment]), tmp_path / folder, EXHIBITS[0].name)
+        for folder in ("one", "two")
+    )
+    assert {path.name for path in one} == {f"{EXHIBITS[0].name}.{end}" for end in ("png", "svg")}
+    assert all(path.stat().st_size < 120_000 for path in one)
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+
+
+@pytest.mark.slow
+def test_every_figure_is_drawn_and_twice_alike(results: tuple[Lab, Path], rows: Rows, tmp_path: Path) -> None:
+    lab, _ = results
     assert set(rows) == set(EXPERIMENTS)
     paths = draw_all(rows, tmp_path / "one", lab.size)
     assert {path.name for path in paths} == {f"{e.name}.{end}" for e in EXHIBITS for end in ("png", "svg")}
@@ -51,10 +73,9 @@ def test_every_figure_is_drawn_and_twice_alike(results: tuple[Lab, Path], tmp_pa
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_figures_have_labels_and_fit_a_column(exhibit: object, results: tuple[Lab, Path]) -> None:
-    lab, folder = results
+def test_figures_have_labels_and_fit_a_column(exhibit: object, rows: Rows) -> None:
     assert hasattr(exhibit, "draw")
-    figure = exhibit.draw(available(lab, folder / "results")[exhibit.experiment])  # type: ignore[attr-defined]
+    figure = exhibit.draw(rows[exhibit.experiment])  # type: ignore[attr-defined]
     assert figure.get_size_inches()[0] in (3.3, 7.0)
     drawn = [axes for axes in figure.axes if axes.has_data()]
     assert drawn
@@ -62,12 +83,12 @@ def test_figures_have_labels_and_fit_a_column(exhibit: object, results: tuple[La
     assert figure.legends
 
 
-def test_the_page_has_every_figure_with_two_sentences(results: tuple[Lab, Path]) -> None:
+def test_the_page_has_every_figure_with_two_sentences(results: tuple[Lab, Path], rows: Rows) -> None:
     lab, folder = results
     text = page(lab, folder / "results")
     for exhibit in EXHIBITS:
         assert f"![{exhibit.title}](figures/{exhibit.name}.png)" in text
-        said = exhibit.says(available(lab, folder / "results")[exhibit.experiment])
+        said = exhibit.says(rows[exhibit.experiment])
         assert said in text
         assert said.rstrip().endswith(".")
         assert said.count(". ") >= 1
@@ -96,9 +117,7 @@ def said(name: str, rows: list[Row]) -> str:
     return exhibit.says(rows)
 
 
-def test_sentences_turn_with_the_rows(results: tuple[Lab, Path]) -> None:
-    lab, folder = results
-    rows = available(lab, folder / "results")
+def test_sentences_turn_with_the_rows(rows: Rows) -> None:
     pruned = changed(rows["size"], "recall", 0.96, method="laplace", prune=10, data="ab", days=1)
     assert "0.5 to 0.96 on AB (above 0.95 in 6 of 30 settings)" in said("size_recall_95", pruned)
     assert "one run on Taxi and 10 runs on AB" in said("size_recall_1", rows["size"])
@@ -112,12 +131,11 @@ def test_sentences_turn_with_the_rows(results: tuple[Lab, Path]) -> None:
     assert "fewer" not in said("dummies", dear).split(". ")[0]
 
 
-def test_the_baseline_says_what_decides_its_cost_and_where_it_wins(results: tuple[Lab, Path]) -> None:
-    lab, folder = results
-    rows = available(lab, folder / "results")["baseline"]
+def test_the_baseline_says_what_decides_its_cost_and_where_it_wins(rows: Rows) -> None:
+    baseline = rows["baseline"]
     for measure, value in {"components": 2_197, "unmatched_a": 186, "unmatched_b": 3_417}.items():
-        rows = changed(rows, measure, value, data="taxi", per_day=300_000)
-    lose = changed(changed(rows, "cost", 2.4e7, method="all-pairs"), "cost", 1.2e7, method="laplace")
+        baseline = changed(baseline, measure, value, data="taxi", per_day=300_000)
+    lose = changed(changed(baseline, "cost", 2.4e7, method="all-pairs"), "cost", 1.2e7, method="laplace")
     text = said("baseline", lose)
     assert "2,197 components and 186 such records make 2,383 rows, of 10,071 comparisons on average" in text
     assert "2.00 times LP at ε = 1.6 with the paper's noise (1.2e7)" in text
@@ -126,7 +144,7 @@ def test_the_baseline_says_what_decides_its_cost_and_where_it_wins(results: tupl
     assert "0.450 times LP at ε = 1.6 with the paper's noise" in said("baseline", win)
     assert "It beats LP at ε = 1.6 on Taxi at n = 300k with the paper's noise" in said("baseline", win)
     # 186 and 3,417 of 300,000.
-    assert "0.062 % of A and 1.1 % of B on Taxi" in said("sparse", rows)
+    assert "0.062 % of A and 1.1 % of B on Taxi" in said("sparse", baseline)
 
 
 def test_the_page_says_how_taxi_was_made(results: tuple[Lab, Path], tmp_path: Path) -> None:
@@ -155,7 +173,9 @@ def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
     assert "figures/clock.png" not in text
 
 
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.5, 0.98])
+@pytest.mark.parametrize(
+    "share", [0.02, *(pytest.param(s, marks=pytest.mark.slow) for s in (0.3, 0.5, 0.98))]
+)
 def test_a_part_of_the_rows_is_reported_as_far_as_it_goes(
     results: tuple[Lab, Path], tmp_path: Path, share: float
 ) -> None:

@@ -6,9 +6,9 @@ import csv
 from pathlib import Path
 
 import pytest
-from reproduction.sweep import Row, carry_out, number, one, only, stored
 
 from accord.errors import OutputError
+from reproduction.sweep import Row, carry_out, number, one, only, stored
 from tests.reproduction.worlds import Squares, lab
 
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from reproduction.lab import QUICK
 from reproduction.report import table1_text
 from reproduction.sweep import Point, Row, carry_out, number, one
 from reproduction.table1 import METHODS, TABLE1
-
 from tests.reproduction.worlds import lab
 
 
+def test_all_pairs() -> None:
+    cell: Row = {"data": "ab", "per_day": 100, "method": "all-pairs", "trials": 40}
+    row = {**cell, **TABLE1.run(lab(), cell)}
+    assert row["verdict"] == "no leak found"
+    assert number(row, "exponent") == pytest.approx(2)
+    assert number(row, "recall") == 1
+    assert "cost / all pairs at 4 days" in table1_text([row])
+
+
+@pytest.mark.slow
 def test_all_pairs_and_plain_blocking() -> None:
     rows: dict[str, Row] = {}
     for method in ("all-pairs", "blocking"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from accord.secure.garbled.engine import GarbledEngine
 from accord.secure.ideal import IdealEngine, match
 from accord.secure.ot.engine import OtEngine
 from accord.secure.paillier.engine import PaillierEngine
-from accord.secure.party import Buffer, Party, Receive, Send, Wire, run_pair
+from accord.secure.party import Buffer, Effect, Party, Receive, Send, Wire, run_pair
 from accord.side import Side
 from tests.secure.worlds import Fixed
 
@@ -46,15 +48,30 @@ class World:
         self.sides = self.fresh()
 
     def fresh(self) -> tuple[Any, Any]:
-        """Two new sessions."""
-        a, b = (self.engine.set_up(side, Fixed(side.value)) for side in Side)
-        return run_pair(a, b)
+        """Two new sessions: copies of two that nobody has used, since any set-up here draws the same."""
+        sides, _ = self._unused
+        # A cipher cannot be copied and has no state.
+        shared = [self._ot(side).sender.pi._aes for side in sides if not isinstance(side, Side)]
+        return deepcopy(sides, {id(cipher): cipher for cipher in shared})
+
+    def set_up_of(self, side: Side) -> list[Effect]:
+        """What this side does in a set-up, message by message."""
+        return self._unused[1][side]
+
+    @cached_property
+    def _unused(self) -> tuple[tuple[Any, Any], dict[Side, list[Effect]]]:
+        done: dict[Side, list[Effect]] = {side: [] for side in Side}
+        a, b = (noted(self.engine.set_up(side, Fixed(side.value)), done[side]) for side in Side)
+        return run_pair(a, b), done
+
+    def _ot(self, side: Any) -> Any:
+        garbled = getattr(side, "garbled", side)
+        return getattr(garbled, "ot", garbled)
 
     def mend(self, sides: tuple[Any, Any]) -> None:
         """Take two sessions for whole again after an evaluation was broken off; only sizes are right then."""
         for side in sides:
-            garbled = getattr(side, "garbled", side)
-            getattr(garbled, "ot", garbled).busy = False
+            self._ot(side).busy = False
 
     def parties(
         self, circuit: Node, over: Blocks, a: Table, b: Table, sides: tuple[Any, Any] | None = None
@@ -78,6 +95,24 @@ class World:
         assert (answers[0] == expected).all()
         assert (answers[1] == expected).all()
         return int(expected.sum())
+
+
+def noted(party: Party[Any], effects: list[Effect]) -> Party[Any]:
+    """The same party; all that it sends and asks for is written down."""
+    answer: Any = None
+    while True:
+        try:
+            effect = party.send(answer)
+        except StopIteration as end:
+            return end.value
+        effects.append(Send(bytes(effect.buffer)) if isinstance(effect, Send) else effect)
+        answer = yield effect
+
+
+def replayed(effects: list[Effect]) -> Party[None]:
+    """A party that does what was written down, whatever it receives."""
+    for effect in effects:  # noqa: UP028 (a list cannot be sent what was received)
+        yield effect
 
 
 def tampered(party: Party[Any], message: int, change: Callable[[bytes], bytes]) -> Party[Any]:

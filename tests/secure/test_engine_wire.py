@@ -15,9 +15,9 @@ from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import And, AtMost, Equal, Hamming, Input, Not, SquaredEuclidean
 from accord.secure.garbled.engine import GarbledEngine
 from accord.secure.paillier.engine import PaillierEngine
-from accord.secure.party import Deadlock, Party, Send, Wire, receive, run_pair
+from accord.secure.party import Deadlock, Party, Send, receive, run_pair
 from accord.side import Side
-from tests.secure.engines import CHANGES, REAL, World, hostile, tampered
+from tests.secure.engines import CHANGES, REAL, World, hostile, replayed, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, random_circuit, table
 
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
@@ -71,14 +71,12 @@ def test_values_outside_their_range_are_refused_before_a_byte(world: World) -> N
 @pytest.mark.parametrize("side", list(Side), ids=str)
 @pytest.mark.parametrize("change", ["truncated", "oversized"])
 def test_a_set_up_message_of_another_size_is_a_peer_error(world: World, side: Side, change: str) -> None:
-    wire = Wire()
-    a, b = (world.engine.set_up(of, Fixed(of.value)) for of in Side)
-    run_pair(a, b, wire)
-    numbers = range(len(wire.sizes[side]))
+    honest = world.set_up_of(side)
+    numbers = range(sum(isinstance(effect, Send) for effect in honest))
     assert len(numbers) >= 4
     for message in numbers:
         parties = {of: world.engine.set_up(of, Fixed(of.value)) for of in Side}
-        parties[side] = tampered(parties[side], message, CHANGES[change])
+        parties[side] = tampered(replayed(honest), message, CHANGES[change])
         with pytest.raises(PeerError, match="were due"):
             run_pair(parties[Side.A], parties[Side.B])
 

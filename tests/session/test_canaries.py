@@ -27,7 +27,7 @@ from accord.session.channel import TlsChannel
 from accord.session.link import Linked
 from accord.session.store import list_runs
 from accord.side import Side
-from tests.cli.terminal import environment
+from tests.cli.terminal import accord, environment
 from tests.session.worlds import Organisation, introduce, link_both
 
 ROOT = Path(__file__).parents[2]
@@ -302,11 +302,10 @@ def test_faulty_data_is_named_by_its_place(tmp_path: Path, kind: str) -> None:
     agreement, canary = agreed(), word(77)
     sides = introduce(tmp_path, agreement)
     (tmp_path / "A.csv").write_bytes(spoilt(kind, canary))
-    process = start(tmp_path, [*command(sides[0], tmp_path, agreement, "--listen", "127.0.0.1:0"), "--json"])
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 4, err
-    assert b"A.csv" in err
-    texts = {"out": out, "err": err} | stored(sides[0].state.folder)
+    done = accord(tmp_path, *command(sides[0], tmp_path, agreement, "--listen", "127.0.0.1:0"), "--json")
+    assert done.returncode == 4, done.stderr
+    assert "A.csv" in done.stderr
+    texts = {"out": done.stdout.encode(), "err": done.stderr.encode()} | stored(sides[0].state.folder)
     assert found(values(Side.A) | {"spoilt": [canary.encode()]}, texts) == []
 
 
@@ -345,8 +344,9 @@ def test_no_message_holds_a_canary(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         wire = {"wire": bytes(sent[agreement.party(own.side)])}
         assert found(canaries(own.side, greedy), wire) == []
         must = {"noisy counts": [noisy_counts(own).astype("<i8").tobytes()]}
+        everything = values(own.side)
         for kind in ("id", "name", "filter") if greedy else ("id",):
-            must |= {f"{kind} {i}": [values(own.side)[kind][i]] for i in range(MATCHING)}
+            must |= {f"{kind} {i}": [everything[kind][i]] for i in range(MATCHING)}
         assert [kind for kind, _ in found(must, wire)] == list(must)
 
 

@@ -23,6 +23,8 @@ from tests.session import faults, processes
 from tests.session.faults import Line, Wire
 from tests.session.test_resume import EXPECTED
 
+pytestmark = pytest.mark.usefixtures("quick")
+
 
 def full() -> OSError:
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -46,7 +48,6 @@ def check_full(folder: Path, patch: pytest.MonkeyPatch, victim: Side, at: int | 
 
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_full_disk_at_a_write(every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    faults.quicken(monkeypatch)
     writes = check_full(tmp_path / "whole", monkeypatch, Side.A, None)
     assert writes > 20
     for at in range(1, writes + 1, every):

@@ -24,6 +24,8 @@ from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Office, Wire
 
+pytestmark = pytest.mark.usefixtures("quick")
+
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> dict[Side, Office]:

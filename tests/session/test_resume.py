@@ -21,6 +21,8 @@ from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Killed, Wire
 
+pytestmark = pytest.mark.usefixtures("quick")
+
 EXPECTED = {
     kind: b'"id_a","id_b","x_a","y_a","x_b","y_b"\n'
     + b"".join(
@@ -37,11 +39,6 @@ EXPECTED = {
     for kind in (*faults.KINDS, "psi-expand")
 }
 EXPECTED["psi"] = b'"id_a","id_b","x_a","y_a","x_b","y_b"\n"A6","B5","15","15","15","15"\n'
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    faults.quicken(monkeypatch)
 
 
 @pytest.fixture
@@ -133,7 +130,6 @@ def check_cut(folder: Path, kind: str, wire: Wire, sent: list[bytes], performed:
         assert not list(office.state.run(name).glob(".*"))
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kind", faults.KINDS)
 def test_cut_at_some_frames(kind: str, tmp_path: Path, sent: list[bytes], performed: list[Path]) -> None:
     frames, to_a, steps = length(tmp_path / "whole", kind)
@@ -143,7 +139,6 @@ def test_cut_at_some_frames(kind: str, tmp_path: Path, sent: list[bytes], perfor
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kind", faults.KINDS)
 def test_cut_at_every_frame(kind: str, tmp_path: Path, sent: list[bytes], performed: list[Path]) -> None:
     # The number of frames follows the noise of the run; a few more than any of several runs had.
@@ -175,7 +170,6 @@ def check_death(
     return len(seen)
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("victim", Side)
 def test_killed_at_some_writes(victim: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writes = check_death(tmp_path / "whole", monkeypatch, "greedy", victim, None, True)
@@ -185,7 +179,6 @@ def test_killed_at_some_writes(victim: Side, tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kind", faults.KINDS)
 @pytest.mark.parametrize("victim", Side)
 def test_killed_at_every_write(
@@ -340,7 +333,6 @@ def test_an_intersection_that_is_done_has_its_output_and_its_receipt_again(kind:
     assert len(first.passed) > len(wire.passed)
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", faults.INTERSECTIONS)
 def test_an_intersection_that_was_cut_is_not_asked_again(kind: str, every: int, tmp_path: Path) -> None:

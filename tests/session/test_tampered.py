@@ -24,6 +24,8 @@ from tests.session import faults
 from tests.session.faults import Ending, Office, Wire
 from tests.session.test_resume import EXPECTED
 
+pytestmark = pytest.mark.usefixtures("quick")
+
 Change = Callable[[int, bytes, list[bytes]], bytes | None]
 """What becomes of B's n-th frame, given what B sent before; None: nothing arrives."""
 
@@ -126,7 +128,6 @@ def frames_of_b(folder: Path, kind: str) -> int:
 def test_some_frames_changed_on_the_way(
     make: Callable[[int, int], Change], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    faults.quicken(monkeypatch)
     count = frames_of_b(tmp_path / "whole", "plain")
     start = CHANGES.index(make)
     for at in range(start, count, 7):
@@ -141,7 +142,6 @@ def test_some_frames_changed_on_the_way(
 def test_every_frame_changed_on_the_way(
     make: Callable[[int, int], Change], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    faults.quicken(monkeypatch)
     for at in range(frames_of_b(tmp_path / "whole", kind)):
         both = faults.offices(tmp_path / str(at), kind)
         result = against(both, make(at, at))[Side.A]
@@ -181,7 +181,6 @@ def test_a_match_that_the_rule_denies(tmp_path: Path, monkeypatch: pytest.Monkey
 
     Whichever pair it names, A must not believe it, whether greedy or not, and must not write it down.
     """
-    faults.quicken(monkeypatch)
     real, seen = run_b, []
 
     def lying(half: Any) -> Party[Any]:

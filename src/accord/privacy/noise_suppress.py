@@ -78,8 +78,9 @@ def _views(alone: int, matching: int, beside: int, slope: float) -> Views:
 
 
 def _excess(here: Views, there: Views, epsilon: float) -> float:
+    # The two parts of a view are independent. Row by row: all products at once would fill the memory.
+    mine = np.array(list(here[1].values()))
+    theirs = exp(epsilon) * np.array([there[1].get(y, 0.0) for y in here[1]])
     return sum(
-        max(0.0, p * q - exp(epsilon) * there[0].get(x, 0.0) * there[1].get(y, 0.0))
-        for x, p in here[0].items()
-        for y, q in here[1].items()
+        float(np.maximum(0.0, p * mine - there[0].get(x, 0.0) * theirs).sum()) for x, p in here[0].items()
     )

@@ -1,0 +1,3 @@
+"""Users need no pandas; where developers have it, a library would import it at the start of every command."""
+
+raise ImportError("pandas is not here, as in the installation of a user")
