@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.agreement.document import Agreement
-from accord.entropy import Seeded, Spent
-from accord.errors import PeerError, SpentError, UsageError
+from accord.entropy import Seeded
+from accord.errors import PeerError, UsageError
 from accord.privacy.events import PublicBins, Reports
 from accord.protocols import linkage as module
 from accord.protocols import local_dp
@@ -24,6 +24,7 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
 from accord.side import Side
 from tests.protocols import worlds
+from tests.spent import Spent, SpentError
 
 EPSILON = {"epsilon": "1"}
 PUBLIC = {"public": True}

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from accord.agreement.document import Agreement
-from accord.entropy import Seeded, Spent
+from accord.entropy import Seeded
 from accord.privacy.events import AllPairs
 from accord.session.ledger import Ledger
 from accord.session.offer import make_offer, release
 from accord.side import Side
 from tests.protocols.worlds import Rows, agreement, records
+from tests.spent import Spent
 
 ROWS: Rows = [(1, 1), (9, 9)]
 
