@@ -5,7 +5,6 @@ drawn from streams of different names, so that no draw of one can shift or repea
 
     System   the operating system's generator; the only one for a linkage
     Seeded   a fixed stream for tests and simulation; whoever knows the seed knows all of it
-    Spent    none: for code that must use what is stored and may not draw again
 
 The helpers below turn bytes into integers and orders *exactly*: no float, no modulo bias. Nothing here has
 a default generator, so code that was not handed randomness cannot use any.
@@ -20,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.errors import SpentError, UsageError
+from accord.errors import UsageError
 
 NOISE = "noise"
 MASKS = "masks"
@@ -80,16 +79,6 @@ class Seeded:
 
     def stream(self, name: str) -> Seeded:
         return Seeded(b"stream" + self._key + name.encode())
-
-
-class Spent:
-    """No randomness at all: any use raises."""
-
-    def bytes(self, count: int) -> bytes:
-        raise SpentError
-
-    def stream(self, name: str) -> Spent:
-        return self
 
 
 def _seed_bytes(seed: int | str | bytes) -> tuple[bytes, bytes]:

@@ -88,10 +88,6 @@ class UnsupportedError(AccordError):
     exit_code = 3
 
 
-class SpentError(AccordError):
-    """Fresh randomness was asked for where only stored randomness may be used; nothing was sent."""
-
-
 class BudgetError(AccordError):
     """The privacy budget of '{dataset}' does not allow this run: {reason} Asked: ε = {asked_epsilon},
     δ = {asked_delta}. Left: {left}. Nothing was drawn and nothing was charged."""

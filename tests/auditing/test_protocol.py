@@ -26,7 +26,7 @@ from accord.errors import UsageError
 from accord.privacy.calibration import calibrate
 from accord.privacy.noise import draw
 from accord.privacy.noise_suppress import delta
-from accord.protocols import psi
+from accord.protocols import intersection
 from accord.records.columns import Integers, Records, rows_of
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
@@ -168,8 +168,10 @@ def test_all_pairs_in_the_order_of_a_value_is_convicted() -> None:
 def test_one_who_asks_without_a_blind_is_convicted(
     name: str, side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(psi, "ask", lambda group, items, _, told: ask(group, items, Seeded("known"), told))
-    monkeypatch.setattr(psi, "permutation", lambda entropy, count: np.arange(count))
+    monkeypatch.setattr(
+        intersection, "ask", lambda group, items, _, told: ask(group, items, Seeded("known"), told)
+    )
+    monkeypatch.setattr(intersection, "permutation", lambda entropy, count: np.arange(count))
     names = ("crowd",) if name == "psi" else ("matched",)
     assert audit(cases(options(name, "", ""), *names, side=side), trials=60).leaky
 

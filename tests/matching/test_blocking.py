@@ -106,7 +106,7 @@ def test_sensitivity_bounds_every_replacement(
     before, after = worlds.records(table), worlds.records([other, *table[1:]])
     counts = [plan.counts(side, r.columns, len(r)) for r in (before, after)]
     change = counts[1] - counts[0]
-    assert np.abs(change).sum() <= plan.sensitivity(side)
+    assert np.abs(change).sum() <= 2 * plan.per_record(side)
     assert change[change > 0].sum() <= plan.per_record(side)
     assert np.abs(change).max(initial=0) <= 1
     record, _ = plan.place(side, before.columns, len(before))
@@ -121,16 +121,16 @@ def test_the_papers_taxi_grid() -> None:
     plan = taxi_agreement().plan
     assert plan.bins == 6144
     assert len(plan.pairs()[0]) == 24 * 46**2
-    assert plan.sensitivity(Side.A) == plan.sensitivity(Side.B) == 2
+    assert plan.per_record(Side.A) == plan.per_record(Side.B) == 1
     replicated = taxi_agreement(cell=0.02, style="replicate").plan
-    assert (replicated.sensitivity(Side.A), replicated.sensitivity(Side.B)) == (2, 8)
+    assert (replicated.per_record(Side.A), replicated.per_record(Side.B)) == (1, 4)
     assert len(replicated.pairs()[0]) == replicated.bins == 24 * 16
 
 
 def test_no_part_is_one_bin_for_all_pairs() -> None:
     plan = blocking()
     assert plan.bins == 1
-    assert plan.sensitivity(Side.A) == 2
+    assert plan.per_record(Side.A) == 1
     assert plan.losses(Hamming("name", 3)) == []
     assert [array.tolist() for array in plan.pairs()] == [[0], [0]]
 

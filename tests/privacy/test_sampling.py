@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from accord.entropy import NOISE, Entropy, Seeded, Spent
-from accord.errors import SpentError
+from accord.entropy import NOISE, Entropy, Seeded
 from accord.privacy.calibration import AnyNoise, as_claimed
 from accord.privacy.noise import draw
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
 from accord.privacy.noise_laplace import Laplace
 from accord.privacy.sampling import sample
+from tests.spent import Spent, SpentError
 
 ALPHA = 1e-6
 DRAWS = 100_000

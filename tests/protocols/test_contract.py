@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import accord
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
-from accord.entropy import Seeded, Spent
+from accord.entropy import Seeded
 from accord.errors import AgreementError, PeerError, UsageError
 from accord.privacy.events import encode
 from accord.protocols.base import Protocol, prepare
@@ -31,6 +31,7 @@ from accord.session import noise_format
 from accord.side import Side
 from accord.simulation import make_mine, release_of
 from tests.protocols import worlds
+from tests.spent import Spent
 
 KINDS = sorted(PROTOCOLS)
 A_ROWS: worlds.Rows = [(1, 1), (1, 2), (7, 7), (9, 2), (12, 12), (12, 12)]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
-from accord.entropy import Entropy, Seeded, Spent
-from accord.errors import PeerError, SpentError, UsageError
+from accord.entropy import Entropy, Seeded
+from accord.errors import PeerError, UsageError
 from accord.privacy.events import PublicBins, Reports
 from accord.protocols.base import prepare
 from accord.protocols.greedy import GreedyClean
@@ -29,6 +29,7 @@ from accord.side import Side
 from tests.protocols import worlds
 from tests.protocols.views import views
 from tests.protocols.worlds import run
+from tests.spent import Spent, SpentError
 
 EPSILON = {"epsilon": "1"}
 PUBLIC = {"public": True}

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.entropy import Spent
 from accord.secure import ideal
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import And, AtMost, Hamming, Node, Not, Or
@@ -14,6 +13,7 @@ from accord.secure.ideal import IdealEngine, Rows, match
 from accord.secure.party import run, run_pair
 from accord.side import Side
 from tests.secure.worlds import BITS, Ints, blocks, random_circuit, table
+from tests.spent import Spent
 
 
 def test_it_agrees_with_a_loop_over_all_pairs() -> None:

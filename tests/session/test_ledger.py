@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.errors import BudgetError, LedgerError, SpentError, UsageError
+from accord.errors import BudgetError, LedgerError, UsageError
 from accord.privacy.budget import Budget
 from accord.privacy.events import NO_COST, AllPairs, Cost, Event, Intersection, Promise
 from accord.session import noise_format
 from accord.session.accounts import accounts
 from accord.session.ledger import Ask, Ledger
+from tests.spent import SpentError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TENTH = Promise(Cost(Fraction(1, 10), Fraction(1, 10**9)))

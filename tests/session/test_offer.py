@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from accord.agreement.document import Agreement
-from accord.entropy import Seeded, Spent
+from accord.entropy import Seeded
 from accord.privacy.events import AllPairs
 from accord.protocols.base import Release
 from accord.records.columns import Records
@@ -16,6 +16,7 @@ from accord.session.ledger import Ask, Ledger
 from accord.session.offer import make_offer
 from accord.side import Side
 from tests.protocols.worlds import Rows, agreement, records
+from tests.spent import Spent
 
 ROWS: Rows = [(1, 1), (9, 9)]
 

@@ -7,8 +7,6 @@ from importlib import resources
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 
-KINDS = ("products", "places")
-
 
 def starter_text(kind: str, salt: str) -> str:
     """The starter's file, with its comments."""

@@ -77,12 +77,8 @@ class Blocking:
         return frozenset().union(*(part.equal for part in self.parts))
 
     def per_record(self, side: Side) -> int:
-        """The most bins that one record of this side falls into: k′ of the paper."""
+        """The most bins that one record of this side falls into: k′ of the paper, whose ΔB is 2k′."""
         return prod(part.per_record(side) for part in self.parts)
-
-    def sensitivity(self, side: Side) -> int:
-        """How much all bin counts together change when one record is replaced: ΔB."""
-        return 2 * self.per_record(side)
 
     def place(self, side: Side, columns: Columns, records: int) -> tuple[Indices, Indices]:
         """(record, bin) for each bin of each record, by ascending record."""

@@ -185,5 +185,3 @@ FieldSpec = Annotated[
     TextField | NumberField | LatitudeField | LongitudeField | CategoryField | DateField,
     Field(discriminator="type"),
 ]
-IntegerField = NumberField | LatitudeField | LongitudeField | CategoryField | DateField
-"""The fields whose values become codes 0..high."""

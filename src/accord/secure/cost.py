@@ -20,9 +20,6 @@ from accord.secure.ot.compiler import compile_circuit
 from accord.secure.paillier import engine as engine_paillier
 from accord.secure.paillier.distance import pack_sizes, packs
 from accord.secure.paillier.engine import PaillierEngine, plan_of
-from accord.secure.transfer import setup as ot_setup
-
-SETUP_ROUNDS = 7
 
 
 @dataclass(frozen=True)
@@ -78,14 +75,3 @@ def _paillier(circuit: Node, blocks: Blocks, engine: str) -> tuple[int, int]:
     one = np.ones(blocks.pairs, dtype=np.int64)
     compared, more = _garbled(plan.circuit, Blocks.of_sizes(one, one))
     return total + compared, rounds + more
-
-
-def setup_price(engine: str = "ot") -> Price:
-    """The cost of a set-up, once for a session."""
-    if engine == "ot":
-        return Price(sum(ot_setup.message_sizes()), SETUP_ROUNDS, 0)
-    garbled = Price(sum(ot_setup.message_sizes(garbled_batch.TAG)), SETUP_ROUNDS, 0)
-    if engine == "garbled":
-        return garbled
-    made = PaillierEngine(packed=engine == "paillier-packed")
-    return Price(2 * len(made.hello) + garbled.bytes + made.bits // 8, SETUP_ROUNDS + 2, 0)

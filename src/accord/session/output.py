@@ -16,8 +16,6 @@ from accord.protocols.outcome import Outcome
 from accord.records.columns import Records
 from accord.side import Side
 
-Rows = NDArray[np.integer]
-
 
 def arrange_output(agreement: Agreement, side: Side, records: Records, outcome: Outcome) -> pa.Table:
     """`id_a`, `id_b`, then the columns that A disclosed (`…_a`) and those of B (`…_b`)."""

@@ -28,6 +28,7 @@ from accord.secure.garbled.sources import source_bits
 from accord.secure.garbled.tape import TABLES, tape_of
 from accord.secure.ideal import match
 from accord.side import Side
+from tests.secure.garbled.costs import half_gates
 from tests.secure.worlds import COUNT, HERE, LEAVES, STEP, THERE, random_circuit, table
 
 
@@ -93,7 +94,7 @@ def test_weights_without_an_offset_with_one_side_and_with_common_factors() -> No
 
 def test_the_circuits_that_the_documentation_names_have_their_sizes() -> None:
     """ANDs of the rule alone; the two bits 'this row is real' cost one more, half each."""
-    halves = {name: boolean_circuit(rule).halves for name, rule in RULES.items()}
+    halves = {name: half_gates(boolean_circuit(rule)) for name, rule in RULES.items()}
     assert halves == {
         "hamming50": 2 * (51 + 1),
         "euclidean2d": 2 * (279 + 1),
@@ -104,10 +105,10 @@ def test_the_circuits_that_the_documentation_names_have_their_sizes() -> None:
 
 
 def test_flags_of_a_side_cost_one_half_however_many_they_are() -> None:
-    alone = boolean_circuit(AtMost(Hamming(Input("x", 9, 1)), 3)).halves
+    alone = half_gates(boolean_circuit(AtMost(Hamming(Input("x", 9, 1)), 3)))
     flagged = And((AtMost(Hamming(Input("x", 9, 1)), 3), Both(HERE), And((Both(THERE), Both(STEP)))))
-    assert boolean_circuit(flagged).halves == alone
-    assert boolean_circuit(And(())).halves == 1
+    assert half_gates(boolean_circuit(flagged)) == alone
+    assert half_gates(boolean_circuit(And(()))) == 1
 
 
 def test_what_cannot_be_evaluated_is_named() -> None:
@@ -127,7 +128,7 @@ def test_a_tape_reads_nothing_before_it_is_there_and_has_small_steps(garbler: Si
     for node in [*RULES.values(), *(random_circuit(random) for _ in range(30))]:
         circuit = boolean_circuit(node)
         tape, written = tape_of(circuit, garbler), set[int]()
-        assert tape.tables == circuit.halves
+        assert tape.tables == half_gates(circuit)
         for step in tape.steps:
             for code, place, x, y in step.operations.tolist():
                 assert code != 0 or {x, y} <= written
@@ -147,4 +148,4 @@ def test_places_are_used_again() -> None:
 
 
 def test_equality_of_nothing_is_true() -> None:
-    assert boolean_circuit(Equal(Input("x", 0, 1))).halves == 1
+    assert half_gates(boolean_circuit(Equal(Input("x", 0, 1)))) == 1

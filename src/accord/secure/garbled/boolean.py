@@ -92,14 +92,6 @@ class Boolean:
         found = (self.what(wire) for wire in self.needed)
         return tuple(of for of in found if not isinstance(of, Gate) and of.side is side)
 
-    @property
-    def halves(self) -> int:
-        """Half gates: two for an AND, one for an AND with a bit that a party knows."""
-        gates = [self.what(wire) for wire in self.needed]
-        ands = [gate for gate in gates if isinstance(gate, Gate) and gate.kind == "and"]
-        known = sum(any(not isinstance(self.what(w), Gate) for w in gate.wires) for gate in ands)
-        return 2 * len(ands) - known
-
 
 class Builder:
     """A circuit in the making."""

@@ -85,11 +85,6 @@ def set_up(
     return Session(side, sender, receiver, entropy)
 
 
-def message_sizes(tag: bytes = TAG) -> list[int]:
-    """What both sides together send in a set-up."""
-    return [len(tag) + 1] * 2 + [32, 32 * COUNT, 2 * SEED * COUNT] * 2
-
-
 def _receiver(k: int, entropy: Entropy, pi: Permutation) -> Party[Receiver]:
     """The receiver of an extension is the sender of its base OTs."""
     keys = yield from send_base(entropy)
