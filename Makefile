@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # A worker for each core, and no more than eight: each has the whole of the imports in its memory, and beyond that
 # the longest tests decide. Idle workers take over what waits at a busy one; until then neighbours in a file stay
-# together, and share its fixtures. WORKERS=0 runs everything in one process.
+# together, and share its fixtures. WORKERS=0 runs everything in one process. Byte code is kept, as machine code is:
+# else every worker, and every process that a test starts, would compile every module anew.
 WORKERS ?= auto
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 .PHONY: install demo test check lint slow bench reproduce clean
 
@@ -35,7 +36,7 @@ lint: $(VENV)/.dev
 
 check: lint test  ## what every landing passes
 
-slow: $(VENV)/.dev  ## what is too long for every landing
+slow: $(VENV)/.dev  ## what is too long for every landing, and nothing else
 	$(PYTEST) -m slow
 
 .venv-peers/.done: benchmarks/peers.txt

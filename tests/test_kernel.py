@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+
+from tests.kernels import ROOT, kernels
 
 MODULE = textwrap.dedent(
     """
@@ -85,3 +88,12 @@ def test_without_any_place_to_write_it_compiles_for_the_process(
     with caplog.at_level(logging.INFO, logger="accord.kernel"):
         assert triple(7) == 21
     assert "Compiling triple" in caplog.text
+
+
+def test_all_kernels_are_known_to_be_compiled_before_the_tests() -> None:
+    sources = [
+        path.read_text() for folder in ("src", "reproduction") for path in (ROOT / folder).rglob("*.py")
+    ]
+    named = [name for text in sources for name in re.findall(r"@kernel\([^@]*?\ndef (\w+)", text)]
+    assert len(named) > 40
+    assert {kernel._function.__name__ for kernel in kernels()} == set(named)
