@@ -147,7 +147,7 @@ def prepared(
     cards = {side: require_own_card(state, now), side.other: find_partner(state, partner)}
     require_valid(cards[side.other], partner, now)
     records = load_records(data, agreement.fields, agreement.salt, agreement.disclosed(side), layout)
-    release = task.protocol.release(task, side, len(records))
+    release = task.protocol.release(task, side, records.size)
     return Ready(
         state=state,
         agreement=agreement,
