@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accord.benchmarking import Task, measure
+from accord.benchmarking import Measurement, measure
 from reproduction.lab import OURS, Lab, Size
 from reproduction.parties import Link, link_once
 from reproduction.settings import EPSILONS, laplace
@@ -46,7 +46,7 @@ def run_engine(lab: Lab, point: Point) -> Measures:
             "how": "measured",
         }
     comparisons = setup.counter.count(agreed, lab.seed).comparisons
-    each = measure(Task(str(point["engine"]), "hamming50", int(point["sample"]), repeats=1))
+    each = measure(Measurement(str(point["engine"]), "hamming50", int(point["sample"]), repeats=1))
     return {
         "comparisons": comparisons,
         "microseconds": each.microseconds_per_pair,

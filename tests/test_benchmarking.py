@@ -7,7 +7,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from accord.benchmarking import RULES, Task, measure
+from accord.benchmarking import RULES, Measurement, measure
 from accord.cli import app
 from accord.errors import UsageError
 from accord.secure.engines import NAMES
@@ -70,6 +70,6 @@ def test_every_rule_has_matches_and_others() -> None:
 
 def test_an_unknown_rule_or_engine_is_named() -> None:
     with pytest.raises(UsageError, match="no rule 'x'"):
-        measure(Task("ot", "x", 10))
+        measure(Measurement("ot", "x", 10))
     result = CliRunner().invoke(app, ["bench", "compare", "--engine", "x"])
     assert isinstance(result.exception, UsageError)

@@ -68,7 +68,7 @@ RULES: dict[str, Node] = {
 
 
 @dataclass(frozen=True)
-class Task:
+class Measurement:
     """One measurement."""
 
     engine: str
@@ -77,7 +77,7 @@ class Task:
     k: int = 4
     repeats: int = 3
 
-    def sampled(self, rows: int) -> Task:
+    def sampled(self, rows: int) -> Measurement:
         """The same, but with few rows and one run where an engine takes milliseconds a pair."""
         if not self.engine.startswith("paillier"):
             return self
@@ -188,24 +188,24 @@ def _slabs(rows: int) -> Iterator[Blocks]:
         yield Blocks(a_rows, np.array([len(a_rows)]), np.arange(rows), np.array([rows]))
 
 
-def measure(task: Task) -> Measured:
+def measure(asked: Measurement) -> Measured:
     """Run both parties as processes and put their reports together."""
-    if task.rule not in RULES:
-        raise UsageError(problem=f"There is no rule '{task.rule}'. Rules: {', '.join(RULES)}.")
-    reports = _reports(task)
+    if asked.rule not in RULES:
+        raise UsageError(problem=f"There is no rule '{asked.rule}'. Rules: {', '.join(RULES)}.")
+    reports = _reports(asked)
     if reports[0].answers != reports[1].answers:
         raise RuntimeError("the two parties did not come to the same answers")
-    return _joined(task, reports, _check(task, reports[0].answers))
+    return _joined(asked, reports, _check(asked, reports[0].answers))
 
 
-def _reports(task: Task) -> list[Report]:
+def _reports(asked: Measurement) -> list[Report]:
     """Both parties' reports; no process outlives the measurement."""
-    children = [_start(Side.A, task, 0)]
+    children = [_start(Side.A, asked, 0)]
     try:
         assert children[0].stdout is not None
         port = children[0].stdout.readline()
         if port:
-            children.append(_start(Side.B, task, int(port)))
+            children.append(_start(Side.B, asked, int(port)))
         outputs = [child.communicate()[0] for child in reversed(children)]
         if len(children) < 2 or any(child.returncode for child in children):
             raise RuntimeError("a party of the measurement ended early; what it said is above")
@@ -215,45 +215,45 @@ def _reports(task: Task) -> list[Report]:
             child.kill()
 
 
-def _start(side: Side, task: Task, port: int) -> subprocess.Popen[str]:
-    arguments = json.dumps({"side": side.value, "port": port, **asdict(task)})
+def _start(side: Side, asked: Measurement, port: int) -> subprocess.Popen[str]:
+    arguments = json.dumps({"side": side.value, "port": port, **asdict(asked)})
     command = [sys.executable, "-m", "accord.benchmarking", arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def _check(task: Task, answers: str) -> bool:
+def _check(asked: Measurement, answers: str) -> bool:
     """Whether the answers were compared with the plain interpreter's; wrong ones end the measurement."""
     from accord.secure.ideal import match
 
-    if task.rows**2 > 1 << 20:
+    if asked.rows**2 > 1 << 20:
         return False
-    rule = RULES[task.rule]
-    tables = [made_up_table(rule, side, task.rows) for side in Side]
+    rule = RULES[asked.rule]
+    tables = [made_up_table(rule, side, asked.rows) for side in Side]
     digest = hashlib.sha256()
-    for blocks in _slabs(task.rows):
+    for blocks in _slabs(asked.rows):
         digest.update(match(rule, blocks, *tables).tobytes())
     if digest.hexdigest() != answers:
         raise RuntimeError("the answers are wrong")
     return True
 
 
-def _joined(task: Task, reports: list[Report], checked: bool) -> Measured:
+def _joined(asked: Measurement, reports: list[Report], checked: bool) -> Measured:
     from accord.secure.cost import price
 
-    pairs = max(1, task.rows**2)
+    pairs = max(1, asked.rows**2)
     seconds = min(map(max, *(report.seconds for report in reports)))
     cpu_seconds = min(map(max, *(report.cpu_seconds for report in reports)))
     busier = max(reports, key=lambda report: report.aes_seconds)
     sent = sum(report.sent for report in reports)
     return Measured(
-        engine=task.engine,
-        rule=task.rule,
-        pairs=task.rows**2,
+        engine=asked.engine,
+        rule=asked.rule,
+        pairs=asked.rows**2,
         microseconds_per_pair=round(seconds / pairs * 1e6, 4),
         cpu_microseconds_per_pair=round(cpu_seconds / pairs * 1e6, 4),
         bytes_per_pair=round(sent / pairs, 3),
         rounds=sum(
-            price(RULES[task.rule], blocks, task.engine, task.k).rounds for blocks in _slabs(task.rows)
+            price(RULES[asked.rule], blocks, asked.engine, asked.k).rounds for blocks in _slabs(asked.rows)
         ),
         setup_seconds=round(max(report.setup_seconds for report in reports), 4),
         peak_mib=round(max(report.peak_mib for report in reports), 1),
@@ -265,25 +265,25 @@ def _joined(task: Task, reports: list[Report], checked: bool) -> Measured:
     )
 
 
-def _party(side: Side, task: Task, channel: SocketChannel) -> Report:
+def _party(side: Side, asked: Measurement, channel: SocketChannel) -> Report:
     """One party: warm up, set up, evaluate, and measure the limits of the machine."""
-    engine, rule = _engine(task), RULES[task.rule]
-    table, small = made_up_table(rule, side, task.rows), made_up_table(rule, side, 2)
+    engine, rule = _engine(asked), RULES[asked.rule]
+    table, small = made_up_table(rule, side, asked.rows), made_up_table(rule, side, 2)
     warm = run(engine.set_up(side, System()), channel)
     run(engine.evaluate(warm, rule, Blocks.whole(2, 2), small), channel)
     started = time.perf_counter()
     session = run(engine.set_up(side, System()), channel)
     setup_seconds = time.perf_counter() - started
     seconds, cpu_seconds = [], []
-    for _ in range(task.repeats):
-        before, meter, digest = session.blocks, Meter(), hashlib.sha256()
+    for _ in range(asked.repeats):
+        before, meter, digest = session.aes_blocks, Meter(), hashlib.sha256()
         clock, cpu = time.perf_counter(), time.process_time()
-        for blocks in _slabs(task.rows):
+        for blocks in _slabs(asked.rows):
             party: Party[np.ndarray] = metered(engine.evaluate(session, rule, blocks, table), meter)
             digest.update(run(party, channel).tobytes())
         seconds.append(time.perf_counter() - clock)
         cpu_seconds.append(time.process_time() - cpu)
-    used = 16 * (session.blocks - before)
+    used = 16 * (session.aes_blocks - before)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Report(
         setup_seconds=setup_seconds,
@@ -299,10 +299,10 @@ def _party(side: Side, task: Task, channel: SocketChannel) -> Report:
     )
 
 
-def _engine(task: Task) -> Engine:
-    """The engine of a task, with its k if it has one."""
-    engine = engine_named(task.engine)
-    return replace(engine, k=task.k) if isinstance(engine, OtEngine) else engine
+def _engine(asked: Measurement) -> Engine:
+    """The engine that is asked for, with its k if it has one."""
+    engine = engine_named(asked.engine)
+    return replace(engine, k=asked.k) if isinstance(engine, OtEngine) else engine
 
 
 def aes_rate(size: int = 1 << 16) -> float:
@@ -352,7 +352,7 @@ def _child(arguments: str) -> None:
         connection = socket.create_connection(("127.0.0.1", port))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     channel = SocketChannel(connection)
-    report = _party(side, Task(**fields), channel)
+    report = _party(side, Measurement(**fields), channel)
     channel.close()
     sys.stdout.write(json.dumps(asdict(report)))
 

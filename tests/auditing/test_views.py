@@ -7,7 +7,7 @@ import numpy as np
 from accord.auditing.cases import built_in, options
 from accord.auditing.programs import honest
 from accord.auditing.protocol import view
-from accord.auditing.views import View, layout, rows
+from accord.auditing.views import View, find_features, rows
 from accord.entropy import Seeded
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Buffer, Wire, run_pair
@@ -52,7 +52,7 @@ def test_numbers_stand_where_their_names_say() -> None:
     words = np.array([7, 300], "<u8").tobytes()
     first = View([b"\x05\x06\x07", words, words], [(12, np.array([3, 9])), (2, np.array([], np.int64))])
     second = View([b"\x01", words, words, b"abc"], [(4, np.array([], np.int64))])
-    places = layout([first, second])
+    places = find_features([first, second])
     found = rows([first, second], places)
     assert found.shape == (2, len(places.names))
     one, two = (dict(zip(places.names, row, strict=True)) for row in found.tolist())
@@ -69,6 +69,6 @@ def test_numbers_stand_where_their_names_say() -> None:
 
 
 def test_what_a_later_view_has_beyond_the_layout_is_left_out() -> None:
-    places = layout([View([b"ab"])])
+    places = find_features([View([b"ab"])])
     later = View([b"abcd", b"more"], [(3, np.array([1]))])
     assert rows([later], places).shape == (1, len(places.names))

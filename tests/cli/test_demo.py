@@ -16,7 +16,7 @@ from accord.agreement.file import read_agreement
 from accord.cli.children import Children, Ended, Note, Told
 from accord.cli.demo import link_both, prepare
 from accord.cli.demo_stage import Stage
-from accord.cli.demo_summary import facts, words
+from accord.cli.demo_summary import gather_figures, words
 from accord.cli.progress_pair import PairDisplay
 from accord.session.notices import Connected, Progress
 from accord.simulation import simulate
@@ -37,7 +37,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
 
 def test_the_figures_are_those_of_the_run_and_of_simulate(stage: Stage) -> None:
     done = link_both(stage)
-    found = facts(stage, done)
+    found = gather_figures(stage, done)
     agreement = read_agreement(stage.a.folder / "agreement.toml")
     tables = stage.a.folder / "a.csv", stage.b.folder / "b.csv"
     same = simulate(*tables, agreement, seed=1)

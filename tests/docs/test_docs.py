@@ -49,12 +49,25 @@ def test_links_and_files_that_are_named_exist(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-def test_contributing_names_files_that_exist() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    folders = ("src", "tests", "reproduction")
-    known = {path.name for folder in folders for path in (ROOT / folder).rglob("*.py")}
-    named = {Path(name).name for name in re.findall(r"`([\w/]+\.py)`", text)}
-    assert named <= known, named - known
+NAMING = [
+    *(
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "docs" / "engines.md",
+        *sorted((ROOT / "docs" / "protocols").glob("*.md")),
+    ),
+    *sorted((ROOT / "src" / "accord" / "secure").rglob("*.py")),
+]
+
+
+@pytest.mark.parametrize("text", NAMING, ids=lambda path: str(path.relative_to(ROOT)))
+def test_source_files_that_are_named_exist(text: Path) -> None:
+    known = [
+        f"/{path.relative_to(ROOT)}"
+        for folder in ("src", "tests", "reproduction")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    for name in re.findall(r"`([\w/]+\.py)`", text.read_text()):
+        assert any(path.endswith(f"/{name}") for path in known), name
 
 
 def test_every_citation_of_the_mathematics_has_its_section() -> None:

@@ -147,7 +147,7 @@ def test_unlike_events_compose_on_a_grid_from_above() -> None:
 def test_blocks_change_nothing_but_the_last_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     event = released(calibrate("geometric", "0.1", "1e-5"))
     whole = exact([event] * 20).epsilon(Fraction(1, 1000))
-    monkeypatch.setattr(accounting, "BLOCK", 6)
+    monkeypatch.setattr(accounting, "CHUNK", 6)
     blocks = exact([event] * 20).epsilon(Fraction(1, 1000))
     assert whole <= blocks < whole + 0.003
 

@@ -1,4 +1,4 @@
-"""Blocks, runs and batches: every pair once, in the order that is promised."""
+"""Blocks, strips and batches: every pair once, in the order that is promised."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def expected(blocks: Blocks) -> list[tuple[int, int]]:
 
 @given(Sizes, st.integers(1, 30), st.integers(0, 5), st.sampled_from([1, 3, 4096]))
 def test_batches_hold_every_pair_once_at_its_place(
-    sizes: list[tuple[int, int]], most: int, run: int, longest: int
+    sizes: list[tuple[int, int]], most: int, strip: int, longest: int
 ) -> None:
     random = np.random.default_rng(len(sizes))
     m = np.array([s[0] for s in sizes], dtype=np.int64)
     n = np.array([s[1] for s in sizes], dtype=np.int64)
     blocks = Blocks(random.integers(0, 50, m.sum()), m, random.integers(0, 50, n.sum()), n)
-    limit = Limit(most, run, longest)
+    limit = Limit(most, strip, longest)
     found, sized = list(batches(blocks, limit)), shapes(blocks, limit)
     seen = np.zeros(blocks.pairs, dtype=np.int64)
     order = np.array(expected(blocks), dtype=np.int64).reshape(-1, 2)
@@ -38,12 +38,12 @@ def test_batches_hold_every_pair_once_at_its_place(
         np.add.at(seen, place, 1)
         assert (batch.of_a(batch.a_rows) == order[place, 0]).all()
         assert (batch.of_b(batch.b_rows) == order[place, 1]).all()
-        assert batch.pairs + run * len(batch.width) <= most or len(batch.width) == 1
+        assert batch.pairs + strip * len(batch.width) <= most or len(batch.width) == 1
         answer = np.zeros(blocks.pairs, dtype=np.bool_)
         batch.put(np.ones(batch.pairs, dtype=np.bool_), answer)
         assert np.flatnonzero(answer).tolist() == sorted(place.tolist())
     assert (seen == 1).all()
-    assert sized.runs.tolist() == [len(batch.width) for batch in found]
+    assert sized.strips.tolist() == [len(batch.width) for batch in found]
     assert sized.b_rows.tolist() == [len(batch.b_rows) for batch in found]
     assert sized.pairs.tolist() == [batch.pairs for batch in found]
     assert all(batch.width.max() <= longest for batch in found)

@@ -34,7 +34,7 @@ from accord.session.notices import tell_nobody
 from accord.session.partners import add_partner
 from accord.session.receipt import read_receipt
 from accord.session.state import State, open_state
-from accord.session.store import Run, runs
+from accord.session.store import RunFolder, runs
 from accord.side import Side
 
 A_ROWS = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14), (15, 15), (10, 10)]
@@ -91,7 +91,7 @@ class Office:
         return Ledger(self.state.ledger)
 
     @property
-    def run(self) -> Run | None:
+    def run(self) -> RunFolder | None:
         """Its latest run."""
         found, broken = runs(self.state)
         assert not broken

@@ -177,7 +177,8 @@ def _targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
     rows = np.arange(5)
     five = disclosed.Disclosed(np.ones(5, np.int64), rows, *disclosed.take(own, rows, ["x", "y"]))
     toml = agreed.to_toml().encode()
-    half = receipt.Half(9, 40, "0.1.0", 1_700_000_000)
+    said = receipt.Statement(9, 40, "0.1.0", 1_700_000_000)
+    heard = b"0.1.0".ljust(40, b"\0")
 
     found = {
         "frame": Target(decode_header, (b"\0" * 7 + b"\1", b"\1" + b"\0" * 6 + b"\3"), True),
@@ -186,7 +187,7 @@ def _targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
         "sizes": Target(fed(lambda: handshake.exchange_sizes(8, "bob")), (bytes(8),)),
         "their agreement": Target(lambda c: handshake._differences(agreed, c, "bob"), (toml,)),
         "agreement": Target(lambda c: parse_agreement(c.decode(errors="replace")), (toml,)),
-        "halves": Target(fed(lambda: receipt.exchange_halves(half, 9, 40)), (b"0.1.0".ljust(40, b"\0"),)),
+        "statements": Target(fed(lambda: receipt.exchange_statements(said, 9, 40)), (heard,)),
         "receipt": Target(lambda c: receipt.decode_receipt(c, folder), ((folder / "receipt").read_bytes(),)),
         "card": Target(
             lambda c: parse_card(c, folder), (next(office.state.partners.glob("*.pem")).read_bytes(),)

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner, Result
 
-from accord.agreement.document import Disclosed
+from accord.agreement.document import DisclosedColumns
 from accord.cli import app
 from accord.errors import AccordError, LedgerError, TrustError, UsageError
 from accord.session import receipt, store
@@ -138,9 +138,9 @@ def test_any_column_name_of_a_sound_agreement_can_be_read(done: dict[Side, Offic
     assert "\x9b" not in as_json
     assert json.loads(as_json)["parties"]["A"]["disclosed"][1] == "\x9b2J"
     columns = tuple("\x01" * 128 for _ in range(4096))
-    longest = Disclosed(A=columns, B=columns)
+    longest = DisclosedColumns(A=columns, B=columns)
     with pytest.raises(ValidationError):
-        Disclosed(A=(*columns, "x"))
+        DisclosedColumns(A=(*columns, "x"))
     for side in Side:
         body["parties"][side.value]["disclosed"] = list(longest.A)
         body["parties"][side.value]["epsilon"] = f"{'9' * 4300}/{'7' * 4300}"
@@ -152,7 +152,7 @@ def test_any_column_name_of_a_sound_agreement_can_be_read(done: dict[Side, Offic
 def test_an_identity_that_was_renewed_during_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No signature leaves that does not fit the card; with the new card handed over, the run goes on."""
     both = faults.offices(tmp_path)
-    exchange = receipt.exchange_halves
+    exchange = receipt.exchange_statements
     renewed: list[Card] = []
 
     def renew(*args: Any) -> Any:
@@ -160,7 +160,7 @@ def test_an_identity_that_was_renewed_during_the_run(tmp_path: Path, monkeypatch
             renewed.append(make_identity(both[Side.A].state, "alice", datetime.now(UTC)))
         return exchange(*args)
 
-    monkeypatch.setattr(receipt, "exchange_halves", renew)
+    monkeypatch.setattr(receipt, "exchange_statements", renew)
     # Whichever side comes to its end first, it is A's identity that is new.
     ending = faults.link(both)
     assert isinstance(ending[Side.A], TrustError), ending

@@ -62,7 +62,7 @@ class Parties(Spec):
     B: PartyName
 
 
-class Disclosed(Spec):
+class DisclosedColumns(Spec):
     """The columns of its matching records that each side shows to the other."""
 
     A: Columns = ()
@@ -83,7 +83,7 @@ class Agreement(Spec):
     rule: RuleText
     blocking: tuple[PartSpec, ...] = ()
     protocol: ProtocolOptions
-    disclose: Disclosed = Disclosed()
+    disclose: DisclosedColumns = DisclosedColumns()
     engine: Literal["ot", "garbled", "paillier", "paillier-packed"]
 
     def canonical(self) -> bytes:

@@ -18,7 +18,14 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from accord.agreement.document import PARTY_PATTERN, SALT_PATTERN, Agreement, Disclosed, Parties, RuleText
+from accord.agreement.document import (
+    PARTY_PATTERN,
+    SALT_PATTERN,
+    Agreement,
+    DisclosedColumns,
+    Parties,
+    RuleText,
+)
 from accord.errors import AgreementError, Fault, UnreadableError
 from accord.matching.blocking import MOST_BINS, PartSpec, build_blocking
 from accord.matching.blocking_grid import GridSpec
@@ -163,7 +170,7 @@ class _Salvaged:
     protocol: Protocol | None
     greedy: bool
     parties: Parties | None
-    disclose: Disclosed | None
+    disclose: DisclosedColumns | None
 
 
 def _valid(kind: Any, value: Any) -> Any:
@@ -198,7 +205,7 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         protocol=_valid(ProtocolOptions, protocol),
         greedy=kind is not None and protocol.get("greedy", _default(kind, "greedy")) is True,
         parties=_valid(Parties, data.get("parties")),
-        disclose=_valid(Disclosed, data.get("disclose", {})),
+        disclose=_valid(DisclosedColumns, data.get("disclose", {})),
     )
 
 

@@ -26,7 +26,7 @@ from accord.auditing.bounds import at_least, at_most, delta_bound, epsilon_bound
 from accord.auditing.cases import Case, require_neighbours
 from accord.auditing.learner import Event, Floats, learn, varying
 from accord.auditing.programs import Maker, Program, honest
-from accord.auditing.views import View, WatchedEngine, layout, rows, watched
+from accord.auditing.views import View, WatchedEngine, find_features, record_view, rows
 from accord.entropy import Entropy, Seeded
 from accord.errors import UsageError
 from accord.records.columns import Records
@@ -165,7 +165,7 @@ def _audited(
         return found
 
     whole = sample("fit", trials // 4, lambda seen: seen)
-    places = layout([*whole[0], *whole[1]])
+    places = find_features([*whole[0], *whole[1]])
     fit = rows(whole[0], places), rows(whole[1], places)
     kept = varying(*fit)
 
@@ -201,7 +201,7 @@ def view(program: Program, case: Case, table: Records, entropy: Entropy, coins: 
     seen, looks = View(), case.side.other
     engine = WatchedEngine(looks, seen)
     owner = program(case.side, table, case.partner.size, entropy, engine)
-    partner = watched(program(looks, case.partner, table.size, coins, engine), seen)
+    partner = record_view(program(looks, case.partner, table.size, coins, engine), seen)
     run_pair(*((owner, partner) if case.side is Side.A else (partner, owner)))
     return seen
 

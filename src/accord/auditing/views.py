@@ -9,7 +9,7 @@ nothing is left out because a proof says that it is harmless. As numbers a view 
     every byte of every message, and every word of 64 bits of those that consist of such;
     the sums of these words over all messages of one size: what is said again and again averages out.
 
-`Layout` fixes the places of these from the views of the fitting part; what a later view has beyond it is
+`Features` fixes the places of these from the views of the fitting part; what a later view has beyond it is
 left out, what it lacks is 0. No loop runs over anything but messages.
 """
 
@@ -51,8 +51,8 @@ class View:
     answers: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
 
 
-def watched(party: Party[T], view: View) -> Party[T]:
-    """The same party; what it receives is written down."""
+def record_view(party: Party[T], view: View) -> Party[T]:
+    """Run a party as it is, and write down what it receives."""
     try:
         effect = next(party)
         while True:
@@ -94,7 +94,7 @@ class WatchedEngine:
 
 
 @dataclass(frozen=True)
-class Layout:
+class Features:
     """Where what stands in a row: sizes of the messages and the number of batches that have a place."""
 
     sizes: tuple[int, ...]
@@ -118,23 +118,23 @@ class Layout:
         )
 
 
-def layout(views: Sequence[View]) -> Layout:
-    """The layout that holds all of these views."""
+def find_features(views: Sequence[View]) -> Features:
+    """The places that all of these views need."""
     longest = max((len(view.messages) for view in views), default=0)
     by_place = [[len(v.messages[m]) for v in views if m < len(v.messages)] for m in range(longest)]
     words = tuple(max(s) // _WORD if all(n % _WORD == 0 for n in s) else 0 for s in by_place)
     batches = max((len(view.answers) for view in views), default=0)
     lengths = [n for view in views[:1] for n in map(len, view.messages)]
     alike = tuple(n for n in sorted(set(lengths)) if n % _WORD == 0 and lengths.count(n) > 1)
-    return Layout(tuple(map(max, by_place)), words, batches, alike)
+    return Features(tuple(map(max, by_place)), words, batches, alike)
 
 
-def rows(views: Sequence[View], places: Layout) -> NDArray[np.float64]:
+def rows(views: Sequence[View], places: Features) -> NDArray[np.float64]:
     """The views as rows of numbers; words lose what a float cannot hold."""
     return np.stack([_row(view, places) for view in views])
 
 
-def _row(view: View, places: Layout) -> NDArray[np.float64]:
+def _row(view: View, places: Features) -> NDArray[np.float64]:
     raw = [_fitted(view.messages, m, size) for m, size in enumerate(places.sizes)]
     words = [part[: _WORD * count].view("<u8") for part, count in zip(raw, places.words, strict=True)]
     sizes = np.zeros(len(places.sizes))

@@ -33,7 +33,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Compare all pairs of made-up rows between two processes over loopback."""
-    from accord.benchmarking import RULES, Measured, Task, measure
+    from accord.benchmarking import RULES, Measured, Measurement, measure
     from accord.errors import UsageError
     from accord.secure.engines import NAMES, engine_named
 
@@ -41,8 +41,8 @@ def compare(
         raise UsageError(problem="--k is 1, 2, 4 or 8.")
     rules = list(RULES) if rule and "all" in rule else rule or ["hamming50"]
     engines = list(NAMES) if engine and "all" in engine else engine or ["ot"]
-    tasks = [Task(engine_named(e).name, r, rows, k, repeat) for r in rules for e in engines]
-    results: list[Measured] = [measure(task.sampled(sample)) for task in tasks]
+    wanted = [Measurement(engine_named(e).name, r, rows, k, repeat) for r in rules for e in engines]
+    results: list[Measured] = [measure(asked.sampled(sample)) for asked in wanted]
     if as_json:
         typer.echo(json.dumps([asdict(result) for result in results], indent=2))
         return

@@ -32,12 +32,12 @@ def demo(
     records: Annotated[int, typer.Option(min=1, max=1_000_000, help="Records a side.")] = 5_000,
 ) -> None:
     """Link the products of two made-up shops, between two processes, and show who learned what."""
-    from accord.cli.demo_summary import facts, words
+    from accord.cli.demo_summary import gather_figures, words
 
     with tempfile.TemporaryDirectory(prefix="accord-demo-") as folder:
         stage = prepare(Path(folder), records)
         done = link_both(stage)
-        typer.echo("\n" + words(stage.agreement, facts(stage, done)))
+        typer.echo("\n" + words(stage.agreement, gather_figures(stage, done)))
 
 
 def prepare(here: Path, records: int) -> Stage:

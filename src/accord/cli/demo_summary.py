@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Share:
+class SideFigures:
     """One side in the result."""
 
     name: str
@@ -30,11 +30,11 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Facts:
+class Figures:
     """The figures of a demo."""
 
-    a: Share
-    b: Share
+    a: SideFigures
+    b: SideFigures
     matches: int
     comparisons: int
     bytes: int
@@ -47,7 +47,7 @@ class Facts:
     recall_of_truth: float
 
 
-def facts(stage: Stage, done: Mapping[str, Done]) -> Facts:
+def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
     """The figures, from what both sides keep."""
     from accord.session.receipt import read_receipt
     from accord.simulation import accepted_pairs
@@ -59,7 +59,7 @@ def facts(stage: Stage, done: Mapping[str, Done]) -> Facts:
     rule = truth_scores(pairs, accepted_pairs(_table(stage.a), _table(stage.b), stage.agreement))
     truth = truth_scores(pairs, read_truth(stage.truth))
     a, b = (
-        Share(
+        SideFigures(
             name=shop.name,
             records=parties[shop.letter]["records"],
             matched=len(pairs[f"id_{shop.letter.lower()}"].unique()),
@@ -68,7 +68,7 @@ def facts(stage: Stage, done: Mapping[str, Done]) -> Facts:
         )
         for shop in (stage.a, stage.b)
     )
-    return Facts(
+    return Figures(
         *(a, b, end.matches, end.comparisons, end.bytes, end.seconds),
         *(int(rule["true_pairs"]), rule["recall_of_truth"], rule["precision_of_truth"]),
         *(int(truth["true_pairs"]), truth["recall_of_truth"]),
@@ -89,7 +89,7 @@ def _spent(shop: Shop) -> str:
     return f"ε = {shown(cost.epsilon)}, δ = {shown(cost.delta)}"
 
 
-def words(agreement: Agreement, found: Facts) -> str:
+def words(agreement: Agreement, found: Figures) -> str:
     """The summary."""
     a, b = found.a, found.b
     columns = {side: ", ".join(["id", *getattr(agreement.disclose, side)]) for side in ("A", "B")}
@@ -114,7 +114,7 @@ def words(agreement: Agreement, found: Facts) -> str:
     return "\n".join(lines)
 
 
-def _learned(about: Share, by: Share, columns: str, bins: int) -> list[str]:
+def _learned(about: SideFigures, by: SideFigures, columns: str, bins: int) -> list[str]:
     return [
         f"What {by.name} learned about {about.name}",
         f"  that it has {about.records:,} records;",

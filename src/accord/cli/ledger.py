@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from accord.privacy.budget import Budget
     from accord.privacy.events import Cost
     from accord.session.accounts import Account
-    from accord.session.ledger import Ledger, Run
+    from accord.session.ledger import Entry, Ledger
 
 app = typer.Typer(help="Show what was spent, and limit it.", invoke_without_command=True)
 
@@ -91,7 +91,7 @@ def _changed(old: Budget | None, epsilon: str | None, delta: str | None, runs: i
     return Budget(cost, runs if runs is not None else (old.runs if old else None))
 
 
-def _print_tables(found: Sequence[Account], runs: Sequence[Run]) -> None:
+def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -155,7 +155,7 @@ def _account(account: Account) -> dict[str, object]:
     }
 
 
-def _run(run: Run) -> dict[str, object]:
+def _run(run: Entry) -> dict[str, object]:
     return {
         "run": run.run,
         "dataset": run.dataset,

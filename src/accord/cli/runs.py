@@ -11,7 +11,7 @@ import typer
 from accord.cli.options import StateOption
 
 if TYPE_CHECKING:
-    from accord.session.store import Run
+    from accord.session.store import RunFolder
 
 
 def runs(
@@ -37,7 +37,7 @@ def runs(
         typer.echo("No run is kept here.")
 
 
-def _steps(run: Run) -> int | None:
+def _steps(run: RunFolder) -> int | None:
     """How many steps are kept; None if the journal cannot be read."""
     from accord.errors import StateError
 
@@ -47,7 +47,7 @@ def _steps(run: Run) -> int | None:
         return None
 
 
-def _facts(run: Run, steps: int | None) -> dict[str, object]:
+def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
     known = run.manifest
     return {
         "run": known.run,
@@ -63,7 +63,7 @@ def _facts(run: Run, steps: int | None) -> dict[str, object]:
     }
 
 
-def _print_table(found: list[Run], steps: dict[str, int | None]) -> None:
+def _print_table(found: list[RunFolder], steps: dict[str, int | None]) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 

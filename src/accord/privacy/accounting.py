@@ -7,7 +7,7 @@ changes at most k' bins up and k' down in each release, whatever the tables are,
 distributions dominates all neighbours of an event, and products of such pairs dominate adaptive composition
 (Zhu, Dong and Wang, AISTATS'22, theorem 10). An event known only by its (ε, δ) is dominated by randomised
 response that fails with probability δ (Kairouz, Oh and Viswanath, ICML'15). Equal events compose on their
-own lattice, up to `BLOCK` changed bins; blocks and unlike events meet on a common grid, every loss rounded
+own lattice, up to `CHUNK` changed bins; chunks and unlike events meet on a common grid, every loss rounded
 up. It is assumed that which noise is used next does not depend on what earlier noise came to; the sums of
 basic composition hold without that.
 
@@ -31,7 +31,7 @@ from accord.privacy.events import NO_COST, Cost, Event, NoisyCounts, Promise, Re
 from accord.privacy.losses import Losses, compose, nothing, on_grid, repeated
 from accord.privacy.number import above, exp
 
-BLOCK = 64
+CHUNK = 64
 GRID = 1 << 12
 MARGIN = 8
 LONGEST = 1 << 14
@@ -74,7 +74,7 @@ def exact(events: Sequence[Event]) -> Total:
     if not groups:
         return Total(nothing(), Fraction(0))
     distance = sum((_distance(event) * times for event, times in groups.items()), Fraction(0))
-    parts = [part for event, times in groups.items() for part in _blocks(event, times)]
+    parts = [part for event, times in groups.items() for part in _chunks(event, times)]
     if len(parts) == 1 and parts[0][1] == 1:
         return Total(parts[0][0], distance)
     spacing, most = _grid(basic(events).epsilon, parts)
@@ -116,10 +116,10 @@ def _largest(part: Losses) -> Fraction:
     return sum(sizes, Fraction(0))
 
 
-def _blocks(event: Event, times: int) -> list[tuple[Losses, int]]:
-    """The losses of `times` such events, in blocks short enough to be convolved on their lattice."""
+def _chunks(event: Event, times: int) -> list[tuple[Losses, int]]:
+    """The losses of `times` such events, in chunks short enough to be convolved on their lattice."""
     single = _losses(event)
-    most = max(1, BLOCK // (event.bins_per_record if isinstance(event, NoisyCounts) else 1))
+    most = max(1, CHUNK // (event.bins_per_record if isinstance(event, NoisyCounts) else 1))
     if times <= most:
         return [(repeated(single, times), 1)]
     rest = [(repeated(single, times % most), 1)] if times % most else []

@@ -18,7 +18,7 @@ from accord.records.columns import Bits, Column, Integers, Records, rows_of
 from accord.records.encoders import encode
 from accord.records.layout import Layout
 from accord.records.schema import FieldSpec
-from accord.records.sources import Table, TableLike, open_table
+from accord.records.sources import OpenTable, TableLike, open_table
 
 _SHOWN_ROWS = 5
 
@@ -52,7 +52,7 @@ def load_records(
 class _Faults:
     """Faults by column and problem: each with its first rows and its number, so that none hides another."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: OpenTable) -> None:
         self.first = 0
         """How many records were read before the chunk at hand."""
         self._table = table

@@ -44,7 +44,7 @@ _MAP = "Map yours with --column FIELD=COLUMN or --id COLUMN; in simulate with --
 
 
 @dataclass
-class Table:
+class OpenTable:
     """An open table: the batches with the wanted columns, in the order asked for."""
 
     name: str
@@ -63,7 +63,7 @@ class Table:
         return number
 
 
-def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> Table:
+def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> OpenTable:
     """Open a file (by its ending) or any object with the Arrow C stream interface; columns are distinct."""
     if hasattr(source, "__arrow_c_stream__"):
         try:
@@ -71,7 +71,7 @@ def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> Tab
         except _REFUSED as error:
             raise UnreadableError(path="The table", reason=_brief(error), mend="Mend the column.") from None
         _require(columns, reader.schema.names, "the table")
-        return Table("the table", _guarded(reader, "the table", columns), is_file=False)
+        return OpenTable("the table", _guarded(reader, "the table", columns), is_file=False)
     if not isinstance(source, str | Path):
         raise UnreadableError(
             path=f"A {type(source).__name__}", reason="it is no table", mend="Give a file or an Arrow table."
@@ -126,7 +126,7 @@ def _require(wanted: Sequence[str], found: Sequence[str], name: str) -> None:
         raise DataError(name, faults)
 
 
-def _open_csv(path: Path, columns: Sequence[str], layout: Layout) -> Table:
+def _open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
     delimiter = "\t" if layout.delimiter in ("\\t", "tab") else layout.delimiter
     if len(delimiter.encode()) != 1:
         raise UnreadableError(
@@ -158,7 +158,7 @@ def _open_csv(path: Path, columns: Sequence[str], layout: Layout) -> Table:
     )
     stream = pa.input_stream(str(path), compression="detect")
     batches = pyarrow.csv.open_csv(stream, read, parse, convert)
-    return Table(str(path), _guarded(batches, path, columns), broken)
+    return OpenTable(str(path), _guarded(batches, path, columns), broken)
 
 
 def _require_text(path: Path, encoding: str) -> None:
@@ -221,13 +221,13 @@ def _plain(column: pa.Array) -> pa.Array:
     return column.cast(pa.large_binary()) if pa.types.is_binary_view(column.type) else column
 
 
-def _open_parquet(path: Path, columns: Sequence[str]) -> Table:
+def _open_parquet(path: Path, columns: Sequence[str]) -> OpenTable:
     file = pyarrow.parquet.ParquetFile(path)
     _require(columns, file.schema_arrow.names, str(path))
-    return Table(str(path), _guarded(file.iter_batches(columns=list(columns)), path, columns))
+    return OpenTable(str(path), _guarded(file.iter_batches(columns=list(columns)), path, columns))
 
 
-def _open_arrow(path: Path, columns: Sequence[str]) -> Table:
+def _open_arrow(path: Path, columns: Sequence[str]) -> OpenTable:
     source = pa.memory_map(str(path))
     try:
         file = pa.ipc.open_file(source)
@@ -237,7 +237,7 @@ def _open_arrow(path: Path, columns: Sequence[str]) -> Table:
         file = pa.ipc.open_stream(source)
         batches = iter(file)
     _require(columns, file.schema.names, str(path))
-    return Table(str(path), _guarded(batches, path, columns))
+    return OpenTable(str(path), _guarded(batches, path, columns))
 
 
 def _brief(error: Exception) -> str:

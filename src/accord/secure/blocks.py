@@ -1,8 +1,8 @@
 """What is compared: blocks of rows, cut into batches of bounded size. Public, and the same on both sides.
 
-A block is a group of A's rows against a group of B's rows, all pairs. A *run* is one row of A against a
-stretch of B's rows; a batch is a list of runs. Work that belongs to a row of A is done once a run, so runs
-are as long as the block allows, up to `LONGEST` or what an engine says.
+A block is a group of A's rows against a group of B's rows, all pairs. A *strip* is one row of A against a
+stretch of B's rows; a batch is a list of strips. Work that belongs to a row of A is done once a strip, so
+strips are as long as the block allows, up to `LONGEST` or what an engine says.
 
 The order of pairs, in every engine: block after block; in a block A's rows in order, and for each of them
 B's rows in order. The invariant: nothing here depends on anyone's values, nor on which rows are dummies.
@@ -85,7 +85,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs that are evaluated together; arrays have one element a run, `b_rows` one a row of B.
+    """Strips that are evaluated together; arrays have one element a strip, `b_rows` one a row of B.
 
     Pair `start[r] + i` of the batch is A's row `a_rows[r]` with B's row `b_rows[b_start[r] + i]`, and has
     place `place[r] + i` in the answer.
@@ -108,7 +108,7 @@ class Batch:
             answer[np.repeat(offset, self.width) + np.arange(self.pairs)] = bits
 
     def of_a(self, values: NDArray[N]) -> NDArray[N]:
-        """A number for each run, as a number for each pair."""
+        """A number for each strip, as a number for each pair."""
         return np.repeat(values, self.width)
 
     def of_b(self, values: NDArray[N]) -> NDArray[N]:
@@ -117,8 +117,8 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class _Runs:
-    """All runs of some blocks, in the order in which they are worked on."""
+class _Strips:
+    """All strips of some blocks, in the order in which they are worked on."""
 
     a_rows: Ints
     width: Ints
@@ -126,8 +126,8 @@ class _Runs:
     place: Ints
 
 
-def _runs(blocks: Blocks, longest: int) -> _Runs:
-    """Cut each block into stretches of B's rows; one run for each row of A and stretch."""
+def _cut_strips(blocks: Blocks, longest: int) -> _Strips:
+    """Cut each block into stretches of B's rows; one strip for each row of A and stretch."""
     pieces = -(-blocks.b_counts // longest)
     block = np.repeat(np.arange(len(pieces)), pieces)
     piece = np.arange(len(block)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -139,21 +139,21 @@ def _runs(blocks: Blocks, longest: int) -> _Runs:
     row = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
     spread = np.repeat(np.arange(len(rows)), rows)
     place = pair_first[spread] + row * blocks.b_counts[block][spread] + (piece * longest)[spread]
-    return _Runs(blocks.a_rows[a_first[spread] + row], width[spread], b_first[spread], place)
+    return _Strips(blocks.a_rows[a_first[spread] + row], width[spread], b_first[spread], place)
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How much goes into a batch: each run counts as its pairs, at most `longest`, and `run` more."""
+    """How much goes into a batch: each strip counts as its pairs, at most `longest`, and `strip` more."""
 
     most: int
-    run: int = 0
+    strip: int = 0
     longest: int = LONGEST
 
 
-def _cuts(width: Ints, limit: Limit) -> Iterator[tuple[int, int]]:
-    """Consecutive ranges of runs within the limit, or of one run."""
-    ends = np.cumsum(width + limit.run)
+def _cut_batches(width: Ints, limit: Limit) -> Iterator[tuple[int, int]]:
+    """Consecutive ranges of strips within the limit, or of one strip."""
+    ends = np.cumsum(width + limit.strip)
     first = 0
     while first < len(width):
         done = ends[first - 1] if first else 0
@@ -164,41 +164,41 @@ def _cuts(width: Ints, limit: Limit) -> Iterator[tuple[int, int]]:
 
 def batches(blocks: Blocks, limit: Limit) -> Iterator[Batch]:
     """Cut the blocks into batches; blocks without a pair vanish."""
-    runs = _runs(blocks, limit.longest)
-    for first, last in _cuts(runs.width, limit):
-        width, b_first = runs.width[first:last], runs.b_first[first:last]
+    strips = _cut_strips(blocks, limit.longest)
+    for first, last in _cut_batches(strips.width, limit):
+        width, b_first = strips.width[first:last], strips.b_first[first:last]
         fresh = np.diff(b_first, prepend=-1) != 0
         lengths = width[fresh]
         starts = np.cumsum(lengths) - lengths
         b_index = np.repeat(b_first[fresh] - starts, lengths) + np.arange(lengths.sum())
         yield Batch(
-            a_rows=runs.a_rows[first:last],
+            a_rows=strips.a_rows[first:last],
             width=width,
             start=np.cumsum(width) - width,
             b_start=starts[np.cumsum(fresh) - 1],
             b_rows=blocks.b_rows[b_index],
-            place=runs.place[first:last],
+            place=strips.place[first:last],
             pairs=int(width.sum()),
         )
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """The size of each batch: its runs, its rows of B and its pairs; all that a price depends on."""
+    """The size of each batch: its strips, its rows of B and its pairs; all that a price depends on."""
 
-    runs: Ints
+    strips: Ints
     b_rows: Ints
     pairs: Ints
 
 
 def shapes(blocks: Blocks, limit: Limit) -> Shapes:
     """The sizes of all batches."""
-    runs = _runs(blocks, limit.longest)
-    cuts = np.array(list(_cuts(runs.width, limit)), dtype=np.int64).reshape(-1, 2)
+    strips = _cut_strips(blocks, limit.longest)
+    cuts = np.array(list(_cut_batches(strips.width, limit)), dtype=np.int64).reshape(-1, 2)
     first, last = cuts.T
-    done = np.concatenate([[0], np.cumsum(runs.width)])
+    done = np.concatenate([[0], np.cumsum(strips.width)])
     # A stretch of B's rows counts once a batch: where it starts, and where a batch starts within it.
-    fresh = np.diff(runs.b_first, prepend=-1) != 0
+    fresh = np.diff(strips.b_first, prepend=-1) != 0
     fresh[first] = True
-    rows = np.concatenate([[0], np.cumsum(runs.width * fresh)])
+    rows = np.concatenate([[0], np.cumsum(strips.width * fresh)])
     return Shapes(last - first, rows[last] - rows[first], done[last] - done[first])

@@ -26,7 +26,7 @@ SETUP_ROUNDS = 7
 
 
 @dataclass(frozen=True)
-class Cost:
+class Price:
     """`bytes` in both directions; `rounds` messages that wait for each other; `comparisons` secure pairs."""
 
     bytes: int
@@ -34,7 +34,7 @@ class Cost:
     comparisons: int
 
 
-def price(circuit: Node, blocks: Blocks, engine: str = "ot", k: int = 4) -> Cost:
+def price(circuit: Node, blocks: Blocks, engine: str = "ot", k: int = 4) -> Price:
     """The cost of evaluating a circuit over blocks, without the set-up."""
     if engine == "ot":
         total, rounds = _ot(circuit, blocks, k)
@@ -42,16 +42,16 @@ def price(circuit: Node, blocks: Blocks, engine: str = "ot", k: int = 4) -> Cost
         total, rounds = _garbled(circuit, blocks)
     else:
         total, rounds = _paillier(circuit, blocks, engine)
-    return Cost(total, rounds, blocks.pairs)
+    return Price(total, rounds, blocks.pairs)
 
 
 def _ot(circuit: Node, blocks: Blocks, k: int) -> tuple[int, int]:
     program = compile_circuit(circuit, "ot")
     sizes = shapes(blocks, ot_sizes.batch_limit(program))
     total = 0
-    kinds, counts = np.unique(np.stack([sizes.runs, sizes.pairs]), axis=1, return_counts=True)
-    for (run, pair), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
-        total += count * ot_sizes.batch_sizes(program, k, run, pair).total
+    kinds, counts = np.unique(np.stack([sizes.strips, sizes.pairs]), axis=1, return_counts=True)
+    for (strips, pairs), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
+        total += count * ot_sizes.batch_sizes(program, k, strips, pairs).total
     return total, ot_sizes.message_count(program) * -(-len(sizes.pairs) // ot_sizes.WINDOW)
 
 
@@ -61,7 +61,7 @@ def _garbled(circuit: Node, blocks: Blocks) -> tuple[int, int]:
     # Batches garbled by A take labels for B's rows, those garbled by B for A's.
     by_b = np.arange(len(sizes.pairs)) % 2
     total = 0
-    kinds = np.stack([by_b, np.where(by_b, sizes.runs, sizes.b_rows), sizes.pairs])
+    kinds = np.stack([by_b, np.where(by_b, sizes.strips, sizes.b_rows), sizes.pairs])
     kinds, counts = np.unique(kinds, axis=1, return_counts=True)
     for (other, rows, pair), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
         total += count * garbled_batch.batch_sizes(tapes[other], garbled_batch.K, rows, pair).total
@@ -72,7 +72,7 @@ def _paillier(circuit: Node, blocks: Blocks, engine: str) -> tuple[int, int]:
     made = PaillierEngine(packed=engine == "paillier-packed")
     plan, total, rounds = plan_of(circuit, engine), 0, 0
     if plan.distances:
-        every = list(packs(blocks, plan.slots(made.bits, made.packed)))
+        every = list(packs(blocks, plan.rows_at_once(made.bits, made.packed)))
         total = sum(sum(pack_sizes(plan.distances, made.bits // 4, len(pack.b_rows))) for pack in every)
         rounds = 2 * -(-len(every) // engine_paillier.WINDOW)
     one = np.ones(blocks.pairs, dtype=np.int64)
@@ -80,12 +80,12 @@ def _paillier(circuit: Node, blocks: Blocks, engine: str) -> tuple[int, int]:
     return total + compared, rounds + more
 
 
-def setup_price(engine: str = "ot") -> Cost:
+def setup_price(engine: str = "ot") -> Price:
     """The cost of a set-up, once for a session."""
     if engine == "ot":
-        return Cost(sum(ot_setup.message_sizes()), SETUP_ROUNDS, 0)
-    garbled = Cost(sum(ot_setup.message_sizes(garbled_batch.TAG)), SETUP_ROUNDS, 0)
+        return Price(sum(ot_setup.message_sizes()), SETUP_ROUNDS, 0)
+    garbled = Price(sum(ot_setup.message_sizes(garbled_batch.TAG)), SETUP_ROUNDS, 0)
     if engine == "garbled":
         return garbled
     made = PaillierEngine(packed=engine == "paillier-packed")
-    return Cost(2 * len(made.hello) + garbled.bytes + made.bits // 8, SETUP_ROUNDS + 2, 0)
+    return Price(2 * len(made.hello) + garbled.bytes + made.bits // 8, SETUP_ROUNDS + 2, 0)

@@ -93,7 +93,7 @@ class Wire:
         return self._digest.hexdigest()
 
 
-class _Half:
+class _Driven:
     """One side of a pair: its generator, what waits for it, and how deep in the exchange it is."""
 
     def __init__(self, side: Side, party: Party[Any]) -> None:
@@ -104,7 +104,7 @@ class _Half:
         self.done = False
         self.result: Any = None
 
-    def advance(self, peer: _Half, wire: Wire | None) -> bool:
+    def advance(self, peer: _Driven, wire: Wire | None) -> bool:
         """Run until it waits for a message that is not there; say whether anything happened."""
         moved = False
         while not self.done and not (self.waiting and not self.inbox):
@@ -131,7 +131,7 @@ class _Half:
 
 def run_pair(a: Party[T], b: Party[U], wire: Wire | None = None) -> tuple[T, U]:
     """Drive both sides in this thread and return both results."""
-    left, right = _Half(Side.A, a), _Half(Side.B, b)
+    left, right = _Driven(Side.A, a), _Driven(Side.B, b)
     try:
         while left.advance(right, wire) | right.advance(left, wire):
             pass
@@ -139,8 +139,8 @@ def run_pair(a: Party[T], b: Party[U], wire: Wire | None = None) -> tuple[T, U]:
         a.close()
         b.close()
     if not (left.done and right.done):
-        waiting = " and ".join(half.side.value for half in (left, right) if not half.done)
-        raise Deadlock(f"{waiting} waits for a message that will not come")
+        missing = " and ".join(end.side.value for end in (left, right) if not end.done)
+        raise Deadlock(f"{missing} waits for a message that will not come")
     if left.inbox or right.inbox:
         raise Deadlock("a message was sent that nobody reads")
     return left.result, right.result
@@ -197,7 +197,7 @@ def metered(party: Party[T], meter: Meter) -> Party[T]:
             meter.received += len(answer)
 
 
-class _Slot:
+class _Suspended:
     """A party that was run up to its next `Receive`."""
 
     def __init__(self, party: Party[Any]) -> None:
@@ -226,27 +226,27 @@ def interleave(parties: Iterator[Party[T]], window: int) -> Party[list[T]]:
     messages in the same pattern, with the same window: then the order of messages is the same on both.
     """
     results: list[T] = []
-    slots: deque[_Slot] = deque()
+    waiting: deque[_Suspended] = deque()
     source = iter(parties)
     for _ in range(window):
-        yield from _refill(source, slots, results)
-    while slots:
-        slot = slots.popleft()
-        assert slot.due is not None
-        buffer = yield slot.due
-        if (yield from slot.step(buffer)):
-            results.append(slot.result)
-            yield from _refill(source, slots, results)
+        yield from _refill(source, waiting, results)
+    while waiting:
+        one = waiting.popleft()
+        assert one.due is not None
+        buffer = yield one.due
+        if (yield from one.step(buffer)):
+            results.append(one.result)
+            yield from _refill(source, waiting, results)
         else:
-            slots.append(slot)
+            waiting.append(one)
     return results
 
 
-def _refill(source: Iterator[Party[T]], slots: deque[_Slot], results: list[T]) -> Party[None]:
+def _refill(source: Iterator[Party[T]], waiting: deque[_Suspended], results: list[T]) -> Party[None]:
     """Start the next party that has to wait for something."""
     for party in source:
-        slot = _Slot(party)
-        if not (yield from slot.step(None)):
-            slots.append(slot)
+        one = _Suspended(party)
+        if not (yield from one.step(None)):
+            waiting.append(one)
             return
-        results.append(slot.result)
+        results.append(one.result)

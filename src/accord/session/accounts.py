@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from accord.privacy.accounting import basic, spent
 from accord.privacy.budget import Budget, left
 from accord.privacy.events import Cost
-from accord.session.ledger import Run
+from accord.session.ledger import Entry
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Account:
     shown: Mapping[str, Cost]
 
 
-def accounts(runs: Sequence[Run], budgets: Mapping[str, Budget]) -> tuple[Account, ...]:
+def accounts(runs: Sequence[Entry], budgets: Mapping[str, Budget]) -> tuple[Account, ...]:
     """An account for every data set that has a run or a budget, by name."""
     names = sorted({run.dataset for run in runs} | set(budgets))
     return tuple(account(name, runs, budgets) for name in names)
 
 
-def account(name: str, all_runs: Sequence[Run], budgets: Mapping[str, Budget]) -> Account:
+def account(name: str, all_runs: Sequence[Entry], budgets: Mapping[str, Budget]) -> Account:
     """The account of one data set, also of one that has neither."""
     runs = [run for run in all_runs if run.dataset == name]
     budget = budgets.get(name, Budget())
@@ -46,6 +46,6 @@ def account(name: str, all_runs: Sequence[Run], budgets: Mapping[str, Budget]) -
     return Account(name, budget, len(runs), basic(paid), left(budget, paid), tight, shown)
 
 
-def _shown(runs: Sequence[Run]) -> Cost:
+def _shown(runs: Sequence[Entry]) -> Cost:
     seen = {run.drawing: run.event for run in runs if run.drawing is not None}
     return basic(list(seen.values()))

@@ -45,9 +45,9 @@ from accord.session.identity import Card
 from accord.session.ledger import Ask, Ledger
 from accord.session.notices import Tell
 from accord.session.output import output
-from accord.session.receipt import Half
+from accord.session.receipt import Statement
 from accord.session.state import State
-from accord.session.store import FileJournal, Manifest, Run, create_run
+from accord.session.store import FileJournal, Manifest, RunFolder, create_run
 from accord.side import Side
 
 _BYTES_A_SLOT = 64
@@ -145,7 +145,7 @@ class Ready:
 class Kept:
     """A run that is on disk; its folder is locked."""
 
-    run: Run
+    run: RunFolder
     mine: Mine
     journal: FileJournal
     charged: Cost
@@ -267,10 +267,10 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
 def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     """Exchange the last numbers and the signatures, and keep the receipt with the key of its digest."""
     now = max(0, int(datetime.now(UTC).timestamp()))
-    mine = Half(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now)
-    theirs = yield from receipt.exchange_halves(mine, outcome.partner_size, outcome.partner_slots)
-    halves = {own.side: mine, own.side.other: theirs}
-    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, halves, own.cards)
+    mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now)
+    theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
+    statements = {own.side: mine, own.side.other: theirs}
+    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     kept.run.keep_receipt(content, outcome.digest.key, outcome.digest.value.hex())
 

@@ -67,7 +67,7 @@ class Ask:
 
 
 @dataclass(frozen=True, eq=False)
-class Charged:
+class Charge:
     """The noise to release with, what this run was charged, and whether the noise was drawn for it."""
 
     noise: NDArray[np.int64] = field(repr=False)
@@ -76,8 +76,8 @@ class Charged:
 
 
 @dataclass(frozen=True)
-class Run:
-    """A row of the ledger. `cost` is what the run was charged; `stored` whether its noise is still kept."""
+class Entry:
+    """A run in the ledger. `cost` is what the run was charged; `stored` whether its noise is still kept."""
 
     run: str
     dataset: str
@@ -105,12 +105,12 @@ class Ledger:
         with self._writing() as db:
             _prepare(db, path)
 
-    def charge(self, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime) -> Charged:
+    def charge(self, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime) -> Charge:
         """Check the budget, draw or find the noise, charge, sync; then answer. Raises without any trace."""
         _check_ask(ask)
         with self._writing() as db:
             known = _find_run(db, ask.run)
-            return self._again(db, ask, known) if known else _charged(db, ask, draw, now)
+            return self._again(db, ask, known) if known else _charge(db, ask, draw, now)
 
     def quote(self, ask: Ask) -> Cost:
         """What a new run with this release would be charged; raises if the budget does not allow it."""
@@ -133,10 +133,10 @@ class Ledger:
         with self._reading() as db:
             return {row[0]: _budget(row[1:]) for row in db.execute("SELECT * FROM budgets ORDER BY dataset")}
 
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[Entry, ...]:
         """All rows, oldest first."""
         with self._reading() as db:
-            return tuple(_run(row) for row in db.execute(f"{_SELECT_RUNS} ORDER BY number"))
+            return tuple(_decode_entry(row) for row in db.execute(f"{_SELECT_RUNS} ORDER BY number"))
 
     def forget(self, run: str) -> tuple[str, ...]:
         """Remove the noise stored for a run, never its row; the other runs that relied on the same noise."""
@@ -150,7 +150,7 @@ class Ledger:
             )
             return tuple(row[0] for row in others)
 
-    def _again(self, db: sqlite3.Connection, ask: Ask, known: Run) -> Charged:
+    def _again(self, db: sqlite3.Connection, ask: Ask, known: Entry) -> Charge:
         """The answer to a run that was charged before: the same noise, no new row, no new cost."""
         same = (known.dataset, known.partner, known.agreement, known.key) == (
             (ask.dataset, ask.partner, ask.agreement, ask.key)
@@ -162,12 +162,12 @@ class Ledger:
                 mend="Start a new run.",
             )
         if known.drawing is None:
-            return Charged(np.zeros(0, dtype=np.int64), known.cost, False)
+            return Charge(np.zeros(0, dtype=np.int64), known.cost, False)
         stored = db.execute("SELECT noise FROM drawings WHERE drawing = ?", (known.drawing,)).fetchone()[0]
         if stored is None:
             reason = f"the noise of the run '{ask.run}' was forgotten"
             raise LedgerError(path=self._path, reason=reason, mend="Start a new run; it is charged anew.")
-        return Charged(_decoded(stored), known.cost, False)
+        return Charge(_decode_noise(stored), known.cost, False)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -218,15 +218,13 @@ _SELECT_RUNS = (
 )
 
 
-def _charged(
-    db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime
-) -> Charged:
+def _charge(db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime) -> Charge:
     drawing, stored = _find_noise(db, ask.key)
     due = not _has_paid(db, ask.dataset, drawing)
     _check_budget(db, ask.dataset, ask.event if due else AllPairs())
     noise = np.zeros(0, dtype=np.int64)
     if stored is not None:
-        noise = _decoded(stored)
+        noise = _decode_noise(stored)
     elif ask.key is not None:
         noise = draw()
         row = (ask.key, noise_format.encode(noise))
@@ -239,7 +237,7 @@ def _charged(
             *(events.encode(ask.event), int(due), now.astimezone(UTC).isoformat(timespec="seconds")),
         ),
     )
-    return Charged(noise, ask.event.cost if due else NO_COST, stored is None and ask.key is not None)
+    return Charge(noise, ask.event.cost if due else NO_COST, stored is None and ask.key is not None)
 
 
 def _find_noise(db: sqlite3.Connection, key: bytes | None) -> tuple[int | None, bytes | None]:
@@ -248,7 +246,7 @@ def _find_noise(db: sqlite3.Connection, key: bytes | None) -> tuple[int | None, 
     return found or (None, None)
 
 
-def _decoded(stored: bytes) -> NDArray[np.int64]:
+def _decode_noise(stored: bytes) -> NDArray[np.int64]:
     try:
         return noise_format.decode(stored)
     except ValueError as error:
@@ -269,18 +267,18 @@ def _check_budget(db: sqlite3.Connection, dataset: str, asked: Event) -> None:
     check(dataset, _budget(limits), past, len(rows), asked)
 
 
-def _find_run(db: sqlite3.Connection, run: str) -> Run | None:
+def _find_run(db: sqlite3.Connection, run: str) -> Entry | None:
     row = db.execute(f"{_SELECT_RUNS} WHERE run = ?", (run,)).fetchone()
-    return _run(row) if row else None
+    return _decode_entry(row) if row else None
 
 
-def _run(row: tuple[object, ...]) -> Run:
+def _decode_entry(row: tuple[object, ...]) -> Entry:
     run, dataset, partner, agreement, key, drawing, event, paid, at, stored = row
     assert isinstance(agreement, bytes)
     assert isinstance(event, bytes)
     assert key is None or isinstance(key, bytes)
     assert drawing is None or isinstance(drawing, int)
-    return Run(
+    return Entry(
         *(str(run), str(dataset), str(partner), agreement, key, drawing),
         *(events.decode(event), bool(paid), datetime.fromisoformat(str(at)), bool(stored)),
     )

@@ -38,7 +38,7 @@ _MOST_BYTES = 1 << 24
 """What no sound agreement's receipt reaches: 2 × 4096 columns of 128 characters, none of which takes more
 than 6 bytes in JSON, are below 7 MiB with their quotes and blanks; all the rest is below 1 MiB."""
 _SIGNATURE = 64
-_HALF = struct.Struct("<32sQ")
+_STATEMENT = struct.Struct("<32sQ")
 _VERSION = b"0123456789abcdefghijklmnopqrstuvwxyz.+-"
 _LAST_SECOND = 253402300799
 """The end of the year 9999."""
@@ -93,7 +93,7 @@ class Receipt:
 
 
 @dataclass(frozen=True)
-class Half:
+class Statement:
     """What a side says of itself for the receipt: how many records, the noisy total, version and time."""
 
     records: int
@@ -107,7 +107,7 @@ def facts(
     agreement: Agreement,
     run: str,
     outcome: Outcome,
-    halves: Mapping[Side, Half],
+    statements: Mapping[Side, Statement],
     cards: Mapping[Side, Card],
 ) -> dict[str, Any]:
     """What a receipt says, the same on both sides."""
@@ -120,33 +120,33 @@ def facts(
         "matches": len(outcome.own),
         "comparisons": outcome.comparisons,
         "output": outcome.digest.value.hex(),
-        "parties": {side.value: _party(agreement, side, halves[side], cards[side]) for side in Side},
+        "parties": {side.value: _party(agreement, side, statements[side], cards[side]) for side in Side},
     }
 
 
-def _party(agreement: Agreement, side: Side, half: Half, card: Card) -> dict[str, Any]:
+def _party(agreement: Agreement, side: Side, said: Statement, card: Card) -> dict[str, Any]:
     told = agreement.leakage(side)
     return {
         "name": agreement.party(side),
         "card": card.fingerprint,
-        "records": half.records,
-        "noisy_total": half.noisy_total,
+        "records": said.records,
+        "noisy_total": said.noisy_total,
         "epsilon": text(told.epsilon) if told.epsilon is not None else None,
         "delta": text(told.delta) if told.delta is not None else None,
         "disclosed": list(agreement.disclosed(side)),
-        "accord": half.accord,
-        "time": datetime.fromtimestamp(half.time, UTC).isoformat(),
+        "accord": said.accord,
+        "time": datetime.fromtimestamp(said.time, UTC).isoformat(),
     }
 
 
-def exchange_halves(own: Half, records: int, noisy_total: int) -> Party[Half]:
+def exchange_statements(own: Statement, records: int, noisy_total: int) -> Party[Statement]:
     """Tell version and time, and hear the partner's, whose numbers are known."""
-    yield Send(_HALF.pack(own.accord.encode(), own.time))
-    version, seconds = _HALF.unpack((yield from receive(_HALF.size)).tobytes())
+    yield Send(_STATEMENT.pack(own.accord.encode(), own.time))
+    version, seconds = _STATEMENT.unpack((yield from receive(_STATEMENT.size)).tobytes())
     name = version.rstrip(b"\0")
     if not all(c in _VERSION for c in name) or seconds > _LAST_SECOND:
         raise PeerError(problem="a version or a time that cannot be read")
-    return Half(records, noisy_total, name.decode(), seconds)
+    return Statement(records, noisy_total, name.decode(), seconds)
 
 
 def exchange_signatures(

@@ -80,8 +80,8 @@ class Manifest:
         return replace(waits, listen=self.listen, connect=self.connect)
 
 
-class Run:
-    """One run's folder."""
+class RunFolder:
+    """What a run keeps, in its folder."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self._folder = folder
@@ -151,7 +151,7 @@ def held(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def create_run(state: State, manifest: Manifest, slots: Slots) -> Run:
+def create_run(state: State, manifest: Manifest, slots: Slots) -> RunFolder:
     """A new run on disk."""
     if state.run(manifest.run).exists():
         raise StateError(
@@ -162,22 +162,22 @@ def create_run(state: State, manifest: Manifest, slots: Slots) -> Run:
     write_private(folder / "journal", _JOURNAL)
     # Last: a run is there once its manifest is.
     _write_manifest(folder, manifest)
-    return Run(folder, manifest)
+    return RunFolder(folder, manifest)
 
 
-def open_run(state: State, run: str) -> Run:
+def open_run(state: State, run: str) -> RunFolder:
     """A run that is on disk."""
     folder = state.run(run)
     path = folder / "run.json"
     try:
-        return Run(folder, decode_manifest(path.read_bytes()))
+        return RunFolder(folder, decode_manifest(path.read_bytes()))
     except FileNotFoundError:
         raise UsageError(problem=f"There is no run '{run}' here. `accord runs` lists them.") from None
     except (OSError, ValueError):
         raise StateError(path=path, reason="it cannot be read", mend=_BROKEN) from None
 
 
-def runs(state: State) -> tuple[list[Run], list[str]]:
+def runs(state: State) -> tuple[list[RunFolder], list[str]]:
     """All runs on disk, the latest first; and the names of those that cannot be read."""
     found, broken = [], []
     for path in sorted((state.folder / "runs").glob("*/run.json")):

@@ -41,8 +41,8 @@ class Traced(Permutation):
         return super().apply(source, name)
 
     def repeated(self) -> int:
-        blocks = np.concatenate(self.seen)
-        return len(blocks) - len(np.unique(blocks, axis=0))
+        inputs = np.concatenate(self.seen)
+        return len(inputs) - len(np.unique(inputs, axis=0))
 
 
 def traced() -> tuple[tuple[GarbledSession, GarbledSession], tuple[Traced, Traced]]:

@@ -8,7 +8,7 @@ import pytest
 from accord.errors import UnsupportedError
 from accord.secure.circuit import And, AtMost, Bilinear, Equal, Hamming, Input, Not, SquaredEuclidean
 from accord.secure.ot.compiler import compile_circuit
-from accord.secure.ot.program import Own
+from accord.secure.ot.program import OwnBit
 from tests.secure.worlds import AHEAD, BITS, DICE, FAR, LEAVES, random_circuit
 
 
@@ -37,7 +37,7 @@ def test_a_chain_of_digits_gives_the_sign() -> None:
         carry = (0, 0)
         for lookup in program.lookups:
             digit = lookup.shared[0]
-            assert not isinstance(digit, Own)
+            assert not isinstance(digit, OwnBit)
             low, bits = digit.low, digit.bits  # type: ignore[union-attr]
             state = (mine >> low & ((1 << bits) - 1)) | (carry[0] << bits)
             index = (yours >> low & ((1 << bits) - 1)) | (carry[1] << bits)
@@ -52,7 +52,7 @@ def test_only_where_bounds_hold_for_dummies_do_penalties_replace_conjuncts() -> 
     for circuit in (AtMost(DICE, 0), Not(AtMost(Hamming(BITS), 3)), And((Equal(BITS),))):
         program = compile_circuit(circuit, "ot")
         assert [share.penalty for share in program.shares] == [0]
-        assert Own(None) in program.lookups[-1].own
+        assert OwnBit(None) in program.lookups[-1].own
 
 
 def test_lookups_read_only_what_was_made_before_them_and_stay_small() -> None:

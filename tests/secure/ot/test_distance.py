@@ -25,7 +25,7 @@ FORM = form_of(Bilinear((Product(BITS, NUMBERS, -12), Product(BITS, BITS, 5)), O
 
 
 class World:
-    """One batch of ragged runs, and rows for it."""
+    """One batch of ragged strips, and rows for it."""
 
     def __init__(self, bits: int) -> None:
         random = np.random.default_rng(bits)

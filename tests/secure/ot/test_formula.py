@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from accord.secure.ot.formula import Formula, Wire, joined, shrink, truth_of, wires
-from accord.secure.ot.program import Bit, Own
+from accord.secure.ot.program import Bit, OwnBit
 
 Kinds = ("all", "any", "not")
 
@@ -53,7 +53,7 @@ def test_shrinking_bounds_every_part_and_keeps_the_value() -> None:
 
 
 def test_a_truth_table_is_the_formula_for_every_state_and_index() -> None:
-    a, b, own = Bit(0), Bit(1), Own(None)
+    a, b, own = Bit(0), Bit(1), OwnBit(None)
     formula = joined("all", [Formula("not", (a,)), joined("any", [b, own])])
     truth = truth_of(formula, (a, b, own))
     for state, index in itertools.product(range(8), range(8)):
@@ -64,4 +64,4 @@ def test_a_truth_table_is_the_formula_for_every_state_and_index() -> None:
 
 def test_constants_have_tables_too() -> None:
     assert truth_of(Formula("all", ()), ()).tolist() == [[True]]
-    assert truth_of(Formula("any", ()), (Own(None),)).tolist() == [[False, False]] * 2
+    assert truth_of(Formula("any", ()), (OwnBit(None),)).tolist() == [[False, False]] * 2

@@ -15,7 +15,7 @@ from accord.errors import UnsupportedError
 from accord.secure.circuit import And, AtMost, Bilinear, Equal, Hamming, Input, Not, Or, Product
 from accord.secure.forms import form_of, reach
 from accord.secure.ideal import _value
-from accord.secure.paillier.distance import HIDING, Pack, answer, ask, packs
+from accord.secure.paillier.distance import HIDING, Pack, _draw_masks, answer, ask, packs
 from accord.secure.paillier.encryption import PrivateKey
 from accord.secure.paillier.engine import PaillierEngine, _rows, plan_of
 from accord.secure.party import Party, Receive, Send, run_pair
@@ -27,11 +27,11 @@ Sizes = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=4)
 
 
 @given(Sizes, st.integers(1, 4))
-def test_packs_hold_every_pair_once_at_its_place(sizes: list[tuple[int, int]], slots: int) -> None:
+def test_packs_hold_every_pair_once_at_its_place(sizes: list[tuple[int, int]], most: int) -> None:
     over = blocks(np.random.default_rng(0), [m for m, _ in sizes], [n for _, n in sizes], 20)
     seen = np.zeros((over.pairs, 2), dtype=np.int64) - 1
-    for pack in packs(over, slots):
-        assert 0 < len(pack.a_rows) <= slots
+    for pack in packs(over, most):
+        assert 0 < len(pack.a_rows) <= most
         for (i, a), (j, b) in product(enumerate(pack.a_rows), enumerate(pack.b_rows)):
             assert seen[pack.place[i] + j, 0] == -1
             seen[pack.place[i] + j] = a, b
@@ -40,7 +40,7 @@ def test_packs_hold_every_pair_once_at_its_place(sizes: list[tuple[int, int]], s
 
 
 def test_a_value_never_leaves_its_reach_whatever_the_rows_are() -> None:
-    """Also where it leaves the bounds that hold for real rows; otherwise slots could run over."""
+    """Also where it leaves the bounds that hold for real rows; otherwise sections could run over."""
     random = np.random.default_rng(0)
     for value in (DICE, Bilinear((Product(BITS, BITS, 3),), BITS, -2, 5, 0, 1)):
         least, most = reach(form_of(value))
@@ -118,7 +118,7 @@ def test_what_b_sends_is_masked_in_full(world_of: Callable[[str], World]) -> Non
     ]
     assert len(opened) == 40
     assert max(opened).bit_length() > distance.bits + HIDING - 20
-    assert max(opened) < 1 << distance.slot
+    assert max(opened) < 1 << distance.section
 
 
 def test_what_a_decrypts_says_nothing_of_the_distance(world_of: Callable[[str], World]) -> None:
@@ -128,12 +128,11 @@ def test_what_a_decrypts_says_nothing_of_the_distance(world_of: Callable[[str], 
     """
     key = world_of("paillier-packed").sides[0].key
     (distance,) = plan_of(AtMost(Hamming(BITS), 3), "paillier", 512).distances
-    from accord.secure.paillier.distance import _drawn
 
     for value in (0, BITS.length):
-        opened = [value + mask for mask in _drawn(distance, 600, System())]
+        opened = [value + mask for mask in _draw_masks(distance, 600, System())]
         assert max(opened).bit_length() >= distance.bits + HIDING - 1
-        assert max(opened) < 1 << distance.slot < key.n
+        assert max(opened) < 1 << distance.section < key.n
         for bit in range(distance.bits + HIDING - 1):
             ones = sum(number >> bit & 1 for number in opened)
             assert abs(2 * ones - 600) < 6.5 * np.sqrt(600)
@@ -148,8 +147,8 @@ def test_a_plan_computes_each_distance_once_and_only_where_it_decides() -> None:
 
 def test_packing_takes_as_many_rows_as_a_plaintext_holds() -> None:
     plan = plan_of(AtMost(Hamming(Input("x", 50, 1)), 5), "paillier-packed")
-    assert plan.slots(2048, packed=True) == 2047 // (6 + HIDING + 1) == 28
-    assert plan.slots(2048, packed=False) == 1
+    assert plan.rows_at_once(2048, packed=True) == 2047 // (6 + HIDING + 1) == 28
+    assert plan.rows_at_once(2048, packed=False) == 1
 
 
 def test_a_distance_without_a_plan_is_named() -> None:

@@ -57,5 +57,5 @@ def test_scratch_memory_is_kept_apart_by_name_and_counted() -> None:
     one = pi.apply(np.zeros((2, 2), dtype=np.uint64), "one")
     pi.apply(np.ones((2, 2), dtype=np.uint64), "two")
     assert (one == first).all()
-    assert pi.blocks == 6
+    assert pi.aes_blocks == 6
     assert pi.apply(np.zeros((0, 2), dtype=np.uint64), "none").shape == (0, 2)

@@ -74,7 +74,7 @@ def batch_limit(tape: Tape) -> Limit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Half:
+class BatchSide:
     """One side of a batch; its tables have the numbers from `number` on."""
 
     session: Session
@@ -99,37 +99,37 @@ class Half:
         return self.batch.of_b(np.arange(count)), count
 
 
-def run_garbler(half: Half) -> Party[Answer]:
+def run_garbler(own: BatchSide) -> Party[Answer]:
     """The garbler's side of a batch. Learns: the answers, when the evaluator sends them."""
-    side, tape, end = half.session.side, half.tape, half.session.sender
+    side, tape, end = own.session.side, own.tape, own.session.sender
     if side is Side.A:
         yield from send(np.zeros(0, dtype=np.uint8))
-    (theirs, rows), (ours, _) = half.rows(side.other), half.rows(side)
-    sizes = batch_sizes(tape, end.k, rows, half.batch.pairs)
+    (theirs, rows), (ours, _) = own.rows(side.other), own.rows(side)
+    sizes = batch_sizes(tape, end.k, rows, own.batch.pairs)
     choices = yield from receive(sizes.choices)
     labels = np.zeros((0, rows, 2), dtype=np.uint64)
     if tape.theirs:
         made, _ = collect(end.extend(choices.view("<u8"), len(tape.theirs) * rows), 2)
         labels = np.ascontiguousarray(made[0, : len(tape.theirs) * rows]).reshape(-1, rows, 2)
-    feed = Feed(labels, theirs, half.bits(garbler=True), ours)
+    feed = Feed(labels, theirs, own.bits(garbler=True), ours)
     message = np.empty(sizes.tables, dtype=np.uint8)
     tables = message[: -sizes.answers].view("<u8")
-    colours = garble(end.pi, tape, feed, end.delta, half.number, tables)
+    colours = garble(end.pi, tape, feed, end.delta, own.number, tables)
     message[-sizes.answers :] = bits_to_wire(colours ^ np.uint8(tape.inverted))
     yield from send(message)
     answers = yield from receive(sizes.answers)
     if side is Side.B:
         yield from send(np.zeros(0, dtype=np.uint8))
-    return bits_from_wire(answers, half.batch.pairs)
+    return bits_from_wire(answers, own.batch.pairs)
 
 
-def run_evaluator(half: Half) -> Party[Answer]:
+def run_evaluator(own: BatchSide) -> Party[Answer]:
     """The evaluator's side of a batch. Learns: the answers, since it can decode the last labels."""
-    side, tape, end = half.session.side, half.tape, half.session.receiver
+    side, tape, end = own.session.side, own.tape, own.session.receiver
     if side is Side.B:
         yield from receive(0)
-    (theirs, rows), (ours, count) = half.rows(side), half.rows(side.other)
-    sizes, known = batch_sizes(tape, end.k, rows, half.batch.pairs), half.bits(garbler=False)
+    (theirs, rows), (ours, count) = own.rows(side), own.rows(side.other)
+    sizes, known = batch_sizes(tape, end.k, rows, own.batch.pairs), own.bits(garbler=False)
     choices = np.empty(sizes.choices // 8, dtype="<u8")
     labels = np.zeros((0, rows, 2), dtype=np.uint64)
     if tape.theirs:
@@ -139,10 +139,10 @@ def run_evaluator(half: Half) -> Party[Answer]:
         labels = np.ascontiguousarray(made[0, : known.size]).reshape(-1, rows, 2)
     yield from send(choices)
     message = yield from receive(sizes.tables)
-    decode = bits_from_wire(message[-sizes.answers :], half.batch.pairs)
+    decode = bits_from_wire(message[-sizes.answers :], own.batch.pairs)
     feed = Feed(labels, theirs, np.zeros((len(tape.ours), count), dtype=np.uint8), ours)
     tables = message[: -sizes.answers].view("<u8")
-    answers = evaluate(end.pi, tape, feed, known, half.number, tables).astype(np.bool_) ^ decode
+    answers = evaluate(end.pi, tape, feed, known, own.number, tables).astype(np.bool_) ^ decode
     yield from send(bits_to_wire(answers))
     if side is Side.A:
         yield from receive(0)

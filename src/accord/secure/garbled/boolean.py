@@ -40,7 +40,7 @@ class Flags:
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnNumber:
     """One bit of weight · input + add, mod 2^bits: a number that a side computes by itself."""
 
     side: Side
@@ -50,7 +50,7 @@ class Own:
     bit: int
 
 
-Source = Element | Flags | Own
+Source = Element | Flags | OwnNumber
 """A bit that a side computes of its own row."""
 
 

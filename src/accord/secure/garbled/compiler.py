@@ -31,7 +31,7 @@ from accord.secure.circuit import (
     SquaredEuclidean,
     leaves,
 )
-from accord.secure.garbled.boolean import FALSE, TRUE, Boolean, Builder, Element, Flags, Own
+from accord.secure.garbled.boolean import FALSE, TRUE, Boolean, Builder, Element, Flags, OwnNumber
 from accord.secure.garbled.numbers import (
     Columns,
     Number,
@@ -66,12 +66,12 @@ def check_supported(node: Node, engine: str) -> None:
 
 def boolean_circuit(node: Node) -> Boolean:
     """The circuit of a node and of 'both rows are real'."""
-    lower = _Lower()
-    return lower.build.finish(lower.conjunction([node], real=True))
+    compiler = _Compiler()
+    return compiler.build.finish(compiler.conjunction([node], real=True))
 
 
-class _Lower:
-    """A lowering under way."""
+class _Compiler:
+    """A circuit under way."""
 
     def __init__(self) -> None:
         self.build = Builder()
@@ -157,9 +157,9 @@ class _Lower:
         owners = [(s, w // shared) for s, w in zip(Side, offsets, strict=True) if w]
         for number, (side, weight) in enumerate(owners):
             assert value.offset is not None
-            own = Own(side, value.offset, weight, constant if number == 0 else 0, 0)
+            own = OwnNumber(side, value.offset, weight, constant if number == 0 else 0, 0)
             for bit in range(width):
-                terms[bit].append(self.build.source(Own(own.side, own.of, own.weight, own.add, bit)))
+                terms[bit].append(self.build.source(OwnNumber(own.side, own.of, own.weight, own.add, bit)))
         if not owners:
             for bit in range(width):
                 terms[bit].append(TRUE if constant >> bit & 1 else FALSE)

@@ -1,8 +1,8 @@
 """Yao's garbled circuits as an engine: a second opinion on `ot`, and few rounds whatever the circuit.
 
-Semi-honest, κ = 128, no third party. A circuit becomes XORs and ANDs (`garbled_lowering.py`), these become a
-tape (`garbled_tape.py`), and each batch of pairs is garbled by one side and evaluated by the other
-(`garbled_batch.py`). The sides take turns: garbling hashes twice as much as evaluating, so batches garbled by
+Semi-honest, κ = 128, no third party. A circuit becomes XORs and ANDs (`compiler.py`), these become a
+tape (`tape.py`), and each batch of pairs is garbled by one side and evaluated by the other
+(`batch.py`). The sides take turns: garbling hashes twice as much as evaluating, so batches garbled by
 A and by B alternate and, interleaved, keep both busy. Memory is bounded by the batches under way.
 
 Learns: both sides the match bits, and nothing else; `docs/engines.md` has the argument.
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.secure.blocks import Batch, Blocks, Table, batches
 from accord.secure.circuit import Node, inputs
-from accord.secure.garbled.batch import TAG, WINDOW, Half, K, batch_limit, run_evaluator, run_garbler
+from accord.secure.garbled.batch import TAG, WINDOW, BatchSide, K, batch_limit, run_evaluator, run_garbler
 from accord.secure.garbled.compiler import boolean_circuit, check_supported
 from accord.secure.garbled.tape import Tape, tapes_of
 from accord.secure.party import Party, interleave
@@ -37,8 +37,8 @@ class GarbledSession:
     _tapes: dict[Node, tuple[Tape, Tape]] = field(default_factory=dict)
 
     @property
-    def blocks(self) -> int:
-        return self.ot.blocks
+    def aes_blocks(self) -> int:
+        return self.ot.aes_blocks
 
     def tapes(self, circuit: Node) -> tuple[Tape, Tape]:
         """The tapes of a circuit where A garbles and where B does, made once."""
@@ -72,8 +72,8 @@ class GarbledEngine:
         result = np.zeros(blocks.pairs, dtype=np.bool_)
 
         def work(batch: Batch, garbler: Side, number: int) -> Party[None]:
-            half = Half(session.ot, tapes[garbler is Side.B], batch, rows, table.real, number)
-            bits = yield from (run_garbler if garbler is session.ot.side else run_evaluator)(half)
+            own = BatchSide(session.ot, tapes[garbler is Side.B], batch, rows, table.real, number)
+            bits = yield from (run_garbler if garbler is session.ot.side else run_evaluator)(own)
             batch.put(bits, result)
 
         def works() -> Iterator[Party[None]]:

@@ -10,10 +10,10 @@ Schneider, ICALP'08). An AND takes two tables (Zahur, Rosulek, Evans, Two Halves
     evaluator  C = H(A) ⊕ s_a·G  ⊕  H(B) ⊕ s_b·(E ⊕ A)
 
 and with a bit v that a party knows, one: the garbler's half with v in the place of p_b, or the evaluator's
-half, in which it chooses by v. H is the TMMO of `ot_permutation.py`, whose tweak numbers every table of every
-pair of a session. TMMO is circular correlation robust for labels of any kind and needs only that no (label,
-tweak) comes twice; so a row keeps its labels against all rows that it meets in a batch, and the garbler's own
-bit b is a wire with W⁰ = b·Δ, whose label at the evaluator is 0: such labels are never sent.
+half, in which it chooses by v. H is the TMMO of `transfer/permutation.py`, whose tweak numbers every table of
+every pair of a session. TMMO is circular correlation robust for labels of any kind and needs only that no
+(label, tweak) comes twice; so a row keeps its labels against all rows that it meets in a batch, and the
+garbler's own bit b is a wire with W⁰ = b·Δ, whose label at the evaluator is 0: such labels are never sent.
 
 Learns: the evaluator labels, tables that are uniform to it, and what is decoded for it; the garbler nothing.
 """

@@ -1,4 +1,4 @@
-"""The loops of garbling and evaluating, over the pairs of a batch; `garbled_gates.py` says what they compute.
+"""The loops of garbling and evaluating, over the pairs of a batch; `gates.py` says what they compute.
 
 A row of the arrays is one label, hash or table for each pair, two 64-bit words each. Each loop writes one row
 and reads few: with more of them the compiler cannot rule out that they overlap, and takes one word at a time.

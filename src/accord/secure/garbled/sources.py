@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.secure.circuit import Input
-from accord.secure.garbled.boolean import Element, Flags, Own, Source
+from accord.secure.garbled.boolean import Element, Flags, OwnNumber, Source
 
 Ints = NDArray[np.int64]
 Reader = Callable[[Input], Ints]
@@ -26,7 +26,7 @@ def source_bits(sources: Sequence[Source], read: Reader, real: NDArray[np.bool_]
             case Flags(_, flags, with_real):
                 bits = [read(of)[:, 0] != 0 for of in flags] + ([real] if with_real else [])
                 result[place] = np.logical_and.reduce(bits)
-            case Own(_, of, weight, add, bit):
+            case OwnNumber(_, of, weight, add, bit):
                 # Mod 2^64, which is all that a number of at most 64 bits depends on.
                 factor, offset = np.uint64(weight % (1 << 64)), np.uint64(add % (1 << 64))
                 number = read(of)[:, 0].astype(np.uint64) * factor + offset

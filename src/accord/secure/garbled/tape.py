@@ -71,7 +71,7 @@ def tapes_of(circuit: Boolean) -> tuple[Tape, Tape]:
 
 def tape_of(circuit: Boolean, garbler: Side) -> Tape:
     """The tape of a circuit."""
-    drafts = _Plan(circuit, garbler).drafts()
+    drafts = _Drafter(circuit, garbler).drafts()
     output = circuit.output >> 1
     places = _Places(drafts, output)
     steps = tuple(places.coded(draft) for draft in drafts)
@@ -106,7 +106,7 @@ class _Draft:
         return {*self.hashed, *(gate[7] for gate in self.gates if gate[7])}
 
 
-class _Plan:
+class _Drafter:
     """The steps of a circuit, in wires."""
 
     def __init__(self, circuit: Boolean, garbler: Side) -> None:

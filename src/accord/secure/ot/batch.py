@@ -22,7 +22,7 @@ from accord.secure.circuit import Input
 from accord.secure.forms import choice_bits, factors, own_part
 from accord.secure.ot.distance import Keys, receive_distance, send_distance
 from accord.secure.ot.lookup import answer, ask, from_wire, opened, packed_truth, to_wire
-from accord.secure.ot.program import Bit, Digit, Lookup, Own, Program, Share
+from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share
 from accord.secure.ot.sizes import Sizes, batch_sizes
 from accord.secure.party import Party, receive, send
 from accord.secure.transfer.extension import collect, padded
@@ -34,7 +34,7 @@ Bytes = NDArray[np.uint8]
 Answer = NDArray[np.bool_]
 
 
-class Half:
+class BatchSide:
     """What both sides of a batch have: rows, shares of numbers and of bits."""
 
     def __init__(
@@ -75,14 +75,14 @@ class Half:
             place += wire.bits
         return value
 
-    def _wire(self, wire: Digit | Bit | Own) -> Bytes:
+    def _wire(self, wire: Digit | Bit | OwnBit) -> Bytes:
         match wire:
             case Digit(share, low, bits):
                 source = self.shares[share]
                 return (source >> source.dtype.type(low)).astype(np.uint8) & np.uint8((1 << bits) - 1)
             case Bit(lookup):
                 return self.bits[lookup]
-            case Own(of):
+            case OwnBit(of):
                 bit = self._real[self._rows] if of is None else self.read(of)[:, 0] != 0
                 return self.per_pair(bit.astype(np.uint8))
 
@@ -93,41 +93,41 @@ def _cut(message: Bytes, sizes: tuple[int, ...]) -> list[Bytes]:
     return [message[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
 
-def run_a(half: Half) -> Party[Answer]:
+def run_a(mine: BatchSide) -> Party[Answer]:
     """A's side of a batch. Learns: the answers, when B sends them."""
-    program, sizes = half.program, half.sizes
+    program, sizes = mine.program, mine.sizes
     levels = program.levels
-    keys, bits = yield from _choose(half)
+    keys, bits = yield from _choose(mine)
     message = yield from receive(sum(sizes.corrections) + sum(sizes.questions[0]))
     parts = _cut(message, (*sizes.corrections, *sizes.questions[0]))
-    pi = half.session.receiver.pi
+    pi = mine.session.receiver.pi
     for share, key, bit in zip(program.shares, keys, bits, strict=True):
-        got, own = parts.pop(0).view(f"<u{share.lane // 8}"), half.own_part(share)
-        half.shares.append(receive_distance(pi, share, key, half.batch, bit, own, got))
+        got, own = parts.pop(0).view(f"<u{share.lane // 8}"), mine.own_part(share)
+        mine.shares.append(receive_distance(pi, share, key, mine.batch, bit, own, got))
     for number, level in enumerate(levels):
         last = number == len(levels) - 1
         asked = [part.view("<u8") for part in parts]
-        tables = [_table(half, i, question, reveal=last) for i, question in zip(level, asked, strict=True)]
+        tables = [_table(mine, i, question, reveal=last) for i, question in zip(level, asked, strict=True)]
         yield from send(np.concatenate(tables))
         due = (sizes.bits,) if last else sizes.questions[number + 1]
         parts = _cut((yield from receive(sum(due))), due)
-    return bits_from_wire(parts[0], half.batch.pairs)
+    return bits_from_wire(parts[0], mine.batch.pairs)
 
 
-def _choose(half: Half) -> Party[tuple[list[Keys], list[Bytes]]]:
+def _choose(mine: BatchSide) -> Party[tuple[list[Keys], list[Bytes]]]:
     """A's rows of the OTs of all distances, and the bits by which it chose."""
-    if not half.program.terms:
+    if not mine.program.terms:
         # A starts every batch and B ends it, also here: this is what keeps interleaved batches in step.
         yield from send(np.zeros(0, dtype=np.uint8))
-        count = len(half.program.shares)
+        count = len(mine.program.shares)
         return [Keys(np.zeros((0, 2), np.uint64), 0)] * count, [np.zeros((0, 0), np.uint8)] * count
-    bits = [choice_bits(share.form, half.read) for share in half.program.shares]
+    bits = [choice_bits(share.form, mine.read) for share in mine.program.shares]
     flat = np.concatenate([part.reshape(-1) for part in bits])
     choices = np.zeros(padded(len(flat)), dtype=np.uint8)
     choices[: len(flat)] = flat
     packed = np.packbits(choices, bitorder="little").view("<u8")
-    corrections = np.empty(half.sizes.choices // 8, dtype="<u8")
-    rows, number = collect(half.session.receiver.extend(packed, corrections, len(flat)), 1)
+    corrections = np.empty(mine.sizes.choices // 8, dtype="<u8")
+    rows, number = collect(mine.session.receiver.extend(packed, corrections, len(flat)), 1)
     yield from send(corrections)
     return _per_share(rows, number, [part.size for part in bits]), bits
 
@@ -139,57 +139,57 @@ def _per_share(rows: NDArray[np.uint64], number: int, counts: list[int]) -> list
     ]
 
 
-def _table(half: Half, number: int, question: NDArray[np.uint64], reveal: bool) -> Bytes:
+def _table(mine: BatchSide, number: int, question: NDArray[np.uint64], reveal: bool) -> Bytes:
     """A's tables of one lookup: masked, with A's share noted, or such that they reveal the answer to B."""
-    lookup, pairs = half.program.lookups[number], half.batch.pairs
+    lookup, pairs = mine.program.lookups[number], mine.batch.pairs
     tables = answer(
-        half.session.sender, packed_truth(lookup.truth), half.wires(lookup), lookup.bits, question
+        mine.session.sender, packed_truth(lookup.truth), mine.wires(lookup), lookup.bits, question
     )
     if not reveal:
-        random = np.frombuffer(half.session.entropy.bytes(-(-pairs // 8)), dtype=np.uint8)
+        random = np.frombuffer(mine.session.entropy.bytes(-(-pairs // 8)), dtype=np.uint8)
         mask = np.unpackbits(random, bitorder="little")[:pairs]
-        half.bits[number] = mask
+        mine.bits[number] = mask
         tables ^= np.uint64(0) - mask.astype(np.uint64)[:, None]
     return to_wire(tables, lookup.bits)
 
 
-def run_b(half: Half) -> Party[Answer]:
+def run_b(mine: BatchSide) -> Party[Answer]:
     """B's side of a batch. Learns: the answers, from the last tables."""
-    sizes, levels = half.sizes, half.program.levels
+    sizes, levels = mine.sizes, mine.program.levels
     choices = yield from receive(sizes.choices)
     before = sizes.corrections
     for number, level in enumerate(levels):
         message = np.empty(sum(before) + sum(sizes.questions[number]), dtype=np.uint8)
         parts = _cut(message, (*before, *sizes.questions[number]))
         if number == 0:
-            _correct(half, choices.view("<u8"), parts[: len(before)])
-        asked = [_ask(half, i, part) for i, part in zip(level, parts[len(before) :], strict=True)]
+            _correct(mine, choices.view("<u8"), parts[: len(before)])
+        asked = [_ask(mine, i, part) for i, part in zip(level, parts[len(before) :], strict=True)]
         yield from send(message)
         tables = _cut((yield from receive(sum(sizes.tables[number]))), sizes.tables[number])
         for i, table, (masks, index) in zip(level, tables, asked, strict=True):
-            half.bits[i] = opened(from_wire(table, half.program.lookups[i].bits), masks, index)
+            mine.bits[i] = opened(from_wire(table, mine.program.lookups[i].bits), masks, index)
         before = ()
-    bits = half.bits[levels[-1][0]]
+    bits = mine.bits[levels[-1][0]]
     yield from send(bits_to_wire(bits))
     return bits.astype(np.bool_)
 
 
-def _correct(half: Half, choices: NDArray[np.uint64], parts: list[Bytes]) -> None:
+def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -> None:
     """B's shares of all distances; fills the corrections that A needs for its own."""
-    end, runs = half.session.sender, len(half.batch.width)
-    counts = [len(share.form.shifts) * runs for share in half.program.shares]
+    end, strips = mine.session.sender, len(mine.batch.width)
+    counts = [len(share.form.shifts) * strips for share in mine.program.shares]
     rows, number = np.zeros((2, 0, 2), dtype=np.uint64), 0
-    if half.program.terms:
+    if mine.program.terms:
         rows, number = collect(end.extend(choices, sum(counts)), 2)
-    every = zip(half.program.shares, _per_share(rows, number, counts), parts, strict=True)
+    every = zip(mine.program.shares, _per_share(rows, number, counts), parts, strict=True)
     for share, keys, part in every:
-        sent, factor = part.view(f"<u{share.lane // 8}"), factors(share.form, half.read)
-        made = send_distance(end.pi, share, keys, half.batch, factor, half.own_part(share), sent)
-        half.shares.append(made)
+        sent, factor = part.view(f"<u{share.lane // 8}"), factors(share.form, mine.read)
+        made = send_distance(end.pi, share, keys, mine.batch, factor, mine.own_part(share), sent)
+        mine.shares.append(made)
 
 
-def _ask(half: Half, number: int, question: Bytes) -> tuple[NDArray[np.uint64], Bytes]:
+def _ask(mine: BatchSide, number: int, question: Bytes) -> tuple[NDArray[np.uint64], Bytes]:
     """B's question of one lookup, written into the message; the masks that open the answer, and the index."""
-    lookup = half.program.lookups[number]
-    index = half.wires(lookup)
-    return ask(half.session.receiver, index, lookup.bits, question.view("<u8")), index
+    lookup = mine.program.lookups[number]
+    index = mine.wires(lookup)
+    return ask(mine.session.receiver, index, lookup.bits, question.view("<u8")), index

@@ -23,7 +23,7 @@ from accord.errors import UnsupportedError
 from accord.secure.circuit import And, AtMost, Bilinear, Both, Equal, Hamming, Node, Not, Or
 from accord.secure.forms import compared, constant
 from accord.secure.ot.formula import Formula, Wire, joined, shrink, truth_of, wires
-from accord.secure.ot.program import Bit, Digit, Lookup, Own, Program, Share
+from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share
 
 NARROW = 8
 DIGIT = 4
@@ -62,7 +62,7 @@ class _Build:
 
     def answer(self, node: Node) -> None:
         """The last lookup: the circuit, and both rows are real."""
-        whole = joined("all", [self._formula(node), Own(None)])
+        whole = joined("all", [self._formula(node), OwnBit(None)])
         self._gate(shrink(whole, GATE, self._gate))
 
     def compare(self, node: Comparison, dummies: bool) -> Bit:
@@ -106,7 +106,7 @@ class _Build:
             carry = (self._add((digit, *carry), (), _carry(width, bool(carry), low == share.bits)),)
         return carry[0]
 
-    def _add(self, shared: tuple[Digit | Bit, ...], own: tuple[Own, ...], truth: NDArray[np.bool_]) -> Bit:
+    def _add(self, shared: tuple[Digit | Bit, ...], own: tuple[OwnBit, ...], truth: NDArray[np.bool_]) -> Bit:
         level = 1 + max((self.lookups[w.lookup].level for w in shared if isinstance(w, Bit)), default=-1)
         self.lookups.append(Lookup(shared, own, level, truth))
         return Bit(len(self.lookups) - 1)
@@ -121,7 +121,7 @@ class _Build:
             case Not(part):
                 return Formula("not", (self._formula(part),))
             case Both(of):
-                return Own(of)
+                return OwnBit(of)
             case AtMost() | Equal():
                 return self._compared(node)
 
@@ -137,7 +137,7 @@ class _Build:
         """One lookup for a formula."""
         read = wires(formula)
         bits = tuple(w for w in read if isinstance(w, Bit))
-        own = tuple(w for w in read if isinstance(w, Own))
+        own = tuple(w for w in read if isinstance(w, OwnBit))
         return self._add(bits, own, truth_of(formula, (*bits, *own)))
 
 

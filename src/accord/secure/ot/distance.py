@@ -1,6 +1,6 @@
 """Shares of a distance for all pairs of a batch: correlated OTs that are amortised over rows of B.
 
-For each run (one row of A against a stretch of B's rows) and each term i of the form there is *one* OT, in
+For each strip (one row of A against a stretch of B's rows) and each term i of the form there is *one* OT, in
 which A chooses by its bit. Its two rows expand to one ring element for each row of the stretch, r⁰ and r¹
 (additive correlated OT: Asharov, Lindell, Schneider, Zohner, CCS'13; products after Gilboa, CRYPTO'99):
 
@@ -8,9 +8,9 @@ which A chooses by its bit. Its two rows expand to one ring element for each row
     B's share   own_b(b) − Σᵢ 2^shiftᵢ · r⁰
     A's share   own_a(a) + Σᵢ 2^shiftᵢ · (r^bit + bit·c)     so that the two add up to the value mod 2^ℓ
 
-Assumption: H of `ot_permutation.py` is correlation robust; the tweaks are (number of the OT, block).
+Assumption: H of `transfer/permutation.py` is correlation robust; the tweaks are (number of the OT, block).
 Learns: B nothing; A, for each pair and term, one ring element that is uniform to it. A row that occurs in
-several runs gets OTs of its own in each, so that copies of a record cannot be linked.
+several strips gets OTs of its own in each, so that copies of a record cannot be linked.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ELEMENTS = 1 << 19
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Keys:
-    """The OTs of one share in a batch: rows of shape (sets · terms · runs, 2) and the number of the first.
+    """The OTs of one share in a batch: rows of shape (sets · terms · strips, 2) and the number of the first.
 
     A has one set (its chosen rows), B two (q, then q ⊕ Δ).
     """
@@ -62,41 +62,41 @@ def _shifts(share: Share) -> Ints:
     return np.minimum(np.array(share.form.shifts, dtype=np.int64), 63)
 
 
-Places = tuple[Ints, Ints, Ints, Ints]
-"""Of each run of a batch: its first ring element, pair and row of B, and how many these are."""
+StripPlaces = tuple[Ints, Ints, Ints, Ints]
+"""Of each strip of a batch: its first ring element, pair and row of B, and how many these are."""
 _PLACES = "UniTuple(int64[::1], 4)"
 
 
-class _Frame:
-    """How one share of a batch lies in memory: whole blocks of the hash a run, some terms at a time."""
+class _Placement:
+    """How one share of a batch lies in memory: whole hashes a strip, some terms at a time."""
 
     def __init__(self, share: Share, batch: Batch) -> None:
         self.share, self.batch, self.lane = share, batch, share.lane
         self.dtype = np.dtype(f"u{share.lane // 8}")
-        self.blocks = -(-batch.width * share.lane // 128)
-        element = (np.cumsum(self.blocks) - self.blocks) * (128 // share.lane)
+        self.hashes = -(-batch.width * share.lane // 128)
+        element = (np.cumsum(self.hashes) - self.hashes) * (128 // share.lane)
         self.places = element, batch.start, batch.b_start, batch.width
         self.shifts, self.widths = _shifts(share), term_widths(share)
         self.size = groups(batch.pairs, share.lane) * share.lane
 
     def parts(self) -> Iterator[tuple[slice, slice, slice]]:
         """Terms that are worked on together, their OTs, and their words in the corrections."""
-        runs, terms = len(self.batch.width), len(self.shifts)
+        strips, terms = len(self.batch.width), len(self.shifts)
         step = max(1, _ELEMENTS // max(1, self.size * self.lane // 8))
         done = 0
         for first in range(0, terms, step):
             part = slice(first, min(terms, first + step))
             words = packed_words(self.batch.pairs, self.lane, self.widths[part])
-            yield part, slice(part.start * runs, part.stop * runs), slice(done, done + words)
+            yield part, slice(part.start * strips, part.stop * strips), slice(done, done + words)
             done += words
 
     def elements(self, pi: Permutation, inner: Words, number: int, name: str) -> NDArray[Any]:
         """The ring elements of some rows, shape (terms, lanes)."""
-        terms = len(inner) // len(self.blocks)
-        source = pi.scratch("streams", terms * int(self.blocks.sum()))
-        _spread(inner, np.uint64(number), np.uint64(ROW), self.blocks, source)
+        terms = len(inner) // len(self.hashes)
+        source = pi.scratch("streams", terms * int(self.hashes.sum()))
+        _spread(inner, np.uint64(number), np.uint64(ROW), self.hashes, source)
         result = pi.apply(source, name)
-        _feed(inner, self.blocks, result)
+        _feed(inner, self.hashes, result)
         return result.reshape(terms, -1).view(self.dtype)
 
     def values(self, pi: Permutation, terms: int) -> NDArray[Any]:
@@ -122,19 +122,19 @@ def send_distance(
     corrections: NDArray[Any],
 ) -> NDArray[Any]:
     """B's shares, one a pair; fills the corrections. `factors` is (terms, rows of B), `own` one a pair."""
-    frame, half = _Frame(share, batch), len(keys.rows) // 2
+    placed, half = _Placement(share, batch), len(keys.rows) // 2
     inner = pi.apply(keys.rows, "inner").copy()
-    result, factor = own.astype(frame.dtype), factors.astype(frame.dtype, order="C")
+    result, factor = own.astype(placed.dtype), factors.astype(placed.dtype, order="C")
     used = 0
-    for part, of, words in frame.parts():
+    for part, of, words in placed.parts():
         number, used = keys.number + of.start, words.stop
-        zero = frame.elements(pi, inner[:half][of], number, "zero")
-        one = frame.elements(pi, inner[half:][of], number, "one")
-        sent = frame.values(pi, len(zero))
-        _CORRECT[frame.lane](zero, one, frame.places, factor[part], frame.shifts[part], sent, result)
-        pack(sent, frame.widths[part], corrections[words])
+        zero = placed.elements(pi, inner[:half][of], number, "zero")
+        one = placed.elements(pi, inner[half:][of], number, "one")
+        sent = placed.values(pi, len(zero))
+        _CORRECT[placed.lane](zero, one, placed.places, factor[part], placed.shifts[part], sent, result)
+        pack(sent, placed.widths[part], corrections[words])
     corrections[used:] = 0
-    return frame.reduced(result)
+    return placed.reduced(result)
 
 
 def receive_distance(
@@ -146,29 +146,29 @@ def receive_distance(
     own: Ints,
     corrections: NDArray[Any],
 ) -> NDArray[Any]:
-    """A's shares, one a pair. `bits` is (terms, runs), `own` a number a pair."""
-    frame = _Frame(share, batch)
+    """A's shares, one a pair. `bits` is (terms, strips), `own` a number a pair."""
+    placed = _Placement(share, batch)
     inner = pi.apply(keys.rows, "inner").copy()
-    result = own.astype(frame.dtype)
+    result = own.astype(placed.dtype)
     used = 0
-    for part, of, words in frame.parts():
+    for part, of, words in placed.parts():
         number, used = keys.number + of.start, words.stop
-        chosen = frame.elements(pi, inner[of], number, "zero")
-        got = frame.values(pi, len(chosen))
-        unpack(corrections[words], frame.widths[part], batch.pairs, got)
-        _COLLECT[frame.lane](chosen, frame.places, bits[part], frame.shifts[part], got, result)
+        chosen = placed.elements(pi, inner[of], number, "zero")
+        got = placed.values(pi, len(chosen))
+        unpack(corrections[words], placed.widths[part], batch.pairs, got)
+        _COLLECT[placed.lane](chosen, placed.places, bits[part], placed.shifts[part], got, result)
     if corrections[used:].any():
         raise PeerError(problem="padding that is not zero")
-    return frame.reduced(result)
+    return placed.reduced(result)
 
 
 @kernel("void(uint64[:,::1], uint64, uint64, int64[::1], uint64[:,::1])")
-def _spread(inner: Words, number: np.uint64, domain: np.uint64, blocks: Ints, result: Words) -> None:
-    """π(x) ⊕ t for each row and each of its blocks."""
-    runs, place = blocks.shape[0], 0
+def _spread(inner: Words, number: np.uint64, domain: np.uint64, hashes: Ints, result: Words) -> None:
+    """π(x) ⊕ t for each row and each of its hashes."""
+    strips, place = hashes.shape[0], 0
     for row in range(inner.shape[0]):
         low, high = inner[row, 0] ^ (number + np.uint64(row)), inner[row, 1] ^ domain
-        count = blocks[row % runs]
+        count = hashes[row % strips]
         target = result[place : place + count]
         for block in range(count):
             target[block, 0] = low
@@ -177,11 +177,11 @@ def _spread(inner: Words, number: np.uint64, domain: np.uint64, blocks: Ints, re
 
 
 @kernel("void(uint64[:,::1], int64[::1], uint64[:,::1])")
-def _feed(inner: Words, blocks: Ints, result: Words) -> None:
+def _feed(inner: Words, hashes: Ints, result: Words) -> None:
     """result ⊕= π(x), the last step of the hash."""
-    runs, place = blocks.shape[0], 0
+    strips, place = hashes.shape[0], 0
     for row in range(inner.shape[0]):
-        low, high, count = inner[row, 0], inner[row, 1], blocks[row % runs]
+        low, high, count = inner[row, 0], inner[row, 1], hashes[row % strips]
         target = result[place : place + count]
         for block in range(count):
             target[block, 0] ^= low
@@ -189,38 +189,40 @@ def _feed(inner: Words, blocks: Ints, result: Words) -> None:
         place += count
 
 
-def _correct(zero: Any, one: Any, places: Places, factors: Any, shifts: Ints, sent: Any, result: Any) -> None:
+def _correct(
+    zero: Any, one: Any, places: StripPlaces, factors: Any, shifts: Ints, sent: Any, result: Any
+) -> None:
     """For each term and pair: sent = r⁰ − r¹ + factor, and result −= 2^shift · r⁰, mod 2^lane.
 
     The inner loop runs over slices of one length that it indexes alike, so that the compiler takes many pairs
-    at once; what a run's pairs have in common is found once a run.
+    at once; what a strip's pairs have in common is found once a strip.
     """
     element, pair, b_row, width = places
     for term in range(zero.shape[0]):
         shift = np.uint64(shifts[term])
-        for run in range(width.shape[0]):
-            n = width[run]
-            r0 = zero[term, element[run] : element[run] + n]
-            r1 = one[term, element[run] : element[run] + n]
-            factor = factors[term, b_row[run] : b_row[run] + n]
-            c = sent[term, pair[run] : pair[run] + n]
-            share = result[pair[run] : pair[run] + n]
+        for strip in range(width.shape[0]):
+            n = width[strip]
+            r0 = zero[term, element[strip] : element[strip] + n]
+            r1 = one[term, element[strip] : element[strip] + n]
+            factor = factors[term, b_row[strip] : b_row[strip] + n]
+            c = sent[term, pair[strip] : pair[strip] + n]
+            share = result[pair[strip] : pair[strip] + n]
             for i in range(n):
                 c[i] = r0[i] - r1[i] + factor[i]
                 share[i] -= r0[i] << shift
 
 
-def _collect(chosen: Any, places: Places, bits: Any, shifts: Ints, got: Any, result: Any) -> None:
+def _collect(chosen: Any, places: StripPlaces, bits: Any, shifts: Ints, got: Any, result: Any) -> None:
     """For each term and pair: result += 2^shift · (r + bit · c), mod 2^lane; no branch on the secret bit."""
     element, pair, _, width = places
     for term in range(chosen.shape[0]):
         shift = np.uint64(shifts[term])
-        for run in range(width.shape[0]):
-            n = width[run]
-            r = chosen[term, element[run] : element[run] + n]
-            c = got[term, pair[run] : pair[run] + n]
-            share = result[pair[run] : pair[run] + n]
-            bit = bits[term, run]
+        for strip in range(width.shape[0]):
+            n = width[strip]
+            r = chosen[term, element[strip] : element[strip] + n]
+            c = got[term, pair[strip] : pair[strip] + n]
+            share = result[pair[strip] : pair[strip] + n]
+            bit = bits[term, strip]
             for i in range(n):
                 share[i] += (r[i] + c[i] * bit) << shift
 

@@ -1,7 +1,7 @@
 """The default engine: distances and lookups from oblivious transfer.
 
-Semi-honest, κ = 128, no third party, no dealer. A circuit becomes a program (`lowering.py`); the pairs are
-cut into batches, and each batch is one exchange of messages (`ot_batch.py`). Batches are interleaved, so that
+Semi-honest, κ = 128, no third party, no dealer. A circuit becomes a program (`compiler.py`); the pairs are
+cut into batches, and each batch is one exchange of messages (`batch.py`). Batches are interleaved, so that
 both sides work at the same time, and bounded, so that memory does not grow with the number of pairs.
 
 Learns: both sides the match bits, and nothing else; `docs/engines.md` has the argument.
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.secure.blocks import Batch, Blocks, Table, batches
 from accord.secure.circuit import Node, inputs
-from accord.secure.ot.batch import Half, run_a, run_b
+from accord.secure.ot.batch import BatchSide, run_a, run_b
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.sizes import WINDOW, batch_limit
 from accord.secure.party import Party, interleave
@@ -52,7 +52,7 @@ class OtEngine:
         side = run_a if session.side is Side.A else run_b
 
         def work(batch: Batch) -> Party[None]:
-            bits = yield from side(Half(session, program, batch, rows, table.real))
+            bits = yield from side(BatchSide(session, program, batch, rows, table.real))
             batch.put(bits, result)
 
         def works() -> Iterator[Party[None]]:

@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.secure.ot.program import Bit, Own
+from accord.secure.ot.program import Bit, OwnBit
 
-Wire = Bit | Own
+Wire = Bit | OwnBit
 Truth = NDArray[np.bool_]
 
 

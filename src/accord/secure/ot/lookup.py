@@ -5,7 +5,7 @@ bits S_l^c, and entry j is masked by ⊕_l S_l^{j_l}[j], so that only who has al
 bits are sent whatever the entries are. Tables are rows of a public truth table, picked by A's state; with a
 random bit XORed to all entries the two end with XOR shares of the answer.
 
-Assumption: H of `ot_permutation.py` is correlation robust.
+Assumption: H of `transfer/permutation.py` is correlation robust.
 Learns: A nothing; B one bit, which is uniform if A masked the table, and the answer if it did not.
 OT l·n + p belongs to bit l of pair p's index, n being the pairs rounded up to whole bytes.
 """

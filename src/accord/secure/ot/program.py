@@ -1,7 +1,7 @@
 """A circuit as a list of shared numbers and a list of small lookups: what `ot` runs and `cost` prices.
 
 Everything after the distances is one primitive: A knows a state y of a few bits, B an index j of a few bits,
-a public truth table says the answer T[y][j], and the two end with XOR shares of it. `lowering.py` says how
+a public truth table says the answer T[y][j], and the two end with XOR shares of it. `compiler.py` says how
 comparisons and formulas become lookups. A program is public: it depends on the circuit alone.
 """
 
@@ -49,7 +49,7 @@ class Bit:
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnBit:
     """A bit that each side knows of its own row: an input, or (`None`) that the row is real."""
 
     of: Input | None
@@ -61,7 +61,7 @@ class Lookup:
     """One answer bit: A's state and B's index are `shared`, then `own`, lowest bit first."""
 
     shared: tuple[Digit | Bit, ...]
-    own: tuple[Own, ...]
+    own: tuple[OwnBit, ...]
     level: int
     truth: NDArray[np.bool_]
 

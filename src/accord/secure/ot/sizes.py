@@ -43,11 +43,11 @@ class Sizes:
         )
 
 
-def batch_sizes(program: Program, k: int, runs: int, pairs: int) -> Sizes:
-    """The sizes for a batch of so many runs and pairs."""
+def batch_sizes(program: Program, k: int, strips: int, pairs: int) -> Sizes:
+    """The sizes for a batch of so many strips and pairs."""
     levels = [[program.lookups[i].bits for i in level] for level in program.levels]
     return Sizes(
-        choices=8 * correction_words(program.terms * runs, k),
+        choices=8 * correction_words(program.terms * strips, k),
         corrections=tuple(correction_bytes(share, pairs) for share in program.shares),
         questions=tuple(tuple(8 * question_words(pairs, bits, k) for bits in level) for level in levels),
         tables=tuple(tuple(table_bytes(pairs, bits) for bits in level) for level in levels),
@@ -64,4 +64,4 @@ def batch_limit(program: Program) -> Limit:
     """How much goes into a batch, so that memory is bounded whatever the circuit and the blocks are."""
     bits = sum(int(term_widths(share).sum()) for share in program.shares)
     pair = 128 + bits // 8
-    return Limit(max(1, min(_PAIRS, _BYTES // pair)), run=64 * program.terms // pair)
+    return Limit(max(1, min(_PAIRS, _BYTES // pair)), strip=64 * program.terms // pair)

@@ -5,10 +5,11 @@ without the key, computes an encryption of the distance plus r and sends it back
 So A has d + r and B has r, with r uniform below 2^(m + HIDING) for distances of m bits: what A sees is within
 2⁻ᴴᴵᴰᴵᴺᴳ of something that does not depend on the distance. B sees ciphertexts alone.
 
-A *pack* is some rows of A against rows of B. Its rows of A share ciphertexts, in slots of w = m + HIDING + 1
-bits: element i of all of them is one plaintext Σⱼ 2^(w·j)·elementᵢ(aⱼ), and B's one linear combination gives
-the distances of all of them from b. With one row a pack this is the paper's protocol; with as many as a
-plaintext holds, its packed variant. No slot runs over or under: m covers what any rows could give.
+A *pack* is some rows of A against rows of B. Its rows of A share ciphertexts, in sections of
+w = m + HIDING + 1 bits: element i of all of them is one plaintext Σⱼ 2^(w·j)·elementᵢ(aⱼ), and B's one linear
+combination gives the distances of all of them from b. With one row a pack this is the paper's protocol; with
+as many as a plaintext holds, its packed variant. No section runs over or under: m covers what any rows could
+give.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Distance:
         return (most - least).bit_length()
 
     @property
-    def slot(self) -> int:
+    def section(self) -> int:
+        """Bits that a row has in a plaintext."""
         return self.bits + HIDING + 1
 
     @property
@@ -102,13 +104,13 @@ class Pack:
     place: Ints
 
 
-def packs(blocks: Blocks, slots: int) -> Iterator[Pack]:
-    """All pairs of the blocks, at most `slots` rows of A at a time."""
+def packs(blocks: Blocks, most: int) -> Iterator[Pack]:
+    """All pairs of the blocks, at most `most` rows of A at a time."""
     a_end, b_end = np.cumsum(blocks.a_counts), np.cumsum(blocks.b_counts)
     done = 0
     for a_stop, m, b_stop, n in zip(a_end, blocks.a_counts, b_end, blocks.b_counts, strict=True):
-        for i, j in product(range(0, m, slots), range(0, n, LONGEST)):
-            rows = np.arange(i, min(m, i + slots))
+        for i, j in product(range(0, m, most), range(0, n, LONGEST)):
+            rows = np.arange(i, min(m, i + most))
             a_rows, b_rows = blocks.a_rows[a_stop - m :][rows], blocks.b_rows[b_stop - n : b_stop]
             yield Pack(a_rows, b_rows[j : j + LONGEST], done + rows * n + j)
         done += int(m * n)
@@ -131,24 +133,24 @@ def ask(
     for of in distances:
         own = own_part(of.form, Side.A, lambda field: read(field)[pack.a_rows], rows)
         parts = elements(of.form, lambda field: read(field)[pack.a_rows])
-        values += [_packed(line, of.slot) for line in (own.tolist(), *parts.tolist())]
+        values += [_pack(line, of.section) for line in (own.tolist(), *parts.tolist())]
     yield Send(key.to_wire(key.encrypt(values, entropy)))
     answer = yield from receive(pack_sizes(distances, key.size, columns)[1])
     found = key.decrypt(key.from_wire(answer.data))
     every = (found[i * columns : (i + 1) * columns] for i in range(len(distances)))
-    return [_slots(numbers, of, rows).T for numbers, of in zip(every, distances, strict=True)]
+    return [_unpack(numbers, of, rows).T for numbers, of in zip(every, distances, strict=True)]
 
 
-def _packed(values: Sequence[int], slot: int) -> int:
-    return sum(value << slot * place for place, value in enumerate(values))
+def _pack(values: Sequence[int], section: int) -> int:
+    return sum(value << section * place for place, value in enumerate(values))
 
 
-def _slots(numbers: Sequence[int], of: Distance, rows: int) -> Ints:
-    """The lowest bits of each slot of each number, shape (numbers, rows)."""
-    if any(number >> of.slot * rows for number in numbers):
+def _unpack(numbers: Sequence[int], of: Distance, rows: int) -> Ints:
+    """The lowest bits of each section of each number, shape (numbers, rows)."""
+    if any(number >> of.section * rows for number in numbers):
         raise PeerError(problem="a distance that is larger than it can be")
     return np.array(
-        [[number >> of.slot * place & of.share.high for place in range(rows)] for number in numbers],
+        [[number >> of.section * place & of.share.high for place in range(rows)] for number in numbers],
         dtype=np.int64,
     ).reshape(-1, rows)
 
@@ -165,8 +167,8 @@ def answer(
     sent, shares = list[Number](), list[Ints]()
     for of in distances:
         count = ciphertexts(of.form)
-        masks = _drawn(of, len(pack.b_rows) * len(pack.a_rows), entropy)
-        sent += _answered(key, of, got[:count], pack, masks, read, entropy)
+        masks = _draw_masks(of, len(pack.b_rows) * len(pack.a_rows), entropy)
+        sent += _answer_one(key, of, got[:count], pack, masks, read, entropy)
         low = np.array([mask & of.share.high for mask in masks], dtype=np.int64)
         shares.append(low.reshape(len(pack.b_rows), -1).T)
         got = got[count:]
@@ -174,7 +176,7 @@ def answer(
     return shares
 
 
-def _drawn(of: Distance, count: int, entropy: Entropy) -> list[int]:
+def _draw_masks(of: Distance, count: int, entropy: Entropy) -> list[int]:
     """Uniform masks below 2^(bits + HIDING)."""
     bits = of.bits + HIDING
     size = -(-bits // 8)
@@ -182,7 +184,7 @@ def _drawn(of: Distance, count: int, entropy: Entropy) -> list[int]:
     return [int.from_bytes(data[i : i + size], "little") & (1 << bits) - 1 for i in range(0, len(data), size)]
 
 
-def _answered(
+def _answer_one(
     key: PublicKey,
     of: Distance,
     got: Sequence[Number],
@@ -201,5 +203,5 @@ def _answered(
     fresh, sent = key.masks(columns, entropy), []
     for j in range(columns):
         added = [own[j] - of.least + mask for mask in masks[j * rows : (j + 1) * rows]]
-        sent.append(combined[j] * key.plain(_packed(added, of.slot)) * fresh[j] % key.square)
+        sent.append(combined[j] * key.plain(_pack(added, of.section)) * fresh[j] % key.square)
     return sent

@@ -1,8 +1,8 @@
 """The paper's SecureMatch as an engine ([HMFS17], Algorithm 4), and its packed variant.
 
-Distances come masked out of Paillier's encryption (`paillier_distance.py`): A has d + r, B has r. Every
+Distances come masked out of Paillier's encryption (`distance.py`): A has d + r, B has r. Every
 comparison with a bound, and the formula over all comparisons, is then one garbled circuit on these shares,
-with the bits of missing values and dummies as inputs (`engine_garbled.py`); so a conjunction reveals only its
+with the bits of missing values and dummies as inputs (`garbled/engine.py`); so a conjunction reveals only its
 answer. It is the baseline of every claim about speed.
 
 Learns: both sides the match bits. What A sees of a pair is within 2⁻⁶⁴ of something that says nothing.
@@ -44,8 +44,8 @@ class PaillierSession:
     entropy: Entropy
 
     @property
-    def blocks(self) -> int:
-        return self.garbled.blocks
+    def aes_blocks(self) -> int:
+        return self.garbled.aes_blocks
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Plan:
     distances: tuple[Distance, ...]
     circuit: Node
 
-    def slots(self, bits: int, packed: bool) -> int:
+    def rows_at_once(self, bits: int, packed: bool) -> int:
         """Rows of A that share a ciphertext."""
-        room = [(bits - 1) // of.slot for of in self.distances]
+        room = [(bits - 1) // of.section for of in self.distances]
         return min(room, default=1) if packed else 1
 
 
@@ -70,7 +70,7 @@ def plan_of(circuit: Node, engine: str, bits: int = BITS) -> Plan:
             form, _ = compared(leaf)
             known.setdefault(form.of, distance_of(form, len(known), engine))
     plan = Plan(tuple(known.values()), _over_shares(circuit, known))
-    if plan.distances and not plan.slots(bits, packed=True):
+    if plan.distances and not plan.rows_at_once(bits, packed=True):
         raise UnsupportedError(
             engine=engine, node=f"a distance that needs more than {bits} bits with its mask"
         )
@@ -161,7 +161,7 @@ class PaillierEngine:
                 share[where] = part
 
         def works() -> Iterator[Party[None]]:
-            return (work(pack) for pack in packs(blocks, plan.slots(self.bits, self.packed)))
+            return (work(pack) for pack in packs(blocks, plan.rows_at_once(self.bits, self.packed)))
 
         if plan.distances:
             yield from interleave(works(), WINDOW)

@@ -10,7 +10,7 @@ seeds and the sender all of them but number Δᵢ. With r_x the expansion of see
 so row j of the sender is q_j = t_j ⊕ choice_j·Δ with t_j the receiver's row. k = 1 is Ishai, Kilian, Nissim,
 Petrank (CRYPTO'03). Messages are masked with H(q_j, ·) and H(q_j ⊕ Δ, ·); the receiver can compute one.
 
-Assumption: the expansion is a pseudorandom generator, H is correlation robust (`ot_permutation.py`).
+Assumption: the expansion is a pseudorandom generator, H is correlation robust (`permutation.py`).
 Learns: the sender nothing (c is masked by the seed that it lacks); the receiver nothing of Δ.
 
 The numbers of rows and blocks only ever grow, so no tweak comes back as long as an end lives. Rows come in
@@ -72,17 +72,17 @@ class _End:
         for first in range(0, padded(count), TILE):
             yield first, min(TILE, padded(count) - first)
 
-    def _expanded(self, trees: slice, skip: int, blocks: int) -> NDArray[np.uint64]:
+    def _expanded(self, trees: slice, skip: int, count: int) -> NDArray[np.uint64]:
         """π(s ⊕ t) of the next blocks of some trees' seeds, shape (trees, seeds, words)."""
         seeds = np.ascontiguousarray(self._leaves[trees, skip:]).reshape(-1, 2)
-        source = self.pi.scratch("leaves", len(seeds) * blocks).reshape(len(seeds), blocks, 2)
+        source = self.pi.scratch("leaves", len(seeds) * count).reshape(len(seeds), count, 2)
         counter_blocks(seeds, np.uint64(self._block), np.uint64(LEAF), source)
         result = self.pi.apply(source, "expanded")
-        return result.reshape(-1, self._leaves.shape[1] - skip, 2 * blocks)
+        return result.reshape(-1, self._leaves.shape[1] - skip, 2 * count)
 
-    def _groups(self, blocks: int) -> Iterator[slice]:
+    def _groups(self, count: int) -> Iterator[slice]:
         trees, seeds = self._leaves.shape[:2]
-        step = max(1, _GROUP // (seeds * blocks))
+        step = max(1, _GROUP // (seeds * count))
         for first in range(0, trees, step):
             yield slice(first, min(trees, first + step))
 

@@ -35,24 +35,24 @@ class Permutation:
     def __init__(self) -> None:
         self._aes = Cipher(algorithms.AES(KEY), modes.ECB()).encryptor()
         self._memory: dict[str, Words] = {}
-        self.blocks = 0
+        self.aes_blocks = 0
         """Blocks that π was applied to: what an evaluation cannot do without."""
 
-    def scratch(self, name: str, blocks: int) -> Words:
-        """Memory of this many blocks, shape (blocks, 2), valid until the name is asked for again."""
+    def scratch(self, name: str, count: int) -> Words:
+        """Memory of this many 128-bit blocks, shape (count, 2), valid until the name is asked for again."""
         # The cipher wants room for one block more than it writes.
-        words = 2 * blocks + 2
+        words = 2 * count + 2
         if name not in self._memory or len(self._memory[name]) < words:
             self._memory[name] = np.empty(words, dtype="<u8")
-        return self._memory[name][: 2 * blocks].reshape(blocks, 2)
+        return self._memory[name][: 2 * count].reshape(count, 2)
 
     def apply(self, source: Words, name: str) -> Words:
         """π of every block, into the scratch memory of this name."""
         flat = np.ascontiguousarray(source).reshape(-1)
-        blocks = len(flat) // 2
-        result = self.scratch(name, blocks)
-        self.blocks += blocks
-        if blocks:
+        count = len(flat) // 2
+        result = self.scratch(name, count)
+        self.aes_blocks += count
+        if count:
             self._aes.update_into(flat.view(np.uint8).data, self._memory[name].view(np.uint8).data)
         return result
 

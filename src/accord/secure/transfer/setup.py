@@ -43,9 +43,9 @@ class Session:
     busy: bool = False
 
     @property
-    def blocks(self) -> int:
+    def aes_blocks(self) -> int:
         """Blocks that the permutation was applied to so far."""
-        return self.sender.pi.blocks
+        return self.sender.pi.aes_blocks
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
@@ -67,7 +67,7 @@ def set_up(
 ) -> Party[Session]:
     """Both extensions of one side; with `odd`, the lowest bit of Δ is 1 and the other 127 are uniform.
 
-    Requires: k is 1, 2, 4 or 8, the same on both sides. Learns: what `ot_base.py` and `ot_tree.py` say.
+    Requires: k is 1, 2, 4 or 8, the same on both sides. Learns: what `base.py` and `tree.py` say.
     """
     if k not in (1, 2, 4, 8):
         raise ValueError("k is 1, 2, 4 or 8")
