@@ -176,7 +176,7 @@ def words(offer: Offer) -> str:
     from accord.privacy.number import shown
 
     account = offer.account
-    left_out = f", {offer.left_out:,} left out by the agreement's policies" if offer.left_out else ""
+    left_out = f", {offer.left_out:,} of them left out by the agreement's policies" if offer.left_out else ""
     cost = f"ε = {shown(offer.cost.epsilon)}, δ = {shown(offer.cost.delta)}"
     if offer.cost != offer.event.cost:
         cost = "nothing: the same release was paid for before"

@@ -68,7 +68,7 @@ class Records:
 
     @property
     def size(self) -> int:
-        """What the partner is told: rows that are left out count, or the size would tell of one [MATHS §1.5].
+        """What the partner is told: rows that are left out count, or the size would tell of one [MATHS §1.6].
 
         A protocol lets them stand wherever a record without a match stands.
         """
