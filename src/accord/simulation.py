@@ -162,7 +162,7 @@ def simulate(
     accepted = _keys(full_join(agreement.rule, tables, (len(left), len(right))), right)
     joined = time.perf_counter()
     releases = {
-        side: release_of(agreement, side, len(r), noise) for side, r in ((Side.A, left), (Side.B, right))
+        side: release_of(agreement, side, r.size, noise) for side, r in ((Side.A, left), (Side.B, right))
     }
     figures, first = [], (np.zeros(0, np.int32), np.zeros(0, np.int32))
     for number in range(runs):
@@ -173,8 +173,8 @@ def simulate(
             first = _rows(outcome, right)
     return Simulation(
         runs=tuple(figures),
-        records_a=len(left),
-        records_b=len(right),
+        records_a=left.size,
+        records_b=right.size,
         left_out=left.left_out + right.left_out,
         all_matches=len(accepted),
         true_positives=int(contained(_keys(first, right), accepted).sum()),
@@ -285,7 +285,7 @@ def start_party(
     agreement: Agreement, side: Side, records: Records, partner_size: int, entropy: Entropy, engine: Engine
 ) -> Party[Outcome]:
     """One side of the agreed protocol, with fresh noise: for benchmarks, which time it between processes."""
-    mine = make_mine(release_of(agreement, side, len(records)), records, partner_size, entropy)
+    mine = make_mine(release_of(agreement, side, records.size), records, partner_size, entropy)
     return agreement.protocol.party(agreement.task, mine, engine)
 
 
@@ -300,8 +300,8 @@ def _run(
 ) -> tuple[Outcome, Trial]:
     began = time.perf_counter()
     chosen: Engine = IdealEngine() if engine == "ideal" else engine_named(engine)
-    a = make_mine(releases[Side.A], left, len(right), entropy.stream("A"), watch)
-    b = make_mine(releases[Side.B], right, len(left), entropy.stream("B"))
+    a = make_mine(releases[Side.A], left, right.size, entropy.stream("A"), watch)
+    b = make_mine(releases[Side.B], right, left.size, entropy.stream("B"))
     wire, task = Wire(), agreement.task
     parties = [task.protocol.party(task, mine, chosen) for mine in (a, b)]
     outcome, other = run_pair(parties[0], parties[1], wire)

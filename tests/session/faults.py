@@ -29,7 +29,7 @@ from accord.session.connection import Reach
 from accord.session.course import Linked, begin, go_on
 from accord.session.identity import make_identity
 from accord.session.ledger import Ledger
-from accord.session.link import prepared, reopened
+from accord.session.link import get_ready, reopen
 from accord.session.notices import tell_nobody
 from accord.session.partners import add_partner
 from accord.session.receipt import read_receipt
@@ -205,7 +205,9 @@ def linking(both: dict[Side, Office]) -> dict[Side, Party[Linked]]:
     """Both sides of a new run."""
     parties: dict[Side, Party[Linked]] = {}
     for side, o in both.items():
-        own = prepared(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), tell_nobody)
+        own = get_ready(
+            o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), tell_nobody
+        )
         parties[side] = begin(own, Line())
     return parties
 
@@ -220,7 +222,7 @@ def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> End
     with ExitStack() as stack:
         parties: dict[Side, Party[Linked]] = {}
         for side, o in both.items():
-            own, kept = stack.enter_context(reopened(o.state, name, None, None, o.reach(), tell_nobody))
+            own, kept = stack.enter_context(reopen(o.state, name, None, None, o.reach(), tell_nobody))
             parties[side] = go_on(own, kept, Line())
         return drive(parties, wire or Wire())
 

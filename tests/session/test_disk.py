@@ -15,7 +15,7 @@ from accord.errors import AccordError, LedgerError, OutputError, StateError, Tru
 from accord.records.layout import Layout
 from accord.secure.party import Party
 from accord.session.course import Linked, begin, go_on
-from accord.session.link import prepared, reopened
+from accord.session.link import get_ready, reopen
 from accord.session.notices import tell_nobody
 from accord.session.store import FileJournal, create_run, list_runs, open_run
 from accord.side import Side
@@ -132,8 +132,8 @@ def test_an_output_whose_folder_vanishes(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.csv"
     other = both[Side.B]
     with (
-        reopened(office.state, name, None, elsewhere, office.reach(), tell_nobody) as mine,
-        reopened(other.state, name, None, None, other.reach(), tell_nobody) as theirs,
+        reopen(office.state, name, None, elsewhere, office.reach(), tell_nobody) as mine,
+        reopen(other.state, name, None, None, other.reach(), tell_nobody) as theirs,
     ):
         again = faults.drive({Side.A: go_on(*mine, Line()), Side.B: go_on(*theirs, Line())}, Wire())
     assert isinstance(again[Side.A], Linked), again
@@ -213,7 +213,7 @@ def test_nothing_is_there_before_a_run_is_whole(tmp_path: Path) -> None:
     """A name that another run has is refused: nothing of that run is overwritten."""
     both = faults.offices(tmp_path)
     o = both[Side.A]
-    own = prepared(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), tell_nobody)
+    own = get_ready(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), tell_nobody)
     begin(own, Line()).close()
     assert list_runs(o.state) == ([], [])
     faults.link(both)

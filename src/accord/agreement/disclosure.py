@@ -40,7 +40,7 @@ def advice(agreement: Agreement) -> list[str]:
             notes.append(f"same({name}) compares a hash of 80 bits of the text.")
     for name, spec in agreement.fields.items():
         if spec.missing == "skip" or getattr(spec, "other", "error") == "skip":
-            notes.append(f"Records that {name} leaves out are not counted in the size that the partner sees.")
+            notes.append(f"Rows that {name} leaves out match nothing; the announced size counts them.")
         if spec.missing == "differs":
             notes.append(f"A record with an empty {name} agrees with nothing on it.")
     used = {*fields_of(agreement.rule), *(name for part in agreement.blocking for name in part.names)}

@@ -57,21 +57,21 @@ class Case:
 
 def require_neighbours(case: Case) -> None:
     """Raise unless the guarantee speaks of these two tables."""
-    if len(case.table) != len(case.neighbour):
+    if case.table.size != case.neighbour.size:
         raise UsageError(
             problem=f"Neighbours have the same number of records, since sizes are public; these have "
-            f"{len(case.table):,} and {len(case.neighbour):,}. Replace a record instead of adding one."
+            f"{case.table.size:,} and {case.neighbour.size:,}. Replace a record instead of adding one."
         )
-    changed = np.flatnonzero(_differing_rows(case.table, case.neighbour))
-    if len(changed) != 1:
+    tables = case.table, case.neighbour
+    changed = [_differing_rows(*pair) for pair in (tables, tables[::-1])]
+    if max(map(len, changed)) != 1:
         raise UsageError(
-            problem=f"Neighbours differ in one record, with all rows in the same order; these differ in "
-            f"{len(changed):,}."
+            problem=f"Neighbours differ in one record; these differ in {max(map(len, changed)):,}."
         )
-    for table in (case.table, case.neighbour):
-        if changed[0] in _matching(case, table):
+    for table, rows in zip(tables, changed, strict=True):
+        if len(rows) and rows[0] in _matching(case, table):
             raise UsageError(
-                problem=f"The record in which the tables differ (row {changed[0] + 1:,}) matches one of the "
+                problem=f"The record in which the tables differ (row {rows[0] + 1:,}) matches one of the "
                 f"partner, so it is disclosed. The guarantee is for records that match nothing."
             )
 
@@ -84,21 +84,24 @@ def _matching(case: Case, table: Records) -> NDArray[np.int64]:
     return np.unique(pairs[0 if case.side is Side.A else 1])
 
 
-def _differing_rows(table: Records, other: Records) -> NDArray[np.bool_]:
-    """Which rows differ in anything that a match would disclose or a rule read."""
-    rows = np.arange(len(table))
-    changed = np.asarray(pc.not_equal(table.ids, other.ids)).astype(np.bool_)
-    for name, column in table.columns.items():
-        mine, theirs = rows_of(column, rows), rows_of(other.columns[name], rows)
-        changed |= mine.present != theirs.present
-        if isinstance(mine, Bits) and isinstance(theirs, Bits):
-            changed |= (mine.words != theirs.words).any(axis=1)
-        elif not isinstance(mine, Bits) and not isinstance(theirs, Bits):
-            changed |= mine.values != theirs.values
+def _differing_rows(table: Records, other: Records) -> NDArray[np.int64]:
+    """The rows of a table that are not the same in the other: in anything that a match would disclose or a
+    rule read. A row that one of the tables leaves out is in the other alone."""
+    place = pc.index_in(table.ids, value_set=other.ids)
+    known = np.asarray(pc.is_valid(place)).astype(np.bool_)
+    mine, theirs = np.flatnonzero(known), np.asarray(pc.fill_null(place, 0)).astype(np.int64)[known]
+    changed = ~known
+    for name in table.columns:
+        here, there = rows_of(table.columns[name], mine), rows_of(other.columns[name], theirs)
+        changed[mine] |= here.present != there.present
+        if isinstance(here, Bits) and isinstance(there, Bits):
+            changed[mine] |= (here.words != there.words).any(axis=1)
+        elif not isinstance(here, Bits) and not isinstance(there, Bits):
+            changed[mine] |= here.values != there.values
     for name in table.disclosed.column_names:
-        same = pc.equal(_fill(table, name), _fill(other, name))
-        changed |= ~np.asarray(same).astype(np.bool_)
-    return changed
+        columns = _fill(table, name).take(pa.array(mine)), _fill(other, name).take(pa.array(theirs))
+        changed[mine] |= ~np.asarray(pc.equal(*columns)).astype(np.bool_)
+    return np.flatnonzero(changed)
 
 
 def _fill(table: Records, name: str) -> pa.Array:

@@ -61,7 +61,7 @@ def half_noise(agreement: Agreement) -> Program:
     release = _releases(agreement)
 
     def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Mine:
-        found = release(side, len(records))
+        found = release(side, records.size)
         if found.setting is None:
             raise UsageError(problem="This protocol draws no noise that could be halved.")
         dummies = found.draw(records, entropy) // 2
@@ -91,7 +91,7 @@ def _owner(agreement: Agreement) -> Owner:
     """A side as `simulate` makes it."""
     release = _releases(agreement)
     return lambda side, records, partner, entropy: make_mine(
-        release(side, len(records)), records, partner, entropy
+        release(side, records.size), records, partner, entropy
     )
 
 

@@ -200,8 +200,8 @@ def view(program: Program, case: Case, table: Records, entropy: Entropy, coins: 
     """What the partner of the case's side receives in one run."""
     seen, looks = View(), case.side.other
     engine = WatchedEngine(looks, seen)
-    owner = program(case.side, table, len(case.partner), entropy, engine)
-    partner = record_view(program(looks, case.partner, len(table), coins, engine), seen)
+    owner = program(case.side, table, case.partner.size, entropy, engine)
+    partner = record_view(program(looks, case.partner, table.size, coins, engine), seen)
     run_pair(*((owner, partner) if case.side is Side.A else (partner, owner)))
     return seen
 

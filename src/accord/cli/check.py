@@ -57,8 +57,8 @@ def _judge(
 
         shown = found.disclosed(side) if side is not None else ()
         records = load_records(data, found.fields, found.salt, shown, read_own_layout(found, *own))
-        facts["data"] = {"records": len(records), "left_out": records.left_out}
-        facts["advice"] += _warnings(found, side, len(records))
+        facts["data"] = {"records": records.size, "left_out": records.left_out}
+        facts["advice"] += _warnings(found, side, records.size)
     return found, facts, side
 
 
@@ -113,7 +113,7 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
     ]
     if data is not None:
         read = facts["data"]
-        skipped = f", {read['left_out']:,} left out" if read["left_out"] else ""
+        skipped = f", {read['left_out']:,} of them left out" if read["left_out"] else ""
         lines.append(f"Data       {data} fits: {read['records']:,} records{skipped}")
     return "\n".join([*lines, *describe_learned(facts)])
 

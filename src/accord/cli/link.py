@@ -184,7 +184,7 @@ def words(offer: Offer) -> str:
     from accord.privacy.number import show
 
     account = offer.account
-    left_out = f", {offer.left_out:,} left out by the agreement's policies" if offer.left_out else ""
+    left_out = f", {offer.left_out:,} of them left out by the agreement's policies" if offer.left_out else ""
     cost = f"ε = {show(offer.cost.epsilon)}, δ = {show(offer.cost.delta)}"
     if offer.cost != offer.event.cost:
         cost = "nothing: the same release was paid for before"

@@ -1,7 +1,7 @@
 """All pairs: every record is compared with every record [HMFS17, §2.2].
 
-One bin, no noise: its count is the public size of the table. The rest is linkage.py, Greedy Match & Clean
-included, which keeps ε = 0 [MATHS §2.5].
+One bin, no noise: its count is the public size of the table; rows that were left out are dummies. The rest is
+linkage.py, Greedy Match & Clean included, which keeps ε = 0 [MATHS §2.5].
 
 *Learns*: each side the other's size and matching records; nothing of a record that matches nothing.
 """
@@ -9,8 +9,12 @@ included, which keeps ε = 0 [MATHS §2.5].
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
+from accord.entropy import Entropy
 from accord.errors import PeerError
 from accord.privacy import events
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Ints, Options, Release, Task
@@ -19,9 +23,19 @@ from accord.protocols.linkage import link_bins
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
 from accord.protocols.slots import Padding
+from accord.records.columns import Records
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
+
+
+@dataclass(frozen=True)
+class WholeTable(Release):
+    """Nothing but the size of the table."""
+
+    def draw(self, records: Records, entropy: Entropy) -> Ints:
+        """As many dummies as rows were left out, so that the one bin has the size that was announced."""
+        return np.array([records.left_out], np.int64)
 
 
 class AllPairs(Binned):
@@ -39,7 +53,7 @@ class AllPairs(Binned):
     def release(
         self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
     ) -> Release:
-        return Release(task, side, events.AllPairs())
+        return WholeTable(task, side, events.AllPairs())
 
     def require_counts(self, task: Task, side: Side, counts: Ints, records: int, padding: Padding) -> None:
         super().require_counts(task, side, counts, records, padding)

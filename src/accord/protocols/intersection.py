@@ -181,7 +181,7 @@ class _Side:
         self.task, self.own, self.partner_size = task, mine, mine.partner_size
         domain = b"accord psi 1\0" + task.salt.encode()
         self.group: Group = Clear(domain) if engine.name == "ideal" else Ed25519(domain)
-        sizes = len(mine.records), mine.partner_size
+        sizes = mine.records.size, mine.partner_size
         if problem := options.refuse_sizes(task, mine.side, *sizes):
             raise UsageError(problem=problem)
         work = options.workload(task, mine.side, *sizes)
@@ -201,7 +201,7 @@ class _Side:
         """Serve the other's values, send all lines, take its matches; what `outcome` reads."""
         entropy = self.own.entropy
         key = self.group.secret(entropy.stream(MASKS))
-        tokens = random_rows(entropy.stream("tokens"), len(self.own.records), HALF)
+        tokens = random_rows(entropy.stream("tokens"), self.own.records.size, HALF)
         yield from answer(self.group, key, self.asked, self.progress)
         lines = self._lines(self._values(key), tokens)
         for part in batches(self.lines, CHUNK):
@@ -211,6 +211,8 @@ class _Side:
             raise PeerError(problem="more matches than there are records")
         named = (yield from receive(head[0] * HALF)).reshape(head[0], HALF)
         records = find_records(named, tokens)
+        if len(records) and records.max() >= len(self.own.records):
+            raise PeerError(problem="a match with a row that was left out")
         shown, place = self._by_id(records)
         came, theirs = yield from self._exchange(shown, place)
         pairs = np.frombuffer((yield from receive(8 * head[1])).tobytes(), "<u4").reshape(2, -1)
@@ -222,7 +224,8 @@ class _Side:
         return self._kept(records[token], partner, came)
 
     def _values(self, key: bytes) -> Bytes:
-        """F of every value of every ball, record after record; what does not exist is a random value."""
+        """F of every value of every ball, record after record; what does not exist is a random value, and so
+        are all values of a row that was left out."""
         found = np.empty((self.lines, POINT), np.uint8)
         size, filler = self.balls.size, self.own.entropy.stream("filler")
         for part in batches(len(self.own.records), max(1, BATCH // size)):
@@ -233,6 +236,13 @@ class _Side:
                 items = hash_items(listed[piece], exists[piece], filler)
                 found[at + piece.start : at + piece.stop] = value(self.group, key, items)
                 self.progress(piece.stop - piece.start)
+        at = len(self.own.records) * size
+        for piece in batches(self.lines - at):
+            count = piece.stop - piece.start
+            items = hash_items(np.zeros((count, 1), np.uint64), np.zeros(count, np.bool_), filler)
+            found[at + piece.start : at + piece.stop] = value(self.group, key, items)
+            self.progress(count)
+        self.dummies += self.lines - at
         return found
 
     def _lines(self, values: Bytes, tokens: Bytes) -> Bytes:

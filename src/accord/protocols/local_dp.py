@@ -1,7 +1,8 @@
 """The local-DP protocol [HMFS17, §4.1 and appendix]: every record reports one bin by randomised response.
 
     1  each record reports a bin (privacy/randomised_response.py); public bins are reported as they are
-    2  the reports are the slots, shuffled within each bin: no dummies, and as many slots as records
+    2  the reports are the slots, shuffled within each bin: as many slots as the table has rows; a row that
+       was left out is a dummy with a uniform report
     3  reports i of A are compared with the reports i, …, i + k' − 1 of B, round the end, by the engine, as in
        linkage.py; the whole rule, since nothing follows from a reported bin
     4  matches are disclosed and confirmed as there, Greedy Match & Clean included
@@ -156,11 +157,12 @@ class LocalDp(Binned):
 
     def make_slots(self, task: Task, side: Side, records: Records, noise: Ints, entropy: Entropy) -> Slots:
         bins = task.blocking.bins
-        if len(noise) != len(records) or (len(noise) and not 0 <= noise.min() <= noise.max() < bins):
+        if len(noise) != records.size or (len(noise) and not 0 <= noise.min() <= noise.max() < bins):
             raise UsageError(problem="The stored reports are not those of this table. Start a new run.")
-        placed = np.empty(len(records), np.int64)
-        placed[_order_of_ids(records)] = noise
-        return shuffle_slots(np.arange(len(records)), placed, bins, records, entropy)
+        placed, live = np.array(noise), len(records)
+        placed[_order_of_ids(records)] = noise[:live]
+        record = np.concatenate([np.arange(live), np.full(records.left_out, -1)])
+        return shuffle_slots(record, placed, bins, records, entropy)
 
     def bins_of(self, task: Task, side: Side, columns: Columns, records: int) -> None:
         return None
@@ -217,8 +219,10 @@ class ReportedBins(Release):
     response: Response | None = None
 
     def draw(self, records: Records, entropy: Entropy) -> Ints:
-        """Fresh reports, in the order of the ids. *Distribution*: as `report`, or the true bins."""
-        bins = true_bins(self.task, self.side, records)[_order_of_ids(records)]
+        """Fresh reports, in the order of the ids, then of the rows that were left out: these report like
+        records without a bin. *Distribution*: as `report`, or the true bins."""
+        live = true_bins(self.task, self.side, records)[_order_of_ids(records)]
+        bins = np.concatenate([live, np.full(records.left_out, -1)])
         if self.response is not None:
             return report(self.response, bins, entropy)
         anywhere = below(entropy.stream(NOISE), self.task.blocking.bins, len(bins)).astype(np.int64)
@@ -230,7 +234,8 @@ class ReportedBins(Release):
         order = _order_of_ids(records)
         starts, octets = text_buffers(records.ids.take(pa.array(order)))
         ids = np.diff(starts).astype("<i8").tobytes() + octets.tobytes()
-        bins = true_bins(self.task, self.side, records)[order]
+        live = true_bins(self.task, self.side, records)[order]
+        bins = np.concatenate([live, np.full(records.left_out, -1)])
         return reports_key(bins, ids, self.task.placement, self.side.value, self.response)
 
 

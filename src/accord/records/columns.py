@@ -61,7 +61,15 @@ class Records:
     columns: Columns
     disclosed: pa.Table
     left_out: int = 0
-    """Rows that the agreement's policies (`missing` or `other` = "skip") left out."""
+    """Rows that the agreement's policies (`missing` or `other` = "skip") left out: they match nothing."""
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def size(self) -> int:
+        """What the partner is told: rows that are left out count, or the size would tell of one [MATHS §1.6].
+
+        A protocol lets them stand wherever a record without a match stands.
+        """
+        return len(self.ids) + self.left_out

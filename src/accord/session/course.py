@@ -156,7 +156,7 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     hello = Hello(own.side, bytes.fromhex(own.agreement.digest), own.entropy.bytes(NONCE))
     other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
     require_same_run(hello, other, own.partner)
-    size = yield from exchange_sizes(len(own.records), own.partner)
+    size = yield from exchange_sizes(own.records.size, own.partner)
     _require_room(own, size)
     name = run_name(hello, other)
     charged, mine = _charge(own, name, size)
@@ -196,7 +196,7 @@ def _require_room(own: Ready, size: int) -> None:
     Its slots need memory here from the first round on, whether or not it ever sends anything for them.
     """
     task = own.agreement.task
-    if problem := task.protocol.refuse_sizes(task, own.side, len(own.records), size):
+    if problem := task.protocol.refuse_sizes(task, own.side, own.records.size, size):
         raise RefusedError(problem=problem)
     slots = size * task.blocking.per_record(own.side.other) + own.padding(size).all
     room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -224,7 +224,7 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
         side=own.side.value,
         dataset=own.dataset,
         agreement=own.agreement.to_toml(),
-        records=len(own.records),
+        records=own.records.size,
         partner_records=mine.partner_size,
         table=mine.slots.table.hex(),
         began=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -267,7 +267,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
 def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     """Exchange the last numbers and the signatures, and keep the receipt with the key of its digest."""
     now = max(0, int(datetime.now(UTC).timestamp()))
-    mine = Statement(len(own.records), int(kept.mine.slots.counts.sum()), __version__, now)
+    mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now)
     theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
     statements = {own.side: mine, own.side.other: theirs}
     body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards)

@@ -46,7 +46,7 @@ from accord.session.state import State, open_state
 from accord.session.store import Manifest, open_run
 from accord.side import Side
 
-__all__ = ["Linked", "link", "own_side", "prepared", "reopened", "resume"]
+__all__ = ["Linked", "get_ready", "link", "own_side", "reopen", "resume"]
 
 Confirm = Callable[[Offer], bool]
 
@@ -81,7 +81,7 @@ def link(
     require_sound(agreement)
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
-    own = prepared(opened, agreement, partner, data, layout or Layout(), dataset, out, way, tell)
+    own = get_ready(opened, agreement, partner, data, layout or Layout(), dataset, out, way, tell)
     offer = make_offer(agreement, own.side, own.records, Ledger(opened.ledger), own.ask("offer"))
     if not confirm(offer):
         raise DeclinedError
@@ -109,7 +109,7 @@ def resume(
     opened = open_state(state, os.environ)
     way = replace(reach or Reach(), listen=listen, connect=connect)
     with (
-        reopened(opened, name, data, out, way, tell) as (own, kept),
+        reopen(opened, name, data, out, way, tell) as (own, kept),
         open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell) as channel,
     ):
         return run(go_on(own, kept, channel), channel)
@@ -126,7 +126,7 @@ def own_side(agreement: Agreement, partner: str) -> Side:
     )
 
 
-def prepared(
+def get_ready(
     state: State,
     agreement: Agreement,
     partner: str,
@@ -147,7 +147,7 @@ def prepared(
     cards = {side: require_own_card(state, now), side.other: find_partner(state, partner)}
     require_valid(cards[side.other], partner, now)
     records = load_records(data, agreement.fields, agreement.salt, agreement.disclosed(side), layout)
-    release = task.protocol.release(task, side, len(records))
+    release = task.protocol.release(task, side, records.size)
     return Ready(
         state=state,
         agreement=agreement,
@@ -167,7 +167,7 @@ def prepared(
 
 
 @contextmanager
-def reopened(
+def reopen(
     state: State, name: str, data: TableLike | None, out: Path | None, reach: Reach, tell: Tell
 ) -> Iterator[tuple[Ready, Kept]]:
     """A run that was cut, locked, if data, slots and ledger still fit each other."""
@@ -178,7 +178,7 @@ def reopened(
     source = data if data is not None else known.source()
     target = out or (Path(known.out) if known.out else None)
     with found.lock():
-        own = prepared(
+        own = get_ready(
             state, agreement, known.partner, source, known.read_layout(), known.dataset, target,
             way.require_way(), tell,
         )  # fmt: skip

@@ -51,4 +51,4 @@ def make_offer(agreement: Agreement, side: Side, records: Records, ledger: Ledge
     """The offer; raises if the budget does not allow the run."""
     cost = ledger.quote(ask)
     found = account(ask.dataset, ledger.runs(), ledger.budgets())
-    return Offer(agreement, side, ask.dataset, len(records), records.left_out, ask.event, cost, found)
+    return Offer(agreement, side, ask.dataset, records.size, records.left_out, ask.event, cost, found)
