@@ -15,14 +15,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from accord.entropy import Entropy
-from accord.errors import PeerError
 from accord.privacy import events
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import Binned
 from accord.protocols.linkage import link_bins
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
-from accord.protocols.slots import Padding
 from accord.records.columns import Records
 from accord.secure.engine import Engine
 from accord.secure.party import Party
@@ -43,6 +41,7 @@ class AllPairs(Binned):
 
     blocked: ClassVar[bool] = False
     padded: ClassVar[bool] = True
+    one_slot_a_row: ClassVar[bool] = True
 
     name: Literal["all-pairs"]
 
@@ -54,11 +53,6 @@ class AllPairs(Binned):
         self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
     ) -> Release:
         return WholeTable(task, side, events.AllPairs())
-
-    def require_counts(self, task: Task, side: Side, counts: Ints, records: int, padding: Padding) -> None:
-        super().require_counts(task, side, counts, records, padding)
-        if counts.sum() != records:
-            raise PeerError(problem="another number of slots than of records")
 
     def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
         return link_bins(task, self, mine, engine)

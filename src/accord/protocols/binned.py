@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field, StrictBool, StrictInt
 
 from accord.entropy import Entropy
+from accord.errors import PeerError
 from accord.matching.evaluate import Indices, Tables
 from accord.matching.rule import Rule, fields_of
 from accord.matching.thresholds import Fields
@@ -36,6 +37,8 @@ class Binned(Protocol):
     """A protocol over bins."""
 
     options: ClassVar[tuple[str, ...]] = ("greedy",)
+    one_slot_a_row: ClassVar[bool] = False
+    """Whether the counts add up to the size of the table, which is public."""
 
     greedy: StrictBool = True
     """Greedy Match & Clean: matched records are disclosed at once and need no further comparison."""
@@ -69,6 +72,8 @@ class Binned(Protocol):
     def require_counts(self, task: Task, side: Side, counts: Ints, records: int, padding: Padding) -> None:
         """Raise unless a side's table of so many records can have these counts."""
         require_possible(counts, task.blocking, side, records, padding)
+        if self.one_slot_a_row and counts.sum() != records:
+            raise PeerError(problem="another number of slots than of records")
 
     # -- which bins meet ----------------------------------------------------------------------------------
 

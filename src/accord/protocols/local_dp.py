@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from accord.entropy import NOISE, Entropy, below
-from accord.errors import PeerError, UsageError
+from accord.errors import UsageError
 from accord.exact import text
 from accord.matching.blocking import build_blocking
 from accord.matching.blocking_key import KeySpec
@@ -46,7 +46,7 @@ from accord.protocols.binned import OF_MATCHES, Binned, tell_true_bins
 from accord.protocols.linkage import link_bins
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
-from accord.protocols.slots import Padding, Slots, shuffle_slots
+from accord.protocols.slots import Slots, shuffle_slots
 from accord.records.columns import Columns, Records
 from accord.records.encoders import text_buffers
 from accord.records.schema import Exact, Spec
@@ -75,6 +75,7 @@ class LocalDp(Binned):
     """Randomised response over the bins [HMFS17, appendix]: each record reports one bin."""
 
     several_bins: ClassVar[bool] = False
+    one_slot_a_row: ClassVar[bool] = True
     promises: ClassVar[tuple[str, ...]] = ("epsilon",)
     side_options: ClassVar[tuple[str, ...]] = ("epsilon",)
     options: ClassVar[tuple[str, ...]] = ("greedy", "window", "spread")
@@ -166,11 +167,6 @@ class LocalDp(Binned):
 
     def bins_of(self, task: Task, side: Side, columns: Columns, records: int) -> None:
         return None
-
-    def require_counts(self, task: Task, side: Side, counts: Ints, records: int, padding: Padding) -> None:
-        super().require_counts(task, side, counts, records, padding)
-        if counts.sum() != records:
-            raise PeerError(problem="another number of slots than of records")
 
     def equal(self, task: Task) -> frozenset[str]:
         """None: of a randomised bin nothing follows."""
