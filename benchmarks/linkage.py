@@ -54,7 +54,7 @@ def party(side: Side, folder: Path, port: int) -> None:
     channel = SocketChannel(_connected(side, port))
     meter = Meter()
     began = time.perf_counter()
-    size = run(exchange_sizes(len(records), "the partner"), channel)
+    size = run(exchange_sizes(records.size, "the partner"), channel)
     mine = start_party(agreed, side, records, size, System(), engine_named(agreed.engine))
     outcome = run(meter_party(mine, meter), channel)
     seconds = time.perf_counter() - began

@@ -105,7 +105,7 @@ class Counter:
 
     @property
     def all_pairs(self) -> int:
-        return len(self._tables[0]) * len(self._tables[1])
+        return self._tables[0].size * self._tables[1].size
 
     @cached_property
     def candidate_pairs(self) -> int:
@@ -180,7 +180,7 @@ class Counter:
         if known != key or slots is None:
             self._last = None, None
             a, b = (
-                make_mine(release, table, len(other), _entropy(seed, run, release.side)).slots
+                make_mine(release, table, other.size, _entropy(seed, run, release.side)).slots
                 for release, table, other in zip(releases, self._tables, self._tables[::-1], strict=True)
             )
             slots = a, b
@@ -199,7 +199,7 @@ class Counter:
         """Calibrated once: a search that is the same for every run."""
         key = _noise_key(agreement, side, noise)
         if key not in self._releases:
-            self._releases[key] = release_of(agreement, side, len(self._tables[side is Side.B]), noise)
+            self._releases[key] = release_of(agreement, side, self._tables[side is Side.B].size, noise)
         return self._releases[key]
 
 

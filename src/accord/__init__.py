@@ -9,7 +9,8 @@ one's own table with the partner's, and `resume` goes on after a cut.
 
 An `Agreement` holds what both parties sign up to: `read_agreement` and `parse_agreement` give one, `diff`
 says how two differ; the words of a rule (`same`, `hamming`, …) build a `Rule` in Python, and a `Layout` says
-how one's own file is laid out. `simulate` returns a `Simulation`, the others a `Linked`. `link` asks its
+how one's own file is laid out. `simulate` returns a `Simulation`, with what each `Side` is `Promised`, the
+others a `Linked`. `link` asks its
 `confirm` with an `Offer` before anything leaves, tells its `tell` a `Notice` as things happen, and takes from
 a `Reach` how long to wait. What goes wrong is an `AccordError`; `accord.errors` has them all.
 
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from accord.session.notices import Progress as Progress
     from accord.session.notices import Waiting as Waiting
     from accord.session.offer import Offer as Offer
+    from accord.side import Side as Side
+    from accord.simulation import Promised as Promised
     from accord.simulation import Simulation as Simulation
     from accord.simulation import simulate as simulate
 
@@ -66,7 +69,8 @@ _HOME = {
         *("Notice", "Listening", "Waiting", "Connected", "Charged", "Progress", "Done"),
     ),
     "accord.session.offer": ("Offer",),
-    "accord.simulation": ("Simulation", "simulate"),
+    "accord.side": ("Side",),
+    "accord.simulation": ("Promised", "Simulation", "simulate"),
 }
 _FACE = {name: module for module, names in _HOME.items() for name in names}
 __version__ = "0.1.0"

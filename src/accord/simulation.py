@@ -133,7 +133,8 @@ class Simulation:
     @property
     def reduction_ratio(self) -> float:
         """The share of all pairs that the blocking spares, dummies aside."""
-        return 1 - self.candidate_pairs / self.all_pairs if self.all_pairs else 0.0
+        live = len(self._tables[0]) * len(self._tables[1])
+        return 1 - self.candidate_pairs / live if live else 0.0
 
 
 def simulate(

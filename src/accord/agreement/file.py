@@ -217,7 +217,7 @@ def _meaning_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_, 
     of_rule = rule_faults(found.rule, found.fields, found.broken) if found.rule is not None else []
     yield from ((("rule",), fault) for fault in of_rule)
     yield from _blocking_faults(found)
-    yield from _protocol_faults(found)
+    yield from _protocol_faults(found, simulated)
     if found.rule is not None and found.protocol is not None and not of_rule:
         known = not found.broken.intersection(fields_of(found.rule))
         fields = found.fields if known else None
@@ -254,7 +254,10 @@ def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
             yield ("blocking", 0), f"{problem} Take larger cells, shorter ranges or buckets."
 
 
-def _protocol_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
+def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_, str]]:
+    if found.kind is not None and found.kind.leaky and not simulated:
+        problem = f"{found.name} leaks, so no agreement may name it"
+        yield ("protocol", "name"), f"{problem}; try it with `accord simulate --protocol`."
     if found.kind is not None and found.parts and not found.kind.blocked:
         problem = f"{found.name} compares everything; remove [[blocking]] or take 'laplace'."
         yield ("blocking", 0), problem

@@ -17,7 +17,7 @@ from accord.errors import BudgetError
 from accord.privacy.accounting import basic, spent
 from accord.privacy.budget import Budget, check
 from accord.privacy.calibration import Setting, warnings
-from accord.privacy.events import Cost, Event, PublicBins
+from accord.privacy.events import Cost, Event
 from accord.privacy.noise import losses
 from accord.side import Side
 from accord.simulation import release_of
@@ -69,7 +69,7 @@ class Afterwards:
 def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFacts:
     """The facts of one side, whose table has so many records if that may be known."""
     release = release_of(agreement, side, records or 0)
-    found, public = release.setting, isinstance(release.event, PublicBins)
+    found, public = release.setting, agreement.leakage(side).guarantee.told == "true bins"
     event = None if public else release.event
     cost = event.cost if event is not None else None
     return SideFacts(

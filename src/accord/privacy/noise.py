@@ -43,6 +43,11 @@ class Noise(Protocol):
         """Its probabilities and their steps."""
 
 
+def depends_on_size(name: str) -> bool:
+    """Whether the distribution follows from the number of records, too."""
+    return name == "negligible"
+
+
 def default_name(bins_per_record: int) -> str:
     """The noise that needs fewer dummies at the default δ = 2^-40, for records in that many bins.
 

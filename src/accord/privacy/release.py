@@ -2,7 +2,8 @@
 
 Noise drawn twice for one release could be averaged away by the partner; noise kept after the data changed
 would show the exact change. So noise is stored under a digest of everything that the noisy counts are a
-function of: own bin counts, blocking with its bins, side, mechanism, ε, δ. Not the partner, engine,
+function of: own bin counts, blocking with its bins, side, mechanism (with the table's size where the noise
+depends on that), ε, δ. Not the partner, engine,
 threshold or columns: one padded table serves any number of partners for one ε.
 
 Reports of randomised response belong to records and not to bins: their key is a digest of every id with its

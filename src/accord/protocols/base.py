@@ -154,7 +154,8 @@ class Protocol(Spec):
     padded: ClassVar[bool] = False
     """Whether it is one over bins (binned.py), whose slots are the records of every bin and dummies."""
     leaky: ClassVar[str] = ""
-    """What it tells and should not: such a protocol is for simulation and audit alone."""
+    """What it tells and should not: such a protocol is for simulation and audit alone, and no agreement may
+    name it."""
     promises: ClassVar[tuple[str, ...]] = ()
     """Which of epsilon and delta its options name; without either, a protocol that is not leaky has 0."""
     side_options: ClassVar[tuple[str, ...]] = ()

@@ -6,7 +6,7 @@ disclosure and the checks are those of `linkage.py` for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,9 +16,8 @@ from pydantic import Field, StrictBool, StrictInt
 from accord.entropy import Entropy
 from accord.errors import PeerError
 from accord.matching.evaluate import Indices, Tables
-from accord.matching.rule import Rule, fields_of
-from accord.matching.thresholds import Fields
-from accord.protocols.base import Blockings, Fault, Ints, Protocol, Task
+from accord.matching.rule import fields_of
+from accord.protocols.base import Ints, Protocol, Task
 from accord.protocols.schedule import Schedule, order_pairs
 from accord.protocols.slots import Padding, Slots, make_slots, require_possible
 from accord.records.columns import Columns, Records
@@ -46,13 +45,6 @@ class Binned(Protocol):
     """Which matches of a disclosed record are looked for in the clear: all, or compared ones only."""
     slab: StrictInt = Field(default=64, ge=1, le=1 << 20)
     """The most rows of a bin that are compared before the matched ones are cleaned."""
-
-    def faults(
-        self, rule: Rule, fields: Fields | None, blocking: Blockings, simulated: bool
-    ) -> Iterator[Fault]:
-        if self.leaky and not simulated:
-            problem = f"{self.name} leaks, so no agreement may name it"
-            yield ("protocol", "name"), f"{problem}; try it with `accord simulate --protocol`."
 
     # -- the bins of a side -------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@
     asker  (A or B)                                          lister
     distinct values, padded to the size of its table
       ── blinded values ──────────────────────────────────►
-      ◄───────────────────────────────── under the key ────            (oblivious_prf.py)
+      ◄───────────────────────────────── under the key ────            (secure/prf/oblivious.py)
     F(a) for each own value a                                for every record b, every value v of its ball:
                                                              the m-th record with v gets a line (lines.py)
       ◄── all lines, by tag ───────────────────────────────  h(F(v), m) = tag ‖ mask;  tag ‖ mask ⊕ token(b)

@@ -21,7 +21,7 @@ from accord.entropy import Entropy
 from accord.exact import text
 from accord.privacy.calibration import Setting, as_claimed, calibrate
 from accord.privacy.events import released
-from accord.privacy.noise import draw
+from accord.privacy.noise import depends_on_size, draw
 from accord.privacy.release import release_key
 from accord.protocols.base import Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import OF_MATCHES, Sorted
@@ -55,8 +55,9 @@ class NoisyCounts(Release):
     def key(self, records: Records) -> bytes:
         counts = self.task.blocking.counts(self.side, records.columns, len(records))
         found = self._setting
+        mechanism = f"{found.name} {records.size}" if depends_on_size(found.name) else found.name
         return release_key(
-            counts, self.task.placement, self.side.value, found.name, found.epsilon, found.delta
+            counts, self.task.placement, self.side.value, mechanism, found.epsilon, found.delta
         )
 
     @property
