@@ -75,11 +75,7 @@ def finished(shells: dict[str, subprocess.Popen[bytes]]) -> dict[str, int]:
     return {}
 
 
-# README.md has the same steps in fewer words.
-TYPED = [pytest.param(p, marks=pytest.mark.slow) if p.name == "quickstart.md" else p for p in PAGES]
-
-
-@pytest.mark.parametrize("page", TYPED, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_works_as_written(page: Path, tmp_path: Path) -> None:
     text, port = page.read_text(), free_port()
     assert all("accord link" in "".join(steps(text, terminal)) for terminal in TERMINALS)
