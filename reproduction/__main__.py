@@ -137,7 +137,7 @@ def _run(lab: Lab, name: str, out: Path) -> list[Row]:
             return carry_out(chosen, lab, results, watch)
     finally:
         if len(unfinished(chosen, lab, results)) < due:
-            remember_machine(results, os.cpu_count() or 1, load)
+            remember_machine(results, name, os.cpu_count() or 1, load)
 
 
 @contextmanager
@@ -163,7 +163,8 @@ def _show(lab: Lab, name: str, rows: dict[str, list[Row]], out: Path) -> None:
     elif name == "mapping":
         typer.echo(mapping_text(rows[name]))
     elif name in rows:
-        typer.echo("\n\n".join(each.says(rows[name]) for each in EXHIBITS if each.experiment == name))
+        shown = [each for each in EXHIBITS if each.experiment == name]
+        typer.echo("\n\n".join(part for each in shown for part in each.parts(rows[name])))
     typer.echo(f"Wrote {out / 'results'} and {len(paths)} figures.", err=True)
 
 

@@ -15,9 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accord.simulation import adjust
 from reproduction.lab import OURS, PAPER, Lab, Size
-from reproduction.settings import EPSILONS, laplace
+from reproduction.settings import EPSILONS, all_pairs, laplace
 from reproduction.sweep import Experiment, Measures, Point
 
 METHODS = (
@@ -49,7 +48,7 @@ def run(lab: Lab, point: Point) -> Measures:
     data, records = str(point["data"]), int(point["per_day"])
     _, own = lab.tables(data, 1, min(records, 10))
     if point["method"] == "all-pairs":
-        agreed = adjust(own, protocol="all-pairs", greedy=True)
+        agreed = all_pairs(own)
         setup = lab.setup(data, 1, records, agreed)
         found = setup.counter.count(agreed, lab.seed)
     else:

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from reproduction.drawing import NAMES, short, slope
 from reproduction.figures_paper import PANELS, complete, lowest
 from reproduction.lab import PAPER
+from reproduction.size import GREEDY
 from reproduction.sweep import Row, number, one, only
-from reproduction.wording import joined, percent, plain, runs, share, span
+from reproduction.tradeoff import ALL_PAIRS
+from reproduction.wording import joined, percent, plain, runs, share, span, times_less
 
 Rows = Sequence[Row]
 
@@ -23,24 +25,42 @@ def size(rows: Rows, prune: int) -> str:
     here = only(rows, method="laplace", prune=prune)
     counted = joined(f"{runs(only(here, data=data))} on {NAMES[data]}" for data in PANELS)
     return (
-        f"Cost grows {'; '.join(parts)}. LP is the paper's default with greedy, non-private matching is "
-        f"without: "
-        f"LP costs less than it {_below(rows, prune)}. PSI+X is the paper's estimate γ·n·ln ln n of "
-        f"operations "
-        f"on encrypted values, not a number of comparisons. LP: {counted}; {_recall(here, prune)}."
+        f"Cost grows {'; '.join(parts)}. LP is the paper's default with greedy; all pairs stands without, as "
+        f"in the paper, and with it, as LP has it. {_against_greedy(rows, prune)} Non-private matching is "
+        f"without: LP costs less than it {_below(rows, prune)}. PSI+X is the paper's estimate γ·n·ln ln n of "
+        f"operations on encrypted values, not a number of comparisons. LP: {counted}; {_recall(here, prune)}."
     )
 
 
 def _growth(here: Rows, data: str, prune: int) -> str:
     lp = only(here, method="laplace", prune=prune, noise=PAPER, epsilon=1.6)
     last = max(lp, key=lambda row: number(row, "n"))
-    times = number(one(here, method="all-pairs", days=last["days"]), "cost") / number(last, "cost")
-    slopes = [slope(only(here, method=method), "n", "cost") for method in ("all-pairs", "psi-expand")]
-    return (
-        f"on {NAMES[data]} as n to the power of {slopes[0]:.2f} (APC), {slopes[1]:.2f} (PSI+X) and "
-        f"{slope(lp, 'n', 'cost'):.2f} (LP, ε = 1.6, the paper's noise), and at n = "
-        f"{short(number(last, 'n'))} that LP costs {plain(times)} times less than APC"
+    own = number(last, "cost")
+    plainly, greedily = (
+        times_less(own, number(one(here, method=method, days=last["days"]), "cost"))
+        for method in ("all-pairs", GREEDY)
     )
+    slopes = [slope(only(here, method=name), "n", "cost") for name in ("all-pairs", GREEDY, "psi-expand")]
+    return (
+        f"on {NAMES[data]} as n to the power of {slopes[0]:.2f} (APC), {slopes[1]:.2f} (APC with greedy), "
+        f"{slopes[2]:.2f} (PSI+X) and {slope(lp, 'n', 'cost'):.2f} (LP, ε = 1.6, the paper's noise), and at "
+        f"n = {short(number(last, 'n'))} that LP costs {plainly} than APC and {greedily} than APC with greedy"
+    )
+
+
+def _against_greedy(rows: Rows, prune: int) -> str:
+    """At which ε and sizes LP with the paper's noise costs more than all pairs with greedy."""
+    found = []
+    for data in PANELS:
+        own = {r["days"]: number(r, "cost") for r in only(rows, data=data, method=GREEDY)}
+        lp = only(rows, data=data, method="laplace", prune=prune, noise=PAPER)
+        for epsilon in sorted(_epsilons(lp)):
+            sizes = [r for r in only(lp, epsilon=epsilon) if number(r, "cost") > own[r["days"]]]
+            if sizes:
+                named = joined(short(number(r, "n")) for r in sizes)
+                found.append(f"at ε = {epsilon:g} on {NAMES[data]} with n = {named}")
+    where = joined(found) if found else "nowhere here"
+    return f"Against all pairs with greedy LP costs more {where} (the paper's noise)."
 
 
 def _below(rows: Rows, prune: int) -> str:
@@ -85,8 +105,7 @@ def variants(rows: Rows, noise: str) -> str:
     return (
         f"Of the basic cost, greedy (GMC) saves at ε = {names}: {'; '.join(parts)}. Points are means of "
         f"{runs(here)}, whiskers one standard deviation; Taxi is on a logarithmic axis, AB on a linear one "
-        f"from 0. "
-        f"With SP the least recall in a run is {joined(least)}."
+        f"from 0. With SP the least recall in a run is {joined(least)}."
         + (f" Left out with this noise: {missing}." if missing else "")
     )
 
@@ -119,11 +138,22 @@ def _ratio(rows: Rows, data: str, epsilon: float, delta: float) -> float:
 def _axes(rows: Rows, **fixed: float) -> str:
     starts = [f"{lowest(only(rows, data=data, **fixed)):g} on {NAMES[data]}" for data in PANELS]
     counted = [f"{runs(only(rows, data=data, **fixed))} on {NAMES[data]}" for data in PANELS]
-    return f"The axes of recall differ: they begin at {joined(starts)}. A point is {joined(counted)}."
+    return (
+        f"{_greedily(rows)} The axes of recall differ: they begin at {joined(starts)}. A point is "
+        f"{joined(counted)}."
+    )
+
+
+def _greedily(rows: Rows) -> str:
+    """What all pairs costs with greedy, which this LP has."""
+    parts = [
+        f"{share(number(one(rows, data=data, noise=ALL_PAIRS), 'ratio'))} on {NAMES[data]}" for data in PANELS
+    ]
+    return f"LP is with greedy; all pairs with greedy (ε = 0, recall 1) costs {joined(parts)} of all pairs."
 
 
 def tradeoff_epsilon(rows: Rows) -> str:
-    """The ratio at recall 1 for the strictest and the loosest ε, and how steep AB begins."""
+    """The ratio at recall 1 for the strictest and the loosest ε, and the slope of AB's first part."""
     parts = [
         f"from {share(_ratio(rows, data, 1.6, 1e-5))} to {share(_ratio(rows, data, 0.1, 1e-5))} on "
         f"{NAMES[data]}"
@@ -131,13 +161,12 @@ def tradeoff_epsilon(rows: Rows) -> str:
     ]
     most = max(int(row["prune"]) for row in only(rows, data="ab"))
     first = one(rows, data="ab", epsilon=1.6, delta=1e-5, noise=PAPER, prune=most)
+    recall, cost = number(first, "recall"), number(first, "ratio") / _ratio(rows, "ab", 1.6, 1e-5)
     return (
         f"From ε = 1.6 to 0.1 the cost of full recall as a share of all pairs goes {joined(parts)} (the "
-        f"paper's "
-        f"noise). On AB the bins above the {most} % percentile give a recall of "
-        f"{number(first, 'recall'):.2f} at "
-        f"ε = 1.6, for {percent(number(first, 'ratio') / _ratio(rows, 'ab', 1.6, 1e-5))} of the cost. "
-        f"{_axes(rows, delta=1e-5)}"
+        f"paper's noise). On AB the bins above the {most} % percentile give a recall of {recall:.2f} at ε = "
+        f"1.6, for {percent(cost)} of the cost: a slope of {recall / cost:.2f}, where 1 is that of the whole "
+        f"line. {_axes(rows, delta=1e-5)}"
     )
 
 
@@ -162,11 +191,10 @@ def local(rows: Rows) -> str:
     """How much better than chance, and what a recall of 0.8 costs, in both panels."""
     worst = max(abs(number(r, "recall") - number(r, "expected_recall")) for r in rows)
     return (
-        f"Against comparing the same share of pairs at random, local DP finds "
-        f"{_gain(only(rows, sides='both'))} "
-        f"with both sides private, and {_gain(only(rows, sides='one'))} with B public. Marks are measured "
-        f"({runs(rows)}), lines are the corrected formula; they differ by {worst:.3f} at the most, with "
-        f"{number(rows[0], 'all_matches'):.0f} matches to count."
+        "Against comparing the same share of pairs at random, local DP finds "
+        f"{_gain(only(rows, sides='both'))} with both sides private, and {_gain(only(rows, sides='one'))} "
+        f"with B public. Marks are measured ({runs(rows)}), lines are the corrected formula; they differ by "
+        f"{worst:.3f} at the most, with {number(rows[0], 'all_matches'):.0f} matches to count."
     )
 
 
@@ -201,10 +229,7 @@ def clock(rows: Rows) -> str:
     records, rows_each = number(rows[0], "per_day"), max(int(r["sample"]) for r in sampled)
     return (
         f"The linkage of {records:,.0f} + {records:,.0f} records at ε = 1.6 with our noise, for which the "
-        f"paper "
-        f"estimates 80 hours at 5,000 + 5,000, ran between two processes in {joined(measured)}, without "
-        f"loading "
-        f"the tables and drawing the dummies. Extrapolated from {rows_each} × {rows_each} made-up rows, "
-        f"not from "
-        f"AB: {'; '.join(guessed)} (the paper: 77 ms)."
+        f"paper estimates 80 hours at 5,000 + 5,000, ran between two processes in {joined(measured)}, "
+        f"without loading the tables and drawing the dummies. Extrapolated from {rows_each} × {rows_each} "
+        f"made-up rows, not from AB: {'; '.join(guessed)} (the paper: 77 ms)."
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from reproduction.drawing import NAMES, OF_EPSILON, short
 from reproduction.figures_beyond import largest, unmatched
 from reproduction.lab import OURS, PAPER
+from reproduction.replication import BEST, PAPERS_CELL, STEPS, best, factors, way
 from reproduction.sweep import Row, number, one, only
 from reproduction.wording import joined, plain, power, share, span, than
 
@@ -31,8 +32,8 @@ def dummies(rows: Rows) -> str:
         pairs = [(_dummies(here, noise, bins, e), _dummies(here, PAPER, bins, e)) for e in shared]
         parts.append(
             f"For records in {bins} bin{'s' if bins > 1 else ''} the {noise} noise needs "
-            f"{than(pairs, 'fewer')} "
-            f"dummies than the paper's, its shift rounded up, at ε = {_listed(shared)}."
+            f"{than(pairs, 'fewer')} dummies than the paper's, its shift rounded up, at ε = "
+            f"{_listed(shared)}."
         )
     return " ".join(parts)
 
@@ -59,10 +60,8 @@ def noise_cost(rows: Rows) -> str:
         kept.append(f"{' to '.join(ends)} times on {NAMES[data]}")
     return (
         f"Comparisons with the geometric noise, against the paper's, at ε = {_listed(shown)}: "
-        f"{'; '.join(parts)}. "
-        f"The paper's noise with its δ corrected costs {joined(kept)} what it costs with the shift rounded "
-        f"up, "
-        f"with greedy, over all ε drawn; one run each, on the same tables."
+        f"{'; '.join(parts)}. The paper's noise with its δ corrected costs {joined(kept)} what it costs with "
+        "the shift rounded up, with greedy, over all ε drawn; one run each, on the same tables."
     )
 
 
@@ -82,15 +81,13 @@ def delta(rows: Rows) -> str:
     broken = [row for row in here if _excess(row) > 1]
     least = min(broken, key=lambda row: number(row, "epsilon"))
     return (
-        f"With the shift that the paper publishes, a real number, δ is {real[1.6]:.3f} times the claimed "
-        f"one at "
-        f"the default ε = 1.6 and {plain(real[max(real)])} times at ε = {max(real):g}; it is too large at "
+        f"With the shift that the paper publishes, a real number, δ is {real[1.6]:.3f} times the claimed one "
+        f"at the default ε = 1.6 and {plain(real[max(real)])} times at ε = {max(real):g}; it is too large at "
         f"{len(over)} of the {len(real)} ε drawn. Rounded up to a whole number (`paper-2017`), it is too "
-        f"large at "
-        f"{len(broken)} of {len(here)} points, from ε = {number(least, 'epsilon'):g} on and by up to "
-        f"{_excess(worst):.1f} times (ε = {number(worst, 'epsilon'):g}, δ = "
-        f"{power(number(worst, 'delta'))}); "
-        f"Accord's `paper` noise takes the least shift that keeps the promise."
+        f"large at {len(broken)} of {len(here)} points, from ε = {number(least, 'epsilon'):g} on and by up "
+        f"to {_excess(worst):.1f} times (ε = {number(worst, 'epsilon'):g}, δ = "
+        f"{power(number(worst, 'delta'))}); Accord's `paper` noise takes the least shift that keeps the "
+        "promise."
     )
 
 
@@ -99,26 +96,66 @@ def _excess(row: Row) -> float:
 
 
 def replication(rows: Rows) -> str:
-    """The gain at the best cell size."""
+    """What replication is worth by itself: same noise, each style at its best cell."""
     epsilons = _epsilons(rows)
-    gains = []
+    parts, fitted = {}, {}
     for greedy in ("no", "yes"):
-        found = []
-        for epsilon in epsilons:
-            here = only(rows, greedy=greedy, epsilon=epsilon)
-            best = min(only(here, style="replicate"), key=lambda r: number(r, "cost"))
-            times = number(one(here, style="neighbours", noise=PAPER), "cost") / number(best, "cost")
-            found.append(f"{plain(times)} (cells of {number(best, 'cell'):g}°)")
-        gains.append(joined(found))
+        here = [only(rows, greedy=greedy, epsilon=epsilon) for epsilon in epsilons]
+        grids, same, own = (
+            [best(found, style, noise) for found in here]
+            for style, noise in (("neighbours", OURS), ("replicate", OURS), ("replicate", BEST))
+        )
+        parts[greedy] = joined(
+            f"{_times(grid, copied)} ({_cells(grid, copied)})"
+            for grid, copied in zip(grids, same, strict=True)
+        )
+        fitted[greedy] = joined(_times(grid, copied) for grid, copied in zip(grids, own, strict=True))
     return (
-        f"With B's records copied into every cell their θ-ball touches and only equal cells compared, the "
-        f"paper's "
-        f"grid and noise cost {gains[0]} times as much as the best cell size at ε = {_listed(epsilons)}; "
-        f"with "
-        f"greedy {gains[1]} times as much. Horizontal lines are the paper's grid; recall: "
-        f"{span([number(row, 'recall') for row in rows])}, one run of {short(number(rows[0], 'per_day'))} "
-        f"records "
-        f"a side."
+        "Replication copies B's records into every cell their θ-ball touches and compares equal cells only. "
+        "With the geometric noise on both, each style at its best cell, the paper's style, which compares a "
+        f"cell with those around it, costs {parts['no']} times as much as replication at ε = "
+        f"{_listed(epsilons)}; with greedy {parts['yes']} times as much. With the noise that needs the "
+        f"fewest dummies on either, it is {fitted['no']} times; with greedy {fitted['yes']} times. One run "
+        f"of {short(number(rows[0], 'per_day'))} records a side, recall: "
+        f"{span([number(row, 'recall') for row in rows])}; best of {len(_sizes(only(rows, greedy='no')))} "
+        f"cell sizes from {min(_sizes(rows)):g}° to {max(_sizes(rows)):g}°, with greedy of "
+        f"{len(_sizes(only(rows, greedy='yes')))}."
+    )
+
+
+def _times(grid: Row, copied: Row) -> str:
+    return plain(number(grid, "cost") / number(copied, "cost"))
+
+
+def _sizes(rows: Rows) -> set[float]:
+    return {number(row, "cell") for row in rows}
+
+
+def _cells(grid: Row, copied: Row) -> str:
+    sizes = dict.fromkeys(f"{number(row, 'cell'):g}°" for row in (grid, copied))
+    return f"cells of {' and '.join(sizes)}"
+
+
+def replication_steps(rows: Rows) -> str:
+    """What each change contributes on the way from the paper's setting, as Markdown."""
+    lines = [
+        f"| greedy | ε | the paper's setting | {' | '.join(STEPS)} | all together | at last |",
+        f"|---|---|---|{'---|' * len(STEPS)}---|---|",
+    ]
+    for greedy in ("no", "yes"):
+        for epsilon in _epsilons(rows):
+            here = only(rows, greedy=greedy, epsilon=epsilon)
+            costs = [number(row, "cost") for row in way(here)]
+            each = " | ".join(f"× {plain(factor)}" for factor in factors(here))
+            lines.append(
+                f"| {greedy} | {epsilon:g} | {power(costs[0])} | {each} | × {plain(costs[0] / costs[-1])} | "
+                f"{power(costs[-1])} |"
+            )
+    return "\n".join(lines) + (
+        "\n\nHow many times cheaper each change makes it, one after the other and in this order: the paper's "
+        f"noise on its grid of {float(PAPERS_CELL):g}°; the geometric noise; the best cell size for that "
+        "style; replication, at its own best cell size; and the noise that needs the fewest dummies where a "
+        "record falls into several bins, which only replication's B does. Below 1 a change makes it dearer."
     )
 
 
@@ -128,16 +165,12 @@ def baseline(rows: Rows) -> str:
     decided = [_decided(row) for row in only(both, method="all-pairs")]
     small = min(only(rows, data="taxi", method="laplace", epsilon=0.1), key=lambda r: number(r, "per_day"))
     return (
-        f"All pairs with greedy (ε = 0) compares about one row for each component of the match graph and "
-        f"one for "
-        f"each record of A that matches nothing, each with what is left of B: {'; '.join(decided)}. At the "
-        f"same "
-        f"size it costs {joined(_duel(both, data) for data in ('taxi', 'ab'))}. LP is with our noise where "
-        f"the "
-        f"legend says no other; at n = {short(number(small, 'per_day'))} of Taxi and ε = 0.1 it costs "
-        f"{plain(number(small, 'cost') / number(small, 'all_pairs'))} times what all pairs costs without "
-        f"greedy. "
-        f"{_wins(rows)}"
+        "All pairs with greedy (ε = 0) compares about one row for each component of the match graph and one "
+        f"for each record of A that matches nothing, each with what is left of B: {'; '.join(decided)}. At "
+        f"the same size it costs {joined(_duel(both, data) for data in ('taxi', 'ab'))}. LP is with our "
+        f"noise where the legend says no other; at n = {short(number(small, 'per_day'))} of Taxi and ε = 0.1 "
+        f"it costs {plain(number(small, 'cost') / number(small, 'all_pairs'))} times what all pairs costs "
+        f"without greedy. {_wins(rows)}"
     )
 
 
@@ -145,13 +178,10 @@ def _decided(row: Row) -> str:
     components, alone = number(row, "components"), number(row, "unmatched_a")
     length = number(row, "cost") / (components + alone)
     return (
-        f"on {NAMES[str(row['data'])]} with n = {short(number(row, 'per_day'))} {components:,.0f} "
-        f"components and "
-        f"{alone:,.0f} such records make {components + alone:,.0f} rows, of {length:,.0f} comparisons on "
-        f"average "
-        f"({number(row, 'unmatched_b'):,.0f} records of B match nothing and stay to the end), so "
-        f"{power(number(row, 'cost'))} "
-        f"in all"
+        f"on {NAMES[str(row['data'])]} with n = {short(number(row, 'per_day'))} {components:,.0f} components "
+        f"and {alone:,.0f} such records make {components + alone:,.0f} rows, of {length:,.0f} comparisons on "
+        f"average ({number(row, 'unmatched_b'):,.0f} records of B match nothing and stay to the end), so "
+        f"{power(number(row, 'cost'))} in all"
     )
 
 
@@ -202,8 +232,7 @@ def sparse(rows: Rows) -> str:
         costs.append(f"{name}: greedy leaves {left} of all pairs, LP costs {joined(parts)}")
     return (
         f"The guarantee is for records that match nothing: {'; '.join(shares)}. Against all pairs with "
-        f"greedy, LP "
-        f"with our noise and greedy: {'; '.join(costs)}."
+        f"greedy, LP with our noise and greedy: {'; '.join(costs)}."
     )
 
 
@@ -216,6 +245,5 @@ def link(rows: Rows) -> str:
         parts.append(f"ε = {epsilon:g}: {times}, {number(here['loopback'], 'bytes') / 1e6:.0f} MB")
     return (
         f"AB with {number(rows[0], 'per_day'):,.0f} records a side, our noise, the `ot` engine, two "
-        f"processes: "
-        f"{'; '.join(parts)}. The slow link carries 100 Mbit/s with 10 ms each way."
+        f"processes: {'; '.join(parts)}. The slow link carries 100 Mbit/s with 10 ms each way."
     )

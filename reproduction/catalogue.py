@@ -41,7 +41,7 @@ TITLES = {
     TABLE1: "the paper's Table 1, from measurements",
     NOISE: "dummies and exact δ of each noise",
     NOISE_COST: "comparisons and dummies by noise and ε",
-    REPLICATION: "one-sided replication against the paper's grid",
+    REPLICATION: "one-sided replication against the paper's grid, same noise, each at its best cell",
     BASELINE: "all pairs with greedy, and sparse matches",
     LINK: "seconds and bytes against ε, fast and slow link",
 }
@@ -59,6 +59,12 @@ class Exhibit:
     title: str
     draw: Callable[[Rows], Figure]
     says: Callable[[Rows], str]
+    beside: Callable[[Rows], str] | None = None
+    """A table that belongs to it, as Markdown."""
+
+    def parts(self, rows: Rows) -> list[str]:
+        """All that is said about it."""
+        return [self.says(rows), *([self.beside(rows)] if self.beside else [])]
 
 
 EXHIBITS = (
@@ -83,7 +89,7 @@ EXHIBITS = (
     Exhibit("delta", "noise", "The exact δ of the paper's noise", figures_beyond.delta,
             captions_beyond.delta),
     Exhibit("replication", "replication", "One-sided replication", figures_beyond.replication,
-            captions_beyond.replication),
+            captions_beyond.replication, captions_beyond.replication_steps),
     Exhibit("baseline", "baseline", "All pairs with greedy: the fair ε = 0 baseline", figures_beyond.baseline,
             captions_beyond.baseline),
     Exhibit("sparse", "baseline", "Sparse matches: whom the guarantee protects", figures_beyond.sparse,

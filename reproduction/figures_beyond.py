@@ -29,6 +29,7 @@ from reproduction.drawing import (
     whole_ticks,
 )
 from reproduction.lab import OURS, PAPER
+from reproduction.replication import CELLS, best
 from reproduction.sweep import Row, number, only
 
 if TYPE_CHECKING:
@@ -193,28 +194,34 @@ def delta(rows: Sequence[Row]) -> Figure:
 
 
 def replication(rows: Sequence[Row]) -> Figure:
-    """Cost of one-sided replication by cell size, and of the paper's grid."""
-    figure, panels = canvas(2, COLUMN, 2.5)
+    """Both styles of the grid by cell size, with the same noise; each one's best cell in a ring."""
+    figure, panels = canvas(2, COLUMN, 2.6)
     for axes, (greedy, title) in zip(panels, (("no", "basic"), ("yes", "with greedy")), strict=True):
         here = only(rows, greedy=greedy)
         for epsilon in _epsilons(here):
-            colour = OF_EPSILON[epsilon]
-            line(axes, only(here, style="replicate", epsilon=epsilon), "cell", "cost",
-                 marker=MARKERS[epsilon], color=colour)  # fmt: skip
-            for noise, style in (("paper-2017", ":"), ("best", "--")):
-                for row in only(here, style="neighbours", epsilon=epsilon, noise=noise):
-                    axes.axhline(number(row, "cost"), ls=style, lw=0.9, color=colour)
+            found, look = only(here, epsilon=epsilon), {"color": OF_EPSILON[epsilon]}
+            for style, line_style in _STYLES.items():
+                line(axes, only(found, style=style, noise=OURS), "cell", "cost", marker=MARKERS[epsilon],
+                     markersize=2.6, ls=line_style, **look)  # fmt: skip
+                line(axes, [best(found, style, OURS)], "cell", "cost", marker="o", markersize=7,
+                     markerfacecolor="none", ls="", **look)  # fmt: skip
+            line(axes, only(found, noise=PAPER), "cell", "cost", marker="X", markersize=4.5, ls="", **look)
         axes.set(xscale="log", yscale="log", title=title, xlabel="cell size (degrees)")
-        whole_ticks(axes, only(here, style="replicate"), "cell")
+        # No room for two ticks so close.
+        whole_ticks(axes, [row for row in here if str(row["cell"]) != CELLS[1]], "cell")
     panels[0].set_ylabel("cost (secure comparisons)")
     keys = [key(f"ε = {e:g}", color=OF_EPSILON[e], marker=MARKERS[e]) for e in _epsilons(rows)]
     others = [
-        key("replicated, our noise", color=GREY, marker=".", ls="-"),
-        key("paper's grid, our noise", color=GREY, ls="--"),
-        key("paper's grid and noise", color=GREY, ls=":"),
+        key("neighbours, our noise", color=GREY, ls="--"),
+        key("replicated, our noise", color=GREY, ls="-"),
+        key("best cell of a style", color=GREY, marker="o", markersize=6, markerfacecolor="none", ls=""),
+        key("paper's grid and noise", color=GREY, marker="X", ls=""),
     ]
     legend(figure, panels[0], 2, [*keys, *others])
     return figure
+
+
+_STYLES = {"neighbours": "--", "replicate": "-"}
 
 
 def baseline(rows: Sequence[Row]) -> Figure:

@@ -18,6 +18,7 @@ from reproduction.drawing import (
     ORANGE,
     PAGE,
     PURPLE,
+    SKY,
     canvas,
     key,
     legend,
@@ -25,9 +26,12 @@ from reproduction.drawing import (
     whole_ticks,
 )
 from reproduction.settings import EPSILONS, VARIANTS
+from reproduction.size import GREEDY
 from reproduction.sweep import Row, number, only
+from reproduction.tradeoff import ALL_PAIRS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PANELS = ("taxi", "ab")
@@ -37,13 +41,14 @@ _OPEN = {"markerfacecolor": "none", "markersize": 5, "markeredgewidth": 0.8, "zo
 _BASELINES = {
     "psi-expand": ("PSI+X (estimate)", PURPLE, "D", ":"),
     "all-pairs": ("APC", ORANGE, "v", "-."),
+    GREEDY: ("APC with greedy", SKY, "P", "-."),
     "non-private": ("non-private", BLACK, "x", "-"),
 }
 
 
 def size(rows: Sequence[Row], prune: int) -> Figure:
     """Cost against data size, as in the paper; and below it LP against non-private, where lines part."""
-    figure, panels = canvas(4, COLUMN, 4.4, rows=2)
+    figure, panels = canvas(4, COLUMN, 4.2, rows=2)
     for axes, below, data in zip(panels[:2], panels[2:], PANELS, strict=True):
         here = only(rows, data=data)
         for method, (_, colour, mark, style) in _BASELINES.items():
@@ -150,15 +155,27 @@ def tradeoff(rows: Sequence[Row], vary: str) -> Figure:
             found = only(rows, data=data, noise=noise, **fixed, **{vary: value})
             own = {} if noise == "paper-2017" else _OPEN
             line(axes, found, "ratio", "recall", color=colour, marker=mark, ls=LINES[noise], **own)
+        _mark_greedy(axes, only(rows, data=data))
         # AB's ratios lie within a factor of three; Taxi's span orders of magnitude.
-        axes.set(xlabel="cost(LP) / cost(APC)", xscale="linear" if data == "ab" else "log")
+        axes.set(xlabel="cost / number of all pairs", xscale="linear" if data == "ab" else "log")
         least = lowest(only(rows, data=data, **fixed))
         axes.set(title=f"{NAMES[data]} (recall from {least:g})", ylim=(least, 1 + (1 - least) * 0.05))
     panels[0].set_ylabel("recall")
     letter = "ε" if vary == "epsilon" else "δ"
     keys = [key(f"{letter} = {_plain(v)}", color=c, marker=m) for v, (c, m) in look.items()]
-    legend(figure, panels[0], 3, [*keys, *_noise_keys()])
+    legend(figure, panels[0], 3, [*keys, *_noise_keys(), key("APC with greedy", color=SKY, ls="-.")])
     return figure
+
+
+def _mark_greedy(axes: Axes, rows: Sequence[Row]) -> None:
+    """All pairs with greedy as a line across; where it is far off, as a word at the edge."""
+    (row,) = only(rows, noise=ALL_PAIRS)
+    ratio, most = number(row, "ratio"), max(number(r, "ratio") for r in rows if r["noise"] != ALL_PAIRS)
+    if ratio <= 1.5 * most:
+        axes.axvline(ratio, color=SKY, ls="-.")
+    else:
+        axes.annotate(f"APC with greedy:\n{ratio:.2f} →", (0.98, 0.03), xycoords="axes fraction", ha="right",
+                      va="bottom", fontsize=5.8, color=SKY)  # fmt: skip
 
 
 def lowest(rows: Sequence[Row]) -> float:

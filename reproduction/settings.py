@@ -9,6 +9,7 @@ from __future__ import annotations
 from accord import Agreement
 from accord.privacy.noise import default_name
 from accord.side import Side
+from accord.simulation import adjust
 
 EPSILONS = ("0.1", "0.4", "1.6")
 DELTAS = ("1e-5", "1e-7", "1e-9")
@@ -24,6 +25,11 @@ VARIANTS: dict[str, dict[str, object]] = {
     "basic+GMC+SP": {"greedy": True, "sort": True, "prune": PRUNED},
 }
 DEFAULT = "basic+GMC+S"
+
+
+def all_pairs(agreement: Agreement) -> Agreement:
+    """All pairs with greedy, which keeps ε = 0 [MATHS §2.5]: what LP with greedy is to be compared with."""
+    return adjust(agreement, protocol="all-pairs", greedy=True)
 
 
 def laplace(

@@ -57,6 +57,11 @@ def than(pairs: Iterable[tuple[float, float]], less: str) -> str:
     return joined(f"{percent(abs(change))} {less if change >= 0 else 'more'}" for change in changes)
 
 
+def times_less(value: float, base: float) -> str:
+    """How many times a value lies under its base, or over: '13.7 times less', '2.00 times more'."""
+    return f"{plain(base / value)} times less" if value <= base else f"{plain(value / base)} times more"
+
+
 def runs(rows: Sequence[Row]) -> str:
     """How many runs the rows are means of: 'one run', '10 or 100 runs'."""
     counts = sorted({int(row["runs"]) for row in rows})

@@ -1,7 +1,8 @@
 """What passes between two parties under fixed randomness: every protocol and engine, whole and resumed runs.
 
 A transcript is a few digests and public numbers. `python -m tests.transcripts` records all cases anew in
-`transcripts.json`; whoever does that changes what travels, raises the wire version and says why.
+`transcripts.json`; whoever does that changes what travels, raises the wire version and says why. (Accounts
+that owners name, and releases named by snapshots, changed rows of ledgers alone, and no byte that travels.)
 """
 
 from __future__ import annotations

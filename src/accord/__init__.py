@@ -5,14 +5,15 @@ one's own table with the partner's, and `resume` goes on after a cut.
 
     agreement = accord.read_agreement("agreement.toml")
     result = accord.simulate("a.csv", "b.csv", agreement)
+    accord.set_budget("products", epsilon=5, delta="2^-30")
     linked = accord.link("a.csv", agreement, partner="south-shop", connect="192.0.2.7:7000")
 
 An `Agreement` holds what both parties sign up to: `read_agreement` and `parse_agreement` give one, `diff`
 says how two differ; the words of a rule (`same`, `hamming`, …) build a `Rule` in Python, and a `Layout` says
 how one's own file is laid out. `simulate` returns a `Simulation`, with what each `Side` is `Promised`, the
-others a `Linked`. `link` asks its
-`confirm` with an `Offer` before anything leaves, tells its `tell` a `Notice` as things happen, and takes from
-a `Reach` how long to wait. What goes wrong is an `AccordError`; `accord.errors` has them all.
+others a `Linked`. `link` charges an account that its owner made with `set_budget`, asks its `confirm` with an
+`Offer` before anything leaves, tells its `tell` a `Notice` as things happen, and takes from a `Reach` how
+long to wait. What goes wrong is an `AccordError`; `accord.errors` has them all.
 
 Names are imported when they are first used, so that `import accord` costs nothing.
 """
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from accord.matching.rule import same as same
     from accord.matching.rule import within as within
     from accord.records.layout import Layout as Layout
+    from accord.session.accounts import set_budget as set_budget
     from accord.session.channel import Patience as Patience
     from accord.session.connection import Reach as Reach
     from accord.session.link import Linked as Linked
@@ -62,6 +64,7 @@ _HOME = {
     "accord.errors": ("AccordError",),
     "accord.matching.rule": ("Rule", "cosine", "dice", "euclidean", "hamming", "jaccard", "same", "within"),
     "accord.records.layout": ("Layout",),
+    "accord.session.accounts": ("set_budget",),
     "accord.session.channel": ("Patience",),
     "accord.session.connection": ("Reach",),
     "accord.session.link": ("Linked", "link", "resume"),

@@ -95,6 +95,24 @@ class BudgetError(AccordError):
     exit_code = 6
 
 
+class AccountError(UsageError):
+    """{problem}"""
+
+    def __init__(self, *, problem: str, account: str | None = None) -> None:
+        self.account = account
+        """An account that is there and waits for its owner's word."""
+        super().__init__(problem=problem)
+
+
+class SnapshotError(AccordError):
+    """Your table is not the one that was first called the snapshot '{snapshot}' of '{dataset}': ids were
+    added or removed, or some fall into other bins. Nothing was drawn and nothing was charged. Link the table
+    as it was; or give this one a name of its own with --snapshot, which is a new release and is charged. A
+    new name tells the partner that something changed, unless names follow a calendar and not the data."""
+
+    exit_code = 6
+
+
 class LedgerError(AccordError):
     """The ledger {path} cannot be used: {reason}. {mend}"""
 

@@ -208,6 +208,7 @@ def adjust(
     greedy: bool | None = None,
     window: int | None = None,
     spread: int | None = None,
+    records_per_person: int | None = None,
 ) -> Agreement:
     """The agreement with another protocol or other options: to see what they would find and cost.
 
@@ -221,7 +222,7 @@ def adjust(
     if not kind.blocked:
         changed["blocking"] = []
     given = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
-    given |= {"window": window, "spread": spread}
+    given |= {"window": window, "spread": spread, "records_per_person": records_per_person}
     for name, value in given.items():
         if value is not None:
             _set_option(kind, options, name, value)
@@ -233,7 +234,7 @@ def _set_option(kind: type[Protocol], options: dict[str, Any], name: str, value:
     """Set an option of the protocol, or say that it has none of that name."""
     if name in kind.side_options:
         for side in ("A", "B"):
-            options.setdefault(side, {})[name] = str(value)
+            options.setdefault(side, {})[name] = value if isinstance(value, int) else str(value)
     elif name in kind.options:
         options[name] = str(value) if name == "epsilon" else value
     else:

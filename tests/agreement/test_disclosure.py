@@ -78,3 +78,15 @@ def test_local_dp_tells_reports_or_public_bins() -> None:
     assert "of each record that matches: the bin that it reports" in about_a
     assert "into which of 496 bins each record falls: the agreement calls that public" in about_b
     assert any("7.5% are compared on average" in note for note in advice(agreed)), advice(agreed)
+
+
+def test_whom_the_promise_is_for() -> None:
+    text = TEXT.replace("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 3", 1)
+    about_a, about_b = (" ".join(learned_about(parse_agreement(text), side)) for side in Side)
+    assert "2^-40) for each person with up to 3 records, none of which matches anything;" in about_a
+    assert "2^-40) for each record that matches nothing;" in about_b
+    local = 'name = "local-dp"\nwindow = 2\nA = {epsilon = 1, records_per_person = 4}\nB = {epsilon = 1}'
+    agreed = parse_agreement(of_protocol(local, "same(day) and same(brand) and hamming(name) <= 5", True))
+    about_a, about_b = (" ".join(learned_about(agreed, side)) for side in Side)
+    assert "ε = 1 for each person with up to 4 records, none of which matches anything;" in about_a
+    assert "ε = 1 for each record that matches nothing;" in about_b

@@ -142,3 +142,22 @@ def test_a_difference_is_said_in_words() -> None:
 @given(st.sampled_from(KINDS), st.sampled_from(KINDS))
 def test_no_words_exactly_when_the_digests_agree(a: str, b: str) -> None:
     assert (diff(starter(a), starter(b)) == []) == (starter(a).digest == starter(b).digest)
+
+
+def test_one_record_a_person_is_not_written() -> None:
+    """Agreements of before there were people keep their bytes; said or not, it is the same agreement."""
+    text = starter_text("products", "00000000")
+    said = parse_agreement(text.replace("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 1"))
+    assert said.digest == parse_agreement(text).digest
+    assert b"records_per_person" not in said.canonical()
+    assert "records_per_person" not in said.to_toml()
+
+
+def test_several_records_a_person_are_written_and_read_back() -> None:
+    text = starter_text("products", "00000000")
+    made = parse_agreement(text.replace("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 3", 1))
+    assert parse_agreement(made.to_toml()) == made
+    assert made.digest != starter("products").digest
+    assert [made.protocol.records_per_person(side) for side in Side] == [3, 1]
+    sentence = "protocol.A.records_per_person stands in ours only: 3."
+    assert diff(made, parse_agreement(text)) == [sentence]

@@ -69,6 +69,12 @@ def line_of(needle: str, text: str) -> int:
         ("prune = 0", "prune = true", "valid integer"),
         ('name = "laplace"', 'name = "lapace"', "'lapace' is not known here"),
         ("sort = true", 'sort = "maybe"', "valid boolean"),
+        ("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 0", "greater than or equal to 1"),
+        ("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 21", "less than or equal to 20"),
+        ("epsilon = 1.6", 'epsilon = 1.6\nrecords_per_person = "2"', "valid integer"),
+        ("epsilon = 1.6", "epsilon = 1.6\nrecord_per_person = 2", "Did you mean 'records_per_person'"),
+        ('noise = "geometric"', 'records_per_person = 2\nnoise = "paper"', "needs the noise 'geometric'"),
+        ('noise = "geometric"', 'records_per_person = 2\nnoise = "negligible"', "needs the noise"),
     ],
 )  # fmt: skip
 def test_one_fault_with_its_line(old: str, new: str, problem: str) -> None:

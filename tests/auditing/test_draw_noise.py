@@ -35,3 +35,11 @@ def test_the_figure_shows_the_curve_the_claim_and_the_verdict(epsilon: str, verd
     assert said[1] == "claimed δ = 0.00001"
     assert verdict in said[2]
     assert axes.get_yscale() == "log"
+
+
+def test_the_title_names_people() -> None:
+    titles = [
+        draw(audit(as_claimed("geometric", "1", "1e-5", 1, None, g))).axes[0].get_title() for g in (1, 4)
+    ]
+    assert "records a person" not in titles[0]
+    assert "1 bin a record, 4 records a person, " in titles[1]

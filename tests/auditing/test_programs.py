@@ -7,7 +7,7 @@ import pytest
 
 from accord.auditing.cases import Case, built_in, options
 from accord.auditing.programs import ABORTED, BROKEN, Maker, half_noise, honest, redrawn, unshuffled
-from accord.auditing.protocol import view
+from accord.auditing.questions import OneRun
 from accord.auditing.views import View
 from accord.entropy import Seeded
 from accord.errors import UsageError
@@ -18,7 +18,7 @@ def case(name: str = "laplace") -> Case:
 
 
 def seen(maker: Maker, seed: int = 1) -> View:
-    return view(maker(case().agreement), case(), case().table, Seeded(seed), Seeded(2))
+    return OneRun.of(case(), maker).view(0, Seeded(seed), Seeded(2))
 
 
 def counts(message: bytes) -> list[int]:
@@ -38,7 +38,7 @@ def test_half_the_noise() -> None:
         (w - t) // 2 for w, t in zip(whole, true, strict=True)
     ]
     with pytest.raises(UsageError, match="no noise"):
-        view(half_noise(case("all-pairs").agreement), case(), case().table, Seeded(1), Seeded(2))
+        OneRun.of(case("all-pairs"), half_noise).view(0, Seeded(1), Seeded(2))
 
 
 def test_unshuffled_slots_begin_with_the_records_in_their_order() -> None:

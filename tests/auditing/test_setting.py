@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from accord.agreement.file import parse_agreement
 from accord.auditing.cases import built_in, options
 from accord.auditing.setting import AGAIN, afterwards, composed, side_facts
+from accord.datasets.starter import starter_text
 from accord.privacy.budget import Budget
 from accord.privacy.calibration import calibrate
 from accord.privacy.events import AllPairs, Cost, Promise, released
@@ -75,3 +77,14 @@ def test_local_dp_and_what_promises_nothing() -> None:
     facts = side_facts(leaky, Side.A, 10)
     assert (facts.cost, facts.again, facts.warnings) == (None, None, ())
     assert afterwards(leaky, Side.A, None, "patients", [], 0, Budget()) is None
+
+
+def test_a_side_that_promises_to_people() -> None:
+    text = starter_text("products", "00000000")
+    agreed = parse_agreement(text.replace("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 2", 1))
+    people, records = (side_facts(agreed, side, None) for side in Side)
+    assert (people.records_per_person, records.records_per_person) == (2, 1)
+    assert people.cost == records.cost
+    assert people.noise is not None
+    assert people.beyond <= people.noise.delta_exact * (1 + 1e-9)
+    assert people.dummies > 1.9 * records.dummies

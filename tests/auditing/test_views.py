@@ -6,7 +6,7 @@ import numpy as np
 
 from accord.auditing.cases import built_in, options
 from accord.auditing.programs import honest
-from accord.auditing.protocol import view
+from accord.auditing.questions import OneRun
 from accord.auditing.views import View, find_features, rows
 from accord.entropy import Seeded
 from accord.secure.ideal import IdealEngine
@@ -32,7 +32,7 @@ class Tape(Wire):
 
 def test_a_view_is_what_the_partner_receives_in_a_linkage() -> None:
     case = built_in(LAPLACE)[3]
-    seen = view(honest(case.agreement), case, case.table, Seeded(1), Seeded(2))
+    seen = OneRun.of(case, honest).view(0, Seeded(1), Seeded(2))
     tape, engine = Tape(), IdealEngine()
     own = {
         side: start_party(case.agreement, side, records, other, Seeded(seed), engine)

@@ -165,7 +165,7 @@ def test_an_agreement_beside_what_was_spent(accord: Accord) -> None:
     write(worlds.agreement())
     accord.charge("r1", b"k")
     asked = ("audit", "agreement", "agreement.toml", "--dataset", "patients", "--party", "alice")
-    assert "no budget is set" in accord(*asked)[1]
+    assert "it has no limit" in accord(*asked)[1]
     accord("ledger", "budget", "patients", "--epsilon", "2", "--delta", "0.01")
     assert "the budget allows it" in accord(*asked)[1]
     accord("ledger", "budget", "patients", "--epsilon", "1")

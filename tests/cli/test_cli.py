@@ -220,3 +220,37 @@ def test_options_of_local_dp(shop: Path) -> None:
     facts = json.loads(shown.stdout)
     assert (facts["epsilon"], facts["delta"]) == ({"A": 3.0, "B": 3.0}, {"A": 0.0, "B": 0.0})
     assert facts["recall"] == 1.0
+
+
+def test_check_counts_the_records_of_each_person(shop: Path, tmp_path: Path) -> None:
+    text = (shop / "agreement.toml").read_text()
+    (tmp_path / "people.toml").write_text(
+        text.replace("[protocol.A]", "[protocol.A]\nrecords_per_person = 2", 1)
+    )
+    header, *rows = (shop / "a.csv").read_text().splitlines()
+    lines = [f"{header},who", *(f"{row},{i // 2}" for i, row in enumerate(rows))]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    check = ("check", "people.toml", "a.csv", "--party")
+    refused(tmp_path, 2, "Name that column with --person", *check, "A")
+    done = accord(tmp_path, *check, "A", "--person", "who")
+    assert done.returncode == 0, done.stderr
+    assert "for each person with up to 2 records, none of which matches anything" in done.stdout
+    (tmp_path / "columns.toml").write_text('person = "who"\n')
+    assert accord(tmp_path, *check, "A", "--columns", "columns.toml").returncode == 0
+    refused(tmp_path, 4, "rows 1, 2, 3, 4, 5 and 395 more, column 'who'", *check, "B", "--person", "who")
+    assert accord(tmp_path, *check, "B").returncode == 0
+    nobody = accord(tmp_path, *check[:-1], "--person", "who")
+    assert nobody.returncode == 0
+    assert "Name your side with --party to check" in nobody.stderr
+    assert "how many records each person has, too" in nobody.stderr
+
+
+def test_simulate_for_people(shop: Path) -> None:
+    typed = ("simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--seed", "1", "--json")
+    plain, people = (
+        json.loads(accord(shop, *typed, *more).stdout) for more in ((), ("--records-per-person", "3"))
+    )
+    assert people["runs"][0]["dummies_a"] > 2.5 * plain["runs"][0]["dummies_a"]
+    assert people["epsilon"] == plain["epsilon"]
+    done = accord(shop, *typed, "--protocol", "all-pairs", "--records-per-person", "3")
+    assert "all-pairs has no option records_per_person" in done.stderr

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from accord.cli import main
+from accord.privacy.budget import Budget
 from accord.privacy.events import AllPairs, Cost, Promise
+from accord.privacy.release import Snapshot
 from accord.session.ledger import Ask, Ledger
 from accord.session.state import State
 
@@ -40,8 +42,11 @@ class Accord:
     def charge(self, run: str, key: bytes | None, partner: str = "clinic") -> None:
         event = Promise(Cost(Fraction(1, 2), Fraction("1e-9"))) if key else AllPairs()
         self.state.folder.mkdir(exist_ok=True)
-        ask = Ask(run, "patients", partner, b"\xab" * 32, key, event)
-        Ledger(self.state.ledger).charge(ask, lambda: np.array([1, 2], dtype=np.int64), NOW)
+        ledger = Ledger(self.state.ledger)
+        if "patients" not in ledger.budgets():
+            ledger.set_budget("patients", Budget())
+        ask = Ask(run, "patients", partner, b"\xab" * 32, key or b"", event, Snapshot("s", b""))
+        ledger.charge(ask, lambda: np.array([1, 2], dtype=np.int64), NOW)
 
 
 @pytest.fixture
@@ -50,7 +55,7 @@ def accord(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 def test_an_empty_ledger_says_so(accord: Accord) -> None:
-    assert accord("ledger") == (0, "Nothing was spent and no budget is set.\n", "")
+    assert accord("ledger") == (0, "There is no account yet. `accord ledger budget NAME` makes one.\n", "")
     assert json.loads(accord("ledger", "--json")[1]) == {"accounts": [], "runs": []}
 
 
@@ -107,8 +112,8 @@ def test_half_a_budget_is_refused(accord: Accord, limits: tuple[str, ...]) -> No
 
 def test_the_state_folder_can_be_named_before_and_after_the_command(accord: Accord, tmp_path: Path) -> None:
     other = str(tmp_path / "other")
-    accord("ledger", "--state", other, "budget", "x", "--runs", "1")
-    accord("ledger", "budget", "y", "--runs", "1", "--state", other)
+    accord("ledger", "--state", other, "budget", "x", "--unlimited")
+    accord("ledger", "budget", "y", "--unlimited", "--state", other)
     names = [a["dataset"] for a in json.loads(accord("ledger", "--state", other, "--json")[1])["accounts"]]
     assert names == ["x", "y"]
     assert json.loads(accord("ledger", "--json")[1])["accounts"] == []
@@ -190,3 +195,23 @@ def test_an_audit_is_drawn(accord: Accord, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes().startswith(start)
     assert accord(*AUDIT, "--draw", str(tmp_path / "a.txt"))[0] == 2
     assert accord(*AUDIT, "--draw", str(tmp_path / "no" / "a.png"))[0] == 5
+
+
+def test_an_audit_for_people(accord: Accord) -> None:
+    """What several records of a person cost, beside the bound for groups and beside one record."""
+    people = (*AUDIT, "--records-per-person", "3")
+    code, out, _ = accord(*people)
+    assert code == 0
+    assert "bins per record 1, records per person 3\n" in out
+    assert "one by one" in out
+    body, single = (json.loads(accord(*typed, "--json")[1]) for typed in (people, AUDIT))
+    assert (body["records_per_person"], single["records_per_person"]) == (3, 1)
+    assert body["kept"]
+    assert 2.5 * single["expected_dummies"] < body["expected_dummies"]
+    assert body["expected_dummies"] <= body["expected_dummies_one_by_one"]
+    assert single["expected_dummies_one_by_one"] is None
+    at = {point["epsilon"]: point["delta"] for point in body["curve"]}
+    assert at[1.6] == body["delta_exact"]
+    code, out, err = accord("audit", "noise", "--noise", "paper", "--records-per-person", "3")
+    assert (code, out) == (2, "")
+    assert "needs the noise 'geometric' or 'gaussian'" in err

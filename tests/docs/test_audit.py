@@ -11,6 +11,7 @@ import pytest
 
 from accord.auditing.bounds import at_least, at_most, epsilon_bound
 from accord.auditing.cases import built_in, options
+from accord.auditing.histories import histories
 from accord.auditing.programs import BROKEN
 from accord.cli import main
 
@@ -44,9 +45,11 @@ def test_commands_answer_as_printed(
 
 
 def test_all_cases_and_broken_programs_are_listed() -> None:
-    listed = re.findall(r"^\| `([a-z-]+)` \|", PAGE.read_text(), re.M)
-    cases = dict.fromkeys(case.name for case in built_in(options("laplace", "1", "1e-3")))
-    assert listed == [*cases, *BROKEN]
+    lines = re.findall(r"^\| (`[a-z-]+`(?:, `[a-z-]+`)*) \|", PAGE.read_text(), re.M)
+    listed = [name for line in lines for name in re.findall("[a-z-]+", line)]
+    usual = options("laplace", "1", "1e-3")
+    cases = [case.name for case in built_in(usual)] + [history.name for history in histories(usual)]
+    assert listed == [*dict.fromkeys(cases), *BROKEN]
 
 
 @pytest.mark.parametrize("runs", [200, 2_000, 20_000])

@@ -55,3 +55,12 @@ def test_the_suspicions_are_computed() -> None:
     assert len(said) == 5
     for epsilon, percent in said:
         assert 100 / (1 + math.exp(-float(epsilon))) == pytest.approx(float(percent), abs=0.51)
+
+
+def test_the_table_of_dummies_for_people_is_computed() -> None:
+    number = r"([\d.]+)"
+    rows = re.findall(rf"^\| `(\w+)` \| (\d) \| {number} \| {number} \| {number} \|$", PAGE.read_text(), re.M)
+    assert len(rows) == 5
+    for name, bins, *means in rows:
+        found = [as_claimed(name, "1", "2^-40", int(bins), None, records) for records in (1, 2, 5)]
+        assert [f"{setting.expected_dummies:.1f}" for setting in found] == means

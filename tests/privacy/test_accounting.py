@@ -34,7 +34,7 @@ HALF = Promise(Cost(Fraction(1, 2), Fraction(1, 10**6)))
 
 
 def by_dp_accounting(
-    noise: AnyNoise, times: int, grid: float, pessimistic: bool
+    noise: AnyNoise, times: int, grid: float, pessimistic: bool, by: int = 1
 ) -> theirs.PrivacyLossDistribution:
     """One up bin and one down bin as joint outcomes, composed."""
     q = [float(p) for p in noise.window.probabilities]
@@ -48,7 +48,7 @@ def by_dp_accounting(
             symmetric=True,
             log_mass_truncation_bound=-math.inf,
         )
-        for step in (-1, 1)
+        for step in (-by, by)
     ]
     return bins[0].compose(bins[1]).self_compose(times)
 
@@ -187,3 +187,26 @@ def test_reports_compose_exactly() -> None:
     assert total.delta(Fraction(2)) < 1e-80
     assert basic([Reports(response)] * 2) == Cost(Fraction(2), Fraction(0))
     assert spent([Reports(response), Intersection(), PublicBins()], Fraction(1, 10**6)) <= 1.0
+
+
+@pytest.mark.parametrize("name", ["geometric", "gaussian"])
+@pytest.mark.parametrize(("times", "epsilon"), [(1, "0.7"), (5, "3")])
+def test_dp_accounting_agrees_on_people(name: str, times: int, epsilon: str) -> None:
+    event = released(calibrate(name, "1", "1e-5", records_per_person=3))
+    ours = exact([event] * times).delta(Fraction(epsilon))
+    high, low = (
+        by_dp_accounting(event.noise, times, 1e-4, side, by=3).get_delta_for_epsilon(float(epsilon))
+        for side in (True, False)
+    )
+    assert low * (1 - 1e-6) <= ours <= high * (1 + 1e-6)
+    assert spent([event] * 10, Fraction(1, 1000)) < 10
+
+
+def test_reports_of_a_person_are_as_many_reports() -> None:
+    response = Response(8, 2, Fraction(1, 3))
+    person, single = exact([Reports(response, 3)]), exact([Reports(response)] * 3)
+    for eighths in range(9):
+        together, apart = (total.delta(Fraction(eighths, 8)) for total in (person, single))
+        assert together == pytest.approx(apart, rel=1e-12)
+    assert person.delta(Fraction(1)) < 1e-80
+    assert basic([Reports(response, 3)]) == Cost(Fraction(1), Fraction(0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
@@ -114,3 +115,29 @@ def test_the_default_saves_what_is_claimed_over_the_paper(epsilon: str, share: f
     ours = calibrate("geometric", epsilon, "1e-5").expected_dummies
     paper = as_claimed("paper-2017", epsilon, "1e-5").expected_dummies
     assert 1 - ours / paper == pytest.approx(share, abs=0.006)
+
+
+def test_people_need_a_noise_that_protects_them() -> None:
+    for name in set(NAMES) - {"geometric", "gaussian"}:
+        with pytest.raises(UsageError, match="needs the noise 'geometric' or 'gaussian'"):
+            as_claimed(name, 1, "1e-5", 1, 100, 2)
+    for records in (0, 21):
+        with pytest.raises(UsageError, match="1 to 20 records"):
+            calibrate("geometric", 1, "1e-5", records_per_person=records)
+
+
+@pytest.mark.parametrize("name", ["geometric", "gaussian"])
+def test_one_record_a_person_is_a_record(name: str) -> None:
+    assert calibrate(name, 1, "1e-5", 2, None, 1) == calibrate(name, 1, "1e-5", 2)
+
+
+@pytest.mark.parametrize("name", ["geometric", "gaussian"])
+def test_people_cost_less_than_the_records_of_each_one_by_one(name: str) -> None:
+    """Replacing g records one after the other is (g·ε, δ·(1 + e^ε + … + e^((g−1)ε))) [MATHS §1.4]."""
+    records, epsilon, delta = 4, 1.0, 1e-9
+    share = epsilon / records
+    single = delta / sum(math.exp(i * share) for i in range(records))
+    by_steps = calibrate(name, Fraction(1, records), Fraction(single), 2).expected_dummies
+    at_once = calibrate(name, epsilon, delta, 2, records_per_person=records)
+    assert at_once.kept
+    assert at_once.expected_dummies < by_steps

@@ -34,9 +34,13 @@ EVENTS: list[Event] = [
     released(calibrate("geometric", "0.1", "2^-40", 2)),
     released(calibrate("gaussian", "1.6", "1e-5", 3)),
     released(calibrate("paper", "1.6", "1e-5")),
+    released(calibrate("geometric", "0.1", "2^-40", 2, records_per_person=3)),
+    Reports(Response(16, 3, Fraction(3, 2)), 4),
 ]
 
 
+PEOPLE = encode(Reports(Response(16, 3, Fraction(1)), 7))
+BAD_NUMBERS = (b"0", b"-1", b"1", b"21", b"2.0", b'"2"', b"true", b"null")
 NOISY = next(event for event in EVENTS if isinstance(event, NoisyCounts))
 
 
@@ -68,6 +72,7 @@ def test_different_events_have_different_bytes() -> None:
         encode(AllPairs()) + b" " * 5000,
         encode(Reports(Response(16, 3, Fraction(1)))).replace(b'"spread":3', b'"spread":17'),
         encode(Reports(Response(16, 3, Fraction(1)))).replace(b'"spread":3', b'"spread":"3"'),
+        *(PEOPLE.replace(b'"records_per_person":7', b'"records_per_person":' + n) for n in BAD_NUMBERS),
     ],
 )
 def test_anything_else_is_refused(data: bytes) -> None:
@@ -86,3 +91,22 @@ def test_an_event_costs_its_promise_or_what_is_true_if_that_is_more() -> None:
     for free in (AllPairs(), Intersection(), PublicBins()):
         assert free.cost == Cost(Fraction(0), Fraction(0))
     assert Reports(Response(16, 3, Fraction(1))).cost == Cost(Fraction(1), Fraction(0))
+
+
+def test_one_record_a_person_does_not_stand_in_the_bytes() -> None:
+    """What a ledger has stored before there were people reads back, and is written as it was."""
+    known = (
+        b'{"accord event":1,"bins_per_record":1,"delta":"0.00001","epsilon":"1.6","kind":"NoisyCounts",'
+        b'"noise":{"down":"0.3296","kind":"geometric","middle":8,"reach":64,"up":"1.2704"}}'
+    )
+    event = released(calibrate("geometric", "1.6", "1e-5"))
+    assert encode(event) == known
+    assert decode(known) == event
+    reports = b'{"accord event":1,"bins":16,"epsilon":"1","kind":"Reports","spread":3,"start":0}'
+    assert encode(Reports(Response(16, 3, Fraction(1)))) == reports
+
+
+def test_an_event_for_people_costs_what_is_promised_to_a_person() -> None:
+    noisy = released(calibrate("geometric", "0.1", "1e-5", 1, records_per_person=5))
+    assert (noisy.cost, noisy.records_per_person) == (Cost(Fraction(1, 10), Fraction(1, 10**5)), 5)
+    assert Reports(Response(16, 3, Fraction(1, 5)), 5).cost == Cost(Fraction(1), Fraction(0))

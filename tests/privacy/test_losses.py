@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 from math import exp
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accord.errors import UsageError
 from accord.privacy.calibration import AnyNoise
-from accord.privacy.definition import enumerated_delta
+from accord.privacy.definition import enumerated_delta, moved_delta
 from accord.privacy.losses import Losses, compose, nothing, on_grid, repeat
 from accord.privacy.noise import exact_delta, losses
 from accord.privacy.noise_gaussian import Gaussian
@@ -160,3 +162,82 @@ def test_delta_never_grows_with_epsilon() -> None:
     found = [losses(SMALL[5], 2).delta(epsilon) for epsilon in EPSILONS]
     assert found == sorted(found, reverse=True)
     assert found[0] > found[-1]
+
+
+# -- all records of one person ----------------------------------------------------------------------------
+
+
+def partitions(total: int, most: int) -> Iterator[tuple[int, ...]]:
+    """Every way in which bins gain up to `total` records in all and up to `most` each."""
+    yield ()
+    for part in range(min(total, most), 0, -1):
+        yield from ((part, *rest) for rest in partitions(total - part, part))
+
+
+@st.composite
+def log_concave(draw: st.DrawFn) -> list[Fraction]:
+    """Probabilities on 0, 1, …, whose ratios fall."""
+    tenths = draw(st.lists(st.integers(1, 60), min_size=1, max_size=4))
+    ratios = [Fraction(n, 10) for n in sorted(tenths, reverse=True)]
+    weights = list(accumulate(ratios, lambda a, b: a * b, initial=Fraction(1)))
+    return [weight / sum(weights) for weight in weights]
+
+
+@given(log_concave(), st.sampled_from([(2, 1), (3, 1), (2, 2)]), st.integers(-8, 16), st.data())
+@settings(max_examples=60, deadline=None)
+def test_records_that_share_their_bins_are_the_worst_at_every_epsilon(
+    q: list[Fraction], person: tuple[int, int], eighths: int, data: st.DataObject
+) -> None:
+    """The theorem of [MATHS §3.9], for any log-concave noise and any bins that the records lie in."""
+    records, bins = person
+    ways = [way for way in partitions(records * bins, records) if len(way) <= 3]
+    up, down = (data.draw(st.sampled_from(ways)) for _ in range(2))
+    epsilon = Fraction(eighths, 8)
+    worst = moved_delta(q, [records] * bins + [-records] * bins, epsilon)
+    assert moved_delta(q, [*up, *(-j for j in down)], epsilon) <= worst
+
+
+@pytest.mark.parametrize("noise", [Geometric(2, Fraction(1), Fraction(1, 2), 1), SMALL[4]], ids=repr)
+@pytest.mark.parametrize(
+    ("records", "bins", "changed"),
+    [(2, 1, 4), (3, 1, 4), (2, 2, 4), pytest.param(3, 1, 6, marks=pytest.mark.slow)],
+)
+def test_no_partition_has_more_than_the_exact_delta(
+    noise: AnyNoise, records: int, bins: int, changed: int
+) -> None:
+    """Of those that change up to so many bins; three records of one bin each can change six."""
+    q, epsilon = fractions(noise), Fraction(3, 4)
+    ways = list(partitions(records * bins, records))
+    listed = [
+        moved_delta(q, [*up, *(-j for j in down)], epsilon)
+        for up, down in product(ways, ways)
+        if len(up) + len(down) <= changed
+    ]
+    assert_just_above(exact_delta(noise, bins, epsilon, records), max(listed))
+
+
+@pytest.mark.parametrize("noise", SMALL[:5], ids=repr)
+@pytest.mark.parametrize("records", [2, 3, 5])
+def test_several_records_agree_with_the_definition(noise: AnyNoise, records: int) -> None:
+    for epsilon in EPSILONS:
+        true = moved_delta(fractions(noise), [records, -records], epsilon)
+        assert_just_above(exact_delta(noise, 1, epsilon, records), true)
+
+
+def test_a_noise_that_is_not_log_concave_has_worse_tables_and_is_refused() -> None:
+    """Two records that enter two bins tell more than two that enter one: the theorem needs its condition."""
+    q = fractions(SMALL[6])
+    assert moved_delta(q, [1, 1, -2], Fraction(1)) > moved_delta(q, [2, -2], Fraction(1))
+    with pytest.raises(UsageError, match="needs the noise 'geometric' or 'gaussian'"):
+        losses(SMALL[6], 1, 2)
+
+
+def test_more_records_than_the_window_is_long_hide_nothing() -> None:
+    assert exact_delta(SMALL[1], 1, Fraction(3), SMALL[1].window.cap) < 1
+    assert exact_delta(SMALL[1], 1, Fraction(3), SMALL[1].window.cap + 1) == 1
+
+
+def test_more_records_of_a_person_cost_more() -> None:
+    found = [exact_delta(SMALL[0], 2, Fraction(1), records) for records in (1, 2, 3, 4)]
+    assert found == sorted(found)
+    assert found[0] < found[1]

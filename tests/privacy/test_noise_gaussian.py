@@ -74,3 +74,35 @@ def test_the_default_is_the_noise_that_needs_fewer_dummies_at_the_default_delta(
 def test_a_larger_delta_favours_the_gaussian_at_three_bins() -> None:
     assert cheaper("0.4", "1e-5", 3) == "gaussian"
     assert cheaper("0.4", "1e-5", 2) == "geometric"
+
+
+# k', g, E[dummies] at ε = 1, δ = 2^-40
+PEOPLE = [(1, 2, 135), (1, 5, 338), (3, 2, 236), (3, 5, 589), (5, 2, 306), (5, 5, 764)]
+
+
+@pytest.mark.parametrize(("bins", "records", "mean"), PEOPLE)
+def test_dummies_for_people(bins: int, records: int, mean: float) -> None:
+    found = calibrate("gaussian", "1", "2^-40", bins, records_per_person=records)
+    assert found.kept
+    assert found.expected_dummies == pytest.approx(mean, abs=0.6)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("64", "2^-40"), ("8", "0.3"), ("20", "2^-128")])
+def test_unusual_promises_to_people_are_kept_too(epsilon: str, delta: str) -> None:
+    assert calibrate("gaussian", epsilon, delta, 1, records_per_person=20).kept
+
+
+@pytest.mark.parametrize(("records", "bins"), [(2, 1), (3, 2), (5, 3)])
+def test_the_exact_delta_for_people_is_below_the_bound_by_concentrated_privacy(
+    records: int, bins: int
+) -> None:
+    """A second opinion: the untruncated discrete Gaussian is ρ-zCDP with ρ = Σ j²/(2σ²) [CKS20]. Far from
+    both ends truncation is no more than the probability to lie near them."""
+    noise = Gaussian(400, Fraction(900), 80)
+    q = noise.window.probabilities
+    rho, epsilon = bins * records**2 / 900, 1.0
+    orders = [1 + i / 50 for i in range(1, 5000)]
+    logs = [(a - 1) * (a * rho - epsilon) - math.log(a - 1) + a * math.log1p(-1 / a) for a in orders]
+    ends = 2 * bins * float(sum(q[:records]) + sum(q[-records:]))
+    found = exact_delta(noise, bins, Fraction(1), records)
+    assert 1e-3 * math.exp(min(logs)) < found <= math.exp(min(logs)) + ends

@@ -113,3 +113,41 @@ def test_the_table_for_two_bins(epsilon: str, settings_by_delta: tuple[tuple[str
 @pytest.mark.parametrize(("epsilon", "mean"), [("1.6", 66), ("0.4", 260), ("0.1", 1023)])
 def test_two_to_the_minus_128_is_affordable(epsilon: str, mean: float) -> None:
     assert calibrate("geometric", epsilon, "2^-128").expected_dummies == pytest.approx(mean, abs=1)
+
+
+@given(
+    st.integers(0, 12),
+    st.integers(1, 30),
+    st.integers(1, 30),
+    st.integers(1, 3),
+    st.integers(1, 6),
+)
+@settings(max_examples=40, deadline=None)
+def test_delta_for_a_person_is_the_closed_form(
+    middle: int, up: int, down: int, bins: int, records: int
+) -> None:
+    noise = Geometric(middle, Fraction(up, 10), Fraction(down, 10), 64)
+    q = [Fraction(p) for p in noise.window.probabilities]
+    low, high = sum(q[:records]), sum(q[-records:])
+    closed = 1 - ((1 - low) * (1 - high)) ** bins
+    epsilon = records * bins * (noise.up + noise.down)
+    found = Fraction(exact_delta(noise, bins, epsilon, records))
+    assert closed <= found <= closed * (1 + Fraction(1, 10**9)) + Fraction(1, 2**150)
+
+
+# k', g, E[dummies] at ε = 1, δ = 2^-40
+PEOPLE = [(1, 2, 71.9), (1, 5, 180.5), (3, 2, 214.8), (3, 5, 537.3), (5, 2, 357.2), (5, 5, 894.3)]
+
+
+@pytest.mark.parametrize(("bins", "records", "mean"), PEOPLE)
+def test_dummies_for_people(bins: int, records: int, mean: float) -> None:
+    found = calibrate("geometric", "1", "2^-40", bins, records_per_person=records)
+    assert isinstance(found.noise, Geometric)
+    assert found.kept
+    assert records * bins * (found.noise.up + found.noise.down) == 1
+    assert found.expected_dummies == pytest.approx(mean, abs=0.051)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("64", "2^-40"), ("8", "0.3"), ("20", "2^-128")])
+def test_unusual_promises_to_people_are_kept_too(epsilon: str, delta: str) -> None:
+    assert calibrate("geometric", epsilon, delta, 1, records_per_person=20).kept

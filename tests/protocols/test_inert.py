@@ -141,15 +141,3 @@ def test_a_simulation_counts_them(name: str) -> None:
         whole = accord.simulate(table(STRANGER, "a"), table(STRANGER[:2], "b"), agreed, seed=1)
         assert whole.all_pairs == 6
         assert result.runs[0].dummies_a == 1
-
-
-@pytest.mark.parametrize(("noise", "alike"), [("geometric", True), ("negligible", False)])
-def test_a_noise_that_depends_on_the_size_is_another_release_for_another_size(
-    noise: str, alike: bool
-) -> None:
-    """Or the noise of a large table would be stored for a small one, whose partner would refuse it."""
-    privacy = {"epsilon": "1", "delta": "1e-3", "noise": noise}
-    agreed = agreement("laplace", A=privacy, B=privacy)
-    few, many = (load([*MATCHED, *[(None, 1)] * more], agreed) for more in (1, 50))
-    keys = {release_of(agreed, Side.A, own.size).key(own) for own in (few, many)}
-    assert len(keys) == (1 if alike else 2)

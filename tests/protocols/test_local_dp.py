@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from math import sqrt
 from typing import Any
 
@@ -16,6 +17,7 @@ from accord.agreement.document import Agreement
 from accord.entropy import Entropy, Seeded
 from accord.errors import PeerError, UsageError
 from accord.privacy.events import PublicBins, Reports
+from accord.privacy.release import Snapshot
 from accord.protocols.base import prepare
 from accord.protocols.greedy import GreedyClean
 from accord.protocols.local_dp import LocalDp
@@ -25,6 +27,7 @@ from accord.records.columns import Records
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
+from accord.session.ledger import Ask
 from accord.side import Side
 from tests.protocols import worlds
 from tests.protocols.views import views
@@ -69,8 +72,10 @@ def draw(agreed: Agreement, held: Records, entropy: Entropy) -> NDArray[np.int64
     return agreed.protocol.release(agreed.task, Side.A, len(held)).draw(held, entropy)
 
 
-def key(agreed: Agreement, which: Side, held: Records) -> bytes | None:
-    return agreed.protocol.release(agreed.task, which, len(held)).key(held)
+def key(agreed: Agreement, which: Side) -> bytes | None:
+    release = agreed.protocol.release(agreed.task, which, 5)
+    assert release.event is not None
+    return Ask("r", "d", "p", b"", release.place, release.event, Snapshot("s", b"")).key
 
 
 def link(agreed: Agreement, a: worlds.Rows, b: worlds.Rows, seed: int = 0, engine: Any = None) -> Any:
@@ -187,39 +192,17 @@ def test_records_without_a_bin_report_one_like_all_others() -> None:
 # -- sticky reports ---------------------------------------------------------------------------------------
 
 
-def test_the_release_key_is_of_records_and_bins_and_not_of_their_order() -> None:
+def test_reports_of_a_release_are_named_by_how_they_are_drawn() -> None:
     agreed = agreement(3)
-    rows = [(1, 1), (2, 2), (3, 3)]
-    held = worlds.records(rows, agreed)
-    task = agreed.task
-    first = key(agreed, Side.A, held)
-    import pyarrow as pa
-
-    from accord.records.load import load_records
-
-    turned = pa.table({"id": ["r2", "r0", "r1"], "x": [3, 1, 2], "y": [9, 9, 9]})
-    again = load_records(turned, agreed.fields, agreed.salt, ["x", "y"])
-    assert key(agreed, Side.A, again) == first, "neither order nor other fields matter"
-    other_bin = worlds.records([(1, 1), (2, 2), (4, 3)], agreed)
-    other_id = worlds.records(rows, agreed, "s")
     keys = {
-        first,
-        key(agreed, Side.A, other_bin),
-        key(agreed, Side.A, other_id),
-        key(agreed, Side.B, held),
-        key(agreed.model_copy(update={"salt": "11111111"}), Side.A, held),
-        key(agreement(3, a={"epsilon": "2"}), Side.A, held),
-        key(agreement(3, spread=1), Side.A, held),
+        key(agreed, Side.A),
+        key(agreed, Side.B),
+        key(agreed.model_copy(update={"salt": "11111111"}), Side.A),
+        key(agreement(3, a={"epsilon": "2"}), Side.A),
+        key(agreement(3, spread=1), Side.A),
     }
-    assert len(keys) == 7 - (options(agreed).likely(16) == 1)
-    assert key(agreement(3, a=PUBLIC), Side.A, held) is None
-    reports = draw(agreed, held, Seeded(1))
-    bins = []
-    for table in (held, again):
-        slots = prepare(task, Side.A, table, 1, reports, Seeded(2)).slots
-        of = dict(zip(slots.record.tolist(), np.repeat(np.arange(16), slots.counts).tolist(), strict=True))
-        bins.append({table.ids[record].as_py(): bin_ for record, bin_ in of.items()})
-    assert bins[0] == bins[1], "stored reports follow the ids"
+    assert len(keys) == 5 - (options(agreed).likely(16) == 1)
+    assert key(agreement(3, a=PUBLIC), Side.A) is None
 
 
 def test_what_is_stored_needs_no_fresh_noise_and_must_fit_the_table() -> None:
@@ -279,3 +262,23 @@ def test_a_record_with_more_than_one_report_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(GreedyClean, "_disclosure", disclosure)
     with pytest.raises(PeerError, match="more or less than one report"):
         link(agreement(16), [(5, 5)], [(5, 5), (9, 9)])
+
+
+def test_a_person_with_several_records_has_the_same_promise_with_smaller_reports() -> None:
+    person, single = {"epsilon": "2", "records_per_person": 4}, {"epsilon": "1/2"}
+    many, one = options(agreement(5, person, person)), options(agreement(5, single, single))
+    assert many.response(16, Side.A) == one.response(16, Side.A)
+    assert many.likely(16) == one.likely(16)
+    assert many.expected_recall(16) == one.expected_recall(16)
+    agreed = agreement(5, person, EPSILON)
+    event = agreed.protocol.release(agreed.task, Side.A, 10).event
+    assert isinstance(event, Reports)
+    assert (event.response.epsilon, event.records_per_person) == (Fraction(1, 2), 4)
+    assert event.cost.epsilon == agreed.leakage(Side.A).epsilon == 2
+    assert [agreed.protocol.records_per_person(which) for which in Side] == [4, 1]
+
+
+def test_of_public_bins_nothing_is_promised_to_people() -> None:
+    assert agreement(5, PUBLIC).protocol.records_per_person(Side.A) is None
+    with pytest.raises(ValueError, match="goes with epsilon"):
+        agreement(5, PUBLIC | {"records_per_person": 2})

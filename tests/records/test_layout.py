@@ -50,3 +50,13 @@ def test_faults(tmp_path: Path) -> None:
     path.write_bytes(b"\xff")
     with pytest.raises(UnreadableError, match="not UTF-8"):
         read_layout(path)
+
+
+def test_the_person_column_stays_with_the_layout(tmp_path: Path) -> None:
+    path = tmp_path / "columns.toml"
+    path.write_text('person = "patient"\n[columns]\nname = "title"\n')
+    layout = read_layout(path)
+    assert layout.person == "patient"
+    assert Layout.from_json(layout.to_json()) == layout
+    assert Layout.from_json("{}") == Layout()
+    assert Layout().person is None

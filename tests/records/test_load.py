@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
-from accord.errors import DataError
+from accord.errors import DataError, UsageError
 from accord.records import sources
 from accord.records.columns import Integers
 from accord.records.layout import Layout, Source
@@ -118,3 +118,91 @@ def test_a_file_without_records_is_a_mistake_and_a_table_without_is_not(tmp_path
 def test_ids_of_other_types() -> None:
     table = pa.table({"id": [3, 4], "name": ["a", "b"], "day": ["2026-01-01"] * 2, "price": [1, 2]})
     assert load_records(table, FIELDS, "00").ids.to_pylist() == ["3", "4"]
+
+
+# -- people -----------------------------------------------------------------------------------------------
+
+PERSON = Layout(person="who")
+
+
+def people(path: Path, *who: str) -> Path:
+    """A table with these people, one a row; every third row is left out for want of a day."""
+    days = ["2026-01-01", "2026-01-02", ""]
+    rows = [f"{i},x,{days[i % 3]},5,{name}" for i, name in enumerate(who)]
+    return write(path, "id,name,day,price,who", *rows)
+
+
+def test_nobody_may_have_too_many_records(tmp_path: Path) -> None:
+    path = people(tmp_path / "t.csv", "SECRET", "b", "SECRET", "b", "c", "SECRET", "b", "b")
+    assert load_records(path, FIELDS, "00", (), PERSON, per_person=4).size == 8
+    with pytest.raises(DataError) as caught:
+        load_records(path, FIELDS, "00", (), PERSON, per_person=3)
+    (fault,) = caught.value.faults
+    assert fault.place == "rows 2, 4, 7, 8, column 'who'"
+    assert "more than 3 records" in fault.problem
+    with pytest.raises(DataError) as caught:
+        load_records(path, FIELDS, "00", (), PERSON, per_person=2)
+    (fault,) = caught.value.faults
+    assert fault.place == "rows 1, 2, 3, 4, 6 and 2 more, column 'who'"
+    assert "SECRET" not in str(caught.value)
+
+
+def test_rows_that_are_left_out_count_for_their_person(tmp_path: Path) -> None:
+    path = people(tmp_path / "t.csv", "a", "b", "a")
+    assert load_records(path, FIELDS, "00", (), PERSON, per_person=2).left_out == 1
+    with pytest.raises(DataError, match="rows 1, 3, column 'who'"):
+        load_records(path, FIELDS, "00", (), PERSON, per_person=1)
+
+
+def test_every_record_needs_its_person_and_all_faults_come_at_once(tmp_path: Path) -> None:
+    path = people(tmp_path / "t.csv", "a", "", "a", "  ", "a ")
+    path.write_text(path.read_text().replace("1,x,2026-01-02,5", "0,x,2026-01-02,dear"))
+    with pytest.raises(DataError) as caught:
+        load_records(path, FIELDS, "00", (), PERSON, per_person=2)
+    assert [fault.place for fault in caught.value.faults] == [
+        "rows 1, 2, column 'id'",
+        "rows 1, 3, 5, column 'who'",
+        "row 2, column 'price'",
+        "rows 2, 4, column 'who'",
+    ]
+
+
+def test_people_are_counted_across_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = people(tmp_path / "t.csv", *(f"p{i % 40}" for i in range(100)))
+    monkeypatch.setattr(sources, "_BLOCK", 200)
+    assert load_records(path, FIELDS, "00", (), PERSON, per_person=3).size == 100
+    with pytest.raises(DataError, match="rows 1, 2, 3, 4, 5 and 55 more"):
+        load_records(path, FIELDS, "00", (), PERSON, per_person=2)
+
+
+@pytest.mark.parametrize(
+    "cells", [pa.array([7, 7, None]), pa.array([7.0, 7.0, float("nan")]), pa.array(["q", "q", ""])]
+)
+def test_people_of_any_plain_type(cells: pa.Array) -> None:
+    table = pa.table({"id": ["a", "b", "c"], "name": ["x"] * 3, "who": cells})
+    only_name = {"name": FIELDS["name"]}
+    with pytest.raises(DataError) as caught:
+        load_records(table, only_name, "00", (), PERSON, per_person=1)
+    assert [fault.place for fault in caught.value.faults] == [
+        "rows 1, 2, column 'who'",
+        "row 3, column 'who'",
+    ]
+
+
+def test_several_records_need_a_person_column(tmp_path: Path) -> None:
+    path = people(tmp_path / "t.csv", "a", "a")
+    for layout in (None, Layout()):
+        with pytest.raises(UsageError, match=r"with up to 2 records each.* --person"):
+            load_records(path, FIELDS, "00", (), layout, per_person=2)
+    with pytest.raises(DataError, match="column 'whom': is not there"):
+        load_records(path, FIELDS, "00", (), Layout(person="whom"), per_person=2)
+
+
+def test_without_a_promise_to_people_nobody_is_asked_for(tmp_path: Path) -> None:
+    """A record a person needs no column, and where any number is covered it is not even read."""
+    path = people(tmp_path / "t.csv", "a", "a", "a")
+    assert load_records(path, FIELDS, "00", (), Layout(), per_person=1).size == 3
+    assert load_records(path, FIELDS, "00", (), Layout(person="not there")).size == 3
+    with pytest.raises(DataError, match="more than one record; agree on more"):
+        load_records(path, FIELDS, "00", (), PERSON, per_person=1)
+    assert load_records(path, FIELDS, "00", (), Layout(person="id"), per_person=1).size == 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reproduction.catalogue import EVIDENCE, EXPERIMENTS
-from reproduction.claims import Claim, Evidence, Finding, Verdict, graded, judge
+from reproduction.claims import Claim, Evidence, Finding, Range, Verdict, graded, judge
 from reproduction.claims_paper import CLAIMS
 from reproduction.expected import expected
 from reproduction.lab import FULL, Lab, Size
@@ -45,14 +45,20 @@ def test_all_claims_hold_or_are_explained_at_a_small_size(evidence: Evidence) ->
     assert Verdict.NOT_RUN not in {found.verdict for _, found in findings}
     # These need no more than AB, which has the paper's size here.
     for claim, found in findings:
-        if claim.number in (8, 16, 17, 18, 19, 20, 21):
+        if claim.number in (8, 16, 18, 19, 20, 21):
             assert found.verdict is Verdict.HELD, (claim, found)
 
 
 def test_the_claims_of_the_project_hold_or_are_explained(committed: Evidence) -> None:
     findings = judge(CLAIMS, committed)
     assert [claim.number for claim, found in findings if found.failed] == []
-    assert sum(found.verdict is Verdict.HELD for _, found in findings) >= 10
+    by_verdict = {
+        verdict: {claim.number for claim, found in findings if found.verdict is verdict}
+        for verdict in Verdict
+    }
+    assert by_verdict[Verdict.PART] == {2, 3, 4, 5, 6, 11, 13, 14, 15}
+    assert by_verdict[Verdict.NOT] == {9, 12, 17}
+    assert not by_verdict[Verdict.NOT_RUN]
 
 
 @pytest.mark.slow
@@ -103,6 +109,8 @@ BROKEN: list[tuple[int, str, str, Change, dict[str, object]]] = [
     (1, "size", "cost", times(1.1), {"data": "taxi", "days": 16, "method": "psi-expand"}),
     (1, "size", "cost", times(1.3), {"data": "taxi", "days": 16, "method": "basic", "epsilon": 0.4} | PAPERS),
     (2, "size", "cost", times(0.001), {"data": "ab", "days": 4, "method": "psi-expand"}),
+    (2, "size", "cost", times(99), {"data": "taxi", "days": 8, "method": "laplace", "epsilon": 1.6} | PAPERS),
+    (3, "size", "cost", times(1e5), {"data": "taxi", "days": 1, "method": "all-pairs-greedy"}),
     (3, "size", "cost", times(3), {"data": "taxi", "days": 1, "method": "basic", "epsilon": 0.1} | PAPERS),
     (4, "size", "cost", times(5), {"data": "taxi", "days": 16, "method": "basic", "epsilon": 0.1} | PAPERS),
     (5, "size", "cost", times(10), {"data": "taxi", "days": 1, "method": "laplace", "epsilon": 1.6} | PAPERS),
@@ -158,6 +166,49 @@ def test_every_claim_is_broken_once_and_the_crossing_by_its_threshold(
     assert claims_tradeoff.crossing(Evidence(FULL, {})).failed
 
 
+def test_the_first_part_is_graded_by_its_slope(committed: Evidence) -> None:
+    """Most of the recall for still more of the cost is not steep; most of it for little would be."""
+    assert CLAIMS[16].check(committed).verdict is Verdict.NOT
+    assert "82% of the cost buy 57% of the recall" in CLAIMS[16].check(committed).ours
+    for epsilons, verdict in (((1.6,), Verdict.PART), ((0.1, 0.4, 1.6), Verdict.HELD)):
+        rows = committed
+        for epsilon in epsilons:
+            where: dict[str, object] = {"data": "ab", "epsilon": epsilon, "delta": 1e-5, "prune": 90}
+            rows = changed(rows, "tradeoff", "cost", times(0.3), where)
+        assert CLAIMS[16].check(rows).verdict is verdict
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_all_pairs_is_given_greedy_where_lp_is(committed: Evidence, number: int) -> None:
+    """LP alone with greedy is as far below as the paper says; with both it depends on all pairs with it."""
+    claim, days = CLAIMS[number - 1], {3: 1, 4: 16}[number]
+    found = claim.check(committed)
+    assert found.verdict is Verdict.PART
+    assert "GMC removes no dummies" in found.explanation
+    gains = committed.gains("taxi", days, 0.1)
+    assert gains.papers > gains.basic > 1 > gains.greedy
+    where: dict[str, object] = {"data": "taxi", "days": days, "method": "all-pairs-greedy"}
+    dear = changed(committed, "size", "cost", times(gains.basic / gains.greedy), where)
+    assert claim.check(dear).verdict is Verdict.HELD
+
+
+def test_tolerances_are_ranges_in_words() -> None:
+    assert [str(each) for each in (Range(1, 1.7), Range(100), Range(most=0.001))] == [
+        "1 to 1.7", "at least 100", "at most 0.001"
+    ]  # fmt: skip
+    assert 1 in Range(1, 2)
+    assert 2.01 not in Range(1, 2)
+
+
+def test_the_mathematics_and_the_page_name_every_tolerance() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    page, maths = ((docs / name).read_text(encoding="utf-8") for name in ("evaluation.md", "maths.md"))
+    for claim in CLAIMS:
+        line = f"| {claim.number} | {claim.paper} | {claim.tolerance} |"
+        assert f"{line} " in page
+        assert f"{line}\n" in maths
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [3, 4, 5, 7, 13, 14, 15])
 def test_a_small_size_excuses_no_wrong_cost(evidence: Evidence, number: int) -> None:
@@ -204,7 +255,7 @@ def test_an_explanation_is_needed_only_where_a_claim_does_not_hold() -> None:
     assert graded(True, "x", explanation="why") == Finding("x", Verdict.HELD)
     assert graded(False, "x", partly=True).failed
     assert not graded(False, "x", explanation="why").failed
-    claim = Claim(1, "all is well", lambda e: graded(False, "it is not"))
+    claim = Claim(1, "all is well", "always", lambda e: graded(False, "it is not"))
     assert judge([claim], Evidence(SMALL, {}))[0][1].verdict is Verdict.NOT
     with pytest.raises(MissingRow, match="x = 3"):
         one([{"x": 1}], x=3)

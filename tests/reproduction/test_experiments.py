@@ -12,11 +12,11 @@ import pytest
 from accord.simulation import simulate
 from reproduction.baseline import BASELINE
 from reproduction.catalogue import EXPERIMENTS
-from reproduction.lab import FULL, PAPER, QUICK
+from reproduction.lab import FULL, OURS, PAPER, QUICK
 from reproduction.local import LOCAL
 from reproduction.noise import NOISE, NOISE_COST
-from reproduction.replication import REPLICATION
-from reproduction.settings import VARIANTS, laplace
+from reproduction.replication import REPLICATION, STEPS, best, factors, way
+from reproduction.settings import VARIANTS, all_pairs, laplace
 from reproduction.size import SIZE, psi_expand_cost
 from reproduction.spread import SPREAD
 from reproduction.sweep import Experiment, Row, carry_out, number, one, only
@@ -176,14 +176,35 @@ def test_fewer_dummies_cost_fewer_comparisons_as_in_a_run(tmp_path: Path) -> Non
         assert ours < paper
 
 
-def test_replication_finds_everything_for_less(tmp_path: Path) -> None:
+def test_replication_finds_everything_and_the_changes_multiply_to_the_whole(tmp_path: Path) -> None:
     rows = run(REPLICATION, tmp_path)
     assert {number(row, "recall") for row in rows} == {1.0}
     for epsilon in (0.4, 1.6):
-        here = only(rows, epsilon=epsilon, greedy="yes")
-        assert number(one(here, style="replicate"), "cost") < number(
-            one(here, style="neighbours", noise=PAPER), "cost"
-        )
+        for greedy in ("no", "yes"):
+            here = only(rows, epsilon=epsilon, greedy=greedy)
+            walked = way(here)
+            assert len(walked) == len(STEPS) + 1
+            assert math.prod(factors(here)) == pytest.approx(
+                number(walked[0], "cost") / number(walked[-1], "cost")
+            )
+            # Like with like: the same cells were tried for both, with the same noise.
+            tried = [
+                {row["cell"] for row in only(here, style=s, noise=OURS)} for s in ("neighbours", "replicate")
+            ]
+            assert tried[0] == tried[1]
+            assert best(here, "neighbours", OURS) in walked
+
+
+def test_all_pairs_with_greedy_is_that_of_a_run(tmp_path: Path) -> None:
+    (row,) = run(SIZE, tmp_path, data="ab", days=2, method="all-pairs-greedy")
+    made, agreed = lab().tables("ab", 2, TINY.ab_per_day)
+    ran = simulate(made.a, made.b, all_pairs(agreed), seed=0)
+    assert number(row, "cost") == ran.comparisons < len(made.a) * len(made.b)
+    assert number(row, "recall") == ran.recall == 1
+    (beside,) = run(TRADEOFF, tmp_path, data="ab", noise="none")
+    (whole,) = run(SIZE, tmp_path, data="ab", days=1, method="all-pairs-greedy")
+    assert number(beside, "cost") == number(whole, "cost")
+    assert number(beside, "ratio") == number(whole, "cost") / TINY.ab_per_day**2
 
 
 def test_sparse_tables_leave_most_records_protected(tmp_path: Path) -> None:

@@ -135,11 +135,11 @@ def test_a_claim_that_fails_or_lacks_rows_ends_with_its_exit_code(
     monkeypatch.setattr(catalogue, "EVIDENCE", ())
     for held, explanation, code in ((False, "", 11), (False, "known", 0), (True, "", 0)):
         finding = graded(held, "so", explanation=explanation)
-        claim = Claim(5, "all is well", lambda e, finding=finding: finding)  # type: ignore[misc]
+        claim = Claim(5, "all is well", "always", lambda e, finding=finding: finding)  # type: ignore[misc]
         monkeypatch.setattr(claims_paper, "CLAIMS", (claim,))
         assert command("claims", "--quick", "--out", str(tmp_path)) == code
         said = capsys.readouterr()
-        assert "| 5 | all is well | so |" in said.out
+        assert "| 5 | all is well | always | so |" in said.out
         assert (": 5." in said.err) == (code == 11)
     monkeypatch.undo()
     monkeypatch.setattr(catalogue, "EVIDENCE", ())

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from reproduction.captions_beyond import replication_steps
 from reproduction.catalogue import EXHIBITS, EXPERIMENTS
 from reproduction.drawing import save, short, slope
-from reproduction.lab import FULL, QUICK, Lab
-from reproduction.report import available, draw_all, page, remember_machine
+from reproduction.lab import FULL, OURS, PAPER, QUICK, Lab
+from reproduction.replication import STEPS, factors
+from reproduction.report import available, draw_all, page, remember_machine, table1_text
 from reproduction.sweep import Experiment, Results, Row, only
 
-WORDS = {"how": "measured", "verdict": "no leak found", "recall_rule": "hamming <= 5"}
+WORDS = {
+    "how": "measured",
+    "verdict": "no leak found",
+    "recall_rule": "hamming <= 5",
+    "audited_case": "alone",
+    "audited_sides": "A and B",
+}
 
 
 def made_up(experiment: Experiment, lab: Lab, folder: Path) -> None:
@@ -33,8 +42,8 @@ def made_up(experiment: Experiment, lab: Lab, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Lab, Path]:
     lab, folder = Lab(FULL, None, 0), tmp_path_factory.mktemp("evaluation")
-    remember_machine(folder / "results", 2, 0.5)
     for experiment in EXPERIMENTS.values():
+        remember_machine(folder / "results", experiment.name, 2, 0.5)
         made_up(experiment, lab, folder / "results")
     return lab, folder
 
@@ -88,8 +97,8 @@ def test_the_page_has_every_figure_with_two_sentences(results: tuple[Lab, Path],
     text = page(lab, folder / "results")
     for exhibit in EXHIBITS:
         assert f"![{exhibit.title}](figures/{exhibit.name}.png)" in text
-        said = exhibit.says(rows[exhibit.experiment])
-        assert said in text
+        said, *beside = exhibit.parts(rows[exhibit.experiment])
+        assert all(part in text for part in (said, *beside))
         assert said.rstrip().endswith(".")
         assert said.count(". ") >= 1
     assert "| 21 |" in text
@@ -126,9 +135,41 @@ def test_sentences_turn_with_the_rows(rows: Rows) -> None:
     assert "Left out with this noise: Taxi at T = 16." in said("variants_ours", rows["variants"])
     assert "Left out" not in said("variants", rows["variants"])
     part = changed(rows["replication"], "recall", 0.9)
-    assert "recall: 0.9," in said("replication", part)
+    assert "recall: 0.9;" in said("replication", part)
+    dear = changed(rows["size"], "cost", 1e12, method="all-pairs-greedy")
+    assert "LP costs more nowhere here" in said("size_recall_1", dear)
+    cheap = changed(dear, "cost", 1.0, method="all-pairs-greedy", data="taxi", days=1)
+    assert "LP costs more at ε = 0.1 on Taxi with n = 5k, at ε = 0.4 on Taxi" in said("size_recall_1", cheap)
     dear = changed(rows["noise"], "dummies", 1e9, noise="geometric", bins=1)
     assert "fewer" not in said("dummies", dear).split(". ")[0]
+
+
+def test_replication_is_compared_with_the_same_noise_and_each_at_its_best_cell(rows: Rows) -> None:
+    found = changed(rows["replication"], "cost", 900.0)
+    where = {"epsilon": 1.6, "greedy": "no"}
+    for cost, more in (
+        (6_000.0, {"noise": PAPER}),
+        (3_000.0, {"style": "neighbours", "cell": 0.005, "noise": OURS}),
+        (600.0, {"style": "neighbours", "cell": 0.0025, "noise": OURS}),
+        (300.0, {"style": "replicate", "cell": 0.01, "noise": OURS}),
+        (200.0, {"style": "replicate", "cell": 0.02, "noise": "best"}),
+    ):
+        found = changed(found, "cost", cost, **where, **more)
+    assert "1.00 (cells of 0.001°) and 2.00 (cells of 0.0025° and 0.01°) times" in said("replication", found)
+    assert (
+        "| no | 1.6 | 6e3 | × 2.00 | × 5.00 | × 2.00 | × 1.50 | × 30.0 | 2e2 |" in replication_steps(found)
+    )  # fmt: skip
+
+
+def test_table_1_says_on_which_tables_its_audits_ran(rows: Rows) -> None:
+    table = changed(rows["table1"], "audited_records", 2)
+    table = changed(changed(table, "audited_partner", 1), "audited_case", "matched", method="laplace")  # type: ignore[arg-type]
+    text = table1_text(table)
+    assert "not on AB" in text
+    assert "one record of either side" in text
+    assert "`alone`, 2 records against 1: a record in a bin of its own, or in another bin of its own" in text
+    assert "| LP (`laplace`) | 0.50 | no leak found | `matched` |" in text
+    assert "one record of side B" in table1_text([{**row, "audited_sides": "B"} for row in table])
 
 
 def test_the_baseline_says_what_decides_its_cost_and_where_it_wins(rows: Rows) -> None:
@@ -155,19 +196,30 @@ def test_the_page_says_how_taxi_was_made(results: tuple[Lab, Path], tmp_path: Pa
     # Only whether the folder is there decides; where files are looked at, one is needed.
     (tmp_path / "data" / "taxi" / "pickups.csv").write_text("quality\n")
     real = Lab(FULL, tmp_path / "data", 0)
-    remember_machine(tmp_path, 2, 0.5)
+    remember_machine(tmp_path, "replication", 2, 0.5)
     made_up(EXPERIMENTS["replication"], real, tmp_path)
     text = page(real, tmp_path)
     assert "up to 300,000 a day" in text
     assert "data: Taxi resampled from real pick-ups." in text
 
 
+def test_results_of_two_machines_are_not_mixed(results: tuple[Lab, Path], tmp_path: Path) -> None:
+    lab, whole = results
+    for path in (whole / "results").iterdir():
+        (tmp_path / path.name).write_text(path.read_text())
+    assert page(lab, tmp_path).count("2 cores with a load of 0.5 by") == 1
+    remember_machine(tmp_path, "clock", 8, 3.0)
+    text = page(lab, tmp_path)
+    assert re.search(r"; clock: [^;]*, 8 cores with a load of 3 by all that ran there\.\n", text)
+    assert re.search(r"measured: size, variants[^:]*, link: [^;]*, 2 cores with a load of 0.5 by", text)
+
+
 def test_what_is_not_complete_is_named_and_not_shown(tmp_path: Path) -> None:
     lab = Lab(FULL, None, 0)
-    remember_machine(tmp_path, 2, 0.5)
+    remember_machine(tmp_path, "noise", 2, 0.5)
     made_up(EXPERIMENTS["noise"], lab, tmp_path)
     text = page(lab, tmp_path)
-    assert "Not run: size (210 of 210 points), variants" in text
+    assert "Not run: size (220 of 220 points), variants" in text
     assert "noise (" not in text
     assert "figures/dummies.png" in text
     assert "figures/clock.png" not in text
@@ -189,13 +241,29 @@ def test_a_part_of_the_rows_is_reported_as_far_as_it_goes(
     assert {e.name for e in EXHIBITS if f"figures/{e.name}.png" in text} == shown
     assert "Not run: size (" in text
     assert "| not run | There is no row with data = " in text
-    assert "(not recorded)" in text
+    assert "on a machine that was not recorded" in text
 
 
 def test_the_page_of_the_project_is_that_of_its_results() -> None:
     """Made from the files alone: neither the day nor the machine nor the data at hand changes it."""
     docs = Path(__file__).parents[2] / "docs"
     assert page(Lab(FULL, None, 0), docs / "results") == (docs / "evaluation.md").read_text(encoding="utf-8")
+
+
+def test_what_other_pages_say_of_replication_is_what_was_measured() -> None:
+    root = Path(__file__).parents[2]
+    rows = available(Lab(FULL, None, 0), root / "docs" / "results")["replication"]
+    basic, greedy = (
+        [
+            list(factors(only(rows, greedy=each, epsilon=e)))[STEPS.index("replication")]
+            for e in (0.1, 0.4, 1.6)
+        ]
+        for each in ("no", "yes")
+    )
+    for name in ("docs/blocking.md", "docs/maths.md", "CHANGELOG.md"):
+        text = " ".join((root / name).read_text(encoding="utf-8").split())
+        assert f"{min(basic):.1f} to {max(basic):.1f} " in text
+        assert f"{min(greedy):.2f} to {max(greedy):.2f} " in text
 
 
 def test_slopes_and_short_numbers() -> None:

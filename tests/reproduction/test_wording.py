@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproduction.wording import joined, percent, plain, power, runs, share, span, than
+from reproduction.wording import joined, percent, plain, power, runs, share, span, than, times_less
 
 
 def test_lists() -> None:
@@ -40,6 +40,14 @@ def test_a_range_is_shown_only_where_there_is_one() -> None:
 def test_more_is_not_called_fewer() -> None:
     assert than([(55, 100), (63, 100)], "fewer") == "45 % and 37 % fewer"
     assert than([(55, 100), (110, 100)], "fewer") == "45 % fewer and 10 % more"
+
+
+def test_what_costs_more_is_not_called_less() -> None:
+    assert [times_less(x, 100) for x in (50, 100, 250)] == [
+        "2.00 times less",
+        "1.00 times less",
+        "2.50 times more",
+    ]
 
 
 def test_runs() -> None:

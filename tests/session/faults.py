@@ -22,11 +22,12 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
+from accord.privacy.budget import Budget
 from accord.records.layout import Layout
 from accord.secure.party import Buffer, Party, Receive, Send
 from accord.secure.transfer import setup as ot_setup
 from accord.session.connection import Reach
-from accord.session.course import Linked, begin, go_on
+from accord.session.course import Linked, Ready, begin, go_on
 from accord.session.identity import make_identity
 from accord.session.ledger import Ledger
 from accord.session.link import get_ready, reopen
@@ -97,6 +98,13 @@ class Office:
         assert not broken
         return max(found, key=lambda run: run.steps()) if found else None
 
+    def ready(self) -> Ready:
+        """What it knows before a new run; its table is always the same snapshot."""
+        return get_ready(
+            self.state, self.agreement, self.partner, self.data, Layout(), "table", "first", self.out,
+            self.reach(), tell_nobody,
+        )  # fmt: skip
+
     def reach(self) -> Reach:
         # Who listens speaks first; nothing is ever opened.
         return Reach(listen=":1") if self.side is Side.A else Reach(connect="partner:1")
@@ -109,6 +117,7 @@ def offices(folder: Path, kind: str = "greedy") -> dict[Side, Office]:
         home = folder / side.value
         state = open_state(home / "state", {})
         cards[side] = make_identity(state, agreed.party(side), datetime.now(UTC))
+        Ledger(state.ledger).set_budget("table", Budget())
         data = home / "data.csv"
         data.write_text("id,x,y\n" + "".join(f"{side.value}{i},{x},{y}\n" for i, (x, y) in enumerate(rows)))
         found[side] = Office(side, agreed, state, data, home / "pairs.csv")
@@ -205,10 +214,7 @@ def linking(both: dict[Side, Office]) -> dict[Side, Party[Linked]]:
     """Both sides of a new run."""
     parties: dict[Side, Party[Linked]] = {}
     for side, o in both.items():
-        own = get_ready(
-            o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), tell_nobody
-        )
-        parties[side] = begin(own, Line())
+        parties[side] = begin(o.ready(), Line())
     return parties
 
 

@@ -183,6 +183,8 @@ def link_arguments(office: Office) -> list[object]:
         office.partner,
         "--out",
         office.out,
+        "--snapshot",
+        "first",
         "--yes",
     ]
 

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from accord.errors import AccordError, LedgerError, OutputError, StateError, TrustError
-from accord.records.layout import Layout
 from accord.secure.party import Party
 from accord.session.course import Linked, begin, go_on
-from accord.session.link import get_ready, reopen
+from accord.session.link import reopen
 from accord.session.notices import tell_nobody
 from accord.session.store import FileJournal, create_run, list_runs, open_run
 from accord.side import Side
@@ -36,7 +35,8 @@ def check_full(folder: Path, patch: pytest.MonkeyPatch, victim: Side, at: int | 
     with faults.deaths(patch, wire, victim, at, True, full) as seen:
         ending = faults.link(both, wire)
     error = ending[victim]
-    if at is not None and seen[-1] != "charge":
+    # With other noise a run may come to one write less than the one that was counted.
+    if at is not None and len(seen) == at and seen[-1] != "charge":
         assert isinstance(error, StateError | OutputError | LedgerError), repr(error)
         assert error.exit_code in (5, 6)
         assert "no space left" in str(error).lower()
@@ -213,8 +213,7 @@ def test_nothing_is_there_before_a_run_is_whole(tmp_path: Path) -> None:
     """A name that another run has is refused: nothing of that run is overwritten."""
     both = faults.offices(tmp_path)
     o = both[Side.A]
-    own = get_ready(o.state, o.agreement, o.partner, o.data, Layout(), None, o.out, o.reach(), tell_nobody)
-    begin(own, Line()).close()
+    begin(o.ready(), Line()).close()
     assert list_runs(o.state) == ([], [])
     faults.link(both)
     (run,) = list_runs(o.state)[0]

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.errors import BudgetError, LedgerError, UsageError
+from accord.errors import AccountError, BudgetError, LedgerError, SnapshotError, UsageError
 from accord.privacy.budget import Budget
 from accord.privacy.events import NO_COST, AllPairs, Cost, Event, Intersection, Promise
+from accord.privacy.release import Snapshot
 from accord.session import noise_format
 from accord.session.accounts import accounts
 from accord.session.ledger import Ask, Ledger
@@ -25,9 +26,16 @@ TENTH = Promise(Cost(Fraction(1, 10), Fraction(1, 10**9)))
 
 
 def ask(
-    run: str, key: bytes | None = b"k", dataset: str = "d", partner: str = "p", event: Event = TENTH
+    run: str,
+    place: bytes = b"k",
+    dataset: str = "d",
+    partner: str = "p",
+    event: Event = TENTH,
+    snapshot: str | None = "s",
+    content: bytes = b"content",
 ) -> Ask:
-    return Ask(run, dataset, partner, b"agreement", key, event)
+    declared = None if snapshot is None else Snapshot(snapshot, content)
+    return Ask(run, dataset, partner, b"agreement", place, event, declared)
 
 
 def giving(*noise: int) -> Callable[[], NDArray[np.int64]]:
@@ -45,7 +53,11 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ledger(path: Path) -> Ledger:
-    return Ledger(path)
+    """With two accounts, neither limited."""
+    made = Ledger(path)
+    made.set_budget("d", Budget())
+    made.set_budget("e", Budget())
+    return made
 
 
 def test_a_charge_is_stored_with_all_its_facts(ledger: Ledger, path: Path) -> None:
@@ -54,7 +66,13 @@ def test_a_charge_is_stored_with_all_its_facts(ledger: Ledger, path: Path) -> No
     assert charged.noise.tolist() == [4, 0, 7]
     assert (charged.cost, charged.fresh) == (TENTH.cost, True)
     (row,) = Ledger(path).runs()
-    assert (row.run, row.dataset, row.partner, row.agreement, row.key) == ("r1", "d", "p", b"agreement", b"k")
+    assert (row.run, row.dataset, row.partner, row.agreement, row.key) == (
+        "r1",
+        "d",
+        "p",
+        b"agreement",
+        ask("r1").key,
+    )
     assert (row.event, row.cost, row.at, row.stored) == (TENTH, TENTH.cost, NOW, True)
 
 
@@ -64,7 +82,7 @@ def test_the_same_release_has_the_same_noise_and_no_charge_also_for_another_part
         again = ledger.charge(ask(run, partner=partner), never, NOW)
         assert again.noise.tolist() == [4, 0, 7]
         assert (again.cost, again.fresh) == (NO_COST, False)
-    (account,) = accounts(ledger.runs(), ledger.budgets())
+    account, _ = accounts(ledger.runs(), ledger.budgets())
     assert (account.runs, account.spent) == (3, TENTH.cost)
     assert account.shown == {"p": TENTH.cost, "q": TENTH.cost}
 
@@ -76,10 +94,10 @@ def test_another_release_is_drawn_and_charged(ledger: Ledger) -> None:
     assert accounts(ledger.runs(), {})[0].spent.epsilon == Fraction(1, 5)
 
 
-def test_another_data_set_shares_the_noise_and_pays_itself(ledger: Ledger) -> None:
+def test_another_data_set_has_noise_of_its_own_and_pays_itself(ledger: Ledger) -> None:
     ledger.charge(ask("r1"), giving(4), NOW)
-    other = ledger.charge(ask("r2", dataset="e"), never, NOW)
-    assert (other.noise.tolist(), other.cost, other.fresh) == ([4], TENTH.cost, False)
+    other = ledger.charge(ask("r2", dataset="e"), giving(5), NOW)
+    assert (other.noise.tolist(), other.cost, other.fresh) == ([5], TENTH.cost, True)
     assert [account.spent for account in accounts(ledger.runs(), {})] == [TENTH.cost] * 2
 
 
@@ -92,7 +110,10 @@ def test_a_run_is_charged_once_however_often_it_asks(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize(
     "changed",
-    [ask("r1", b"x"), ask("r1", dataset="e"), ask("r1", partner="q"), ask("r1", None, event=AllPairs())],
+    [
+        *(ask("r1", b"x"), ask("r1", dataset="e"), ask("r1", partner="q"), ask("r1", event=AllPairs())),
+        *(ask("r1", snapshot=None), ask("r1", snapshot="t")),
+    ],
 )
 def test_a_run_cannot_change_what_it_releases(ledger: Ledger, changed: Ask) -> None:
     ledger.charge(ask("r1"), giving(4), NOW)
@@ -101,10 +122,10 @@ def test_a_run_cannot_change_what_it_releases(ledger: Ledger, changed: Ask) -> N
 
 
 def test_all_pairs_draw_nothing_and_leave_a_row(ledger: Ledger) -> None:
-    ledger.charge(ask("r0", None, event=Intersection()), never, NOW)
-    charged = ledger.charge(ask("r1", None, event=AllPairs()), never, NOW)
+    ledger.charge(ask("r0", event=Intersection()), never, NOW)
+    charged = ledger.charge(ask("r1", event=AllPairs()), never, NOW)
     assert (charged.noise.tolist(), charged.cost, charged.fresh) == ([], NO_COST, False)
-    assert ledger.charge(ask("r1", None, event=AllPairs()), never, NOW).noise.tolist() == []
+    assert ledger.charge(ask("r1", event=AllPairs()), never, NOW).noise.tolist() == []
     assert [run.cost for run in ledger.runs()] == [NO_COST] * 2
 
 
@@ -131,9 +152,9 @@ def test_the_cap_on_runs_also_holds_for_runs_that_cost_nothing(ledger: Ledger) -
 def test_budgets_are_kept_exactly_and_replaced(ledger: Ledger, path: Path) -> None:
     limit = Budget(Cost(Fraction(1, 3), Fraction(1, 2**40)), 7)
     ledger.set_budget("d", limit)
-    assert Ledger(path).budgets() == {"d": limit}
-    ledger.set_budget("d", Budget(None, 1))
-    assert ledger.budgets() == {"d": Budget(None, 1)}
+    assert Ledger(path).budgets() == {"d": limit, "e": Budget()}
+    ledger.set_budget("D", Budget(None, 1))
+    assert ledger.budgets() == {"d": Budget(None, 1), "e": Budget()}
 
 
 def test_a_failed_draw_leaves_no_trace(ledger: Ledger) -> None:
@@ -166,6 +187,87 @@ def test_after_forgetting_the_same_release_is_drawn_and_charged_anew(ledger: Led
     assert accounts(ledger.runs(), {})[0].shown["p"].epsilon == Fraction(1, 5)
 
 
+# -- snapshots --------------------------------------------------------------------------------------------
+
+
+def test_without_a_snapshot_every_run_is_drawn_and_charged(ledger: Ledger) -> None:
+    for number, run in enumerate(("r1", "r2")):
+        charged = ledger.charge(ask(run, snapshot=None), giving(number), NOW)
+        assert (charged.noise.tolist(), charged.cost, charged.fresh) == ([number], TENTH.cost, True)
+    again = ledger.charge(ask("r1", snapshot=None), never, NOW)
+    assert (again.noise.tolist(), again.fresh) == ([0], False), "a run that goes on is still that run"
+    assert sum(run.cost.epsilon for run in ledger.runs()) == Fraction(1, 5)
+
+
+@pytest.mark.parametrize("snapshot", ["2026-11", "2026\N{FULLWIDTH HYPHEN-MINUS}11"])
+def test_a_snapshot_is_known_by_any_spelling(ledger: Ledger, snapshot: str) -> None:
+    ledger.charge(ask("r1", snapshot="2026-11"), giving(4), NOW)
+    assert ledger.charge(ask("r2", snapshot=snapshot), never, NOW).cost == NO_COST
+
+
+def test_another_table_under_a_snapshots_name_is_refused_without_a_trace(ledger: Ledger) -> None:
+    ledger.charge(ask("r1"), giving(4), NOW)
+    for other in (ask("r2", content=b"changed"), ask("r2", content=b"changed", event=AllPairs())):
+        with pytest.raises(SnapshotError, match="calendar"):
+            ledger.quote(other)
+        with pytest.raises(SnapshotError, match="first called the snapshot 's' of 'd'"):
+            ledger.charge(other, never, NOW)
+    assert [run.run for run in ledger.runs()] == ["r1"]
+    # Under another blocking the bins are others, and another name or account has a table of its own.
+    for number, other in enumerate(
+        (
+            ask("r3", b"other place", content=b"changed"),
+            ask("r4", snapshot="t", content=b"changed"),
+            ask("r5", dataset="e", content=b"changed"),
+            ask("r6", snapshot=None),
+        )
+    ):
+        assert ledger.charge(other, giving(number), NOW).fresh
+
+
+def test_a_snapshot_that_was_refused_for_its_cost_is_not_bound_to_a_table(ledger: Ledger) -> None:
+    ledger.set_budget("d", Budget(Cost(Fraction(0), Fraction(0))))
+    with pytest.raises(BudgetError):
+        ledger.charge(ask("r1"), never, NOW)
+    ledger.set_budget("d", Budget())
+    assert ledger.charge(ask("r2", content=b"another"), giving(4), NOW).fresh
+
+
+# -- accounts ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["North Clinic", "north clinic", "NORTH  CLINIC", "Ｎorth Clinic"])
+def test_an_account_is_one_in_every_spelling(path: Path, name: str) -> None:
+    ledger = Ledger(path)
+    ledger.set_budget("North Clinic", Budget(Cost(Fraction(1, 10), Fraction(1, 10**9))))
+    assert ledger.find_account(name) == "North Clinic"
+    ledger.charge(ask("r1", dataset=name), giving(4), NOW)
+    assert ledger.charge(ask("r2", dataset="north clinic"), never, NOW).cost == NO_COST
+    with pytest.raises(BudgetError):
+        ledger.charge(ask("r3", dataset=name, snapshot=None), never, NOW)
+    assert {run.dataset for run in ledger.runs()} == {"North Clinic"}
+
+
+def test_an_account_that_nobody_made_is_refused(path: Path) -> None:
+    ledger = Ledger(path)
+    with pytest.raises(AccountError, match="no account for this table yet"):
+        ledger.find_account(None)
+    ledger.set_budget("patients", Budget())
+    assert ledger.find_account(None) == "patients"
+    for event in (TENTH, AllPairs()):
+        unknown = ask("r1", dataset="pateints", event=event)
+        with pytest.raises(AccountError, match="Did you mean 'patients'"):
+            ledger.quote(unknown)
+        with pytest.raises(AccountError, match="Did you mean 'patients'"):
+            ledger.charge(unknown, never, NOW)
+    with pytest.raises(AccountError, match=r"no account 'x'\. Its owner makes it"):
+        ledger.find_account("x")
+    ledger.set_budget("products", Budget())
+    with pytest.raises(AccountError, match="several accounts: 'patients', 'products'"):
+        ledger.find_account(None)
+    assert ledger.runs() == ()
+
+
 def test_an_unknown_run_cannot_be_forgotten(ledger: Ledger) -> None:
     with pytest.raises(UsageError, match="knows no run"):
         ledger.forget("r9")
@@ -173,7 +275,13 @@ def test_an_unknown_run_cannot_be_forgotten(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [ask("../r"), ask("r", dataset=""), ask("r", partner="a\nb"), ask("r", None), ask("r", event=AllPairs())],
+    [
+        ask("../r"),
+        ask("r", dataset=""),
+        ask("r", partner="a\nb"),
+        ask("r", snapshot=""),
+        ask("r", snapshot=" s"),
+    ],
 )
 def test_asks_that_make_no_sense_are_refused(ledger: Ledger, wrong: Ask) -> None:
     with pytest.raises(UsageError):
@@ -181,10 +289,10 @@ def test_asks_that_make_no_sense_are_refused(ledger: Ledger, wrong: Ask) -> None
 
 
 def test_noise_and_keys_are_not_shown_by_accident(ledger: Ledger) -> None:
-    asked = ask("r1", b"secret key")
+    asked = ask("r1", b"secret place", content=b"secret content")
     charged = ledger.charge(asked, giving(31337), NOW)
     shown = f"{asked!r} {charged!r} {ledger.runs()!r}"
-    assert "secret key" not in shown
+    assert "secret" not in shown
     assert "31337" not in shown
 
 
@@ -198,7 +306,7 @@ def test_files_that_are_no_ledger_of_this_version_are_refused(tmp_path: Path, pa
         Ledger(tmp_path / "text")
     Ledger(path)
     with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 2")
+        db.execute("PRAGMA user_version = 3")
     db.close()
     with pytest.raises(LedgerError, match="version that made it"):
         Ledger(path)
@@ -219,7 +327,7 @@ def test_an_account_shows_what_exact_composition_proves(ledger: Ledger) -> None:
     ledger.set_budget("d", Budget(Cost(Fraction(9), Fraction("1e-5"))))
     for i in range(40):
         ledger.charge(ask(f"r{i}", bytes([i])), giving(1), NOW)
-    (account,) = accounts(ledger.runs(), ledger.budgets())
+    account, _ = accounts(ledger.runs(), ledger.budgets())
     assert account.spent.epsilon == 4
     assert account.tight is not None
     assert 1 < account.tight < 4

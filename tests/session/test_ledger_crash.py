@@ -22,6 +22,7 @@ import pytest
 from accord.entropy import Seeded, below
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost, Promise
+from accord.privacy.release import Snapshot
 from accord.session.ledger import Ask, Ledger
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -36,13 +37,14 @@ COMMON = textwrap.dedent(
     import numpy as np
     from accord.errors import BudgetError
     from accord.privacy.events import Cost, Promise
+    from accord.privacy.release import Snapshot
     from accord.session.ledger import Ask, Ledger
 
     path, event = Path(sys.argv[1]), Promise(Cost(Fraction(1, 10), Fraction(0)))
 
     def charge(ledger, run, key):
         draw = lambda: np.frombuffer(os.urandom(64), dtype=np.uint8).astype(np.int64)
-        ask = Ask(run, "d", "p", b"", key, event)
+        ask = Ask(run, "d", "p", b"", key, event, Snapshot("s", b"content"))
         return ledger.charge(ask, draw, datetime(2026, 1, 2, tzinfo=UTC)).noise.tolist()
     """
 )
@@ -140,7 +142,7 @@ def race(path: Path, racers: int, same: str) -> list[list[list[int]]]:
 
 
 def charge(ledger: Ledger, run: str, key: bytes) -> list[int]:
-    ask = Ask(run, "d", "p", b"", key, TENTH)
+    ask = Ask(run, "d", "p", b"", key, TENTH, Snapshot("s", b"content"))
     return ledger.charge(ask, lambda: np.array([7], dtype=np.int64), NOW).noise.tolist()
 
 
@@ -165,6 +167,7 @@ def test_processes_at_once_spend_the_budget_exactly_and_no_more(tmp_path: Path) 
 
 def test_processes_at_once_get_the_same_noise_for_the_same_release(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("d", Budget())
     got = race(tmp_path / "ledger.sqlite", 3, "same")
     assert got[0] == got[1] == got[2]
     assert len(got[0]) == 12
@@ -201,6 +204,7 @@ def test_killed_at_any_point_a_charge_is_whole_or_absent(tmp_path: Path) -> None
 
 def kill_while_committing(path: Path, rounds: int) -> None:
     ledger, next_run = Ledger(path), 0
+    ledger.set_budget("d", Budget())
     for wait in below(Seeded("kill"), 8000, rounds):
         with start(ENDLESS, path, next_run) as process:
             assert process.stdout is not None

@@ -16,25 +16,31 @@ import accord
 from accord.agreement.document import Agreement
 from accord.errors import (
     AccordError,
+    AccountError,
     BudgetError,
     DataError,
     DeclinedError,
     DifferentAgreementError,
     RefusedError,
+    SnapshotError,
     StoppedError,
     UsageError,
 )
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost
+from accord.records.layout import Layout
 from accord.session import handshake
 from accord.session.connection import Reach
 from accord.session.ledger import Ledger
-from accord.session.link import Linked
+from accord.session.link import Linked, link
 from accord.session.notices import Done, Progress, encode_notice
 from accord.session.offer import Offer
+from accord.session.partners import add_partner
 from accord.session.receipt import read_receipt
+from accord.session.store import open_run
 from accord.side import Side
 from accord.simulation import simulate
+from tests.cli import terminal
 from tests.protocols.worlds import agreement
 from tests.session import worlds
 
@@ -104,9 +110,10 @@ def test_the_done_event_has_what_scripts_read(both: Both) -> None:
     assert done["epsilon"]
 
 
-def test_unchanged_inputs_are_charged_once_and_keep_their_noise(both: Both) -> None:
-    first, _ = worlds.link_both(*both)
-    again, _ = worlds.link_both(*both)
+def test_a_snapshot_is_charged_once_and_keeps_its_noise(both: Both) -> None:
+    named = {"snapshot": "2026-11"}
+    first, _ = worlds.link_both(*both, a_options=named)
+    again, _ = worlds.link_both(*both, a_options={"snapshot": "2026\N{FULLWIDTH HYPHEN-MINUS}11"})
     assert first.run != again.run
     assert first.charged == first.cost
     assert float(again.charged.epsilon) == 0
@@ -114,16 +121,47 @@ def test_unchanged_inputs_are_charged_once_and_keep_their_noise(both: Both) -> N
     runs = Ledger(both[0].state.ledger).runs()
     assert [run.paid for run in runs] == [True, False]
     assert runs[0].drawing == runs[1].drawing, "the same release has other noise"
+    assert [run.snapshot for run in runs] == ["2026-11", "2026\N{FULLWIDTH HYPHEN-MINUS}11"]
     assert again.pairs.equals(first.pairs)
+    # B named none, so each of its runs was drawn and charged.
+    theirs = Ledger(both[1].state.ledger).runs()
+    assert [run.paid for run in theirs] == [True, True]
+    assert theirs[0].drawing != theirs[1].drawing
 
 
-def test_another_table_is_another_release(both: Both) -> None:
-    worlds.link_both(*both)
+def test_another_table_under_a_snapshots_name_ends_before_anybody_is_called(both: Both) -> None:
+    worlds.link_both(*both, a_options={"snapshot": "2026-11"})
     moved = worlds.table([(1, 1), (9, 9), (3, 12), (2, 14)], "a")
-    worlds.link_both(*both, a_options={"data": moved})
+    again = {"data": moved, "snapshot": "2026-11"}
+    left, right = worlds.link_both(*both, a_options=again, b_options={"reach": Reach(wait=0.1)})
+    assert isinstance(left, SnapshotError)
+    assert isinstance(right, AssertionError), "A listened before it had asked its ledger"
+    assert len(Ledger(both[0].state.ledger).runs()) == 1
+    other, _ = worlds.link_both(*both, a_options={"data": moved, "snapshot": "2026-12"})
+    assert other.charged == other.cost
+
+
+def test_an_account_that_nobody_made_ends_before_anybody_is_called(both: Both) -> None:
+    for name in ("tabel", "alice"):
+        left, right = worlds.link_both(
+            *both, a_options={"dataset": name}, b_options={"reach": Reach(wait=0.1)}
+        )
+        assert isinstance(left, AccountError)
+        assert isinstance(right, AssertionError), "A listened before it had asked its ledger"
+    assert worlds.untouched(*both)
+
+
+def test_the_parties_names_decide_nothing(both: Both) -> None:
+    """Whoever writes the agreement may call the owner what it likes: the account is the owner's."""
+    plain = agreement().model_dump(mode="json")
+    for name in ("alice", "Alice", "ALICE"):
+        renamed = Agreement.model_validate(plain | {"parties": {"A": name, "B": plain["parties"]["B"]}})
+        add_partner(both[1].state, name, both[0].card)
+        left, _ = worlds.link_both(*both, renamed, a_options={"snapshot": "2026-11"})
+        assert isinstance(left, Linked), left
     runs = Ledger(both[0].state.ledger).runs()
-    assert [run.paid for run in runs] == [True, True]
-    assert runs[0].drawing != runs[1].drawing
+    assert [run.paid for run in runs] == [True, False, False]
+    assert {run.dataset for run in runs} == {worlds.ACCOUNT}
 
 
 def test_the_output_is_written_whole_and_the_same_on_both_sides(both: Both, tmp_path: Path) -> None:
@@ -240,8 +278,9 @@ def test_a_table_size_that_does_not_fit(both: Both, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_overspent_budget_ends_before_anybody_is_called(both: Both) -> None:
-    name = agreement().party(Side.A)
-    Ledger(both[0].state.ledger).set_budget(name, Budget(Cost(_fraction("0.01"), _fraction("1e-9"))))
+    Ledger(both[0].state.ledger).set_budget(
+        worlds.ACCOUNT, Budget(Cost(_fraction("0.01"), _fraction("1e-9")))
+    )
     left, right = worlds.link_both(*both, b_options={"reach": Reach(wait=0.1)})
     assert isinstance(left, BudgetError)
     assert isinstance(right, AssertionError), "A listened before it had asked its ledger"
@@ -312,3 +351,63 @@ def test_two_processes_from_the_command_line(both: Both, tmp_path: Path) -> None
         assert last["matches"] == 2
         assert err == ""
     assert (tmp_path / "out-A.csv").read_bytes() == (tmp_path / "out-B.csv").read_bytes()
+
+
+def for_people() -> Agreement:
+    """Side A promises to people with up to two records."""
+    plain = agreement().model_dump(mode="json")
+    plain["protocol"]["A"]["records_per_person"] = 2
+    return Agreement.model_validate(plain)
+
+
+def of_people(*who: str) -> pa.Table:
+    """A's table, with whose records they are."""
+    return worlds.table(worlds.A_ROWS, "a").append_column("who", pa.array(who))
+
+
+def test_a_promise_to_people(both: Both) -> None:
+    """What is charged says whom it is for, and a run that goes on knows the column again."""
+    mine = {"data": of_people("p", "q", "p", "r"), "layout": Layout(person="who")}
+    left, right = worlds.link_both(*both, for_people(), a_options=mine)
+    assert isinstance(left, Linked), left
+    assert isinstance(right, Linked), right
+    plain, _ = worlds.link_both(*both, agreement())
+    assert left.pairs == plain.pairs
+    events = [run.event for run in Ledger(both[0].state.ledger).runs()]
+    assert sorted(getattr(event, "records_per_person", 1) for event in events) == [1, 2]
+    assert open_run(both[0].state, left.run).manifest.read_layout().person == "who"
+
+
+@pytest.mark.parametrize(
+    ("mine", "problem"),
+    [
+        ({}, "must be known whose record a row is"),
+        ({"layout": Layout(person="who")}, "rows 1, 2, 4, column 'who'"),
+    ],
+)
+def test_people_are_checked_before_anybody_is_called(both: Both, mine: dict[str, Any], problem: str) -> None:
+    given = worlds.options(both[0], worlds.A_ROWS, for_people()) | {"data": of_people("p", "p", "q", "p")}
+    given |= mine | {"listen": "127.0.0.1:0", "tell": both[0].told.append}
+    with pytest.raises(AccordError, match=problem):
+        link(given.pop("data"), given.pop("agreement"), **given)
+    assert not both[0].told
+    assert worlds.untouched(*both)
+
+
+def test_people_from_the_command_line(both: Both, tmp_path: Path) -> None:
+    """Without the column, or with somebody who has too many records, nobody is called: the port is never
+    opened, and the error says what to do."""
+    import pyarrow.csv
+
+    (tmp_path / "agreement.toml").write_text(for_people().to_toml())
+    pyarrow.csv.write_csv(of_people("p", "p", "q", "p"), tmp_path / "a.csv")
+    link = ("link", "a.csv", "--agreement", "agreement.toml", "--partner", agreement().party(Side.B))
+    typed = (*link, "--listen", "127.0.0.1:0", "--yes", "--state", str(both[0].state.folder))
+    done = terminal.accord(tmp_path, *typed)
+    assert done.returncode == 2, done.stderr
+    assert "Name that column with --person" in done.stderr
+    done = terminal.accord(tmp_path, *typed, "--person", "who")
+    assert done.returncode == 4, done.stderr
+    assert "rows 1, 2, 4, column 'who'" in done.stderr
+    assert "more than 2 records" in done.stderr
+    assert worlds.untouched(*both)

@@ -1,17 +1,25 @@
-"""What a run would release: the key follows exactly what the noisy counts are a function of."""
+"""What a run would release: its name follows the agreement and the owner's word, and never the data."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
 
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
+from accord.privacy.budget import Budget
 from accord.privacy.events import AllPairs
+from accord.privacy.release import Snapshot
 from accord.protocols.base import Release
+from accord.protocols.slots import content_digest
 from accord.records.columns import Records
+from accord.records.load import load_records
 from accord.session.ledger import Ask, Ledger
 from accord.session.offer import make_offer
 from accord.side import Side
@@ -25,9 +33,16 @@ def release(agreed: Agreement, side: Side, held: Records) -> Release:
     return agreed.protocol.release(agreed.task, side, len(held))
 
 
-def key(agreed: Agreement, side: Side = Side.A, rows: Rows = ROWS) -> bytes | None:
+def ask(agreed: Agreement, side: Side = Side.A, rows: Rows = ROWS) -> Ask:
     held = records(rows, agreed)
-    return release(agreed, side, held).key(held)
+    found = release(agreed, side, held)
+    assert found.event is not None
+    content = content_digest(agreed.plan, side, held)
+    return Ask("offer", "set", "bob", bytes(32), found.place, found.event, Snapshot("now", content))
+
+
+def key(agreed: Agreement, side: Side = Side.A, rows: Rows = ROWS) -> bytes | None:
+    return ask(agreed, side, rows).key
 
 
 def changed(**changes: Any) -> Agreement:
@@ -52,15 +67,34 @@ def test_what_the_counts_do_not_depend_on_leaves_the_noise_as_it_is() -> None:
     ]
     for agreed in same:
         assert key(agreed) == key(agreement())
-    # Another order of the records, and values that move within a cell, have the same counts.
-    assert key(agreement(), rows=[(9, 9), (1, 1)]) == key(agreement(), rows=[(8, 9), (2, 1)])
+
+
+@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), min_size=1, max_size=9))
+def test_no_name_depends_on_what_is_in_the_table(rows: Rows) -> None:
+    assert key(agreement(), rows=rows) == key(agreement())
+
+
+def test_a_snapshot_stands_for_ids_and_bins_in_any_order() -> None:
+    def content(rows: Rows, prefix: str = "r", **changes: Any) -> bytes:
+        return content_digest(agreement().plan, Side.A, records(rows, agreement(), prefix))
+
+    turned = [("r1", 9, 9), ("r0", 1, 1)]
+    table = pa.table({"id": [i for i, _, _ in turned], "x": [9, 1], "y": [9, 1]})
+    agreed = agreement()
+    loaded = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(Side.A))
+    assert content_digest(agreed.plan, Side.A, loaded) == content(ROWS)
+    # Values that move within a cell leave the bins as they are.
+    assert content([(2, 1), (8, 9)]) == content(ROWS)
+    others = [content([(1, 1), (9, 5)]), content([(1, 1)]), content([*ROWS, (3, 3)]), content(ROWS, "s")]
+    left_out = content_digest(agreed.plan, Side.A, replace(loaded, left_out=1))
+    assert len({content(ROWS), left_out, *others}) == 6
 
 
 def test_what_the_counts_depend_on_makes_another_release() -> None:
+    skipping = changed(fields__x__missing="skip")
     other = [
         key(agreement(), Side.B),
-        key(agreement(), rows=[(1, 1), (9, 5)]),
-        key(agreement(), rows=[(1, 1)]),
+        key(skipping),
         key(changed(protocol__A__epsilon="2")),
         key(changed(protocol__A__delta="1e-4")),
         key(changed(protocol__A__noise="paper")),
@@ -75,7 +109,7 @@ def test_all_pairs_draws_nothing() -> None:
     agreed = agreement(protocol="all-pairs")
     held = records(ROWS, agreed)
     found = release(agreed, Side.A, held)
-    assert (found.key(held), found.event) == (None, AllPairs())
+    assert (ask(agreed).key, found.event) == (None, AllPairs())
     assert not found.draw(held, Spent()).any()
 
 
@@ -90,11 +124,8 @@ def test_noise_is_drawn_when_asked_and_from_the_given_entropy() -> None:
 
 def test_an_offer_charges_nothing(tmp_path: Path) -> None:
     agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
-    mine = records(ROWS, agreed)
-    found = release(agreed, Side.A, mine)
-    assert found.event is not None
-    ask = Ask("offer", "set", "bob", bytes(32), found.key(mine), found.event)
-    offer = make_offer(agreed, Side.A, mine, ledger, ask)
+    ledger.set_budget("set", Budget())
+    offer = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
     assert offer.cost == offer.event.cost
-    assert offer.account.runs == 0
+    assert (offer.account.runs, offer.snapshot) == (0, "now")
     assert ledger.runs() == ()

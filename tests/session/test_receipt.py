@@ -288,7 +288,7 @@ def test_runs_are_listed_with_how_to_go_on(done: dict[Side, Office], tmp_path: P
     run = both[Side.A].run
     assert run
     (facts,) = json.loads(accord(both[Side.A], "runs", "--json"))
-    assert (facts["partner"], facts["dataset"], facts["done"]) == ("bob", "alice", False)
+    assert (facts["partner"], facts["dataset"], facts["done"]) == ("bob", "table", False)
     assert (facts["steps"], facts["resumes"], facts["broken"]) == (run.steps(), 0, False)
     with pytest.raises(UsageError, match="no receipt yet"):
         accord(both[Side.A], "receipt", "show", run.manifest.run)

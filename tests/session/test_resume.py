@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from accord.errors import LedgerError, PeerError, RefusedError, StateError, UsageError
+from accord.errors import AccountError, LedgerError, PeerError, RefusedError, StateError, UsageError
+from accord.privacy.budget import Budget
 from accord.protocols import intersection
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Send
@@ -263,6 +264,9 @@ def test_a_ledger_that_does_not_know_the_noise_is_refused(tmp_path: Path) -> Non
     ledger = both[Side.A].state.ledger
     kept = ledger.read_bytes()
     ledger.unlink()
+    with pytest.raises(AccountError, match="no account 'table'"):
+        faults.resume(both, name)
+    both[Side.A].ledger.set_budget("table", Budget())
     with pytest.raises(StateError, match="do not belong together"):
         faults.resume(both, name)
     assert not both[Side.A].ledger.runs(), "something was charged"

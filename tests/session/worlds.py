@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from accord.agreement.document import Agreement
+from accord.privacy.budget import Budget
 from accord.session.channel import Patience
 from accord.session.connection import Reach
 from accord.session.identity import Card, make_identity
@@ -23,6 +24,7 @@ from accord.session.state import State, open_state
 from accord.side import Side
 from tests.protocols.worlds import Rows, agreement
 
+ACCOUNT = "table"
 N = TypeVar("N", bound=Notice)
 NOW = datetime.now(UTC)
 A_ROWS: Rows = [(1, 1), (9, 9), (3, 12), (14, 2)]
@@ -50,6 +52,7 @@ def introduce(folder: Path, agreed: Agreement) -> tuple[Organisation, Organisati
     for side in Side:
         state = open_state(folder / f"state-{side.value}", {})
         made.append(Organisation(side, state, make_identity(state, agreed.party(side), NOW)))
+        Ledger(state.ledger).set_budget(ACCOUNT, Budget())
     for own, other in ((made[0], made[1]), (made[1], made[0])):
         add_partner(own.state, agreed.party(other.side), other.card)
     return made[0], made[1]

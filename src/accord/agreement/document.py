@@ -2,7 +2,8 @@
 
 It holds public facts only: names, fields, rule, blocking, privacy, protocol, what is disclosed with a match,
 engine. Version 1 fixes every default, so that two installations never read one file in two ways; the
-canonical bytes spell all of them out, and their digest is what the parties compare before anything else.
+canonical bytes spell them out (but for one record a person, see protocols/people.py), and their digest is
+what the parties compare before anything else.
 Comments, the order of keys and the spelling of numbers and of the rule do not change the digest.
 """
 
@@ -87,7 +88,7 @@ class Agreement(Spec):
     engine: Literal["ot", "garbled", "paillier", "paillier-packed"]
 
     def canonical(self) -> bytes:
-        """The bytes that are compared: a domain tag, then JSON with sorted keys and every default."""
+        """The bytes that are compared: a domain tag, then JSON with sorted keys and the defaults."""
         plain = self.model_dump(mode="json")
         return _DOMAIN + json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
 
@@ -120,10 +121,16 @@ class Agreement(Spec):
         )
 
     def _placement(self) -> bytes:
-        """Everything on which a record's bins depend: parts, their fields, the salt."""
+        """Everything on which a record's bins depend: parts, their fields, the salt; and the fields that may
+        leave a record out."""
         plain = self.model_dump(mode="json", include={"blocking", "fields", "salt"})
-        names = sorted({name for part in self.blocking for name in part.names})
-        parts = plain | {"fields": {name: plain["fields"][name] for name in names}}
+        names = {name for part in self.blocking for name in part.names}
+        names |= {
+            name
+            for name, spec in plain["fields"].items()
+            if "skip" in (spec.get("missing"), spec.get("other"))
+        }
+        parts = plain | {"fields": {name: plain["fields"][name] for name in sorted(names)}}
         return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
 
     def leakage(self, side: Side) -> Leakage:

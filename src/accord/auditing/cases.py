@@ -124,7 +124,7 @@ def options(name: str, epsilon: str, delta: str) -> dict[str, object]:
 
 def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
     """The built-in cases under a protocol and its options, as an agreement writes them."""
-    keys = _by_key(protocol)
+    keys = agree_by_key(protocol)
     column = [(2, 8 * i) for i in range(1, MATCHED + 1)]
     strangers = [(2, 7 * i) for i in range(1, MATCHED + 4)]
     found = [
@@ -137,7 +137,7 @@ def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
     return tuple(found)
 
 
-_WHY = {
+WHY = {
     "alone": "a record in a bin of its own, or in another bin of its own",
     "matched": f"a record in a bin of its own, or in one with {MATCHED} records that match",
     "crowd": f"a record beside {MATCHED} that equal it, or away from them",
@@ -151,9 +151,7 @@ def _both_sides(
 ) -> list[Case]:  # fmt: skip
     """The record at stake stands first, so that an order that is kept would show it."""
     table, neighbour = (_records([point, *others], agreed) for point in (here, there))
-    return [
-        Case(name, _WHY[name], agreed, side, table, neighbour, _records(partner, agreed)) for side in Side
-    ]
+    return [Case(name, WHY[name], agreed, side, table, neighbour, _records(partner, agreed)) for side in Side]
 
 
 def _records(points: Points, agreed: Agreement) -> Records:
@@ -165,10 +163,10 @@ def _records(points: Points, agreed: Agreement) -> Records:
     return load_records(pa.table(numbered), agreed.fields, agreed.salt, ["x", "y"])
 
 
-def _by_key(protocol: Mapping[str, object]) -> Agreement:
+def agree_by_key(protocol: Mapping[str, object], missing: str = "error") -> Agreement:
     """Three bins by x, or as many as local DP needs; a match has the same x and nearly the same y."""
     needed = [int(str(protocol.get(name) or 0)) for name in ("window", "spread")]
-    fields = {"x": _number(max(3, *needed) - 1), "y": _number(63)}
+    fields = {"x": _number(max(3, *needed) - 1), "y": _number(63) | {"missing": missing}}
     blocking: list[dict[str, object]] = [{"kind": "key", "field": "x"}]
     return _agreement(fields, "same(x) and within(y, 1)", blocking, _with_noise(protocol, 1, 1))
 

@@ -68,4 +68,6 @@ def save_figure(figure: Figure, path: Path) -> None:
 def _title(audit: Audit) -> str:
     setting = audit.setting
     bins = "1 bin" if setting.bins_per_record == 1 else f"{setting.bins_per_record} bins"
-    return f"{setting.name} noise, {bins} a record, {setting.expected_dummies:.1f} dummies a bin expected"
+    people = f", {setting.records_per_person} records a person" if setting.records_per_person > 1 else ""
+    dummies = f"{setting.expected_dummies:.1f} dummies a bin expected"
+    return f"{setting.name} noise, {bins} a record{people}, {dummies}"

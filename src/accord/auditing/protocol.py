@@ -23,21 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.auditing.bounds import at_least, at_most, delta_bound, epsilon_bound
-from accord.auditing.cases import Case, require_neighbours
+from accord.auditing.cases import Case
 from accord.auditing.learner import Event, Floats, learn, varying
-from accord.auditing.programs import Maker, Program, honest
-from accord.auditing.views import View, WatchedEngine, find_features, record_view, rows
-from accord.entropy import Entropy, Seeded
+from accord.auditing.programs import Maker, honest
+from accord.auditing.questions import OneRun, Question
+from accord.auditing.views import View, find_features, rows
+from accord.entropy import Seeded
 from accord.errors import UsageError
-from accord.records.columns import Records
-from accord.secure.party import run_pair
-from accord.side import Side
 
 T = TypeVar("T")
 
 LEAST_TRIALS = 40
 TRIALS = 2_000
 CONFIDENCE = 0.999
+ASKED = (Fraction("1.6"), Fraction("1e-5"))
+"""What is judged where nothing is promised: the paper's."""
 _COINS = 8
 
 Watch = Callable[[int, int], None]
@@ -78,7 +78,7 @@ class Finding:
 class CaseFinding:
     """A case and what was found."""
 
-    case: Case
+    case: Question
     finding: Finding
     looked_at: tuple[str, ...]
     """What in the view the event looks at, the most telling first."""
@@ -108,31 +108,36 @@ def audit(
     trials: int = TRIALS,
     confidence: float = CONFIDENCE,
     seed: int = 0,
-    asked: tuple[Fraction, Fraction] = (Fraction("1.6"), Fraction("1e-5")),
+    asked: tuple[Fraction, Fraction] = ASKED,
     watch: Watch = lambda done, total: None,
 ) -> Verdict:
     """Run every case in both worlds, `trials` times each, and judge.
 
     Judged is what the protocol promises; where it promises nothing, the (ε, δ) that is asked.
     """
+    return ask([OneRun.of(case, maker) for case in cases], trials, confidence, seed, asked, watch)
+
+
+def ask(
+    questions: Sequence[Question],
+    trials: int = TRIALS,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+    asked: tuple[Fraction, Fraction] = ASKED,
+    watch: Watch = lambda done, total: None,
+) -> Verdict:
+    """The same for any questions."""
     if trials < LEAST_TRIALS:
         raise UsageError(problem=f"Fewer than {LEAST_TRIALS} trials of each table cannot show anything.")
     if not 0.5 <= confidence < 1:
         raise UsageError(problem="A confidence lies between 0.5 and 1, for example 0.999.")
-    alpha = (1 - confidence) / len(cases)
-    runs = _count_runs(2 * trials * len(cases), watch)
+    alpha = (1 - confidence) / len(questions)
+    runs = _count_runs(2 * trials * len(questions), watch)
     findings = tuple(
-        _audit_case(
-            case, maker, trials, _promise(case) or asked, alpha, f"{seed} {case.name} {case.side.value}", runs
-        )
-        for case in cases
+        _answer(one, trials, one.promise or asked, alpha, f"{seed} {one.name} {one.side.value}", runs)
+        for one in questions
     )
     return Verdict(findings, confidence)
-
-
-def _promise(case: Case) -> tuple[Fraction, Fraction] | None:
-    told = case.agreement.leakage(case.side)
-    return None if told.epsilon is None or told.delta is None else (told.epsilon, told.delta)
 
 
 def _count_runs(total: int, watch: Watch) -> Iterator[None]:
@@ -141,26 +146,23 @@ def _count_runs(total: int, watch: Watch) -> Iterator[None]:
         yield
 
 
-def _audit_case(
-    case: Case,
-    maker: Maker,
+def _answer(
+    question: Question,
     trials: int,
     claim: tuple[Fraction, Fraction],
     alpha: float,
     seed: str,
     runs: Iterator[None],
 ) -> CaseFinding:
-    require_neighbours(case)
-    program = maker(case.agreement)
-    coins = _coins(program, case, seed)
+    coins = _coins(question, seed)
 
     def sample(part: str, count: int, keep: Callable[[View], T]) -> tuple[list[T], list[T]]:
         """Views of both worlds, reduced as they come: whole ones are kept of the fitting part only."""
         found: tuple[list[T], list[T]] = ([], [])
-        for world, table in enumerate((case.table, case.neighbour)):
+        for world in range(2):
             for trial in range(count):
                 entropy = Seeded(f"audit {seed} {part} {world} {trial}")
-                found[world].append(keep(view(program, case, table, entropy, Seeded(coins))))
+                found[world].append(keep(question.view(world, entropy, Seeded(coins))))
                 next(runs)
         return found
 
@@ -182,28 +184,18 @@ def _audit_case(
         alpha,
     )
     names = places.names
-    return CaseFinding(case, finding, tuple(names[kept[column]] for column in finding.columns))
+    return CaseFinding(question, finding, tuple(names[kept[column]] for column in finding.columns))
 
 
-def _coins(program: Program, case: Case, seed: str) -> str:
+def _coins(question: Question, seed: str) -> str:
     """The coins that the partner is given in all trials: of a few, those with which it finds the most.
 
     The guarantee holds for each of them, and a partner may try again until its own noise does not hinder it.
     """
     tried = [f"partner {seed} {number}" for number in range(_COINS)]
-    seen = [view(program, case, case.table, Seeded(f"coins {seed}"), Seeded(coins)) for coins in tried]
+    seen = [question.view(0, Seeded(f"coins {seed}"), Seeded(coins)) for coins in tried]
     matches = [sum(len(places) for _, places in each.answers) for each in seen]
     return tried[int(np.argmax(matches))]
-
-
-def view(program: Program, case: Case, table: Records, entropy: Entropy, coins: Entropy) -> View:
-    """What the partner of the case's side receives in one run."""
-    seen, looks = View(), case.side.other
-    engine = WatchedEngine(looks, seen)
-    owner = program(case.side, table, case.partner.size, entropy, engine)
-    partner = record_view(program(looks, case.partner, table.size, coins, engine), seen)
-    run_pair(*((owner, partner) if case.side is Side.A else (partner, owner)))
-    return seen
 
 
 def judge(

@@ -2,9 +2,9 @@
 
 For each side: the promise, the δ that is true of it, the dummies it takes, what ten more releases would come
 to, and what it adds to all that was released about a data set before. Two accountants bound a composition
-(`privacy/accounting.py`): the sums, and the exact one at the summed δ; both hold. A release of the same table
-under the same setting is the same noise again and adds nothing; so what composes are releases of tables
-that have changed.
+(`privacy/accounting.py`): the sums, and the exact one at the summed δ; both hold. A release of the same
+snapshot under the same setting is the same noise again and adds nothing; so what composes are releases of
+other snapshots, and of runs without one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from accord.side import Side
 from accord.simulation import release_of
 
 AGAIN = 10
-"""Releases of changed tables that a steward should think of before the first."""
+"""Releases that a steward should think of before the first."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class SideFacts:
 
     side: Side
     cost: Cost | None
+    records_per_person: int
+    """Whom the cost is for."""
     public: bool
     """Whether the agreement calls the bins of this side public."""
     noise: Setting | None
@@ -75,13 +77,19 @@ def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFac
     return SideFacts(
         side=side,
         cost=cost,
+        records_per_person=agreement.protocol.records_per_person(side) or 1,
         public=public,
         noise=found,
-        beyond=losses(found.noise, found.bins_per_record).beyond(found.epsilon) if found else 0.0,
+        beyond=_beyond(found) if found else 0.0,
         dummies=found.expected_dummies * agreement.plan.bins if found else 0.0,
         again=composed([event] * AGAIN) if event is not None else None,
-        warnings=warnings(cost.delta, records) if cost is not None else (),
+        warnings=warnings(cost.epsilon, cost.delta, records) if cost is not None else (),
     )
+
+
+def _beyond(found: Setting) -> float:
+    changed = found.bins_per_record, found.records_per_person
+    return losses(found.noise, *changed).beyond(found.epsilon)
 
 
 def afterwards(

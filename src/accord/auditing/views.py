@@ -7,7 +7,8 @@ nothing is left out because a proof says that it is harmless. As numbers a view 
     the size of every message;
     of every batch of comparisons: how many, how many matched, where the first and the last match stood;
     every byte of every message, and every word of 64 bits of those that consist of such;
-    the sums of these words over all messages of one size: what is said again and again averages out.
+    of all messages of one size the sums of these words, since what is said again and again averages out; and
+    how many words stand where the message before had the same, since what is said again is not drawn again.
 
 `Features` fixes the places of these from the views of the fitting part; what a later view has beyond it is
 left out, what it lacks is 0. No loop runs over anything but messages.
@@ -114,6 +115,7 @@ class Features:
             *(f"{what} in batch {b}" for b in range(1, self.batches + 1) for what in batch),
             *(f"word {w} of message {m}" for m, size in enumerate(self.words, 1) for w in range(size)),
             *(f"sum of words {w} of messages of {s} bytes" for s in self.alike for w in range(s // _WORD)),
+            *(f"repeated words in messages of {s} bytes" for s in self.alike),
             *(f"byte {b} of message {m}" for m, size in enumerate(self.sizes, 1) for b in range(size)),
         )
 
@@ -140,8 +142,11 @@ def _row(view: View, places: Features) -> NDArray[np.float64]:
     sizes = np.zeros(len(places.sizes))
     lengths = list(map(len, view.messages))[: len(sizes)]
     sizes[: len(lengths)] = lengths
-    sums = [_sum_words(view.messages, size) for size in places.alike]
-    parts: list[NDArray[Any]] = [_head(view), sizes, _batches(view, places.batches), *words, *sums, *raw]
+    alike = [_read_words(view.messages, size) for size in places.alike]
+    sums = [said.astype(np.float64).sum(axis=0) for said in alike]
+    repeated = np.array([(said[1:] == said[:-1]).sum() for said in alike])
+    head = [_head(view), sizes, _batches(view, places.batches)]
+    parts: list[NDArray[Any]] = [*head, *words, *sums, repeated, *raw]
     return np.concatenate(parts).astype(np.float64)
 
 
@@ -153,18 +158,18 @@ def _fit(messages: Sequence[bytes], place: int, size: int) -> NDArray[np.uint8]:
     return found
 
 
-def _sum_words(messages: Sequence[bytes], size: int) -> NDArray[np.float64]:
+def _read_words(messages: Sequence[bytes], size: int) -> NDArray[np.uint64]:
+    """The messages of this size as rows of words."""
     same = b"".join(message for message in messages if len(message) == size)
-    return np.frombuffer(same, "<u8").reshape(-1, size // _WORD).astype(np.float64).sum(axis=0)
+    return np.frombuffer(same, "<u8").reshape(-1, size // _WORD)
 
 
 def _head(view: View) -> NDArray[np.float64]:
     hits = [len(places) for _, places in view.answers]
     first = next((batch for batch, count in enumerate(hits) if count), len(hits))
     total = sum(pairs for pairs, _ in view.answers)
-    return np.array(
-        [len(view.messages), sum(map(len, view.messages)), len(hits), total, sum(hits), first], np.float64
-    )
+    size = sum(map(len, view.messages))
+    return np.array([len(view.messages), size, len(hits), total, sum(hits), first], np.float64)
 
 
 def _batches(view: View, count: int) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from accord.cli.audit_protocol import protocol
 
 if TYPE_CHECKING:
     from accord.privacy.audit import Audit
+    from accord.privacy.calibration import Setting
 
 app = typer.Typer(help="Check what is claimed.", no_args_is_help=True)
 
@@ -35,6 +36,9 @@ def noise(
     epsilon: Annotated[str, typer.Option(help="The claimed ε.")] = "1.6",
     delta: Annotated[str, typer.Option(help="The claimed δ, such as 1e-9 or 2^-40.")] = "2^-40",
     bins_per_record: Annotated[int, typer.Option(help="Bins that one record falls into.")] = 1,
+    records_per_person: Annotated[
+        int, typer.Option(help="Records of one person that are hidden at once.")
+    ] = 1,
     records: Annotated[int | None, typer.Option(help="Rows of the table, if they may be named.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     drawing: Annotated[
@@ -47,7 +51,7 @@ def noise(
     from accord.privacy.noise import default_name
 
     name = noise or default_name(bins_per_record)
-    found = audit(as_claimed(name, epsilon, delta, bins_per_record, records))
+    found = audit(as_claimed(name, epsilon, delta, bins_per_record, records, records_per_person))
     if drawing is not None:
         from accord.auditing.draw_noise import save
 
@@ -59,38 +63,54 @@ def noise(
 
 def _json(found: Audit) -> str:
     from accord.exact import text
+    from accord.privacy.audit import one_by_one
 
     setting = found.setting
+    apart = one_by_one(setting)
     parameters = {name: str(value) for name, value in vars(setting.noise).items() if name != "window"}
     body = {
         "noise": setting.name,
         "parameters": parameters,
         "bins_per_record": setting.bins_per_record,
+        "records_per_person": setting.records_per_person,
         "epsilon": float(setting.epsilon),
         "delta_claimed": float(setting.delta),
         "delta_claimed_exactly": text(setting.delta),
         "delta_exact": setting.delta_exact,
         "kept": setting.kept,
         "expected_dummies": setting.expected_dummies,
+        "expected_dummies_one_by_one": apart.expected_dummies if apart is not None else None,
         "curve": [{"epsilon": float(e), "delta": d} for e, d in found.curve],
         "warnings": list(setting.warnings),
     }
     return json.dumps(body, indent=2, ensure_ascii=False)
 
 
+def _one_by_one(apart: Setting, people: int) -> str:
+    return (
+        f"{apart.expected_dummies:.1f} expected, if noise for single records at ε/{people} had to do by the "
+        "bound for groups"
+    )
+
+
 def _text(found: Audit) -> str:
     from fractions import Fraction
 
     from accord.exact import text
+    from accord.privacy.audit import one_by_one
 
     setting, window = found.setting, found.setting.noise.window
     most = window.quantile(Fraction(999, 1000))
+    people, apart = setting.records_per_person, one_by_one(setting)
+    of_people = f", records per person {people}" if people > 1 else ""
     lines = [
-        f"{setting.name} noise at ε = {text(setting.epsilon)}, bins per record {setting.bins_per_record}",
+        f"{setting.name} noise at ε = {text(setting.epsilon)}, bins per record {setting.bins_per_record}"
+        + of_people,
         f"  δ claimed         {text(setting.delta)}",
         f"  δ exact           {setting.delta_exact:.6g}  ({'kept' if setting.kept else 'NOT kept'})",
         f"  dummies in a bin  {setting.expected_dummies:.1f} expected, sd {window.deviation:.1f}, "
         f"99.9 % at most {most}",
+        *([f"  one by one        {_one_by_one(apart, people)}"] if apart is not None else []),
         "",
         "       ε   exact δ(ε)",
     ]

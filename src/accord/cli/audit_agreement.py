@@ -62,17 +62,16 @@ def _account(
     from accord.auditing.setting import afterwards
     from accord.cli.check import side_of
     from accord.errors import UsageError
-    from accord.privacy.budget import Budget
 
     if dataset is None:
         return None
     if party is None:
         raise UsageError(problem="Say with --party whose data set it is.")
     ledger = open_ledger(state)
-    runs = [run for run in ledger.runs() if run.dataset == dataset]
-    budget = ledger.budgets().get(dataset, Budget())
+    name = ledger.find_account(dataset)
+    runs = [run for run in ledger.runs() if run.dataset == name]
     paid = [run.event for run in runs if run.paid]
-    return afterwards(agreed, side_of(agreed, party), records, dataset, paid, len(runs), budget)
+    return afterwards(agreed, side_of(agreed, party), records, name, paid, len(runs), ledger.budgets()[name])
 
 
 def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: Afterwards | None) -> str:
@@ -94,15 +93,17 @@ def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: A
 
 def _side_lines(facts: SideFacts) -> list[str]:
     from accord.privacy.number import show
+    from accord.protocols.people import whom
 
+    such = "record" if facts.records_per_person == 1 else "person"
     if facts.public:
         return ["none: the agreement calls the bins of this side public"]
     if facts.cost is None:
         return ["none: this protocol promises nothing for any record"]
     epsilon, delta = facts.cost.epsilon, facts.cost.delta
     lines = [
-        f"promise      (ε, δ) = ({show(epsilon)}, {show(delta)}) for each record that matches nothing",
-        f"in words     a suspicion of 50 % about such a record can rise to {_suspicion(epsilon)} %, "
+        f"promise      (ε, δ) = ({show(epsilon)}, {show(delta)}) {whom(facts.records_per_person)}",
+        f"in words     a suspicion of 50 % about such a {such} can rise to {_suspicion(epsilon)} %, "
         + (f"further only with probability {facts.beyond:.2g}" if facts.beyond else "not further"),
     ]
     if facts.noise is not None:
@@ -112,11 +113,11 @@ def _side_lines(facts: SideFacts) -> list[str]:
             f"noise        {noise.name}, for records in up to {noise.bins_per_record} "
             f"{'bin' if noise.bins_per_record == 1 else 'bins'}",
             f"dummies      {noise.expected_dummies:.1f} in a bin, {facts.dummies:,.0f} in all, expected",
-            "run again    the same table: nothing more, since the same noise is used",
+            "run again    under the same --snapshot: nothing more, since the same noise is used",
         ]
     if facts.again is not None:
         lines.append(
-            f"{facts.again.releases} runs      {_describe_composed(facts.again)}, each on a changed table"
+            f"{facts.again.releases} runs      {_describe_composed(facts.again)}, with other snapshots"
         )
     return lines + [f"warning      {line}" for line in facts.warnings]
 
@@ -128,11 +129,11 @@ def _suspicion(epsilon: Fraction) -> str:
 
 def _account_lines(account: Afterwards) -> list[str]:
     allowed = (
-        "the budget allows it" if account.limited else "no budget is set; `accord ledger budget` sets one"
+        "the budget allows it" if account.limited else "it has no limit; `accord ledger budget` sets one"
     )
     return [
         f"spent        {_describe_composed(account.before) if account.before.releases else 'nothing'}",
-        f"after a run  {_describe_composed(account.after)}, if the table is new or has changed",
+        f"after a run  {_describe_composed(account.after)}, unless its snapshot is paid for",
         f"verdict      {account.refusal or allowed}",
     ]
 
@@ -150,6 +151,7 @@ def _side_json(facts: SideFacts) -> dict[str, Any]:
     return {
         "epsilon": None if facts.cost is None else float(facts.cost.epsilon),
         "delta": None if facts.cost is None else float(facts.cost.delta),
+        "records_per_person": facts.records_per_person,
         "delta_exact": noise.delta_exact if noise else None,
         "kept": noise.kept if noise else None,
         "public": facts.public,

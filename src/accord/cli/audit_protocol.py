@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from accord.agreement.document import Agreement
     from accord.auditing.cases import Case
+    from accord.auditing.histories import History
     from accord.auditing.protocol import CaseFinding, Finding, Verdict
     from accord.records.columns import Records
 
@@ -59,8 +60,16 @@ def protocol(
     epsilon: Annotated[str | None, typer.Option(help="Another ε; 1.6 without an agreement.")] = None,
     delta: Annotated[str | None, typer.Option(help="Another δ; 1e-5 without an agreement.")] = None,
     case: Annotated[
-        str | None, typer.Option(help="One built-in case: alone, matched, crowd or beside; default: all.")
+        str | None,
+        typer.Option(
+            help="One built-in case: alone, matched, crowd or beside; over time left-out, move, insert, "
+            "delete, partners or renamed; default: all."
+        ),
     ] = None,
+    over_time: Annotated[
+        bool,
+        typer.Option("--over-time", help="Audit several runs in a row, through loader and ledger."),
+    ] = False,
     trials: Annotated[int, typer.Option(help="Runs with each table, in each case.")] = 2_000,
     confidence: Annotated[
         float, typer.Option(help="1 less the rate of false alarms, all cases together.")
@@ -72,8 +81,10 @@ def protocol(
     as_json: Json = False,
 ) -> None:
     """Run a protocol many times on two neighbouring tables and see how well the partner tells them apart."""
+    from accord.auditing.cases import Case
     from accord.auditing.programs import BROKEN, honest
-    from accord.auditing.protocol import audit
+    from accord.auditing.protocol import ask
+    from accord.auditing.questions import OneRun
     from accord.errors import AuditError, UsageError
     from accord.privacy.calibration import promise
 
@@ -88,19 +99,15 @@ def protocol(
     if any(named.table or named.neighbour for named in files.values()):
         if case is not None:
             raise UsageError(problem="--case names built-in tables; leave it out, or your own tables.")
-        cases: Sequence[Case] = [_own_case(base, agreement, files, epsilon, delta)]
+        if over_time:
+            raise UsageError(problem="--over-time has tables of its own; leave it out, or your own tables.")
+        cases: Sequence[Case | History] = [_own_case(base, agreement, files, epsilon, delta)]
     else:
-        cases = _built_in(base, agreement, epsilon, delta, case)
+        cases = _built_in(base, agreement, epsilon, delta, case, _require_agreeable(name, over_time))
+    maker = BROKEN.get(name, honest)
+    questions = [OneRun.of(each, maker) if isinstance(each, Case) else each for each in cases]
     with progress("Auditing") as advance:
-        verdict = audit(
-            cases,
-            BROKEN.get(name, honest),
-            trials=trials,
-            confidence=confidence,
-            seed=seed,
-            asked=asked,
-            watch=advance,
-        )
+        verdict = ask(questions, trials, confidence, seed, asked, advance)
     for claimed in sorted({f.finding.epsilon_claimed for f in verdict.findings if not f.finding.can_refute}):
         typer.echo(f"Warning: {trials:,} runs cannot refute ε = {claimed:g}; take more.", err=True)
     if drawing is not None:
@@ -126,17 +133,34 @@ def _require_meant(name: str, epsilon: str | None, delta: str | None) -> None:
         raise UsageError(problem=f"{name} promises δ = 0; leave out --delta.")
 
 
+def _require_agreeable(name: str, over_time: bool) -> bool:
+    """Whether to audit over time: only what may be agreed on has an account."""
+    from accord.auditing.programs import BROKEN
+    from accord.errors import UsageError
+    from accord.protocols.registry import protocol_named
+
+    if over_time and (name in BROKEN or protocol_named(name).leaky):
+        raise UsageError(problem=f"{name} cannot be agreed on, so no ledger knows it; leave out --over-time.")
+    return over_time
+
+
 def _built_in(
-    name: str, agreement: Path | None, epsilon: str | None, delta: str | None, case: str | None
-) -> list[Case]:
-    """The built-in tables, under the options of the agreement if there is one."""
+    name: str,
+    agreement: Path | None,
+    epsilon: str | None,
+    delta: str | None,
+    case: str | None,
+    over_time: bool,
+) -> Sequence[Case | History]:
+    """The built-in tables or histories, under the options of the agreement if there is one."""
     from accord.auditing.cases import built_in, options
+    from accord.auditing.histories import histories
     from accord.errors import UsageError
 
-    if agreement is None:
-        found = built_in(options(name, epsilon or EPSILON, delta or DELTA))
-    else:
-        found = built_in(_adjust(name, agreement, epsilon, delta).protocol.model_dump(mode="json"))
+    taken = options(name, epsilon or EPSILON, delta or DELTA)
+    if agreement is not None:
+        taken = _adjust(name, agreement, epsilon, delta).protocol.model_dump(mode="json")
+    found: Sequence[Case | History] = histories(taken) if over_time else built_in(taken)
     chosen = [each for each in found if case in (None, each.name)]
     if not chosen:
         known = ", ".join(dict.fromkeys(each.name for each in found))

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.options import ColumnPairs, Delimiter, Encoding, IdColumn, Json, LayoutFile, read_own_layout
+from accord.cli.options import (
+    ColumnPairs,
+    Delimiter,
+    Encoding,
+    IdColumn,
+    Json,
+    LayoutFile,
+    PersonColumn,
+    read_own_layout,
+)
 from accord.errors import FaultyError, UsageError
 
 if TYPE_CHECKING:
@@ -26,11 +35,13 @@ def check(
     id: IdColumn = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
+    person: PersonColumn = None,
     as_json: Json = False,
 ) -> None:
     """List all faults of an agreement and of your data, and say what the partner will learn."""
     try:
-        found, facts, side = _judge(agreement, data, party, (columns, column, id, encoding, delimiter))
+        own = columns, column, id, encoding, delimiter, person
+        found, facts, side = _judge(agreement, data, party, own)
     except FaultyError as error:
         if as_json:
             typer.echo(json.dumps({"faults": [asdict(fault) for fault in error.faults]}, ensure_ascii=False))
@@ -39,8 +50,8 @@ def check(
         typer.echo(json.dumps(facts, ensure_ascii=False))
         return
     typer.echo(_words(agreement, data, facts))
-    if data is not None and side is None and found.disclose.A + found.disclose.B:
-        typer.echo("Name your side with --party to check the columns that you disclose, too.", err=True)
+    if data is not None and side is None and (unchecked := _unchecked(found, person)):
+        typer.echo(f"Name your side with --party to check {unchecked}, too.", err=True)
 
 
 def _judge(
@@ -51,25 +62,36 @@ def _judge(
 
     found = read_agreement(agreement)
     side = side_of(found, party) if party is not None else None
-    facts = facts_of(found)
+    facts, size = facts_of(found), None
     if data is not None:
         from accord.records.load import load_records
 
         shown = found.disclosed(side) if side is not None else ()
-        records = load_records(data, found.fields, found.salt, shown, read_own_layout(found, *own))
+        per_person = found.protocol.records_per_person(side) if side is not None else None
+        layout = read_own_layout(found, *own)
+        records = load_records(data, found.fields, found.salt, shown, layout, per_person)
         facts["data"] = {"records": records.size, "left_out": records.left_out}
-        facts["advice"] += _warnings(found, side, records.size)
+        size = records.size
+    facts["advice"] += _warnings(found, side, size)
     return found, facts, side
 
 
-def _warnings(agreement: Agreement, side: Side | None, records: int) -> list[str]:
-    """Whether δ is small enough for a table of this size."""
-    from accord.privacy.calibration import warnings
+def _unchecked(agreement: Agreement, person: str | None) -> str:
+    """What depends on whose data it is."""
     from accord.side import Side
 
-    deltas = [agreement.leakage(s).delta for s in ([side] if side is not None else Side)]
-    found = [warning for delta in deltas if delta is not None for warning in warnings(delta, records)]
-    return list(dict.fromkeys(found))
+    several = any((agreement.protocol.records_per_person(side) or 1) > 1 for side in Side)
+    columns = "the columns that you disclose" if agreement.disclose.A + agreement.disclose.B else ""
+    people = "how many records each person has" if several or person else ""
+    return " and ".join(filter(None, (columns, people)))
+
+
+def _warnings(agreement: Agreement, side: Side | None, records: int | None) -> list[str]:
+    """Whether ε is small enough, and δ for a table of this size."""
+    from accord.side import Side
+
+    told = [agreement.leakage(s) for s in ([side] if side is not None else Side)]
+    return list(dict.fromkeys(warning for one in told for warning in one.warnings(records)))
 
 
 def side_of(agreement: Agreement, party: str) -> Side:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.children import Children, Ended, Note
-from accord.cli.demo_stage import Shop, Stage
+from accord.cli.demo_stage import ACCOUNT, Shop, Stage
 from accord.cli.generate import generate
 from accord.cli.init import Kind, init
 from accord.cli.progress_pair import PairDisplay, is_compiling
@@ -52,6 +52,8 @@ def prepare(here: Path, records: int) -> Stage:
     a, b = (_shop(here, agreement, letter) for letter in ("A", "B"))
     for shop, other in ((a, b), (b, a)):
         _exchange_cards(shop, other)
+    for shop in (a, b):
+        _make_account(shop)
     return Stage(agreement, a, b, here / "truth.csv")
 
 
@@ -74,6 +76,14 @@ def _exchange_cards(shop: Shop, other: Shop) -> None:
     card = make_identity(shop.state, shop.name, datetime.now(UTC))
     _say(other.name, f"accord partner add {shop.name} {shop.name}.card")
     add_partner(other.state, shop.name, card)
+
+
+def _make_account(shop: Shop) -> None:
+    """Limit what all releases of the shop's table may come to."""
+    from accord.session.accounts import set_budget
+
+    _say(shop.name, f"accord ledger budget {ACCOUNT} --epsilon 5 --delta 2^-30")
+    set_budget(ACCOUNT, epsilon="5", delta="2^-30", state=shop.state.folder)
 
 
 def link_both(stage: Stage) -> Mapping[str, Done]:

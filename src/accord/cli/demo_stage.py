@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.session.state import State
 
+ACCOUNT = "products"
+"""What each shop calls the account of its table."""
+
 
 @dataclass(frozen=True)
 class Shop:

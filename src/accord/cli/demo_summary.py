@@ -81,11 +81,12 @@ def _table(shop: Shop) -> Path:
 
 def _spent(shop: Shop) -> str:
     """What the ledger of a side says."""
+    from accord.cli.demo_stage import ACCOUNT
     from accord.privacy.number import show
     from accord.session.accounts import account
     from accord.session.ledger import Ledger
 
-    cost = account(shop.name, Ledger(shop.state.ledger).runs(), {}).spent
+    cost = account(ACCOUNT, Ledger(shop.state.ledger).runs(), {}).spent
     return f"ε = {show(cost.epsilon)}, δ = {show(cost.delta)}"
 
 

@@ -43,7 +43,7 @@ def ledger(
     elif found:
         _print_tables(found, runs)
     else:
-        typer.echo("Nothing was spent and no budget is set.")
+        typer.echo("There is no account yet. `accord ledger budget NAME` makes one.")
 
 
 @app.command()
@@ -53,13 +53,23 @@ def budget(
     epsilon: Annotated[str | None, typer.Option(help="All releases together: at most this ε.")] = None,
     delta: Annotated[str | None, typer.Option(help="All releases together: at most this δ.")] = None,
     runs: Annotated[int | None, typer.Option(min=0, help="At most this many runs.")] = None,
+    unlimited: Annotated[bool, typer.Option("--unlimited", help="No limit on ε and δ.")] = False,
     state: StateOption = None,
 ) -> None:
-    """Limit what a data set may release. What is not named stays as it is; what is spent stays spent."""
-    opened = open_ledger(state or context.obj)
-    limits = _change(opened.budgets().get(name), epsilon, delta, runs)
-    opened.set_budget(name, limits)
-    typer.echo(f"{name}: {_limits(limits)}")
+    """Make the account of a data set, or change what it may release.
+
+    A new account needs --epsilon and --delta, or --unlimited. Of one that is there, what is not named stays
+    as it is; what is spent stays spent.
+    """
+    from accord.privacy.calibration import warnings
+    from accord.session.accounts import set_budget
+
+    where = state or context.obj
+    limits = set_budget(name, epsilon=epsilon, delta=delta, runs=runs, unlimited=unlimited, state=where)
+    if limits.cost is not None:
+        for warning in warnings(limits.cost.epsilon, limits.cost.delta, None):
+            typer.echo(f"Warning: {warning}", err=True)
+    typer.echo(f"{open_ledger(where).find_account(name)}: {_limits(limits)}")
 
 
 def open_ledger(state: Path | None) -> Ledger:
@@ -68,27 +78,6 @@ def open_ledger(state: Path | None) -> Ledger:
     from accord.session.state import open_state
 
     return Ledger(open_state(state, os.environ).ledger)
-
-
-def _change(old: Budget | None, epsilon: str | None, delta: str | None, runs: int | None) -> Budget:
-    from accord.errors import UsageError
-    from accord.privacy.budget import Budget
-    from accord.privacy.events import Cost
-    from accord.privacy.number import exact
-
-    if epsilon is None and delta is None and runs is None:
-        raise UsageError(problem="Name a limit: --epsilon with --delta, or --runs.")
-    cost = old.cost if old else None
-    if epsilon is not None or delta is not None:
-        if cost is None and (epsilon is None or delta is None):
-            raise UsageError(problem="A budget has both parts: name --epsilon and --delta.")
-        cost = Cost(
-            exact(cost.epsilon if epsilon is None and cost else epsilon or "", "ε"),
-            exact(cost.delta if delta is None and cost else delta or "", "δ"),
-        )
-        if cost.epsilon < 0 or not 0 <= cost.delta < 1:
-            raise UsageError(problem="A budget has ε of at least 0, and δ of at least 0 and below 1.")
-    return Budget(cost, runs if runs is not None else (old.runs if old else None))
 
 
 def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
@@ -109,11 +98,12 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
         )
         for partner, cost in account.shown.items():
             seen.add_row(account.dataset, partner, show(cost.epsilon), show(cost.delta))
-    rows = Table("run", "data set", "partner", "agreement", "ε", "δ", "noise", "time", title="Runs")
+    head = ("run", "data set", "snapshot", "partner", "agreement", "ε", "δ", "noise", "time")
+    rows = Table(*head, title="Runs")
     for run in runs:
         kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
         rows.add_row(
-            *(run.run, run.dataset, run.partner, run.agreement.hex()[:12]),
+            *(run.run, run.dataset, run.snapshot or "", run.partner, run.agreement.hex()[:12]),
             *(show(run.cost.epsilon), show(run.cost.delta), kept, run.at.isoformat()),
         )
     console = Console(highlight=False, markup=False, soft_wrap=False)
@@ -125,7 +115,7 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
 def _limits(budget: Budget) -> str:
     parts = [_pair(budget.cost)] if budget.cost else []
     parts += [f"{budget.runs} runs"] if budget.runs is not None else []
-    return "; ".join(parts) or "none"
+    return "; ".join(parts) or "unlimited"
 
 
 def _pair(cost: Cost, up: bool = True) -> str:
@@ -159,9 +149,10 @@ def _run(run: Entry) -> dict[str, object]:
     return {
         "run": run.run,
         "dataset": run.dataset,
+        "snapshot": run.snapshot,
         "partner": run.partner,
         "agreement": run.agreement.hex(),
-        # Which runs share a release; the key itself is a digest of private counts and stays inside.
+        # Which runs share a release.
         "release": run.drawing,
         "cost": _cost(run.cost),
         "noise_stored": run.stored,

@@ -16,6 +16,7 @@ from accord.cli.options import (
     Encoding,
     IdColumn,
     LayoutFile,
+    PersonColumn,
     StateOption,
     read_own_layout,
 )
@@ -55,8 +56,13 @@ def link(
     ] = False,
     dataset: Annotated[
         str | None,
+        typer.Option(help="The account in the ledger; default: the only one.", show_default=False),
+    ] = None,
+    snapshot: Annotated[
+        str | None,
         typer.Option(
-            help="The account in the ledger; default: your name in the agreement.", show_default=False
+            help="This is the table as of NAME, such as 2026-11: its noise is drawn and paid for once.",
+            show_default=False,
         ),
     ] = None,
     columns: LayoutFile = None,
@@ -64,6 +70,7 @@ def link(
     id: IdColumn = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
+    person: PersonColumn = None,
     wait: Wait = 600,
     timeout: Silence = 60,
     state: StateOption = None,
@@ -72,10 +79,12 @@ def link(
 ) -> None:
     """Link your table with the partner's: both learn the matching pairs and nothing else."""
     from accord.agreement.file import read_agreement
+    from accord.cli.account import choose_account
     from accord.cli.progress import Display
     from accord.session.link import link as run
 
     agreed = read_agreement(agreement)
+    account = choose_account(dataset, state, asking=not yes)
     with Display(as_json, quiet) as display:
         linked = run(
             data,
@@ -84,8 +93,9 @@ def link(
             listen=listen,
             connect=connect,
             out=_require_file(out, as_json),
-            dataset=dataset,
-            layout=read_own_layout(agreed, columns, column, id, encoding, delimiter),
+            dataset=account,
+            snapshot=snapshot,
+            layout=read_own_layout(agreed, columns, column, id, encoding, delimiter, person),
             state=state,
             confirm=_confirm(yes, yes and (quiet or as_json)),
             tell=display.tell,
@@ -181,14 +191,17 @@ def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
 
 def words(offer: Offer) -> str:
     """What is spent, what is left and what the partner will learn, before anything leaves."""
+    from accord.privacy.events import NO_COST
     from accord.privacy.number import show
 
     account = offer.account
     left_out = f", {offer.left_out:,} of them left out by the agreement's policies" if offer.left_out else ""
     cost = f"ε = {show(offer.cost.epsilon)}, δ = {show(offer.cost.delta)}"
     if offer.cost != offer.event.cost:
-        cost = "nothing: the same release was paid for before"
-    left = "no budget is set"
+        cost = f"nothing: the release of '{offer.snapshot}' was paid for before, and is repeated"
+    elif offer.event.cost != NO_COST and offer.snapshot is None:
+        cost += "; so does every run of a table without --snapshot"
+    left = "unlimited"
     if account.left is not None:
         left = f"ε = {show(account.left.epsilon, up=False)}, δ = {show(account.left.delta, up=False)}"
     if account.budget.runs is not None:

@@ -40,6 +40,9 @@ def simulate(
     epsilon: Annotated[str | None, typer.Option(help="Another ε for both sides.")] = None,
     delta: Annotated[str | None, typer.Option(help="Another δ for both sides, such as 2^-40.")] = None,
     noise: Annotated[str | None, typer.Option(help="Another noise for both; paper-2017, too.")] = None,
+    records_per_person: Annotated[
+        int | None, typer.Option(help="The promise is for people with up to so many records, on both sides.")
+    ] = None,
     prune: Annotated[int | None, typer.Option(help="Stop at this percentile of noisy sizes.")] = None,
     greedy: Annotated[
         bool | None, typer.Option("--greedy/--no-greedy", help="Greedy Match & Clean, instead of the agreed.")
@@ -70,6 +73,7 @@ def simulate(
         protocol=protocol,
         epsilon=epsilon,
         delta=delta,
+        records_per_person=records_per_person,
         prune=prune,
         greedy=greedy,
         window=window,

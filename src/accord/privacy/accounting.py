@@ -4,12 +4,15 @@
 
 *Exact*: the losses of all events convolved, then δ(ε) as in `losses.py`, rounded up. A replaced record
 changes at most k' bins up and k' down in each release, whatever the tables are, so one pair of
-distributions dominates all neighbours of an event, and products of such pairs dominate adaptive composition
-(Zhu, Dong and Wang, AISTATS'22, theorem 10). An event known only by its (ε, δ) is dominated by randomised
-response that fails with probability δ (Kairouz, Oh and Viswanath, ICML'15). Equal events compose on their
-own lattice, up to `CHUNK` changed bins; chunks and unlike events meet on a common grid, every loss rounded
-up. It is assumed that which noise is used next does not depend on what earlier noise came to; the sums of
-basic composition hold without that.
+distributions dominates all neighbours of an event; for all records of a person it is the pair of [MATHS
+§3.9], and for reports that of as many reports. Products of such pairs dominate adaptive composition (Zhu,
+Dong and Wang, AISTATS'22, theorem 10). An event known only by its (ε, δ) is dominated by randomised response
+that fails with probability δ (Kairouz, Oh and Viswanath, ICML'15). Equal events compose on their own lattice,
+up to `CHUNK` changed bins; chunks and unlike events meet on a common grid, every loss rounded up. It is
+assumed that which noise is used next does not depend on what earlier noise came to; the sums of basic
+composition hold without that.
+
+What events promise together holds for a person with the least of their records per person.
 
 Both are proofs; whichever is smaller holds.
 """
@@ -128,10 +131,10 @@ def _chunks(event: Event, times: int) -> list[tuple[Losses, int]]:
 
 def _losses(event: Event) -> Losses:
     match event:
-        case NoisyCounts(drawn, bins, _):
-            return noise.losses(drawn, bins)
-        case Reports(response):
-            return response.losses()
+        case NoisyCounts(drawn, bins, _, people):
+            return noise.losses(drawn, bins, people)
+        case Reports(response, people):
+            return repeat(response.losses(), people)
         case Promise(cost):
             return _promised(cost)
     raise UsageError(problem=f"No accountant knows the losses of '{type(event).__name__}'.")
@@ -148,5 +151,5 @@ def _promised(cost: Cost) -> Losses:
 
 def _distance(event: Event) -> Fraction:
     if isinstance(event, NoisyCounts):
-        return 2 * event.bins_per_record * event.noise.window.distance
+        return noise.table_distance(event.noise, event.bins_per_record, event.records_per_person)
     return Fraction(0)

@@ -17,6 +17,9 @@ from accord.privacy.accounting import basic, exact
 from accord.privacy.events import NO_COST, Cost, Event
 from accord.privacy.number import show
 
+MOST_EPSILON = 1_000_000
+"""A larger limit limits nothing, and says so less plainly than none."""
+
 
 @dataclass(frozen=True)
 class Budget:

@@ -3,11 +3,13 @@
 Each noise proposes settings in order of their expected dummies, from float estimates; the first whose exact
 δ(ε), rounded up, is at most δ is taken. So a wrong estimate can cost dummies and never privacy. Expected cost
 depends on the noise only through its mean, since the two parties draw independently: the mean is the right
-thing to minimise. The two sides calibrate apart, each with its own ε, δ and bins per record.
+thing to minimise. The two sides calibrate apart, each with its own ε, δ, bins per record and records per
+person.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +18,7 @@ from functools import cache
 from accord.errors import UsageError
 from accord.exact import Number, text
 from accord.privacy import noise_gaussian, noise_geometric
-from accord.privacy.noise import NAMES, exact_delta
+from accord.privacy.noise import FOR_PEOPLE, MOST_PER_PERSON, NAMES, ONLY_FOR_PEOPLE, exact_delta
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
 from accord.privacy.noise_laplace import Laplace, negligible, published, shift_bounds
@@ -27,6 +29,7 @@ AnyNoise = Geometric | Gaussian | Laplace
 
 LEAST_DELTA = Fraction(1, 1 << 128)
 MOST_EPSILON = 64
+WORRYING_EPSILON = 10
 _TRIES = 600
 
 
@@ -41,6 +44,8 @@ class Setting:
     bins_per_record: int
     delta_exact: float
     warnings: tuple[str, ...]
+    records_per_person: int = 1
+    """Replaced at once: the promise is for a person with up to so many records."""
 
     @property
     def kept(self) -> bool:
@@ -54,10 +59,15 @@ class Setting:
 
 
 def calibrate(
-    name: str, epsilon: Number, delta: Number, bins_per_record: int = 1, records: int | None = None
+    name: str,
+    epsilon: Number,
+    delta: Number,
+    bins_per_record: int = 1,
+    records: int | None = None,
+    records_per_person: int = 1,
 ) -> Setting:
     """The setting to release with; refuses whatever does not keep its promise."""
-    found = as_claimed(name, epsilon, delta, bins_per_record, records)
+    found = as_claimed(name, epsilon, delta, bins_per_record, records, records_per_person)
     if name == "paper-2017":
         raise UsageError(
             problem="The noise 'paper-2017' is for audit and reproduction only. Use 'paper': the same noise "
@@ -72,15 +82,30 @@ def calibrate(
 
 
 def as_claimed(
-    name: str, epsilon: Number, delta: Number, bins_per_record: int = 1, records: int | None = None
+    name: str,
+    epsilon: Number,
+    delta: Number,
+    bins_per_record: int = 1,
+    records: int | None = None,
+    records_per_person: int = 1,
 ) -> Setting:
     """What goes by that name, with its exact δ beside the claimed one, whether or not that is kept."""
     e, d = promise(epsilon, delta)
     if bins_per_record < 1:
         raise UsageError(problem="A record falls into at least one bin.")
-    measure = cache(lambda noise: exact_delta(noise, bins_per_record, e))
-    noise = _choose(name, e, d, bins_per_record, records, lambda noise: Fraction(measure(noise)) <= d)
-    return Setting(name, noise, e, d, bins_per_record, measure(noise), warnings(d, records))
+    _require_people(name, records_per_person)
+    changed = bins_per_record, records_per_person
+    measure = cache(lambda noise: exact_delta(noise, bins_per_record, e, records_per_person))
+    noise = _choose(name, e, d, changed, records, lambda noise: Fraction(measure(noise)) <= d)
+    told = warnings(e, d, records)
+    return Setting(name, noise, e, d, bins_per_record, measure(noise), told, records_per_person)
+
+
+def _require_people(name: str, records_per_person: int) -> None:
+    if not 1 <= records_per_person <= MOST_PER_PERSON:
+        raise UsageError(problem=f"A person has 1 to {MOST_PER_PERSON} records here: that many are hidden.")
+    if records_per_person > 1 and name in NAMES and name not in FOR_PEOPLE:
+        raise UsageError(problem=f"{ONLY_FOR_PEOPLE}, not '{name}'.")
 
 
 def promise(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
@@ -97,24 +122,33 @@ def promise(epsilon: Number, delta: Number) -> tuple[Fraction, Fraction]:
     return e, d
 
 
-def warnings(delta: Fraction, records: int | None) -> tuple[str, ...]:
-    """What a careful person would say about the choice of δ."""
-    if records and delta * records > 1:
-        return (
-            f"δ = {text(delta)} is more than 1/n = 1/{records:,}: a mechanism that publishes a random record "
-            f"would also keep this promise. Take 2^-40, or at most 1/(100·n).",
+def warnings(epsilon: Fraction, delta: Fraction, records: int | None) -> tuple[str, ...]:
+    """What a careful person would say about the choice of ε and δ."""
+    found = []
+    if epsilon > WORRYING_EPSILON:
+        found.append(
+            f"ε = {text(epsilon)} is more than {WORRYING_EPSILON}: what the partner sees may be over "
+            f"{math.exp(WORRYING_EPSILON):,.0f} times as likely with a record as without it, which protects "
+            "little. Take 1 to 3, at most 10."
         )
-    return ()
+    if records and delta * records > 1:
+        found.append(
+            f"δ = {text(delta)} is more than 1/n = 1/{records:,}: a mechanism that publishes a random record "
+            f"would also keep this promise. Take 2^-40, or at most 1/(100·n)."
+        )
+    return tuple(found)
 
 
 def _choose(
-    name: str, e: Fraction, d: Fraction, bins: int, records: int | None, verify: Callable[[AnyNoise], bool]
-) -> AnyNoise:
+    name: str, e: Fraction, d: Fraction, changed: tuple[int, int], records: int | None,
+    verify: Callable[[AnyNoise], bool],
+) -> AnyNoise:  # fmt: skip
+    bins = changed[0]
     match name:
         case "geometric":
-            return _first(name, noise_geometric.candidates(e, d, bins), verify)
+            return _first(name, noise_geometric.candidates(e, d, *changed), verify)
         case "gaussian":
-            return _first(name, noise_gaussian.candidates(e, d, bins), verify)
+            return _first(name, noise_gaussian.candidates(e, d, *changed), verify)
         case "paper":
             return _least_shift(e, d, bins, verify)
         case "paper-2017":

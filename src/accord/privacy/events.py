@@ -20,7 +20,7 @@ from fractions import Fraction
 from accord.errors import UsageError
 from accord.exact import text
 from accord.privacy.calibration import AnyNoise, Setting
-from accord.privacy.noise import KINDS
+from accord.privacy.noise import KINDS, MOST_PER_PERSON
 from accord.privacy.number import exact
 from accord.privacy.randomised_response import Response
 
@@ -36,7 +36,8 @@ class Cost:
     delta: Fraction
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.epsilon + other.epsilon, self.delta + other.delta)
+        # δ = 1 promises nothing, and more than that means nothing.
+        return Cost(self.epsilon + other.epsilon, min(Fraction(1), self.delta + other.delta))
 
 
 NO_COST = Cost(Fraction(0), Fraction(0))
@@ -44,11 +45,13 @@ NO_COST = Cost(Fraction(0), Fraction(0))
 
 @dataclass(frozen=True)
 class NoisyCounts:
-    """The noisy size of every bin; a record is in at most `bins_per_record`; `cost` is the promise."""
+    """The noisy size of every bin; a record is in at most `bins_per_record`; `cost` is the promise, for a
+    person with up to `records_per_person`."""
 
     noise: AnyNoise
     bins_per_record: int
     cost: Cost
+    records_per_person: int = 1
 
 
 @dataclass(frozen=True)
@@ -71,13 +74,14 @@ class Intersection:
 
 @dataclass(frozen=True)
 class Reports:
-    """One reported bin a record, for every record."""
+    """One reported bin a record, for every record; a person has up to `records_per_person`."""
 
     response: Response
+    records_per_person: int = 1
 
     @property
     def cost(self) -> Cost:
-        return Cost(self.response.epsilon, Fraction(0))
+        return Cost(self.records_per_person * self.response.epsilon, Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -102,21 +106,23 @@ Event = NoisyCounts | AllPairs | Intersection | Reports | PublicBins | Promise
 def released(setting: Setting) -> NoisyCounts:
     """The event of releasing counts with this setting. A promise that is not kept costs what is true."""
     delta = setting.delta if setting.kept else Fraction(setting.delta_exact)
-    return NoisyCounts(setting.noise, setting.bins_per_record, Cost(setting.epsilon, delta))
+    cost = Cost(setting.epsilon, delta)
+    return NoisyCounts(setting.noise, setting.bins_per_record, cost, setting.records_per_person)
 
 
 def encode(event: Event) -> bytes:
     """The event's canonical bytes."""
     body: dict[str, object] = {"accord event": VERSION, "kind": type(event).__name__}
     match event:
-        case NoisyCounts(noise, bins, cost):
+        case NoisyCounts(noise, bins, cost, people):
             kind = next(name for name, kind in KINDS.items() if kind is type(noise))
             values = {f.name: _write(getattr(noise, f.name)) for f in fields(noise)}
             body |= {"noise": {"kind": kind, **values}, "bins_per_record": bins, **_cost(cost)}
+            body |= _people(people)
         case Promise(cost):
             body |= _cost(cost)
-        case Reports(response):
-            body |= {f.name: _write(getattr(response, f.name)) for f in fields(response)}
+        case Reports(response, people):
+            body |= {f.name: _write(getattr(response, f.name)) for f in fields(response)} | _people(people)
         case AllPairs() | Intersection() | PublicBins():
             pass
         case _:
@@ -144,7 +150,8 @@ def _event(body: dict[str, object]) -> Event:
             noise, bins = body["noise"], body["bins_per_record"]
             if not isinstance(noise, dict) or not isinstance(bins, int):
                 raise ValueError("wrong types")
-            return NoisyCounts(_noise(KINDS[noise["kind"]], noise), bins, _read_cost(body))
+            drawn = _noise(KINDS[noise["kind"]], noise)
+            return NoisyCounts(drawn, bins, _read_cost(body), _read_people(body))
         case "AllPairs":
             return AllPairs()
         case "Intersection":
@@ -152,7 +159,7 @@ def _event(body: dict[str, object]) -> Event:
         case "PublicBins":
             return PublicBins()
         case "Reports":
-            return Reports(_response(body))
+            return Reports(_response(body), _read_people(body))
         case "Promise":
             return Promise(_read_cost(body))
     raise ValueError("no such kind")
@@ -185,6 +192,18 @@ def _cost(cost: Cost) -> dict[str, object]:
 
 def _read_cost(body: dict[str, object]) -> Cost:
     return Cost(exact(str(body["epsilon"]), "ε"), exact(str(body["delta"]), "δ"))
+
+
+def _people(records_per_person: int) -> dict[str, object]:
+    """Nothing for one record a person: the bytes are those of before there were more."""
+    return {"records_per_person": records_per_person} if records_per_person != 1 else {}
+
+
+def _read_people(body: dict[str, object]) -> int:
+    found = body.get("records_per_person", 1)
+    if not isinstance(found, int) or not 1 <= found <= MOST_PER_PERSON:
+        raise ValueError("no number of records")
+    return found
 
 
 def _unknown(kind: str) -> UsageError:

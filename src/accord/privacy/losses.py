@@ -124,25 +124,34 @@ def repeat(losses: Losses, times: int, limit: int | None = None) -> Losses:
     return result
 
 
-def up(window: Window) -> Losses:
-    """One bin that gained a record under the neighbour."""
+def up(window: Window, by: int = 1) -> Losses:
+    """One bin that gained so many records under the neighbour."""
+    if by > window.cap:
+        return _impossible()
     masses = all_above(window.probabilities, window.cap + 1)
-    return _collect(window.units, window.steps, masses[1:], float(masses[0]))
+    units, moves = window.moves(by)
+    return _collect(units, moves, masses[by:], _sum(masses[:by]))
 
 
-def down(window: Window) -> Losses:
-    """One bin that lost a record under the neighbour."""
+def down(window: Window, by: int = 1) -> Losses:
+    """One bin that lost so many records under the neighbour."""
+    if by > window.cap:
+        return _impossible()
     masses = all_above(window.probabilities, window.cap + 1)
-    return _collect(window.units, -window.steps, masses[:-1], float(masses[-1]))
+    units, moves = window.moves(by)
+    return _collect(units, -moves, masses[:-by], _sum(masses[-by:]))
 
 
-def replacement(window: Window, bins_per_record: int) -> Losses:
-    """One record replaced by another: `bins_per_record` bins up, as many down.
+def replacement(window: Window, bins_per_record: int, records: int = 1) -> Losses:
+    """So many records of one person replaced by others, all in the same bins: `bins_per_record` bins up by so
+    many records, as many down.
 
     Fewer changed bins leak no more: they are a projection of this pair of distributions. Swapping D and D'
-    swaps the up and the down bins, which leaves the losses as they are.
+    swaps the up and the down bins, which leaves the losses as they are. *Requires*, for several records, a
+    log-concave window: then records that lie in different bins leak no more either [MATHS §3.9].
     """
-    return compose(repeat(up(window), bins_per_record), repeat(down(window), bins_per_record))
+    gained, lost = up(window, records), down(window, records)
+    return compose(repeat(gained, bins_per_record), repeat(lost, bins_per_record))
 
 
 def on_grid(losses: Losses, spacing: Fraction, limit: int) -> Losses:
@@ -155,6 +164,16 @@ def on_grid(losses: Losses, spacing: Fraction, limit: int) -> Losses:
     ceiling = np.clip(-(-total // int(spacing * scale)), -limit, limit + 1)
     places = ceiling.astype(np.int64)[:, None]
     return _collect((spacing,), places, losses.mass[rows], losses.infinite).clip(limit)
+
+
+def _impossible() -> Losses:
+    """Of what the neighbour never shows."""
+    return Losses((Fraction(1),), (0,), np.zeros(1), 1.0)
+
+
+def _sum(masses: Array) -> float:
+    """The sum, never understated; of one mass that mass."""
+    return float(masses.sum()) * (1 + (len(masses) - 1) * ULP)
 
 
 def _collect(

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import NOISE, Entropy
+from accord.errors import UsageError
 from accord.privacy.losses import Losses, replacement
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
@@ -33,6 +34,11 @@ KINDS: dict[str, type[Geometric] | type[Gaussian] | type[Laplace]] = {
     "gaussian": Gaussian,
     "laplace": Laplace,
 }
+FOR_PEOPLE = ("geometric", "gaussian")
+"""The noises that protect several records of one person at once. They are log-concave, which the proof needs
+[MATHS §3.9]; a clamped Laplace is not, because of its atom at 0."""
+ONLY_FOR_PEOPLE = "records_per_person above 1 needs the noise 'geometric' or 'gaussian'"
+MOST_PER_PERSON = 20
 
 
 class Noise(Protocol):
@@ -41,11 +47,6 @@ class Noise(Protocol):
     @property
     def window(self) -> Window:
         """Its probabilities and their steps."""
-
-
-def depends_on_size(name: str) -> bool:
-    """Whether the distribution follows from the number of records, too."""
-    return name == "negligible"
 
 
 def default_name(bins_per_record: int) -> str:
@@ -66,15 +67,22 @@ def draw(noise: Noise, bins: int, entropy: Entropy) -> NDArray[np.int64]:
     return sample(noise.window, bins, entropy.stream(NOISE))
 
 
-def losses(noise: Noise, bins_per_record: int) -> Losses:
-    """The losses of the noisy counts when one record is replaced."""
-    return replacement(noise.window, bins_per_record)
+def losses(noise: Noise, bins_per_record: int, records_per_person: int = 1) -> Losses:
+    """The losses of the noisy counts when all records of one person are replaced."""
+    if records_per_person > 1 and isinstance(noise, Laplace):
+        raise UsageError(problem=f"{ONLY_FOR_PEOPLE}.")
+    return replacement(noise.window, bins_per_record, records_per_person)
 
 
-def exact_delta(noise: Noise, bins_per_record: int, epsilon: Fraction) -> float:
+def exact_delta(noise: Noise, bins_per_record: int, epsilon: Fraction, records_per_person: int = 1) -> float:
     """δ(ε) of the counts that are released, rounded up; the rounding of the table is in it."""
-    table = table_delta(2 * bins_per_record * noise.window.distance, epsilon)
-    return min(1.0, losses(noise, bins_per_record).delta(epsilon) + table)
+    table = table_delta(table_distance(noise, bins_per_record, records_per_person), epsilon)
+    return min(1.0, losses(noise, bins_per_record, records_per_person).delta(epsilon) + table)
+
+
+def table_distance(noise: Noise, bins_per_record: int, records_per_person: int = 1) -> Fraction:
+    """How far the tables of all the bins that can change are from the ideal, together."""
+    return 2 * bins_per_record * records_per_person * noise.window.distance
 
 
 def table_delta(distance: Fraction, epsilon: Fraction) -> float:

@@ -8,6 +8,11 @@
 δ(ε) is the sum of `losses.py` over it, plus the probability that an up bin sits at 0 or a down bin at the
 cap. *Proof.* Independence of the bins, and the definition of δ(ε); no inequality is used. ∎
 
+*Privacy of a person.* q is log-concave, so of all ways to replace g records at once the worst, at every ε, is
+that all leave the same k' bins and enter the same k' others [MATHS §3.9]. A bin that gains g records has loss
+ln q(x)/q(x − g) = (g² − 2gz)/(2σ²) and one that loses g (g² + 2gz)/(2σ²), so the loss is (k'g² − g·S)/σ²: the
+same sum with another unit, and as exact. The infinite losses are up bins below g and down bins above cap − g.
+
 Why it wins for large k': the worst case of the geometric is that all 2k' losses are the largest at once, and
 ε must pay for it; here losses average out, so σ grows like √k' and not like k'.
 """
@@ -55,16 +60,22 @@ class Gaussian:
         return window(weights, self.middle, (1 / self.variance, 1 / (2 * self.variance)), steps)
 
 
-def candidates(epsilon: Fraction, delta: Fraction, bins_per_record: int) -> Iterator[Gaussian]:
-    """Settings that should be (ε, δ), least middle first, each with the σ that suits it best.
+def candidates(
+    epsilon: Fraction, delta: Fraction, bins_per_record: int, records: int = 1
+) -> Iterator[Gaussian]:
+    """Settings that should be (ε, δ) for so many records of one person, least middle first, each with the σ
+    that suits it best.
 
     The search treats the bins as continuous and the two ways to fail as disjoint; it starts a little below
     what that gives, so that the accountant's first 'yes' is at the least middle; among a thousand dummies one
     more is not worth the time to rule it out.
     """
 
+    def best(middle: int) -> tuple[float, float]:
+        return _best(middle, float(epsilon), bins_per_record, records)
+
     def enough(middle: int) -> bool:
-        return _best(middle, float(epsilon), bins_per_record)[0] <= float(delta)
+        return best(middle)[0] <= float(delta)
 
     high = 1
     while not enough(high):
@@ -74,22 +85,26 @@ def candidates(epsilon: Fraction, delta: Fraction, bins_per_record: int) -> Iter
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     early = 2 if high < _FEW else int(high < _MANY)
+    cut = reach(delta, epsilon if records > 1 else 0)
     for middle in range(max(1, high - early), high + _TRIES):
-        deviation = _best(middle, float(epsilon), bins_per_record)[1]
+        deviation = best(middle)[1]
         # On few integers δ is no smooth function of σ, and the continuous optimum can miss the true one.
         for share in _NEAR if middle < _FEW else (1.0,):
-            yield Gaussian(middle, Fraction(f"{(share * deviation) ** 2:.5g}"), reach(delta))
+            yield Gaussian(middle, Fraction(f"{(share * deviation) ** 2:.5g}"), cut)
 
 
-def _best(middle: int, epsilon: float, bins_per_record: int) -> tuple[float, float]:
+def _best(middle: int, epsilon: float, bins_per_record: int, records: int) -> tuple[float, float]:
     """The least δ that any σ gives with this middle, about, and that σ."""
-    return min((_estimate(middle, middle / r, epsilon, bins_per_record), middle / r) for r in _RATIOS)
+    return min(
+        (_estimate(middle, middle / r, epsilon, bins_per_record, records), middle / r) for r in _RATIOS
+    )
 
 
-def _estimate(middle: int, deviation: float, epsilon: float, bins_per_record: int) -> float:
-    mu = math.sqrt(2 * bins_per_record) / deviation
+def _estimate(middle: int, deviation: float, epsilon: float, bins_per_record: int, records: int) -> float:
+    mu = records * math.sqrt(2 * bins_per_record) / deviation
     finite = _tail(epsilon / mu - mu / 2) - math.exp(epsilon) * _tail(epsilon / mu + mu / 2)
-    edge = math.exp(-((middle / deviation) ** 2) / 2) / (deviation * math.sqrt(2 * math.pi))
+    edges = sum(math.exp(-(((middle - x) / deviation) ** 2) / 2) for x in range(records))
+    edge = edges / (deviation * math.sqrt(2 * math.pi))
     return max(finite, 0.0) + bins_per_record * edge / (1 - _tail(middle / deviation))
 
 

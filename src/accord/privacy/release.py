@@ -1,50 +1,57 @@
-"""Release keys: which releases are the same one.
+"""Releases by name: which releases are the same one [MATHS §4.5].
 
 Noise drawn twice for one release could be averaged away by the partner; noise kept after the data changed
-would show the exact change. So noise is stored under a digest of everything that the noisy counts are a
-function of: own bin counts, blocking with its bins, side, mechanism (with the table's size where the noise
-depends on that), ε, δ. Not the partner, engine,
-threshold or columns: one padded table serves any number of partners for one ε.
+would show the exact change. And whether noise is drawn or repeated is itself seen by the partner, so it must
+not depend on data: a name that followed the counts would tell 'something changed' from 'nothing did' with
+certainty. So a release has a *name*, made of what its owner declared and both agreed, and of nothing else:
 
-Reports of randomised response belong to records and not to bins: their key is a digest of every id with its
-bin, in the order of the ids, and of the distribution. So the order of the table does not matter, and any
-change of a record is another release: all records report anew, and the account is charged anew.
+    the account; the snapshot, or without one the run; the blocking with its bins and with every rule that
+    leaves rows out; the side; the mechanism with all its parameters, ε and δ
 
-The key is a digest of private counts: it stays in the ledger and is never sent or logged.
+Same name: the same noise, paid once, for any partner. Another name: fresh noise, paid for. Not in it are the
+partner, the engine, thresholds, pruning and columns: what is told does not depend on them.
+
+A *snapshot* is the owner's word that the table is the one that it called so before. The word is checked: with
+its first use a digest of the table's ids and bins is kept, and another table under the name is refused before
+anyone is called.
 """
 
 from __future__ import annotations
 
 import hashlib
-from fractions import Fraction
+import unicodedata
+from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
+from accord.privacy.events import Event, encode
 
-from accord.errors import UsageError
-from accord.exact import text
-from accord.privacy.randomised_response import Response
-
-_TAG = b"accord release v1\0"
-_REPORTS = b"accord reports v1\0"
+_RELEASE = b"accord release v2\0"
+_PLACE = b"accord place v1\0"
 
 
-def release_key(
-    counts: NDArray[np.int64], blocking: bytes, side: str, mechanism: str, epsilon: Fraction, delta: Fraction
-) -> bytes:
-    """32 bytes, the same for the same release. *Requires* canonical bytes of the blocking with its bins."""
-    if counts.ndim != 1 or counts.dtype.kind not in "iu" or (len(counts) and counts.min() < 0):
-        raise UsageError(problem="Bin counts are one list of whole numbers, none below 0.")
-    words = (side.encode(), mechanism.encode(), text(epsilon).encode(), text(delta).encode())
-    return _digest(_TAG, *words, blocking, counts.astype("<i8").tobytes())
+@dataclass(frozen=True)
+class Snapshot:
+    """The table as of a name that its owner gave it."""
+
+    name: str
+    content: bytes = field(repr=False)
+    """A digest of every id with its bins: private, since both can be guessed."""
 
 
-def reports_key(bins: NDArray[np.int64], ids: bytes, blocking: bytes, side: str, response: Response) -> bytes:
-    """32 bytes, the same for the same reports. *Requires* bins and ids in the order of the ids, and canonical
-    bytes of the blocking; `ids` holds every id with its length."""
-    numbers = np.array([response.bins, response.spread, response.start], "<i8").tobytes()
-    words = (side.encode(), text(response.epsilon).encode(), numbers)
-    return _digest(_REPORTS, *words, blocking, ids, bins.astype("<i8").tobytes())
+def fold_name(name: str) -> str:
+    """The name as it is compared: case, width, combining forms and spaces make no difference."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(folded.split())
+
+
+def snapshot_place(account: str, snapshot: str, place: bytes) -> bytes:
+    """Where a snapshot's digest is kept; `place` is the blocking with its bins and rules, and the side."""
+    return _digest(_PLACE, fold_name(account).encode(), fold_name(snapshot).encode(), place)
+
+
+def release_key(account: str, snapshot: str | None, run: str, place: bytes, event: Event) -> bytes:
+    """32 bytes, the same for the same release: of this snapshot, or without one of this run."""
+    table = (b"run", run.encode()) if snapshot is None else (b"snapshot", fold_name(snapshot).encode())
+    return _digest(_RELEASE, fold_name(account).encode(), *table, place, encode(event))
 
 
 def _digest(tag: bytes, *parts: bytes) -> bytes:

@@ -10,12 +10,14 @@ probabilities q(x) and the *steps*
     down bin:  loss −step(x + 1)   with probability q(x), x = 0..cap − 1; infinite with probability q(cap).
 
 Steps are kept exactly, as integer combinations of a few units: that lattice is what lets the accountant
-tell a loss *at* ε from one above it. The cap costs q(cap) per down bin and is in δ like all else.
+tell a loss *at* ε from one above it. The cap costs q(cap) per down bin and is in δ like all else. A bin that
+gains or loses j records at once *moves* by j: j steps in a row, and j values of x for which there is none.
 
 The table. q is irrational; what is sampled is `table`, integers that sum to 2^256 and differ from 2^256·q by
 less than one each (the middle takes the difference). Its statistical distance from q is below
 `distance` = (cap + 2)/2^256, and a release over 2k' such bins is (ε, δ + 2k'(1 + e^ε)·distance) when q gives
-(ε, δ): replace P and Q by their neighbours in P(S) ≤ e^ε·Q(S) + δ. Accountants add this term.
+(ε, δ): replace P and Q by their neighbours in P(S) ≤ e^ε·Q(S) + δ. Accountants add this term; for g records
+of one person, which may change 2k'g bins, g times as much.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ from accord.privacy.number import log, precise
 PRECISION = 256
 LONGEST = 1 << 21
 
+Steps = NDArray[np.int64]
+
 
 @dataclass(frozen=True, eq=False)
 class Window:
@@ -47,11 +51,24 @@ class Window:
     probabilities: tuple[Decimal, ...]
     middle: int
     units: tuple[Fraction, ...]
-    steps: NDArray[np.int64]
+    steps: Steps
 
     @property
     def cap(self) -> int:
         return len(self.probabilities) - 1
+
+    def moves(self, by: int) -> tuple[tuple[Fraction, ...], Steps]:
+        """ln q(x) − ln q(x − by) for each x = by..cap: units, and the multiples of them. *Requires* by ≤ cap,
+        and for more than one step a log-concave q.
+
+        The sums of several steps of such a noise lie on a line of the lattice: one more x takes one vector
+        off, or several times that. So they are a constant less multiples of one unit, and what has one axis
+        is convolved as such.
+        """
+        if by == 1:
+            return self.units, self.steps
+        walked = np.concatenate([np.zeros((1, len(self.units)), np.int64), np.cumsum(self.steps, axis=0)])
+        return _on_a_line(self.units, walked[by:] - walked[:-by])
 
     @property
     def distance(self) -> Fraction:
@@ -88,9 +105,7 @@ class Window:
         return self.cap
 
 
-def window(
-    weights: Sequence[Decimal], middle: int, units: tuple[Fraction, ...], steps: NDArray[np.int64]
-) -> Window:
+def window(weights: Sequence[Decimal], middle: int, units: tuple[Fraction, ...], steps: Steps) -> Window:
     """The window whose probabilities are proportional to `weights`."""
     with localcontext(precise()):
         total = sum(weights, Decimal(0))
@@ -98,9 +113,25 @@ def window(
     return Window(probabilities, middle, units, steps)
 
 
-def reach(delta: Fraction) -> int:
-    """A distribution is cut where it has fallen e^reach times: nothing beside δ."""
-    return max(64, math.ceil(-log(delta)) + 20)
+def _on_a_line(units: tuple[Fraction, ...], moves: Steps) -> tuple[tuple[Fraction, ...], Steps]:
+    """The same moves as one constant, the first, less so many of one unit, which is not negative."""
+    below = moves[0] - moves
+    axis = int(np.abs(below[-1]).argmax())
+    numbers = below[:, axis] // max(1, int(np.gcd.reduce(below[:, axis])))
+    along = below[-1] // max(1, int(numbers[-1]))
+    first, unit = (_value(units, place) for place in (moves[0], along))
+    if unit < 0 or not np.array_equal(np.outer(numbers, along), below):
+        raise ValueError("moves that lie on no line or do not fall along it")
+    return (unit, first), np.stack([-numbers, np.ones_like(numbers)], axis=1)
+
+
+def _value(units: tuple[Fraction, ...], place: NDArray[np.int64]) -> Fraction:
+    return sum((int(n) * unit for n, unit in zip(place, units, strict=True)), Fraction(0))
+
+
+def reach(delta: Fraction, more: Fraction | int = 0) -> int:
+    """A distribution is cut where it has fallen e^reach times: nothing beside δ, nor beside δ/e^more."""
+    return max(64, math.ceil(-log(delta)) + 20) + math.ceil(more)
 
 
 def require_cap(cap: int, most: int = LONGEST) -> int:

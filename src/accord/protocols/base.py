@@ -34,7 +34,7 @@ from accord.matching.blocking_key import KeySpec
 from accord.matching.lowering import Lowered, lower
 from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields
-from accord.privacy.calibration import Setting
+from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Event
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
@@ -62,7 +62,7 @@ class Task:
     blocking: Blocking
     blocking_fields: tuple[str, ...]
     placement: bytes
-    """Everything on which a record's bins depend, in canonical bytes."""
+    """Everything on which a record's bins depend, and whether it is left out, in canonical bytes."""
     protocol: Protocol
     disclose: Mapping[Side, tuple[str, ...]]
     salt: str
@@ -93,9 +93,10 @@ class Release:
         """Fresh noise for this table: what `make_slots` is given."""
         return np.zeros(self.task.blocking.bins, np.int64)
 
-    def key(self, records: Records) -> bytes | None:
-        """Under which the noise is kept; None where it is no secret and need not be."""
-        return None
+    @property
+    def place(self) -> bytes:
+        """Where records are placed, in canonical bytes: the blocking with its bins and rules, the side."""
+        return self.side.value.encode() + self.task.placement
 
 
 Told = Literal["nothing", "noisy counts", "reports", "true bins", "suppressed counts"]
@@ -110,7 +111,8 @@ class Guarantee:
     told: Told
     epsilon: Fraction | None
     delta: Fraction | None
-    """For each record that matches nothing; None without any guarantee."""
+    """For each record that matches nothing, or each person (`records_per_person`); None without any
+    guarantee."""
     of_all: tuple[str, ...] = ()
     """In words: what the partner learns of all records."""
     of_matches: tuple[str, ...] = ()
@@ -141,6 +143,12 @@ class Leakage:
     @property
     def delta(self) -> Fraction | None:
         return self.guarantee.delta
+
+    def warnings(self, records: int | None) -> tuple[str, ...]:
+        """What a careful person would say about ε and δ, for a table of so many records."""
+        if self.epsilon is None or self.delta is None:
+            return ()
+        return warnings(self.epsilon, self.delta, records)
 
 
 class Protocol(Spec):
@@ -176,6 +184,11 @@ class Protocol(Spec):
         """What it misses in rule and blocking. *Requires* a rule that fits the fields, which are None where
         not all have the right shape."""
         yield from ()
+
+    def records_per_person(self, side: Side) -> int | None:
+        """How many records of one person the promise to a side covers at once; None where it holds for any
+        number, as at ε = 0, or where nothing is promised."""
+        return None
 
     # -- before a run -------------------------------------------------------------------------------------
 

@@ -5,7 +5,8 @@ a bin is its padded size. The rest is linkage.py.
 
 *Learns*: each side the other's size, noisy counts and matching records, with the bins these fall into.
 *Theorem*: (ε, δ) of the noisy counts for every record that matches nothing [MATHS §2.1, §3]: by the argument
-of linkage.py the view is a function of the noisy counts, the matching records and one's own table.
+of linkage.py the view is a function of the noisy counts, the matching records and one's own table. With
+`records_per_person` the noise is that which hides all records of a person at once [MATHS §3.9].
 """
 
 from __future__ import annotations
@@ -15,33 +16,39 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from accord.entropy import Entropy
 from accord.exact import text
 from accord.privacy.calibration import Setting, as_claimed, calibrate
 from accord.privacy.events import released
-from accord.privacy.noise import depends_on_size, draw
-from accord.privacy.release import release_key
+from accord.privacy.noise import FOR_PEOPLE, ONLY_FOR_PEOPLE, draw
 from accord.protocols.base import Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import OF_MATCHES, Sorted
 from accord.protocols.linkage import link_bins
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
+from accord.protocols.people import Protected, whom
 from accord.protocols.slots import Padding, most_dummies
 from accord.records.columns import Records
-from accord.records.schema import Exact, Spec
+from accord.records.schema import Exact
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
 
 
-class Privacy(Spec):
-    """One side's guarantee for its records that match nothing, and the noise that gives it."""
+class Privacy(Protected):
+    """One side's guarantee for its records or people that match nothing, and the noise that gives it."""
 
     epsilon: Exact = Field(gt=0, le=64)
     delta: Exact = Field(ge=Fraction(1, 2**128), lt=1)
     noise: Literal["geometric", "gaussian", "paper", "negligible"]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Privacy:
+        if self.records_per_person > 1 and self.noise not in FOR_PEOPLE:
+            raise ValueError(ONLY_FOR_PEOPLE)
+        return self
 
 
 @dataclass(frozen=True)
@@ -51,14 +58,6 @@ class NoisyCounts(Release):
     def draw(self, records: Records, entropy: Entropy) -> Ints:
         """How many dummies each bin gets."""
         return draw(self._setting.noise, self.task.blocking.bins, entropy)
-
-    def key(self, records: Records) -> bytes:
-        counts = self.task.blocking.counts(self.side, records.columns, len(records))
-        found = self._setting
-        mechanism = f"{found.name} {records.size}" if depends_on_size(found.name) else found.name
-        return release_key(
-            counts, self.task.placement, self.side.value, mechanism, found.epsilon, found.delta
-        )
 
     @property
     def _setting(self) -> Setting:
@@ -71,7 +70,7 @@ class Laplace(Sorted):
 
     padded: ClassVar[bool] = True
     promises: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
-    side_options: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
+    side_options: ClassVar[tuple[str, ...]] = ("epsilon", "delta", "records_per_person")
 
     name: Literal["laplace"]
     A: Privacy
@@ -86,12 +85,21 @@ class Laplace(Sorted):
     def privacy(self, side: Side) -> Privacy:
         return self.A if side is Side.A else self.B
 
+    def records_per_person(self, side: Side) -> int:
+        return self.privacy(side).records_per_person
+
     def release(
         self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
     ) -> NoisyCounts:
         agreed, choose = self.privacy(side), as_claimed if claimed else calibrate
-        per_record = task.blocking.per_record(side)
-        setting = choose(noise or agreed.noise, agreed.epsilon, agreed.delta, per_record, records)
+        setting = choose(
+            noise or agreed.noise,
+            agreed.epsilon,
+            agreed.delta,
+            task.blocking.per_record(side),
+            records,
+            agreed.records_per_person,
+        )
         return NoisyCounts(task, side, released(setting), setting)
 
     def padding(self, task: Task, side: Side, records: int) -> Padding:
@@ -105,6 +113,6 @@ class Laplace(Sorted):
         agreed = self.privacy(side)
         told = (
             f"how many records fall into each of {task.blocking.bins:,} bins, with dummies added: "
-            f"(ε, δ) = ({text(agreed.epsilon)}, {text(agreed.delta)}) for each record that matches nothing;"
+            f"(ε, δ) = ({text(agreed.epsilon)}, {text(agreed.delta)}) {whom(agreed.records_per_person)};"
         )
         return Guarantee("noisy counts", agreed.epsilon, agreed.delta, (told,), OF_MATCHES)

@@ -10,11 +10,12 @@
 *Learns*: each side the other's size, how many records reported each bin, and its matching records with the
 bins that they reported. *Theorem*: (ε, 0) for every record that matches nothing. Its report is the only
 thing that the partner's view depends on besides the matching records, by the argument of linkage.py, and the
-report is ε-private by itself. *Recall*: of the matches whose records share a bin, the share that
-`expected_recall` gives; with a window of all bins every pair is compared.
+report is ε-private by itself. With `records_per_person` = g each report is made at ε/g, so that the g reports
+of a person are ε-private together [MATHS §5.1]. *Recall*: of the matches whose records share a bin, the share
+that `expected_recall` gives; with a window of all bins every pair is compared.
 
-Reports are kept: drawn once for a table, stored by the ids' order, reused for every partner and run
-(privacy/release.py says what is the same table). Two independent reports of one record would cost 2ε.
+Reports are kept: drawn once for a release, stored by the ids' order, repeated wherever the release is
+(privacy/release.py says when that is). Two independent reports of one record cost 2ε.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pydantic import Field, StrictBool, StrictInt, model_validator
@@ -40,16 +40,15 @@ from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields
 from accord.privacy.events import PublicBins, Reports
 from accord.privacy.randomised_response import Response, best_spread, compared, compared_public, report
-from accord.privacy.release import reports_key
 from accord.protocols.base import Blockings, Fault, Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import OF_MATCHES, Binned, tell_true_bins
 from accord.protocols.linkage import link_bins
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
+from accord.protocols.people import Protected, whom
 from accord.protocols.slots import Slots, shuffle_slots
 from accord.records.columns import Columns, Records
-from accord.records.encoders import text_buffers
-from accord.records.schema import Exact, Spec
+from accord.records.schema import Exact
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
@@ -58,8 +57,8 @@ MOST_PAIRS = 10_000_000
 """Of bins, in the window: as many as memory should hold."""
 
 
-class LocalSide(Spec):
-    """One side's ε for each of its records, or the statement that its bins may be known."""
+class LocalSide(Protected):
+    """One side's ε for each of its records or people, or the statement that its bins may be known."""
 
     epsilon: Exact | None = Field(default=None, gt=0, le=64)
     public: StrictBool = False
@@ -68,7 +67,14 @@ class LocalSide(Spec):
     def _fits(self) -> LocalSide:
         if (self.epsilon is None) != self.public:
             raise ValueError("needs either epsilon, or public = true if its bins may be known")
+        if self.public and self.records_per_person > 1:
+            raise ValueError("records_per_person goes with epsilon: of public bins nothing is promised")
         return self
+
+    @property
+    def of_report(self) -> Fraction | None:
+        """ε of a single report: all reports of a person together have the ε that is promised."""
+        return None if self.epsilon is None else self.epsilon / self.records_per_person
 
 
 class LocalDp(Binned):
@@ -77,7 +83,7 @@ class LocalDp(Binned):
     several_bins: ClassVar[bool] = False
     one_slot_a_row: ClassVar[bool] = True
     promises: ClassVar[tuple[str, ...]] = ("epsilon",)
-    side_options: ClassVar[tuple[str, ...]] = ("epsilon",)
+    side_options: ClassVar[tuple[str, ...]] = ("epsilon", "records_per_person")
     options: ClassVar[tuple[str, ...]] = ("greedy", "window", "spread")
 
     name: Literal["local-dp"]
@@ -118,9 +124,13 @@ class LocalDp(Binned):
     def local(self, side: Side) -> LocalSide:
         return self.A if side is Side.A else self.B
 
+    def records_per_person(self, side: Side) -> int | None:
+        local = self.local(side)
+        return None if local.public else local.records_per_person
+
     def response(self, bins: int, side: Side) -> Response | None:
         """How this side's records report; None where their bins are public."""
-        epsilon, other = self.local(side).epsilon, self.local(side.other)
+        epsilon, other = self.local(side).of_report, self.local(side.other)
         if epsilon is None:
             return None
         likely = self.likely(bins)
@@ -132,13 +142,12 @@ class LocalDp(Binned):
         """How many bins are likely: as agreed, or the number with which most matches are compared."""
         if self.spread is not None:
             return self.spread
-        if self.A.epsilon is None or self.B.epsilon is None:
-            return self.window
-        return best_spread(bins, self.window, self.A.epsilon, self.B.epsilon)
+        a, b = self.A.of_report, self.B.of_report
+        return self.window if a is None or b is None else best_spread(bins, self.window, a, b)
 
     def expected_recall(self, bins: int) -> float:
         """The probability that a match whose records share a bin is compared."""
-        a, b, x = self.A.epsilon, self.B.epsilon, self.likely(bins)
+        a, b, x = self.A.of_report, self.B.of_report, self.likely(bins)
         if a is not None and b is not None:
             return float(compared(bins, self.window, x, a, b))
         private = a if a is not None else b
@@ -148,7 +157,8 @@ class LocalDp(Binned):
         self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
     ) -> ReportedBins:
         response = self.response(task.blocking.bins, side)
-        event = PublicBins() if response is None else Reports(response)
+        people = self.local(side).records_per_person
+        event = PublicBins() if response is None else Reports(response, people)
         return ReportedBins(task, side, event, None, response)
 
     # -- a side and its run -------------------------------------------------------------------------------
@@ -193,12 +203,13 @@ class LocalDp(Binned):
     # -- what it leaks ------------------------------------------------------------------------------------
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:
-        epsilon = self.local(side).epsilon
+        local = self.local(side)
+        epsilon = local.epsilon
         if epsilon is None:
             return Guarantee("true bins", None, None, tell_true_bins(task), OF_MATCHES)
         told = (
             f"a bin for each record, one of {task.blocking.bins:,}, reported by randomised response: "
-            f"ε = {text(epsilon)} for each record that matches nothing;"
+            f"ε = {text(epsilon)} {whom(local.records_per_person)};"
         )
         of_matches = ("of each record that matches: the bin that it reports;",)
         return Guarantee("reports", epsilon, Fraction(0), (told,), of_matches)
@@ -223,16 +234,6 @@ class ReportedBins(Release):
             return report(self.response, bins, entropy)
         anywhere = below(entropy.stream(NOISE), self.task.blocking.bins, len(bins)).astype(np.int64)
         return np.where(bins < 0, anywhere, bins)
-
-    def key(self, records: Records) -> bytes | None:
-        if self.response is None:
-            return None
-        order = _order_of_ids(records)
-        starts, octets = text_buffers(records.ids.take(pa.array(order)))
-        ids = np.diff(starts).astype("<i8").tobytes() + octets.tobytes()
-        live = true_bins(self.task, self.side, records)[order]
-        bins = np.concatenate([live, np.full(records.left_out, -1)])
-        return reports_key(bins, ids, self.task.placement, self.side.value, self.response)
 
 
 def true_bins(task: Task, side: Side, records: Records) -> Ints:

@@ -39,6 +39,7 @@ Ints = NDArray[np.int64]
 
 _COUNTS = b"accord commit counts 1\n"
 _SLOTS = b"accord commit slots 1\n"
+_CONTENT = b"accord snapshot content 1\n"
 COMMITMENT = 64
 _SALT = 32
 
@@ -118,6 +119,23 @@ def table_digest(records: Records) -> bytes:
         parts.append(np.array([records.left_out], "<i8"))
     digest = hashlib.sha256()
     for part in parts:
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.digest()
+
+
+def content_digest(blocking: Blocking, side: Side, records: Records) -> bytes:
+    """A digest of every id with its bins, in any order of the rows: what a snapshot stands for. Private.
+
+    How many rows were left out is in it, since the size that is announced has them.
+    """
+    record, bins = blocking.place(side, records.columns, len(records))
+    order = np.asarray(pc.sort_indices(records.ids)).astype(np.int64)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    by_id = np.lexsort((bins, rank[record]))
+    per_record = np.bincount(record, minlength=len(records))[order]
+    digest = hashlib.sha256(_CONTENT + np.array([len(records), records.left_out], "<i8").tobytes())
+    for part in (*_text_parts(records.ids.take(pa.array(order))), per_record, bins[by_id]):
         digest.update(np.ascontiguousarray(part).data)
     return digest.digest()
 

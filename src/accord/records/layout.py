@@ -26,20 +26,23 @@ class _File(Spec):
     encoding: str = "utf-8"
     delimiter: str = ","
     columns: dict[str, str | Source] = Field(default_factory=dict)
+    person: str | None = None
 
     def layout(self) -> Layout:
         columns = {k: Source(column=v) if isinstance(v, str) else v for k, v in self.columns.items()}
-        return Layout(self.id, self.encoding, self.delimiter, columns)
+        return Layout(self.id, self.encoding, self.delimiter, columns, self.person)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The id column, the file's dialect, and the columns whose names differ from the agreed ones."""
+    """The id column, the file's dialect, the columns whose names differ from the agreed ones, and the column
+    that says whose record it is, where that matters."""
 
     id: str = "id"
     encoding: str = "utf-8"
     delimiter: str = ","
     columns: dict[str, Source] = field(default_factory=dict)
+    person: str | None = None
 
     def source(self, name: str) -> Source:
         """Where the agreed name is found: by default in a column of that name."""
@@ -47,9 +50,12 @@ class Layout:
 
     def to_json(self) -> str:
         """The layout as JSON; `from_json` reads it again."""
-        columns: dict[str, str | Source] = dict(self.columns)
         return _File(
-            id=self.id, encoding=self.encoding, delimiter=self.delimiter, columns=columns
+            id=self.id,
+            encoding=self.encoding,
+            delimiter=self.delimiter,
+            columns=dict(self.columns),
+            person=self.person,
         ).model_dump_json()
 
     @classmethod
@@ -77,7 +83,7 @@ class Layout:
 
 
 def read_layout(path: Path) -> Layout:
-    """Read a layout file: `id`, `encoding`, `delimiter`, and a table `[columns]`."""
+    """Read a layout file: `id`, `person`, `encoding`, `delimiter`, and a table `[columns]`."""
     try:
         found = TypeAdapter(_File).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:

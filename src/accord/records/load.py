@@ -2,6 +2,9 @@
 
 Faults are collected over the whole table before anything is raised, named by row (the first row below the
 header is row 1) and column, never by value.
+
+A promise to people holds if nobody has more records than it covers. That is judged here, on all rows of the
+file, those that are left out included: they are rows of the table like others [MATHS §1.6].
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.errors import DataError, Fault
+from accord.errors import DataError, Fault, UsageError
 from accord.records.columns import Bits, Column, Integers, Records, rows_of
 from accord.records.encoders import encode
 from accord.records.layout import Layout
@@ -29,19 +32,29 @@ def load_records(
     salt: str,
     disclose: Sequence[str] = (),
     layout: Layout | None = None,
+    per_person: int | None = None,
 ) -> Records:
-    """Read, check and encode one party's table."""
+    """Read, check and encode one party's table.
+
+    With `per_person` nobody may have more records than that, as the layout's person column tells. One record
+    may go without such a column, since then the promise is to records; None asks for none.
+    """
     layout = layout or Layout()
+    person = _person_column(layout, per_person)
     where = {name: layout.source(name).column for name in (*fields, *disclose)}
-    table = open_table(source, list(dict.fromkeys([layout.id, *where.values()])), layout)
+    table = open_table(source, list(dict.fromkeys([layout.id, *where.values(), *person])), layout)
     faults = _Faults(table)
     chunks: list[Records] = []
     ids: list[pa.Array] = []
+    people: list[pa.Array] = []
     for batch in table.batches:
         ids.append(_as_text(batch.column(layout.id)))
         chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults))
+        people += [_as_person(batch.column(name), name, faults) for name in person]
         faults.first += batch.num_rows
     _judge_ids(ids, layout.id, faults)
+    for name in person:
+        _judge_people(people, name, per_person or 1, faults)
     if found := [*table.broken.values(), *faults.in_order()]:
         raise DataError(table.name, found)
     if not ids and table.is_file:
@@ -125,6 +138,49 @@ def _judge_ids(chunks: Sequence[pa.Array], column: str, faults: _Faults) -> None
         faults.first = 0
         marks = np.asarray(pc.is_in(ids, value_set=repeated))
         faults.note(marks, column, "repeats the id of another row; ids must be unique")
+
+
+def _person_column(layout: Layout, per_person: int | None) -> tuple[str, ...]:
+    """The column that says whose record it is, where somebody asks for it."""
+    if per_person is None:
+        return ()
+    if layout.person is None and per_person > 1:
+        raise UsageError(
+            problem=f"The agreement promises privacy to people with up to {per_person} records each, so it "
+            "must be known whose record a row is. Name that column with --person, or with person = in the "
+            "file of --columns."
+        )
+    return () if layout.person is None else (layout.person,)
+
+
+def _as_person(cells: pa.Array, column: str, faults: _Faults) -> pa.Array:
+    """Whose records these are, as text without blanks around it; notes rows that do not say so."""
+    if pa.types.is_floating(cells.type):
+        cells = pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
+    people = pc.utf8_trim_whitespace(_as_text(cells))
+    nobody = pc.fill_null(pc.equal(people, ""), True)
+    faults.note(np.asarray(nobody), column, "is empty or no text; every record needs its person")
+    return pc.if_else(nobody, pa.scalar(None, people.type), people)
+
+
+def _judge_people(chunks: Sequence[pa.Array], column: str, most: int, faults: _Faults) -> None:
+    """Note every row of somebody who has more than so many."""
+    people = pa.chunked_array(chunks, pa.large_string())
+    counts = pc.value_counts(people)
+    crowded = counts.filter(pc.greater(counts.field("counts"), most)).field("values").drop_null()
+    if len(crowded):
+        faults.first = 0
+        marks = np.asarray(pc.is_in(people, value_set=crowded))
+        faults.note(marks, column, _too_many(most))
+
+
+def _too_many(most: int) -> str:
+    if most == 1:
+        return (
+            "names somebody with more than one record; agree on more (records_per_person), or name no person "
+            "if a promise for each record is enough"
+        )
+    return f"names somebody with more than {most} records; the agreement's promise covers {most}"
 
 
 def _join(chunks: list[Records], fields: Mapping[str, FieldSpec], disclose: Sequence[str]) -> Records:

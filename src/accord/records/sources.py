@@ -40,7 +40,10 @@ _ARROW = (".arrow", ".feather", ".ipc")
 _REFUSED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError)
 KINDS = ", ".join((*_CSV, *_PARQUET, *_ARROW))
 _BLOCK = 8 << 20
-_MAP = "Map yours with --column FIELD=COLUMN or --id COLUMN; in simulate with --column-a, --id-a and so on."
+_MAP = (
+    "Map yours with --column FIELD=COLUMN, --id COLUMN or --person COLUMN; in simulate with --column-a, "
+    "--id-a and so on."
+)
 
 
 @dataclass

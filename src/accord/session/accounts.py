@@ -1,4 +1,4 @@
-"""The ledger's rows seen as accounts: what each data set has spent, with whom, and what is left.
+"""Accounts: how their owner makes and limits them; what each has spent, with whom, and what is left.
 
 The account pays once for a drawing, however many partners see it. What *a partner* was shown is counted
 apart: every drawing it saw, also those that cost the account nothing. Both are sums of ε and δ; `tight` is
@@ -7,13 +7,20 @@ the smaller ε that exact composition proves at the budget's δ.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from accord.errors import UsageError
+from accord.exact import Number
 from accord.privacy.accounting import basic, spent
-from accord.privacy.budget import Budget, left
+from accord.privacy.budget import MOST_EPSILON, Budget, left
 from accord.privacy.events import Cost
-from accord.session.ledger import Entry
+from accord.privacy.number import exact
+from accord.privacy.release import fold_name
+from accord.session.ledger import Entry, Ledger
+from accord.session.state import open_state
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,65 @@ class Account:
     left: Cost | None
     tight: float | None
     shown: Mapping[str, Cost]
+
+
+def set_budget(
+    dataset: str,
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    runs: int | None = None,
+    unlimited: bool = False,
+    state: Path | None = None,
+) -> Budget:
+    """Make the account of a data set, or change its limits; the limits that hold from now on.
+
+    A new account is given what all releases together may come to at most, `epsilon` with `delta`, or is
+    `unlimited`; `runs` limits their number beside either. Of an account that is there, what is not named
+    stays as it is; `unlimited` lifts the limit on ε and δ. What is spent stays spent.
+    """
+    ledger = Ledger(open_state(state, os.environ).ledger)
+    known = {fold_name(name): budget for name, budget in ledger.budgets().items()}
+    if fold_name(dataset) in known and epsilon is None and delta is None and not unlimited:
+        # A limit on runs alone does not say that ε shall have none.
+        ledger.find_account(dataset)
+    budget = _change(known.get(fold_name(dataset)), epsilon, delta, runs, unlimited)
+    ledger.set_budget(dataset, budget)
+    return budget
+
+
+def _change(
+    old: Budget | None, epsilon: Number | None, delta: Number | None, runs: int | None, unlimited: bool
+) -> Budget:
+    if unlimited and (epsilon is not None or delta is not None):
+        raise UsageError(problem="An account is either unlimited or has --epsilon and --delta.")
+    if epsilon is None and delta is None and not unlimited and (old is None or runs is None):
+        also = "" if old is None else ", or --runs"
+        raise UsageError(problem=f"Name a limit: --epsilon with --delta; or --unlimited{also}.")
+    if runs is not None and not 0 <= runs < 1 << 63:
+        raise UsageError(problem="The number of runs is at least 0.")
+    cost = None if unlimited or old is None else old.cost
+    if epsilon is not None or delta is not None:
+        cost = _limit(cost, epsilon, delta)
+    return Budget(cost, runs if runs is not None or old is None else old.runs)
+
+
+def _limit(old: Cost | None, epsilon: Number | None, delta: Number | None) -> Cost:
+    e, d = (epsilon, delta) if old is None else (_either(epsilon, old.epsilon), _either(delta, old.delta))
+    if e is None or d is None:
+        raise UsageError(problem="A budget has both parts: name --epsilon and --delta.")
+    given = Cost(exact(e, "ε"), exact(d, "δ"))
+    if given.epsilon < 0 or not 0 <= given.delta < 1:
+        raise UsageError(problem="A budget has ε of at least 0, and δ of at least 0 and below 1.")
+    if given.epsilon > MOST_EPSILON:
+        raise UsageError(
+            problem=f"ε above {MOST_EPSILON:,} limits nothing. Say --unlimited if that is meant."
+        )
+    return given
+
+
+def _either(given: Number | None, old: Number) -> Number:
+    return old if given is None else given
 
 
 def accounts(runs: Sequence[Entry], budgets: Mapping[str, Budget]) -> tuple[Account, ...]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -28,6 +28,7 @@ from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import PeerError, RefusedError
 from accord.privacy.events import Cost, Event
+from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
 from accord.protocols.mine import Mine, Status
 from accord.protocols.outcome import Outcome
@@ -102,9 +103,8 @@ class Ready:
     cards: dict[Side, Card]
     records: Records
     dataset: str
+    snapshot: Snapshot | None
     release: Release
-    key: bytes | None = field(repr=False)
-    """Of the release."""
     data: TableLike
     layout: Layout
     out: Path | None
@@ -129,7 +129,8 @@ class Ready:
     def ask(self, run: str) -> Ask:
         """The question to the ledger."""
         digest = bytes.fromhex(self.agreement.digest)
-        return Ask(run, self.dataset, self.partner, digest, self.key, self.event)
+        place = self.release.place
+        return Ask(run, self.dataset, self.partner, digest, place, self.event, self.snapshot)
 
     def padding(self, partner_size: int) -> Padding:
         """The dummies that a partner with so many records can have."""
@@ -209,9 +210,10 @@ def _require_room(own: Ready, size: int) -> None:
 
 def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Mine]:
     """Charge the run, on disk; then fix my side of it with the noise that is kept."""
-    charged = Ledger(own.state.ledger).charge(own.ask(name), own.draw, datetime.now(UTC))
+    ask = own.ask(name)
+    charged = Ledger(own.state.ledger).charge(ask, own.draw, datetime.now(UTC))
     own.tell(notices.Charged(name, float(charged.cost.epsilon), float(charged.cost.delta)))
-    noise = own.draw() if own.key is None else charged.noise
+    noise = own.draw() if ask.key is None else charged.noise
     task, events = own.agreement.task, (own.event,)
     mine = prepare(task, own.side, own.records, size, noise, own.entropy, events, own.padding(size))
     return charged.cost, mine
@@ -231,6 +233,7 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
         data=str(Path(own.data).resolve()) if isinstance(own.data, str | Path) else "",
         layout=own.layout.to_json(),
         out=str(own.out.resolve()) if own.out is not None else "",
+        snapshot=own.snapshot.name if own.snapshot is not None else "",
         listen=own.reach.listen,
         connect=own.reach.connect,
     )

@@ -155,7 +155,8 @@ def require_same_run(own: Hello, other: Hello, partner: str) -> None:
         problem = f"{partner} starts a new run, and you resume {own.run}. Both resume it, or both run"
     else:
         problem = f"{partner} resumes the run {other.run}, and you {own.run}. Resume the same, or both run"
-    raise RefusedError(problem=f"{problem} `accord link`, which costs nothing on unchanged data.")
+    mend = "`accord link`, which costs nothing again under the same --snapshot."
+    raise RefusedError(problem=f"{problem} {mend}")
 
 
 def run_name(own: Hello, other: Hello) -> str:

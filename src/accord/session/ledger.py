@@ -7,12 +7,14 @@ with its folder (synchronous = EXTRA) before `charge` returns, so neither a kill
 charge that was answered, and one that was not answered is there whole or not at all. A run is named by its
 caller: charging it again, after a crash, finds the first charge.
 
+    accounts   made by their owner, with their limits; found by their folded names (privacy/release.py)
+    snapshots  with the first use of a snapshot's name, a digest of the table that it stands for
     drawings   noise by release key; a forgotten drawing keeps its row and loses its noise
     runs       one row a run, also for runs that cost nothing; `paid` where the account was charged
-    budgets    the limits of a named data set
 
-An account pays once for each drawing: again for a new drawing under the same key (after `forget`), and for a
-drawing that another data set paid for, since every account holds all that was released about it.
+An account pays once for each drawing, and again for a new drawing under the same key after `forget`. Whether
+noise is drawn, repeated, charged or refused by a limit is a function of names and agreed parameters alone,
+never of what is in a table [MATHS §4.5].
 """
 
 from __future__ import annotations
@@ -28,42 +30,43 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.errors import LedgerError, UsageError
+from accord.errors import LedgerError, SnapshotError, UsageError
 from accord.exact import text
 from accord.privacy import events
 from accord.privacy.budget import Budget, check
 from accord.privacy.events import NO_COST, AllPairs, Cost, Event
 from accord.privacy.number import exact
+from accord.privacy.release import Snapshot, fold_name, release_key, snapshot_place
 from accord.session import noise_format
+from accord.session.ledger_accounts import require_account
+from accord.session.ledger_migration import migrate
+from accord.session.ledger_schema import APPLICATION, SCHEMA, VERSION
 from accord.session.state import require_run_name, sync_folder
 
-VERSION = 1
-APPLICATION = 0x41434C47
 PATIENCE_SECONDS = 30.0
-
-_SCHEMA = """
-CREATE TABLE budgets (dataset TEXT PRIMARY KEY, epsilon TEXT, delta TEXT, runs INTEGER);
-CREATE TABLE drawings (drawing INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL, noise BLOB);
-CREATE UNIQUE INDEX one_noise_a_key ON drawings (key) WHERE noise IS NOT NULL;
-CREATE TABLE runs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL UNIQUE, dataset TEXT NOT NULL,
-    partner TEXT NOT NULL, agreement BLOB NOT NULL, key BLOB, drawing INTEGER REFERENCES drawings,
-    event BLOB NOT NULL, paid INTEGER NOT NULL, at TEXT NOT NULL
-);
-CREATE INDEX runs_of_dataset ON runs (dataset);
-"""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A release that is about to be made; `key` is None where no noise is drawn."""
+    """A release that is about to be made."""
 
     run: str
     dataset: str
+    """The account, in any spelling."""
     partner: str
     agreement: bytes
-    key: bytes | None = field(repr=False)
+    place: bytes = field(repr=False)
+    """The blocking with its bins and its rules for rows to leave out, and the side, in canonical bytes."""
     event: Event
+    snapshot: Snapshot | None = None
+
+    @property
+    def key(self) -> bytes | None:
+        """The release by name; None where no noise is drawn."""
+        if self.event.cost == NO_COST:
+            return None
+        snapshot = self.snapshot.name if self.snapshot else None
+        return release_key(self.dataset, snapshot, self.run, self.place, self.event)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,7 @@ class Entry:
 
     run: str
     dataset: str
+    snapshot: str | None
     partner: str
     agreement: bytes
     key: bytes | None = field(repr=False)
@@ -116,22 +120,37 @@ class Ledger:
         """What a new run with this release would be charged; raises if the budget does not allow it."""
         _check_ask(ask)
         with self._reading() as db:
-            due = not _has_paid(db, ask.dataset, _find_noise(db, ask.key)[0])
+            require_account(db, ask.dataset)
+            _require_same_table(db, ask)
+            due = _find_noise(db, ask.key)[0] is None
             _check_budget(db, ask.dataset, ask.event if due else AllPairs())
             return ask.event.cost if due else NO_COST
 
     def set_budget(self, dataset: str, budget: Budget) -> None:
-        """Limit a data set from now on; what is spent stays spent."""
-        _check_name("data set", dataset)
+        """Make the account of a data set, or change its limits from now on; what is spent stays spent."""
+        check_name("data set", dataset)
         cost = budget.cost
-        row = (dataset, *((text(cost.epsilon), text(cost.delta)) if cost else (None, None)), budget.runs)
+        limits = (*((text(cost.epsilon), text(cost.delta)) if cost else (None, None)), budget.runs)
         with self._writing() as db:
-            db.execute("INSERT OR REPLACE INTO budgets VALUES (?, ?, ?, ?)", row)
+            db.execute(
+                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET "
+                "epsilon = excluded.epsilon, delta = excluded.delta, runs = excluded.runs, confirmed = 1",
+                (fold_name(dataset), dataset, *limits),
+            )
 
     def budgets(self) -> dict[str, Budget]:
-        """The limits of every data set that has some."""
+        """The limits of every data set, by the name that its owner gave it."""
         with self._reading() as db:
-            return {row[0]: _budget(row[1:]) for row in db.execute("SELECT * FROM budgets ORDER BY dataset")}
+            rows = db.execute("SELECT name, epsilon, delta, runs FROM accounts ORDER BY account")
+            return {row[0]: _budget(row[1:]) for row in rows}
+
+    def find_account(self, dataset: str | None) -> str:
+        """The account of that name in its owner's spelling; without a name the only one there is.
+
+        Raises `AccountError` if there is none, or none that may be used.
+        """
+        with self._reading() as db:
+            return require_account(db, dataset)
 
     def runs(self) -> tuple[Entry, ...]:
         """All rows, oldest first."""
@@ -152,10 +171,11 @@ class Ledger:
 
     def _repeat(self, db: sqlite3.Connection, ask: Ask, known: Entry) -> Charge:
         """The answer to a run that was charged before: the same noise, no new row, no new cost."""
-        same = (known.dataset, known.partner, known.agreement, known.key) == (
-            (ask.dataset, ask.partner, ask.agreement, ask.key)
-        )
-        if not same or known.event != ask.event:
+        # Version 1 named releases otherwise; what the noise belongs to is then seen by the run's slots alone.
+        named = (known.key is None and known.drawing is not None) or known.key == ask.key
+        accounts = fold_name(known.dataset) == fold_name(ask.dataset)
+        same = (known.partner, known.agreement, known.event) == (ask.partner, ask.agreement, ask.event)
+        if not (named and accounts and same):
             raise LedgerError(
                 path=self._path,
                 reason=f"the run '{ask.run}' was charged for another release",
@@ -213,14 +233,16 @@ class Ledger:
 
 
 _SELECT_RUNS = (
-    "SELECT run, dataset, partner, agreement, runs.key, runs.drawing, event, paid, at, noise IS NOT NULL "
-    "FROM runs LEFT JOIN drawings USING (drawing)"
+    "SELECT run, name, snapshot, partner, agreement, runs.key, runs.drawing, event, paid, at, "
+    "noise IS NOT NULL FROM runs JOIN accounts USING (account) LEFT JOIN drawings USING (drawing)"
 )
 
 
 def _charge(db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime) -> Charge:
+    require_account(db, ask.dataset)
+    _require_same_table(db, ask)
     drawing, stored = _find_noise(db, ask.key)
-    due = not _has_paid(db, ask.dataset, drawing)
+    due = drawing is None
     _check_budget(db, ask.dataset, ask.event if due else AllPairs())
     noise = np.zeros(0, dtype=np.int64)
     if stored is not None:
@@ -229,12 +251,16 @@ def _charge(db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int6
         noise = draw()
         row = (ask.key, noise_format.encode(noise))
         drawing = db.execute("INSERT INTO drawings (key, noise) VALUES (?, ?)", row).lastrowid
+    if ask.snapshot is not None:
+        kept = (_place(ask, ask.snapshot), ask.snapshot.content)
+        db.execute("INSERT OR IGNORE INTO snapshots VALUES (?, ?)", kept)
     db.execute(
-        "INSERT INTO runs (run, dataset, partner, agreement, key, drawing, event, paid, at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO runs (run, account, snapshot, partner, agreement, key, drawing, event, paid, at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(ask.run, ask.dataset, ask.partner, ask.agreement, ask.key, drawing),
-            *(events.encode(ask.event), int(due), now.astimezone(UTC).isoformat(timespec="seconds")),
+            *(ask.run, fold_name(ask.dataset), ask.snapshot.name if ask.snapshot else None, ask.partner),
+            *(ask.agreement, ask.key, drawing, events.encode(ask.event), int(due)),
+            now.astimezone(UTC).isoformat(timespec="seconds"),
         ),
     )
     return Charge(noise, ask.event.cost if due else NO_COST, stored is None and ask.key is not None)
@@ -253,16 +279,24 @@ def _decode_noise(stored: bytes) -> NDArray[np.int64]:
         raise sqlite3.DatabaseError(str(error)) from None
 
 
-def _has_paid(db: sqlite3.Connection, dataset: str, drawing: int | None) -> bool:
-    query = "SELECT 1 FROM runs WHERE dataset = ? AND drawing = ? AND paid"
-    return db.execute(query, (dataset, drawing)).fetchone() is not None
+def _require_same_table(db: sqlite3.Connection, ask: Ask) -> None:
+    """Raise if the snapshot's name stands for another table."""
+    if ask.snapshot is None:
+        return
+    query = "SELECT content FROM snapshots WHERE place = ?"
+    known = db.execute(query, (_place(ask, ask.snapshot),)).fetchone()
+    if known is not None and known[0] != ask.snapshot.content:
+        raise SnapshotError(snapshot=ask.snapshot.name, dataset=ask.dataset)
+
+
+def _place(ask: Ask, snapshot: Snapshot) -> bytes:
+    return snapshot_place(ask.dataset, snapshot.name, ask.place)
 
 
 def _check_budget(db: sqlite3.Connection, dataset: str, asked: Event) -> None:
-    limits = db.execute("SELECT epsilon, delta, runs FROM budgets WHERE dataset = ?", (dataset,)).fetchone()
-    if limits is None:
-        return
-    rows = db.execute("SELECT event, paid FROM runs WHERE dataset = ?", (dataset,)).fetchall()
+    account = (fold_name(dataset),)
+    limits = db.execute("SELECT epsilon, delta, runs FROM accounts WHERE account = ?", account).fetchone()
+    rows = db.execute("SELECT event, paid FROM runs WHERE account = ?", account).fetchall()
     past = [events.decode(event) for event, paid in rows if paid]
     check(dataset, _budget(limits), past, len(rows), asked)
 
@@ -273,13 +307,14 @@ def _find_run(db: sqlite3.Connection, run: str) -> Entry | None:
 
 
 def _decode_entry(row: tuple[object, ...]) -> Entry:
-    run, dataset, partner, agreement, key, drawing, event, paid, at, stored = row
+    run, dataset, snapshot, partner, agreement, key, drawing, event, paid, at, stored = row
     assert isinstance(agreement, bytes)
     assert isinstance(event, bytes)
     assert key is None or isinstance(key, bytes)
+    assert snapshot is None or isinstance(snapshot, str)
     assert drawing is None or isinstance(drawing, int)
     return Entry(
-        *(str(run), str(dataset), str(partner), agreement, key, drawing),
+        *(str(run), str(dataset), snapshot, str(partner), agreement, key, drawing),
         *(events.decode(event), bool(paid), datetime.fromisoformat(str(at)), bool(stored)),
     )
 
@@ -293,14 +328,15 @@ def _budget(row: tuple[str | None, str | None, int | None]) -> Budget:
 
 def _check_ask(ask: Ask) -> None:
     require_run_name(ask.run)
-    _check_name("data set", ask.dataset)
-    _check_name("partner", ask.partner)
-    if (ask.key is None) != (ask.event.cost == NO_COST):
-        raise UsageError(problem="A release has a key exactly when noise is drawn for it.")
+    check_name("data set", ask.dataset)
+    check_name("partner", ask.partner)
+    if ask.snapshot is not None:
+        check_name("snapshot", ask.snapshot.name)
 
 
-def _check_name(what: str, name: str) -> None:
-    if not (0 < len(name) <= 100 and name.isprintable() and name == name.strip()):
+def check_name(what: str, name: str) -> None:
+    """Raise unless the ledger can keep this name."""
+    if not (0 < len(name) <= 100 and name.isprintable() and name == name.strip() and fold_name(name)):
         raise UsageError(problem=f"A {what} is named by up to 100 printable characters.")
 
 
@@ -320,11 +356,15 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     )
     if (version, application) == (VERSION, APPLICATION):
         return
+    if (version, application) == (1, APPLICATION):
+        migrate(db)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+        return
     if (version, application) != (0, 0) or db.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise LedgerError(
             path=path, reason="it is not a ledger of this version", mend="Use the version that made it."
         )
-    for statement in _SCHEMA.split(";")[:-1]:
+    for statement in SCHEMA:
         db.execute(statement)
     db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute(f"PRAGMA application_id = {APPLICATION}")

@@ -28,7 +28,11 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement, require_sound
 from accord.entropy import System
 from accord.errors import DeclinedError, StateError, UsageError
-from accord.protocols.slots import Slots, table_digest
+from accord.privacy.events import NO_COST
+from accord.privacy.release import Snapshot
+from accord.protocols.base import Task
+from accord.protocols.slots import Slots, content_digest, table_digest
+from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sinks import require_writable
@@ -38,7 +42,7 @@ from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
 from accord.session.identity import require_own_card, require_valid
-from accord.session.ledger import Ledger
+from accord.session.ledger import Ledger, check_name
 from accord.session.notices import Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
 from accord.session.partners import find_partner
@@ -60,6 +64,7 @@ def link(
     connect: str = "",
     out: Path | None = None,
     dataset: str | None = None,
+    snapshot: str | None = None,
     layout: Layout | None = None,
     state: Path | None = None,
     confirm: Confirm = lambda offer: True,
@@ -70,10 +75,12 @@ def link(
 
     `partner` is the other party, as the agreement names it and as its card was added. One side listens at
     HOST:PORT, the other connects there. The pairs are returned, and written to `out` if that is given (.csv,
-    .parquet, .arrow). The account that is charged is `dataset`, or one's own name in the agreement; `layout`
-    says how the file is laid out; `state` is the folder of identity, ledger and runs, if not the usual one.
-    `confirm` is asked before anything leaves and may decline; `tell` hears what happens, in this thread;
-    `reach` has how long to wait.
+    .parquet, .arrow). The account that is charged is `dataset`, one that its owner has made with
+    `set_budget`; by default the only one. `snapshot` says that this is the table as of that name: its noise
+    is drawn and paid for once, and repeated in later runs under the name; without one every run is paid for.
+    `layout` says how the file is laid out; `state` is the folder of identity, ledger and runs, if not the
+    usual one. `confirm` is asked before anything leaves and may decline; `tell` hears what happens, in this
+    thread; `reach` has how long to wait.
 
     Raises an `AccordError`. Until `confirm` was asked nothing has left; a run that began and was cut can be
     resumed, and the error then names it.
@@ -81,7 +88,8 @@ def link(
     require_sound(agreement)
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
-    own = get_ready(opened, agreement, partner, data, layout or Layout(), dataset, out, way, tell)
+    account = Ledger(opened.ledger).find_account(dataset)
+    own = get_ready(opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell)
     offer = make_offer(agreement, own.side, own.records, Ledger(opened.ledger), own.ask("offer"))
     if not confirm(offer):
         raise DeclinedError
@@ -132,7 +140,8 @@ def get_ready(
     partner: str,
     data: TableLike,
     layout: Layout,
-    dataset: str | None,
+    dataset: str,
+    snapshot: str | None,
     out: Path | None,
     reach: Reach,
     tell: Tell,
@@ -146,7 +155,8 @@ def get_ready(
     task.protocol.require_engine(task, engine_named(agreement.engine))
     cards = {side: require_own_card(state, now), side.other: find_partner(state, partner)}
     require_valid(cards[side.other], partner, now)
-    records = load_records(data, agreement.fields, agreement.salt, agreement.disclosed(side), layout)
+    shown, per_person = agreement.disclosed(side), task.protocol.records_per_person(side)
+    records = load_records(data, agreement.fields, agreement.salt, shown, layout, per_person)
     release = task.protocol.release(task, side, records.size)
     return Ready(
         state=state,
@@ -154,9 +164,9 @@ def get_ready(
         side=side,
         cards=cards,
         records=records,
-        dataset=dataset or agreement.party(side),
+        dataset=dataset,
+        snapshot=_name_table(snapshot, task, side, records),
         release=release,
-        key=release.key(records),
         data=data,
         layout=layout,
         out=out,
@@ -179,8 +189,8 @@ def reopen(
     target = out or (Path(known.out) if known.out else None)
     with found.lock():
         own = get_ready(
-            state, agreement, known.partner, source, known.read_layout(), known.dataset, target,
-            way.require_way(), tell,
+            state, agreement, known.partner, source, known.read_layout(), known.dataset,
+            known.snapshot or None, target, way.require_way(), tell,
         )  # fmt: skip
         slots = found.slots()
         _require_same_table(own, known, slots)
@@ -195,20 +205,31 @@ def reopen(
             yield own, Kept(found, own.mine(slots, known.partner_records), journal, charged.cost)
 
 
+def _name_table(name: str | None, task: Task, side: Side, records: Records) -> Snapshot | None:
+    """What the owner declares the table to be."""
+    if name is None:
+        return None
+    check_name("snapshot", name)
+    return Snapshot(name, content_digest(task.blocking, side, records))
+
+
 def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
     """The data must be what the run began with: its slots point into that very table."""
     fits = table_digest(own.records) == slots.table and slots.table.hex() == known.table
     if not fits:
+        reason = "your data is not what the run began with"
+        if known.records == len(own.records) < own.records.size:
+            reason = "an older version began it and told its size without the rows that are left out"
         raise StateError(
             path=own.state.run(known.run),
-            reason="your data is not what the run began with",
-            mend="Name the unchanged data, or start a new run, which is a new release.",
+            reason=reason,
+            mend="Name the data as it was, or start a new run.",
         )
 
 
 def _require_same_noise(own: Ready, slots: Slots, noise: NDArray[np.int64]) -> None:
     """The slots must hold the noise that the ledger keeps: a second one would weaken the first."""
-    if own.key is None:
+    if own.event.cost == NO_COST:
         return
     task = own.agreement.task
     if not np.array_equal(slots.counts, task.protocol.counts(task, own.side, own.records, noise)):

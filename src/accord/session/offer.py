@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from accord.agreement.disclosure import learned_about
 from accord.agreement.document import Agreement
-from accord.privacy.calibration import warnings
 from accord.privacy.events import Cost, Event
 from accord.records.columns import Records
 from accord.session.accounts import Account, account
@@ -24,11 +23,12 @@ class Offer:
     agreement: Agreement
     side: Side
     dataset: str
+    snapshot: str | None
     records: int
     left_out: int
     event: Event
     cost: Cost
-    """What this run would be charged: nothing if the same release was paid for before."""
+    """What this run would be charged: nothing if the release of the snapshot was paid for before."""
     account: Account
     """The data set's account before the run."""
 
@@ -43,12 +43,14 @@ class Offer:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        delta = self.agreement.leakage(self.side).delta
-        return warnings(delta, self.records) if delta is not None else ()
+        return self.agreement.leakage(self.side).warnings(self.records)
 
 
 def make_offer(agreement: Agreement, side: Side, records: Records, ledger: Ledger, ask: Ask) -> Offer:
     """The offer; raises if the budget does not allow the run."""
     cost = ledger.quote(ask)
     found = account(ask.dataset, ledger.runs(), ledger.budgets())
-    return Offer(agreement, side, ask.dataset, records.size, records.left_out, ask.event, cost, found)
+    snapshot = ask.snapshot.name if ask.snapshot is not None else None
+    return Offer(
+        agreement, side, ask.dataset, snapshot, records.size, records.left_out, ask.event, cost, found
+    )

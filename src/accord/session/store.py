@@ -38,7 +38,7 @@ _VERSION = 1
 _SLOTS = b"accord slots 1\n"
 _JOURNAL = b"accord journal 1\n"
 _RECORD = struct.Struct("<Q8s")
-_BROKEN = "Restore it from a copy, or start a new run: `accord link` does not spend again on unchanged data."
+_BROKEN = "Restore it from a copy, or start a new run; under the same --snapshot it spends nothing again."
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Manifest:
     layout: str = "{}"
     """How the data file is laid out, as JSON."""
     out: str = ""
+    snapshot: str = ""
+    """What the table was called, if anything."""
     listen: str = ""
     connect: str = ""
     done: bool = False

@@ -1,0 +1,56 @@
+"""Which account a run is charged to: one that its owner made, by any spelling of its name.
+
+Neither the agreement nor a typing error may open an account, since a fresh one has spent nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+import sqlite3
+
+from accord.errors import AccountError
+from accord.privacy.release import fold_name
+
+
+def require_account(db: sqlite3.Connection, dataset: str | None) -> str:
+    """The account in its owner's spelling; without a name the only one there is. Raises `AccountError`."""
+    rows = db.execute("SELECT account, name, confirmed FROM accounts ORDER BY account").fetchall()
+    if dataset is None:
+        if len(rows) != 1:
+            raise AccountError(problem=_say_choose([name for _, name, _ in rows]))
+        found = rows[0]
+    else:
+        known = {row[0]: row for row in rows}
+        if fold_name(dataset) not in known:
+            raise AccountError(problem=_say_unknown(dataset, {row[0]: row[1] for row in rows}))
+        found = known[fold_name(dataset)]
+    _, name, confirmed = found
+    if not confirmed:
+        raise AccountError(
+            problem=f"The account '{name}' has no limit, which nobody has confirmed: an older version made "
+            f"it. {_say_how(name)}",
+            account=name,
+        )
+    return str(name)
+
+
+def _say_choose(names: list[str]) -> str:
+    if not names:
+        return f"There is no account for this table yet. {_say_how('NAME')}"
+    shown = ", ".join(f"'{name}'" for name in names)
+    return f"There are several accounts: {shown}. Say with --dataset which one this table belongs to."
+
+
+def _say_unknown(dataset: str, known: dict[str, str]) -> str:
+    close = difflib.get_close_matches(fold_name(dataset), known, 1)
+    hint = f"Did you mean '{known[close[0]]}'? " if close else ""
+    return f"There is no account '{dataset}'. {hint}{_say_how(dataset)}"
+
+
+def _say_how(name: str) -> str:
+    given = shlex.quote(name)
+    return (
+        f"Its owner makes it: `accord ledger budget {given} --epsilon … --delta …` limits what all runs may "
+        f"release together, `accord ledger budget {given} --unlimited` says that nothing shall."
+    )

@@ -1,0 +1,251 @@
+"""Over several runs, from the file to the protocol: what partners see is within what the ledger adds up.
+
+By exact enumeration on a tiny history, and by audit on larger ones. The audit acquits the program as it is,
+and convicts it once a test puts back what it must not do: announce a size without the rows that are left out,
+name noise by what is in the table, let a spelling open an account.
+
+False alarms: each audit here accuses the innocent with probability 0.001, whatever it learnt.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accord.auditing.cases import options
+from accord.auditing.histories import ACCOUNT, SPELLINGS, History, histories
+from accord.auditing.protocol import ask
+from accord.entropy import Seeded
+from accord.errors import AccordError
+from accord.privacy.budget import Budget
+from accord.privacy.events import Cost, Promise
+from accord.privacy.release import Snapshot, release_key
+from accord.records.columns import Records
+from accord.session.accounts import account
+from accord.session.ledger import Ask, Ledger
+from accord.side import Side
+
+QUIET = options("laplace", "0.3", "1e-3") | {"greedy": False}
+"""An ε that few runs could refute."""
+LOUD = options("laplace", "1.6", "1e-3") | {"greedy": False}
+"""An ε whose noise a few dozen runs average away."""
+NAMES = ("left-out", "move", "insert", "delete", "partners", "renamed")
+
+
+def history(name: str, side: Side = Side.A, protocol: dict[str, object] = QUIET) -> History:
+    (found,) = [one for one in histories(protocol) if one.name == name and one.side is side]
+    return found
+
+
+def judge(question: History, trials: int) -> Any:
+    found = ask([question], trials=trials)
+    assert found.worst.finding.epsilon_most > found.worst.finding.epsilon_claimed + 0.2, "it could not fail"
+    return found
+
+
+# -- acquitted ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["left-out", "move"])
+def test_the_program_as_it_is_is_acquitted(name: str) -> None:
+    assert not judge(history(name), 60).leaky
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["laplace", "all-pairs", "local-dp", "psi"])
+def test_every_history_of_every_protocol_is_acquitted(kind: str, name: str, side: Side) -> None:
+    protocol = options(kind, "0.3", "1e-3") | ({} if kind == "psi" else {"greedy": False})
+    assert not judge(history(name, side, protocol), 200).leaky
+
+
+# -- convicted ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+def test_a_size_without_the_rows_that_are_left_out_is_convicted(
+    side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = history("left-out", side)
+    assert question.promise
+    monkeypatch.setattr(Records, "size", property(len))
+    found = judge(question, 60)
+    assert found.leaky
+
+
+@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+def test_noise_named_by_what_is_in_the_table_is_convicted(
+    side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = history("move", side)
+    assert question.promise == (Fraction(3, 5), Fraction(2, 1000))
+
+    def by_content(self: Ask) -> bytes:
+        assert self.snapshot is not None
+        return release_key(self.dataset, self.snapshot.content.hex(), self.run, self.place, self.event)
+
+    monkeypatch.setattr(Ask, "key", property(by_content))
+    found = judge(question, 80)
+    assert found.leaky
+    assert "repeated words in messages of 56 bytes" in found.worst.looked_at
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", Side)
+def test_spellings_that_open_accounts_are_convicted(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh accounts have no limit, and noise that is drawn again and again averages out."""
+    question = history("renamed", side, LOUD)
+    assert question.promise == (Fraction("1.6"), Fraction("1e-3")), "what one run costs, by the limit"
+    find = Ledger.find_account
+
+    def open_account(self: Ledger, dataset: str | None) -> str:
+        if dataset is not None and dataset not in self.budgets():
+            self.set_budget(dataset, Budget())
+        return find(self, dataset)
+
+    for module in ("privacy.release", "session.ledger", "session.ledger_accounts"):
+        monkeypatch.setattr(f"accord.{module}.fold_name", lambda name: name)
+    monkeypatch.setattr(Ledger, "find_account", open_account)
+    assert judge(question, 400).leaky
+
+
+# -- what a view depends on --------------------------------------------------------------------------------
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.sampled_from(SPELLINGS), min_size=2, max_size=2))
+def test_no_view_depends_on_how_the_account_is_spelt(spelt: list[str]) -> None:
+    from dataclasses import replace
+
+    plain = history("move")
+    steps = tuple(replace(step, dataset=name) for step, name in zip(plain.steps, spelt, strict=True))
+    views = [one.view(1, Seeded(1), Seeded(2)) for one in (plain, replace(plain, steps=steps))]
+    assert views[0].messages == views[1].messages
+
+
+def test_a_limit_ends_a_history_before_the_partner_is_called() -> None:
+    once, often = history("move"), history("renamed")
+    messages = [len(one.view(0, Seeded(1), Seeded(2)).messages) for one in (once, often)]
+    assert messages[1] == messages[0] / 2, "one run of one, against two"
+
+
+# -- exactly -----------------------------------------------------------------------------------------------
+
+SHAPE = (0.1, 0.6, 0.3)
+"""A tiny noise on 0, 1, 2; its losses follow from the definition, and no accountant is asked for them."""
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+Tables = tuple[tuple[str | None, tuple[int, int]], ...]
+"""Of every run the snapshot and the true counts of two bins."""
+HISTORIES: list[tuple[Tables, Tables]] = [
+    # One record moves in the second snapshot, or does not.
+    ((("s1", (1, 1)), ("s2", (1, 1))), (("s1", (1, 1)), ("s2", (2, 0)))),
+    # The same snapshot twice, then a new one.
+    ((("s1", (1, 1)), ("s1", (1, 1)), ("s2", (0, 2))), (("s1", (2, 0)), ("s1", (2, 0)), ("s2", (0, 2)))),
+    # Without snapshots.
+    (((None, (1, 1)), (None, (1, 1))), ((None, (2, 0)), (None, (2, 0)))),
+    # Two names for tables that happen to be equal.
+    ((("s1", (2, 0)), ("s2", (2, 0))), (("s1", (2, 0)), ("s2", (1, 1)))),
+]
+
+
+def run_history(path: Path, tables: Tables, coins: Iterator[int]) -> tuple[tuple[int, ...], ...]:
+    """The noisy counts that partners see, and how much was drawn."""
+    ledger = Ledger(path)
+    ledger.set_budget(ACCOUNT, Budget())
+    seen = []
+    for number, (snapshot, counts) in enumerate(tables):
+        declared = None if snapshot is None else Snapshot(snapshot, repr(counts).encode())
+        event = Promise(Cost(Fraction(1), Fraction(0)))
+        asked = Ask(f"r{number}", ACCOUNT, f"p{number % 2}", b"", b"place", event, declared)
+
+        def draw() -> np.ndarray:
+            return np.array([next(coins), next(coins)])
+
+        charged = ledger.charge(asked, draw, NOW)
+        seen.append(tuple(int(c) for c in np.array(counts) + charged.noise))
+    return tuple(seen)
+
+
+def distribution(folder: Path, tables: Tables, draws: int) -> dict[Any, float]:
+    """Every outcome of a history with its probability, over all coins."""
+    found: dict[Any, float] = defaultdict(float)
+    for number, coins in enumerate(itertools.product(range(len(SHAPE)), repeat=2 * draws)):
+        seen = run_history(folder / f"{number}.sqlite", tables, iter(coins))
+        found[seen] += math.prod(SHAPE[coin] for coin in coins)
+    return found
+
+
+def delta(p: dict[Any, float], q: dict[Any, float], epsilon: float) -> float:
+    factor = math.exp(epsilon)
+    return sum(max(0.0, mass - factor * q.get(seen, 0.0)) for seen, mass in p.items())
+
+
+def pair(counts: tuple[int, int], other: tuple[int, int]) -> tuple[dict[Any, float], dict[Any, float]]:
+    """One release of each of two tables, by definition."""
+    both = []
+    for table in (counts, other):
+        found: dict[Any, float] = defaultdict(float)
+        for x, y in itertools.product(range(len(SHAPE)), repeat=2):
+            found[table[0] + x, table[1] + y] += SHAPE[x] * SHAPE[y]
+        both.append(found)
+    return both[0], both[1]
+
+
+@pytest.mark.parametrize("worlds", HISTORIES[:1] + HISTORIES[3:])
+@pytest.mark.parametrize("epsilon", [0.5, 1.5, 3.0])
+def test_by_enumeration_a_history_is_the_composition_of_its_releases(
+    worlds: tuple[Tables, Tables], epsilon: float, tmp_path: Path
+) -> None:
+    require_composed(worlds, epsilon, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("worlds", HISTORIES)
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
+def test_by_enumeration_every_history_is_the_composition_of_its_releases(
+    worlds: tuple[Tables, Tables], epsilon: float, tmp_path: Path
+) -> None:
+    require_composed(worlds, epsilon, tmp_path)
+
+
+def require_composed(worlds: tuple[Tables, Tables], epsilon: float, folder: Path) -> None:
+    """δ(ε) of all that is seen is that of one release for each name, both ways; and charged are the names."""
+    names = list(dict.fromkeys(s if s is not None else f"run {i}" for i, (s, _) in enumerate(worlds[0])))
+    seen = []
+    for world, tables in enumerate(worlds):
+        (folder / str(world)).mkdir()
+        seen.append(distribution(folder / str(world), tables, len(names)))
+        assert math.isclose(sum(seen[-1].values()), 1)
+    first = [i for i, (s, _) in enumerate(worlds[0]) if s is None or s not in [t for t, _ in worlds[0][:i]]]
+    composed: list[dict[Any, float]] = [{(): 1.0}, {(): 1.0}]
+    for run in first:
+        single = pair(worlds[0][run][1], worlds[1][run][1])
+        composed = [
+            {(*key, more): mass * extra for key, mass in so_far.items() for more, extra in new.items()}
+            for so_far, new in zip(composed, single, strict=True)
+        ]
+    for one, other in ((0, 1), (1, 0)):
+        got = delta(seen[one], seen[other], epsilon)
+        assert math.isclose(got, delta(composed[one], composed[other], epsilon), abs_tol=1e-12)
+    for world in range(2):
+        ledger = Ledger(next((folder / str(world)).iterdir()))
+        assert account(ACCOUNT, ledger.runs(), ledger.budgets()).spent.epsilon == len(names)
+
+
+def test_a_history_with_a_changed_table_under_one_name_is_refused(tmp_path: Path) -> None:
+    changed: Tables = (("s1", (1, 1)), ("s1", (2, 0)))
+    with pytest.raises(AccordError, match="first called the snapshot"):
+        run_history(tmp_path / "ledger.sqlite", changed, itertools.repeat(1))
