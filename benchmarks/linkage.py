@@ -35,6 +35,7 @@ from accord.records.sinks import write_table
 from accord.secure.engines import engine_named
 from accord.secure.party import Meter, meter_party, run
 from accord.session.handshake import exchange_sizes
+from accord.session.accounts import set_budget
 from accord.session.identity import make_identity
 from accord.session.partners import add_partner
 from accord.session.state import open_state
@@ -146,6 +147,7 @@ def _introduce(agreed: Any, folder: Path) -> None:
     cards = {side: make_identity(states[side], agreed.party(side), datetime.now(UTC)) for side in Side}
     for side in Side:
         add_partner(states[side], agreed.party(side.other), cards[side.other])
+        set_budget("benchmark", unlimited=True, state=states[side].folder)
 
 
 def _link(side: Side, agreed: Any, folder: Path, port: int) -> subprocess.Popen[str]:
