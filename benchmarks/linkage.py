@@ -34,8 +34,8 @@ from accord.records.load import load_records
 from accord.records.sinks import write_table
 from accord.secure.engines import engine_named
 from accord.secure.party import Meter, meter_party, run
-from accord.session.handshake import exchange_sizes
 from accord.session.accounts import set_budget
+from accord.session.handshake import exchange_sizes
 from accord.session.identity import make_identity
 from accord.session.partners import add_partner
 from accord.session.state import open_state
