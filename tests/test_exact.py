@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.exact import exact, text
+from accord.exact import exact, short, text
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,16 @@ def test_one_way_to_write() -> None:
     assert text(Fraction(1, 2**40)) == "2^-40"
     assert text(Fraction(-1, 8)) == "-0.125"
     assert text(Fraction(1, 10**12)) == "1e-12"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["1." + "0" * 1500 + "1", 10**1300, "9" * 61, Fraction(1, 3**200), "1e400", Fraction(10) ** 70]
+)
+def test_a_number_that_nobody_would_write_is_refused(wrong: object) -> None:
+    with pytest.raises(ValueError, match="at most 60 characters"):
+        short(wrong)
+
+
+@pytest.mark.parametrize("right", ["1e-300", "2^-128", 0.1, "1/3", 64, Fraction(1, 3), "0.000001"])
+def test_a_short_number_is_what_it_is(right: object) -> None:
+    assert short(right) == exact(right)

@@ -90,9 +90,14 @@ class UnsupportedError(AccordError):
 
 class BudgetError(AccordError):
     """The privacy budget of '{dataset}' does not allow this run: {reason} Asked: ε = {asked_epsilon},
-    δ = {asked_delta}. Left: {left}. Nothing was drawn and nothing was charged."""
+    δ = {asked_delta}. Left: {left}. Nothing was drawn and nothing was charged. A snapshot that was paid for
+    can be linked again as long as runs are left; `accord ledger budget` changes the limits."""
 
     exit_code = 6
+
+    def __init__(self, *, reason: str, **facts: object) -> None:
+        self.reason = reason
+        super().__init__(reason=reason, **facts)
 
 
 class AccountError(UsageError):

@@ -13,6 +13,9 @@ from fractions import Fraction
 _POWER = re.compile(r"([1-9]\d{0,2})\s*(?:\^|\*\*)\s*(-?\d{1,3})")
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 _PLAIN_DIGITS = 6
+LONGEST = 60
+"""Characters of a number that somebody may agree on. What is computed and kept of it grows with them."""
+_MOST_BITS = 4_000
 _RATIO = re.compile(r"[+-]?\d+/\d+")
 
 
@@ -31,6 +34,19 @@ def exact(value: object) -> Fraction:
     if not (_DECIMAL.fullmatch(text) or _RATIO.fullmatch(text)) or re.search(r"/0+$", text):
         raise ValueError("must be a number such as 0.001, 1e-9 or '2^-40'")
     return Fraction(text)
+
+
+def short(value: object) -> Fraction:
+    """The number, if it was written with as many characters as a person would write."""
+    long = ValueError(f"must be a number that takes at most {LONGEST} characters when it is written out")
+    if (isinstance(value, str) and len(value) > LONGEST) or (
+        isinstance(value, int | Fraction) and value.numerator.bit_length() > _MOST_BITS
+    ):
+        raise long
+    found = exact(value)
+    if found.denominator.bit_length() > _MOST_BITS or len(text(found)) > LONGEST:
+        raise long
+    return found
 
 
 def is_decimal(value: Fraction) -> bool:

@@ -80,7 +80,10 @@ def test_limits_are_made_changed_and_refused(tmp_path: Path) -> None:
         with pytest.raises(UsageError):
             accord.set_budget("d", **wrong, state=tmp_path)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="--unlimited"):
-        accord.set_budget("d", epsilon="1e400", delta="1e-9", state=tmp_path)
+        accord.set_budget("d", epsilon=1001, delta="1e-9", state=tmp_path)
+    for wrong_number in ({"epsilon": "1e400", "delta": 0}, {"epsilon": 1, "delta": "1e-60"}):
+        with pytest.raises(UsageError):
+            accord.set_budget("d", **wrong_number, state=tmp_path)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="either"):
         accord.set_budget("d", epsilon=1, delta=0, unlimited=True, state=tmp_path)
     assert open_ledger(tmp_path).budgets() == {}

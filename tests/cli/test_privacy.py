@@ -123,7 +123,10 @@ def test_forgetting_keeps_the_cost_and_names_the_other_runs(accord: Accord) -> N
     accord.charge("r1", b"k")
     accord.charge("r2", b"k")
     (accord.state.create_run("r1") / "slots").write_bytes(b"x")
-    code, out, err = accord("forget", "r1")
+    code, _, err = accord("forget", "r1")
+    assert code == 2
+    assert "the next link under that name is charged ε = 0.5 again" in err
+    code, out, err = accord("forget", "r1", "--force")
     assert (code, out) == (0, "r1: forgotten. What it spent stays in the ledger.\n")
     assert "r2" in err
     assert not accord.state.run("r1").exists()

@@ -210,3 +210,9 @@ def test_reports_of_a_person_are_as_many_reports() -> None:
         assert together == pytest.approx(apart, rel=1e-12)
     assert person.delta(Fraction(1)) < 1e-80
     assert basic([Reports(response, 3)]) == Cost(Fraction(1), Fraction(0))
+
+
+def test_at_less_delta_than_was_spent_no_epsilon_is_proved() -> None:
+    release = released(calibrate("geometric", "1", "2^-40"))
+    assert spent([release], Fraction(1, 10**15)) == math.inf
+    assert spent([release], Fraction(0)) == math.inf

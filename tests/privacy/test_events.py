@@ -10,6 +10,7 @@ import pytest
 from accord.errors import UsageError
 from accord.privacy.calibration import as_claimed, calibrate
 from accord.privacy.events import (
+    NO_COST,
     AllPairs,
     Cost,
     Event,
@@ -18,6 +19,7 @@ from accord.privacy.events import (
     Promise,
     PublicBins,
     Reports,
+    covered_records,
     decode,
     encode,
     released,
@@ -110,3 +112,15 @@ def test_an_event_for_people_costs_what_is_promised_to_a_person() -> None:
     noisy = released(calibrate("geometric", "0.1", "1e-5", 1, records_per_person=5))
     assert (noisy.cost, noisy.records_per_person) == (Cost(Fraction(1, 10), Fraction(1, 10**5)), 5)
     assert Reports(Response(16, 3, Fraction(1, 5)), 5).cost == Cost(Fraction(1), Fraction(0))
+
+
+def test_what_could_not_be_read_again_is_not_written() -> None:
+    """Else one release would make a ledger unreadable."""
+    long = Fraction(10**4200 + 1, 10**4200)
+    with pytest.raises(UsageError, match="too long to be kept"):
+        encode(Promise(Cost(long, Fraction(0))))
+
+
+def test_for_whom_a_cost_holds() -> None:
+    people = released(calibrate("geometric", "1", "2^-40", records_per_person=3))
+    assert [covered_records(event) for event in (people, AllPairs(), Promise(NO_COST))] == [3, None, None]

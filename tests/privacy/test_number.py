@@ -98,3 +98,8 @@ def test_exp_and_log_agree_with_another_library(value: Fraction) -> None:
         theirs = mpmath.exp(mpmath.mpf(value.numerator) / value.denominator)
         assert abs(mpmath.mpf(str(exp(value))) / theirs - 1) < mpmath.mpf(10) ** -115
     assert abs(log(Fraction(exp(value))) - Decimal(value.numerator) / value.denominator) < Decimal("1e-25")
+
+
+def test_a_sum_of_many_long_fractions_is_shown() -> None:
+    total = sum((Fraction(10**30 + i, 10**29 + 3 * i + 1) for i in range(400)), Fraction(0))
+    assert float(show(total)) == pytest.approx(4000)

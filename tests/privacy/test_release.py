@@ -56,7 +56,15 @@ def test_the_run_is_in_the_name_exactly_where_there_is_no_snapshot() -> None:
 
 @pytest.mark.parametrize(
     "spelt",
-    ["North", "NORTH", " north", "ｎｏｒｔｈ", "no\N{LATIN SMALL LETTER R}th", "North\N{NO-BREAK SPACE}"],
+    [
+        "North",
+        "NORTH",
+        " north",
+        "ｎｏｒｔｈ",
+        "no\N{LATIN SMALL LETTER R}th",
+        "North\N{NO-BREAK SPACE}",
+        "north\N{VARIATION SELECTOR-16}",
+    ],
 )
 def test_spellings_of_a_name_are_one(spelt: str) -> None:
     assert fold_name(spelt) == "north"

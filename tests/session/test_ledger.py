@@ -233,6 +233,19 @@ def test_a_snapshot_that_was_refused_for_its_cost_is_not_bound_to_a_table(ledger
     assert ledger.charge(ask("r2", content=b"another"), giving(4), NOW).fresh
 
 
+def test_a_declared_name_is_bound_before_any_charge(ledger: Ledger) -> None:
+    """Of two runs that wait for their partners under one new name, the second is refused before it calls."""
+    ledger.declare(ask("offer"))
+    ledger.declare(ask("offer"))
+    with pytest.raises(SnapshotError):
+        ledger.declare(ask("offer", content=b"changed"))
+    with pytest.raises(SnapshotError):
+        ledger.quote(ask("offer", content=b"changed"))
+    assert ledger.runs() == ()
+    assert ledger.charge(ask("r1"), giving(4), NOW).fresh
+    ledger.declare(ask("offer", snapshot=None))
+
+
 # -- accounts ---------------------------------------------------------------------------------------------
 
 
@@ -352,3 +365,21 @@ def test_noise_that_does_not_fit_is_not_stored() -> None:
     for wrong in (np.array([2**32]), np.array([-1]), np.array([[1]])):
         with pytest.raises(ValueError, match="noise is"):
             noise_format.encode(wrong)
+
+
+def test_a_change_of_limits_is_one_transaction(ledger: Ledger, path: Path) -> None:
+    """What one process changes, another that changes something else does not write back."""
+    from accord.session.accounts import set_budget
+
+    ledger.set_budget("d", Budget(Cost(Fraction(3), Fraction(0))))
+
+    def lower(old: Budget | None) -> Budget:
+        with pytest.raises(LedgerError, match="locked"):
+            Ledger(path)
+        assert old is not None
+        return Budget(Cost(Fraction(1), Fraction(0)), old.runs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("accord.session.ledger.PATIENCE_SECONDS", 0.01)
+        ledger.change_budget("d", lower)
+    assert set_budget("d", runs=9, state=path.parent) == Budget(Cost(Fraction(1), Fraction(0)), 9)

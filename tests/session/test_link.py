@@ -189,9 +189,9 @@ def test_the_offer_tells_what_is_spent_and_learnt(both: Both) -> None:
     assert offer.account.budget.runs == 9
     assert any("how many records" in line for line in offer.learned)
     assert offer.partner == agreement().party(Side.B)
-    from accord.cli.link import words
+    from accord.session.offer import describe
 
-    said = words(offer)
+    said = describe(offer)
     for part in ("This spends  ε = ", "left: ε = 5", "9 runs", "will learn about your table"):
         assert part in said
 

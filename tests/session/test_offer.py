@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,13 @@ from accord.protocols.slots import content_digest
 from accord.records.columns import Records
 from accord.records.load import load_records
 from accord.session.ledger import Ask, Ledger
-from accord.session.offer import make_offer
+from accord.session.offer import describe, make_offer
 from accord.side import Side
 from tests.protocols.worlds import Rows, agreement, records
 from tests.spent import Spent
 
 ROWS: Rows = [(1, 1), (9, 9)]
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def release(agreed: Agreement, side: Side, held: Records) -> Release:
@@ -64,6 +66,7 @@ def test_what_the_counts_do_not_depend_on_leaves_the_noise_as_it_is() -> None:
         changed(protocol__slab=3),
         changed(protocol__B__epsilon="2"),
         changed(disclose__A=["x"]),
+        changed(salt="11111111"),
     ]
     for agreed in same:
         assert key(agreed) == key(agreement())
@@ -98,7 +101,6 @@ def test_what_the_counts_depend_on_makes_another_release() -> None:
         key(changed(protocol__A__epsilon="2")),
         key(changed(protocol__A__delta="1e-4")),
         key(changed(protocol__A__noise="paper")),
-        key(changed(salt="11111111")),
         key(agreement(style="replicate")),
         key(changed(fields__x__max=19)),
     ]
@@ -129,3 +131,57 @@ def test_an_offer_charges_nothing(tmp_path: Path) -> None:
     assert offer.cost == offer.event.cost
     assert (offer.account.runs, offer.snapshot) == (0, "now")
     assert ledger.runs() == ()
+
+
+def test_an_offer_says_what_is_known_of_a_snapshot(tmp_path: Path) -> None:
+    agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("set", Budget(None, 3))
+    mine = records(ROWS, agreed)
+
+    def said(asked: Ask) -> str:
+        return describe(make_offer(agreed, Side.A, mine, ledger, asked))
+
+    assert "Snapshot     'now', new\n" in said(ask(agreed))
+    ledger.charge(replace(ask(agreed), run="r1"), lambda: np.array([1]), NOW)
+    again = said(ask(agreed))
+    assert "Snapshot     'now', known\n" in again
+    assert "nothing: the release of 'now' was paid for before; it counts as a run" in again
+    assert "left: unlimited; 2 runs" in again
+    other = replace(ask(agreed), snapshot=Snapshot("nowe", b""))
+    assert "Snapshot     'nowe', new; known: now\n" in said(other)
+    assert "known, but this is another release of it" in said(replace(ask(agreed), place=b"other"))
+    ledger.forget("r1")
+    assert "known, but its noise was forgotten" in said(ask(agreed))
+    without = replace(ask(agreed), snapshot=None)
+    assert "so does every run of a table without --snapshot" in said(without)
+
+
+def test_an_offer_warns_when_sums_come_to_hold_for_fewer_records(tmp_path: Path) -> None:
+    plain = agreement().model_dump(mode="json")
+    plain["protocol"]["A"]["records_per_person"] = 3
+    people, ledger = Agreement.model_validate(plain), Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("set", Budget())
+    mine = records(ROWS, people)
+    ledger.charge(replace(ask(people), run="r1"), lambda: np.array([1]), NOW)
+    assert "with this run they hold for 1" in describe(
+        make_offer(agreement(), Side.A, mine, ledger, ask(agreement()))
+    )
+    assert "hold for people" not in describe(make_offer(people, Side.A, mine, ledger, ask(people)))
+
+
+def test_the_salt_is_in_a_name_only_where_free_text_is_hashed_with_it() -> None:
+    def place(salt: str, **more: Any) -> bytes:
+        plain = agreement().model_dump(mode="json") | {"salt": salt}
+        plain["fields"] |= {"name": {"type": "text", "encoder": "hash", "missing": "skip"}, **more}
+        if "town" in more:
+            plain["blocking"] = [{"kind": "key", "field": "town", "buckets": 8}]
+        agreed = Agreement.model_validate(plain)
+        return agreed.protocol.release(agreed.task, Side.A, 5).place
+
+    town = {"town": {"type": "text", "encoder": "hash"}}
+    assert place("00000000") == place("11111111")
+    assert place("00000000", **town) != place("11111111", **town)
+    bloom = {"name": {"type": "text", "encoder": "paper", "missing": "skip"}}
+    assert place("00000000", **bloom) == place("00000000"), "how a text is encoded leaves nobody out"
+    error = {"name": {"type": "text", "encoder": "hash"}}
+    assert place("00000000", **error) != place("00000000")

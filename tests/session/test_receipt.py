@@ -318,10 +318,10 @@ def test_forget_removes_all_that_a_run_kept_and_nothing_that_it_spent(tmp_path: 
         name = run.manifest.run
         spent = office.ledger.runs()[0].cost
         with run.lock(), pytest.raises(UsageError, match="Another process works on the run"):
-            accord(office, "forget", name)
+            accord(office, "forget", name, "--force")
         assert open_run(office.state, name).slots()
         assert office.ledger.runs()[0].stored == (kind == "greedy")
-        accord(office, "forget", name)
+        accord(office, "forget", name, "--force")
         assert not office.state.run(name).exists()
         assert not any(row.stored for row in office.ledger.runs())
         assert office.ledger.runs()[0].cost == spent
@@ -341,6 +341,6 @@ def test_a_forgotten_noise_cannot_be_used_by_another_run(tmp_path: Path) -> None
     assert first
     faults.link(both, Wire(frames=30))
     name = next(row.run for row in both[Side.A].ledger.runs() if row.run != first.manifest.run)
-    accord(both[Side.A], "forget", first.manifest.run)
+    accord(both[Side.A], "forget", first.manifest.run, "--force")
     with pytest.raises(LedgerError, match="forgotten"):
         faults.resume(both, name)

@@ -121,16 +121,20 @@ class Agreement(Spec):
         )
 
     def _placement(self) -> bytes:
-        """Everything on which a record's bins depend: parts, their fields, the salt; and the fields that may
-        leave a record out."""
-        plain = self.model_dump(mode="json", include={"blocking", "fields", "salt"})
-        names = {name for part in self.blocking for name in part.names}
-        names |= {
-            name
-            for name, spec in plain["fields"].items()
-            if "skip" in (spec.get("missing"), spec.get("other"))
+        """Everything on which a record's bins depend: parts, their fields, the salt where free text is hashed
+        with it; and what decides whether a record is left out."""
+        plain = self.model_dump(mode="json", include={"blocking", "fields"})
+        fields, names = plain["fields"], {name for part in self.blocking for name in part.names}
+        skipping = {n for n, spec in fields.items() if "skip" in (spec.get("missing"), spec.get("other"))}
+        parts = {
+            "blocking": plain["blocking"],
+            "fields": {name: fields[name] for name in sorted(names)},
+            # How a text is encoded does not decide whether it is there.
+            "skip": {
+                n: {k: v for k, v in fields[n].items() if k != "encoder"} for n in sorted(skipping - names)
+            },
+            "salt": self.salt if any(fields[name]["type"] == "text" for name in names) else None,
         }
-        parts = plain | {"fields": {name: plain["fields"][name] for name in sorted(names)}}
         return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
 
     def leakage(self, side: Side) -> Leakage:

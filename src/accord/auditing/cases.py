@@ -1,9 +1,9 @@
 """Neighbouring tables: what an audit tries to tell apart.
 
 Neighbours in the sense of the guarantee [HMFS17, definition of f-neighbours; MATHS §1.3]: tables of one size
-that differ in one record, which matches nothing in the partner's table either way. So both have the same
-matches under the rule, and sizes are public. `require_neighbours` holds every case to that, the built-in
-ones and those of a user.
+that differ in one record, or in those of one person, which match nothing in the partner's table either way.
+So both have the same matches under the rule, and sizes are public. `require_neighbours` holds every case to
+that, the built-in ones and those of a user.
 
 The built-in cases put the record where past protocols failed, once in A's table and once in B's, since a
 program may fail on one side alone:
@@ -12,6 +12,7 @@ program may fail on one side alone:
     matched   alone, or in a bin full of matching records: what happens to it must not touch the matches
     crowd     beside many records that equal it, or away from them: a count of many hides no better than one
     beside    in a cell that touches the partner's record, on a grid where B's records fall into several cells
+    person    where a side's promise is to people: as many records at once, in one bin or in another
 
 In `crowd` the partner has the larger table and in the others the smaller one or one as large, so that both
 sides of an intersection are looked at: the one that lists its values and the one that asks for them.
@@ -19,7 +20,7 @@ sides of an intersection are looked at: the one that lists its values and the on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,14 +65,16 @@ def require_neighbours(case: Case) -> None:
         )
     tables = case.table, case.neighbour
     changed = [_differing_rows(*pair) for pair in (tables, tables[::-1])]
-    if max(map(len, changed)) != 1:
-        raise UsageError(
-            problem=f"Neighbours differ in one record; these differ in {max(map(len, changed)):,}."
-        )
+    most = case.agreement.protocol.records_per_person(case.side) or 1
+    differing = max(map(len, changed))
+    if not 1 <= differing <= most:
+        words = "one record" if most == 1 else f"the records of one person, at most {most}"
+        raise UsageError(problem=f"Neighbours differ in {words}; these differ in {differing:,}.")
     for table, rows in zip(tables, changed, strict=True):
-        if len(rows) and rows[0] in _matching(case, table):
+        matching = rows[np.isin(rows, _matching(case, table))]
+        if len(matching):
             raise UsageError(
-                problem=f"The record in which the tables differ (row {rows[0] + 1:,}) matches one of the "
+                problem=f"The record in which the tables differ (row {matching[0] + 1:,}) matches one of the "
                 f"partner, so it is disclosed. The guarantee is for records that match nothing."
             )
 
@@ -132,6 +135,10 @@ def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
         *_both_sides("matched", keys, (0, 4), (2, 4), column, column),
         *_both_sides("crowd", keys, (0, 9), (1, 30), [(0, 9)] * MATCHED, strangers),
     ]
+    for side in Side:
+        most = keys.protocol.records_per_person(side) or 1
+        if most > 1:
+            found += _both_sides("person", keys, (0, 9), (1, 9), [(2, 8)], [(2, 8)], most, (side,))
     if protocol_named(str(protocol["name"])).several_bins:
         found += _both_sides("beside", _on_grid(protocol), (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)])
     return tuple(found)
@@ -141,17 +148,20 @@ WHY = {
     "alone": "a record in a bin of its own, or in another bin of its own",
     "matched": f"a record in a bin of its own, or in one with {MATCHED} records that match",
     "crowd": f"a record beside {MATCHED} that equal it, or away from them",
+    "person": "all records of one person in a bin of their own, or in another",
     "beside": "a record in a cell that touches the partner's record, or in another",
 }
 
 
 def _both_sides(
     name: str, agreed: Agreement, here: tuple[int, int], there: tuple[int, int],
-    others: Points, partner: Points,
+    others: Points, partner: Points, records: int = 1, sides: Iterable[Side] = Side,
 ) -> list[Case]:  # fmt: skip
-    """The record at stake stands first, so that an order that is kept would show it."""
-    table, neighbour = (_records([point, *others], agreed) for point in (here, there))
-    return [Case(name, WHY[name], agreed, side, table, neighbour, _records(partner, agreed)) for side in Side]
+    """What is at stake stands first, so that an order that is kept would show it."""
+    table, neighbour = (_records([*[point] * records, *others], agreed) for point in (here, there))
+    return [
+        Case(name, WHY[name], agreed, side, table, neighbour, _records(partner, agreed)) for side in sides
+    ]
 
 
 def _records(points: Points, agreed: Agreement) -> Records:

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -107,7 +107,7 @@ class History:
             return account(ACCOUNT, ledger.runs(), ledger.budgets()).spent
 
     def _open(self, folder: Path) -> Ledger:
-        ledger, event = Ledger(folder / "ledger.sqlite"), self._release.event
+        ledger, event = Ledger(folder / "ledger.sqlite"), self._releases(len(self.steps[0].tables[0])).event
         ledger.set_budget(ACCOUNT, Budget(event.cost if event is not None and self.limited else None))
         return ledger
 
@@ -117,8 +117,9 @@ class History:
         return honest(self.agreement)
 
     @cached_property
-    def _release(self) -> Release:
-        return release_of(self.agreement, self.side, len(self.steps[0].tables[0]))
+    def _releases(self) -> Callable[[int], Release]:
+        """What a table of so many rows releases, calibrated once."""
+        return cache(lambda records: release_of(self.agreement, self.side, records))
 
     def _link(
         self,
@@ -147,13 +148,13 @@ class History:
         run_pair(*((owner, watched) if self.side is Side.A else (watched, owner)))
 
     def _ask(self, number: int, step: Step, records: Records) -> Ask:
-        event = self._release.event
-        assert event is not None
+        release = self._releases(records.size)
+        assert release.event is not None
         content = content_digest(self.agreement.plan, self.side, records)
         declared = None if step.snapshot is None else Snapshot(step.snapshot, content)
         digest = bytes.fromhex(self.agreement.digest)
         return Ask(
-            f"run-{number}", step.dataset, f"p{step.partner}", digest, self._release.place, event, declared
+            f"run-{number}", step.dataset, f"p{step.partner}", digest, release.place, release.event, declared
         )
 
     def _own(
@@ -161,8 +162,9 @@ class History:
     ) -> Party[object]:
         """The owner's side of a run: size, charge, slots, protocol."""
         size = yield from exchange_sizes(records.size, ask.partner)
-        charged = ledger.charge(ask, lambda: self._release.draw(records, entropy), _NOW)
-        noise = self._release.draw(records, entropy) if ask.event.cost == NO_COST else charged.noise
+        release = self._releases(records.size)
+        charged = ledger.charge(ask, lambda: release.draw(records, entropy), _NOW)
+        noise = release.draw(records, entropy) if ask.event.cost == NO_COST else charged.noise
         task = self.agreement.task
         mine = prepare(task, self.side, records, size, noise, entropy, (ask.event,))
         return (yield from task.protocol.party(task, mine, engine))

@@ -104,7 +104,7 @@ def afterwards(
         check(dataset, budget, past, runs, event)
         refusal = ""
     except BudgetError as error:
-        refusal = str(error)
+        refusal = f"no new release: {error.reason}"
     limited = budget != Budget()
     return Afterwards(dataset, composed(past), composed([*past, event]), limited, refusal)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from accord.privacy.budget import Budget
     from accord.privacy.events import Cost
-    from accord.session.accounts import Account
+    from accord.session.accounts import Account, Runs
     from accord.session.ledger import Entry, Ledger
 
 app = typer.Typer(help="Show what was spent, and limit it.", invoke_without_command=True)
@@ -52,7 +53,9 @@ def budget(
     name: Annotated[str, typer.Argument(help="The data set.", show_default=False)],
     epsilon: Annotated[str | None, typer.Option(help="All releases together: at most this ε.")] = None,
     delta: Annotated[str | None, typer.Option(help="All releases together: at most this δ.")] = None,
-    runs: Annotated[int | None, typer.Option(min=0, help="At most this many runs.")] = None,
+    runs: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="At most this many runs; or 'unlimited'.")
+    ] = None,
     unlimited: Annotated[bool, typer.Option("--unlimited", help="No limit on ε and δ.")] = False,
     state: StateOption = None,
 ) -> None:
@@ -64,12 +67,38 @@ def budget(
     from accord.privacy.calibration import warnings
     from accord.session.accounts import set_budget
 
-    where = state or context.obj
-    limits = set_budget(name, epsilon=epsilon, delta=delta, runs=runs, unlimited=unlimited, state=where)
+    where, most = state or context.obj, _read_runs(runs)
+    limits = set_budget(
+        name.strip(), epsilon=epsilon, delta=delta, runs=most, unlimited=unlimited, state=where
+    )
     if limits.cost is not None:
         for warning in warnings(limits.cost.epsilon, limits.cost.delta, None):
             typer.echo(f"Warning: {warning}", err=True)
+    _warn_of_spent(open_ledger(where), name)
     typer.echo(f"{open_ledger(where).find_account(name)}: {_limits(limits)}")
+
+
+def _read_runs(given: str | None) -> Runs:
+    if given is None or given == "unlimited":
+        return given  # type: ignore[return-value]
+    try:
+        return int(given)
+    except ValueError:
+        return -1
+
+
+def _warn_of_spent(ledger: Ledger, name: str) -> None:
+    """Say so if no further release fits under the new limits."""
+    from accord.session.accounts import account
+
+    found = account(ledger.find_account(name), ledger.runs(), ledger.budgets())
+    limit = found.budget.cost
+    if limit is not None and (found.spent.epsilon > limit.epsilon or found.spent.delta > limit.delta):
+        typer.echo(
+            f"Warning: more than that is spent already ({_pair(found.spent)}): only snapshots that were paid "
+            "for can be linked again.",
+            err=True,
+        )
 
 
 def open_ledger(state: Path | None) -> Ledger:
@@ -86,15 +115,15 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
 
     from accord.privacy.number import show
 
-    totals = Table("data set", "runs", "spent ε", "spent δ", "limits", "left", title="Accounts")
+    totals = Table("data set", "runs", "spent ε", "spent δ", "for", "limits", "left", title="Accounts")
     seen = Table("data set", "partner", "ε", "δ", title="What each partner was shown")
     for account in found:
-        spent, left = account.spent, _pair(account.left, up=False) if account.left else ""
+        spent, left = account.spent, _left(account)
         composed = account.tight is not None and account.tight < 0.999 * float(spent.epsilon)
         tight = f" ({account.tight:.4g} composed)" if composed else ""
         totals.add_row(
             *(account.dataset, str(account.runs), show(spent.epsilon) + tight, show(spent.delta)),
-            *(_limits(account.budget), left),
+            *(_covers(account.covers), _limits(account.budget), left),
         )
         for partner, cost in account.shown.items():
             seen.add_row(account.dataset, partner, show(cost.epsilon), show(cost.delta))
@@ -112,10 +141,26 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
             console.print(table)
 
 
+def _covers(records: int | None) -> str:
+    """For whom the sums hold."""
+    if records is None:
+        return ""
+    return "a record" if records == 1 else f"a person, {records} records"
+
+
 def _limits(budget: Budget) -> str:
-    parts = [_pair(budget.cost)] if budget.cost else []
-    parts += [f"{budget.runs} runs"] if budget.runs is not None else []
-    return "; ".join(parts) or "unlimited"
+    if budget.runs is None:
+        return _pair(budget.cost, up=False) if budget.cost else "unlimited"
+    limits = _pair(budget.cost, up=False) if budget.cost else "ε and δ unlimited"
+    return f"{limits}; {budget.runs:,} {'run' if budget.runs == 1 else 'runs'}"
+
+
+def _left(account: Account) -> str:
+    parts = [_pair(account.left, up=False)] if account.left else []
+    if account.budget.runs is not None:
+        rest = max(0, account.budget.runs - account.runs)
+        parts.append(f"{rest:,} {'run' if rest == 1 else 'runs'}")
+    return "; ".join(parts)
 
 
 def _pair(cost: Cost, up: bool = True) -> str:
@@ -137,8 +182,10 @@ def _account(account: Account) -> dict[str, object]:
         "dataset": account.dataset,
         "runs": account.runs,
         "spent": _cost(account.spent),
-        "spent_epsilon_composed": account.tight,
-        "budget": _cost(account.budget.cost),
+        # No ε is proved at the budget's δ where more δ than that was spent.
+        "spent_epsilon_composed": None if account.tight == math.inf else account.tight,
+        "records_per_person": account.covers,
+        "budget": _cost(account.budget.cost, up=False),
         "budget_runs": account.budget.runs,
         "left": _cost(account.left, up=False),
         "partners": {partner: _cost(cost) for partner, cost in account.shown.items()},

@@ -174,9 +174,11 @@ def _require_file(out: Path | None, as_json: bool) -> Path | None:
 
 
 def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
+    from accord.session.offer import describe
+
     def ask(offer: Offer) -> bool:
         if not silent:
-            typer.echo(words(offer), err=True)
+            typer.echo(describe(offer), err=True)
         if yes:
             return True
         if not sys.stdin.isatty():
@@ -187,39 +189,6 @@ def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
             raise KeyboardInterrupt from None
 
     return ask
-
-
-def words(offer: Offer) -> str:
-    """What is spent, what is left and what the partner will learn, before anything leaves."""
-    from accord.privacy.events import NO_COST
-    from accord.privacy.number import show
-
-    account = offer.account
-    left_out = f", {offer.left_out:,} of them left out by the agreement's policies" if offer.left_out else ""
-    cost = f"ε = {show(offer.cost.epsilon)}, δ = {show(offer.cost.delta)}"
-    if offer.cost != offer.event.cost:
-        cost = f"nothing: the release of '{offer.snapshot}' was paid for before, and is repeated"
-    elif offer.event.cost != NO_COST and offer.snapshot is None:
-        cost += "; so does every run of a table without --snapshot"
-    left = "unlimited"
-    if account.left is not None:
-        left = f"ε = {show(account.left.epsilon, up=False)}, δ = {show(account.left.delta, up=False)}"
-    if account.budget.runs is not None:
-        left += f"; {max(0, account.budget.runs - account.runs)} runs"
-    side, agreed = offer.side, offer.agreement
-    lines = [
-        f"You are      {agreed.party(side)} ({side.value}); partner: {offer.partner} ({side.other.value})",
-        f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
-        f"Records      {offer.records:,}{left_out}",
-        f"This spends  {cost}",
-        f"Account      '{offer.dataset}': spent so far ε = {show(account.spent.epsilon)}, "
-        f"δ = {show(account.spent.delta)}; left: {left}",
-        "",
-        f"What {offer.partner} will learn about your table:",
-        *(f"  - {line}" for line in offer.learned),
-        *(f"Warning: {warning}" for warning in offer.warnings),
-    ]
-    return "\n".join(lines)
 
 
 def _show(linked: Linked, as_json: bool) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LayoutFile = Annotated[
     Path | None,
-    typer.Option("--columns", help="A TOML file with id, person, encoding, delimiter and [columns]."),
+    typer.Option("--columns", help="A TOML file with id, person, encoding, delimiter and \\[columns]."),
 ]
 ColumnPairs = Annotated[
     list[str] | None, typer.Option("--column", help="FIELD=COLUMN where the names differ; repeatable.")

@@ -14,10 +14,10 @@ from fractions import Fraction
 
 from accord.errors import BudgetError
 from accord.privacy.accounting import basic, exact
-from accord.privacy.events import NO_COST, Cost, Event
+from accord.privacy.events import NO_COST, Cost, Event, PublicBins
 from accord.privacy.number import show
 
-MOST_EPSILON = 1_000_000
+MOST_EPSILON = 1_000
 """A larger limit limits nothing, and says so less plainly than none."""
 
 
@@ -33,6 +33,9 @@ def check(dataset: str, budget: Budget, past: Sequence[Event], runs: int, asked:
     """Raise unless `asked` fits into the budget beside `past`, the events of the `runs` runs so far."""
     if budget.runs is not None and runs + 1 > budget.runs:
         raise _refusal(dataset, budget, past, runs, asked, f"all {budget.runs} runs are used.")
+    if isinstance(asked, PublicBins) and budget.cost is not None:
+        reason = "it shows the bin of every record, which no limit allows; the agreement calls them public."
+        raise _refusal(dataset, budget, past, runs, asked, reason)
     if not _fits(budget, past, asked):
         raise _refusal(dataset, budget, past, runs, asked, "it would overspend.")
 

@@ -103,6 +103,11 @@ class Promise:
 Event = NoisyCounts | AllPairs | Intersection | Reports | PublicBins | Promise
 
 
+def covered_records(event: Event) -> int | None:
+    """The event's cost holds for each person with up to so many records; None where it holds for any."""
+    return event.records_per_person if isinstance(event, NoisyCounts | Reports) else None
+
+
 def released(setting: Setting) -> NoisyCounts:
     """The event of releasing counts with this setting. A promise that is not kept costs what is true."""
     delta = setting.delta if setting.kept else Fraction(setting.delta_exact)
@@ -127,7 +132,10 @@ def encode(event: Event) -> bytes:
             pass
         case _:
             raise _unknown(type(event).__name__)
-    return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    data = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    if len(data) > LONGEST:
+        raise UsageError(problem="This release has numbers too long to be kept. Round ε and δ.")
+    return data
 
 
 def decode(data: bytes) -> Event:

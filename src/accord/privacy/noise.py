@@ -29,6 +29,8 @@ from accord.privacy.sampling import sample
 from accord.privacy.window import Window
 
 NAMES = ("geometric", "gaussian", "paper", "paper-2017", "negligible")
+_BEYOND = 200
+"""Above this ε a table's distance from ideal, at least 2^−256, is worth a δ of 1: e^200 > 2^288."""
 KINDS: dict[str, type[Geometric] | type[Gaussian] | type[Laplace]] = {
     "geometric": Geometric,
     "gaussian": Gaussian,
@@ -87,4 +89,8 @@ def table_distance(noise: Noise, bins_per_record: int, records_per_person: int =
 
 def table_delta(distance: Fraction, epsilon: Fraction) -> float:
     """What tables at this distance from the ideal add to δ; doubled, which covers the rounding of e^ε."""
-    return above(2 * distance * (1 + Fraction(exp(epsilon))))
+    if not distance:
+        return 0.0
+    if epsilon > _BEYOND:
+        return 1.0
+    return above(min(Fraction(1), 2 * distance * (1 + Fraction(exp(epsilon)))))

@@ -22,6 +22,8 @@ from accord.exact import exact as written
 DIGITS = 120
 ULP = 2.0**-52
 _SHORT = 12
+_BITS = 512
+"""A longer sum is not worth writing out to see how long it is."""
 
 
 def precise() -> Context:
@@ -69,6 +71,8 @@ def all_above(values: Iterable[Decimal], count: int) -> NDArray[np.float64]:
 
 def show(value: Fraction, up: bool = True) -> str:
     """The number for a reader: as it is if that is short, else six digits, rounded up or down."""
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > _BITS:
+        return round_off(value, up)
     short = text(value)
     return round_off(value, up) if "/" in short or len(short) > _SHORT else short
 

@@ -19,6 +19,7 @@ anyone is called.
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from dataclasses import dataclass, field
 
@@ -26,6 +27,8 @@ from accord.privacy.events import Event, encode
 
 _RELEASE = b"accord release v2\0"
 _PLACE = b"accord place v1\0"
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Variation selectors and fillers: they change nothing that one sees."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Snapshot:
 def fold_name(name: str) -> str:
     """The name as it is compared: case, width, combining forms and spaces make no difference."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return " ".join(folded.split())
+    return " ".join(_UNSEEN.sub("", folded).split())
 
 
 def snapshot_place(account: str, snapshot: str, place: bytes) -> bytes:

@@ -126,7 +126,10 @@ def _as_text(cells: pa.Array) -> pa.Array:
     kind = cells.type
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
         return pa.nulls(len(cells), pa.large_string())
-    return cells.cast(pa.large_string())
+    try:
+        return cells.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:
+        return pa.nulls(len(cells), pa.large_string())
 
 
 def _judge_ids(chunks: Sequence[pa.Array], column: str, faults: _Faults) -> None:
@@ -154,10 +157,12 @@ def _person_column(layout: Layout, per_person: int | None) -> tuple[str, ...]:
 
 
 def _as_person(cells: pa.Array, column: str, faults: _Faults) -> pa.Array:
-    """Whose records these are, as text without blanks around it; notes rows that do not say so."""
+    """Whose records these are, as folded text; notes rows that do not say so."""
     if pa.types.is_floating(cells.type):
         cells = pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
-    people = pc.utf8_trim_whitespace(_as_text(cells))
+    # Spellings of one name are one person: that can only find somebody with more records.
+    spelt = pc.utf8_lower(pc.utf8_normalize(_as_text(cells), form="NFKC"))
+    people = pc.utf8_trim_whitespace(pc.replace_substring_regex(spelt, r"\s+", " "))
     nobody = pc.fill_null(pc.equal(people, ""), True)
     faults.note(np.asarray(nobody), column, "is empty or no text; every record needs its person")
     return pc.if_else(nobody, pa.scalar(None, people.type), people)

@@ -23,11 +23,11 @@ from pydantic import (
     model_validator,
 )
 
-from accord.exact import exact, text
+from accord.exact import short, text
 
 Exact = Annotated[
     Fraction,
-    BeforeValidator(exact),
+    BeforeValidator(short),
     PlainSerializer(text, return_type=str),
     WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.eE/^*+-]+$"}]}),
 ]

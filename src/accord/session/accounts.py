@@ -10,17 +10,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 from accord.errors import UsageError
-from accord.exact import Number
+from accord.exact import Number, short
 from accord.privacy.accounting import basic, spent
 from accord.privacy.budget import MOST_EPSILON, Budget, left
-from accord.privacy.events import Cost
-from accord.privacy.number import exact
-from accord.privacy.release import fold_name
+from accord.privacy.calibration import LEAST_DELTA
+from accord.privacy.events import Cost, covered_records
 from accord.session.ledger import Entry, Ledger
 from accord.session.state import open_state
+
+Runs = int | Literal["unlimited"] | None
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Account:
     spent: Cost
     left: Cost | None
     tight: float | None
+    covers: int | None
+    """The sums hold for each person with up to so many records: the least of all releases, if any."""
     shown: Mapping[str, Cost]
 
 
@@ -41,54 +46,68 @@ def set_budget(
     *,
     epsilon: Number | None = None,
     delta: Number | None = None,
-    runs: int | None = None,
+    runs: Runs = None,
     unlimited: bool = False,
     state: Path | None = None,
 ) -> Budget:
     """Make the account of a data set, or change its limits; the limits that hold from now on.
 
     A new account is given what all releases together may come to at most, `epsilon` with `delta`, or is
-    `unlimited`; `runs` limits their number beside either. Of an account that is there, what is not named
-    stays as it is; `unlimited` lifts the limit on ε and δ. What is spent stays spent.
+    `unlimited`; `runs` limits their number beside either, or is 'unlimited' again. Of an account that is
+    there, what is not named stays as it is; `unlimited` lifts the limit on ε and δ. What is spent stays
+    spent.
     """
+
+    def change(old: Budget | None) -> Budget:
+        return _change(old, epsilon, delta, runs, unlimited)
+
     ledger = Ledger(open_state(state, os.environ).ledger)
-    known = {fold_name(name): budget for name, budget in ledger.budgets().items()}
-    if fold_name(dataset) in known and epsilon is None and delta is None and not unlimited:
-        # A limit on runs alone does not say that ε shall have none.
-        ledger.find_account(dataset)
-    budget = _change(known.get(fold_name(dataset)), epsilon, delta, runs, unlimited)
-    ledger.set_budget(dataset, budget)
-    return budget
+    # A limit on runs alone does not say that ε shall have none.
+    only_runs = epsilon is None and delta is None and not unlimited
+    return ledger.change_budget(dataset, change, confirmed_only=only_runs)
 
 
 def _change(
-    old: Budget | None, epsilon: Number | None, delta: Number | None, runs: int | None, unlimited: bool
+    old: Budget | None, epsilon: Number | None, delta: Number | None, runs: Runs, unlimited: bool
 ) -> Budget:
     if unlimited and (epsilon is not None or delta is not None):
         raise UsageError(problem="An account is either unlimited or has --epsilon and --delta.")
     if epsilon is None and delta is None and not unlimited and (old is None or runs is None):
         also = "" if old is None else ", or --runs"
         raise UsageError(problem=f"Name a limit: --epsilon with --delta; or --unlimited{also}.")
-    if runs is not None and not 0 <= runs < 1 << 63:
-        raise UsageError(problem="The number of runs is at least 0.")
+    if isinstance(runs, bool) or not (
+        runs in (None, "unlimited") or (isinstance(runs, int) and 0 <= runs < 1 << 63)
+    ):
+        raise UsageError(problem="The number of runs is a whole number of at least 0, or 'unlimited'.")
     cost = None if unlimited or old is None else old.cost
     if epsilon is not None or delta is not None:
         cost = _limit(cost, epsilon, delta)
-    return Budget(cost, runs if runs is not None or old is None else old.runs)
+    if runs is None:
+        return Budget(cost, None if old is None else old.runs)
+    return Budget(cost, runs if isinstance(runs, int) else None)
 
 
 def _limit(old: Cost | None, epsilon: Number | None, delta: Number | None) -> Cost:
     e, d = (epsilon, delta) if old is None else (_either(epsilon, old.epsilon), _either(delta, old.delta))
     if e is None or d is None:
         raise UsageError(problem="A budget has both parts: name --epsilon and --delta.")
-    given = Cost(exact(e, "ε"), exact(d, "δ"))
+    given = Cost(_read(e, "ε"), _read(d, "δ"))
     if given.epsilon < 0 or not 0 <= given.delta < 1:
         raise UsageError(problem="A budget has ε of at least 0, and δ of at least 0 and below 1.")
+    if 0 < given.delta < LEAST_DELTA:
+        raise UsageError(problem="A δ below 2^-128 cannot be verified. Take 0, or 2^-128 or more.")
     if given.epsilon > MOST_EPSILON:
         raise UsageError(
             problem=f"ε above {MOST_EPSILON:,} limits nothing. Say --unlimited if that is meant."
         )
     return given
+
+
+def _read(value: Number, what: str) -> Fraction:
+    try:
+        return short(value)
+    except ValueError as error:
+        raise UsageError(problem=f"{what} {error}.") from None
 
 
 def _either(given: Number | None, old: Number) -> Number:
@@ -109,7 +128,8 @@ def account(name: str, all_runs: Sequence[Entry], budgets: Mapping[str, Budget])
     tight = None if budget.cost is None else spent(paid, budget.cost.delta)
     partners = sorted({run.partner for run in runs})
     shown = {partner: _add_up([run for run in runs if run.partner == partner]) for partner in partners}
-    return Account(name, budget, len(runs), basic(paid), left(budget, paid), tight, shown)
+    covers = min((covered for covered in map(covered_records, paid) if covered is not None), default=None)
+    return Account(name, budget, len(runs), basic(paid), left(budget, paid), tight, covers, shown)
 
 
 def _add_up(runs: Sequence[Entry]) -> Cost:

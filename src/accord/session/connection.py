@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from accord.errors import (
+    AccountError,
     BudgetError,
     ConnectionLostError,
     DifferentAgreementError,
@@ -19,6 +20,7 @@ from accord.errors import (
     OutputError,
     PeerError,
     RefusedError,
+    SnapshotError,
     StateError,
     StoppedError,
     TrustError,
@@ -40,6 +42,8 @@ _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (TrustError, Reason.REFUSED),
     (BudgetError, Reason.LEDGER),
     (LedgerError, Reason.LEDGER),
+    (SnapshotError, Reason.LEDGER),
+    (AccountError, Reason.LEDGER),
     (StateError, Reason.STATE),
     (OutputError, Reason.DATA),
     (KeyboardInterrupt, Reason.INTERRUPTED),

@@ -126,17 +126,44 @@ class Ledger:
             _check_budget(db, ask.dataset, ask.event if due else AllPairs())
             return ask.event.cost if due else NO_COST
 
-    def set_budget(self, dataset: str, budget: Budget) -> None:
-        """Make the account of a data set, or change its limits from now on; what is spent stays spent."""
-        check_name("data set", dataset)
-        cost = budget.cost
-        limits = (*((text(cost.epsilon), text(cost.delta)) if cost else (None, None)), budget.runs)
+    def declare(self, ask: Ask) -> None:
+        """Bind the snapshot's name to its table, before anybody is called.
+
+        Were that left to the charge, of two runs that wait under a new name one could be refused before its
+        partner's eyes, and so tell that their tables differ.
+        """
+        _check_ask(ask)
         with self._writing() as db:
+            require_account(db, ask.dataset)
+            _declare(db, ask)
+
+    def set_budget(self, dataset: str, budget: Budget) -> None:
+        """Make the account of a data set, or replace its limits."""
+        self.change_budget(dataset, lambda old: budget)
+
+    def change_budget(
+        self, dataset: str, change: Callable[[Budget | None], Budget], confirmed_only: bool = False
+    ) -> Budget:
+        """Make the account of a data set, or change its limits from now on; what is spent stays spent.
+
+        The old limits are read and the new ones written in one transaction; `confirmed_only` refuses an
+        account that still waits for its owner's word.
+        """
+        check_name("data set", dataset)
+        with self._writing() as db:
+            query = "SELECT epsilon, delta, runs FROM accounts WHERE account = ?"
+            old = db.execute(query, (fold_name(dataset),)).fetchone()
+            if old is not None and confirmed_only:
+                require_account(db, dataset)
+            budget = change(None if old is None else _budget(old))
+            cost = budget.cost
+            limits = (*((text(cost.epsilon), text(cost.delta)) if cost else (None, None)), budget.runs)
             db.execute(
                 "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET "
                 "epsilon = excluded.epsilon, delta = excluded.delta, runs = excluded.runs, confirmed = 1",
                 (fold_name(dataset), dataset, *limits),
             )
+            return budget
 
     def budgets(self) -> dict[str, Budget]:
         """The limits of every data set, by the name that its owner gave it."""
@@ -240,7 +267,7 @@ _SELECT_RUNS = (
 
 def _charge(db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime) -> Charge:
     require_account(db, ask.dataset)
-    _require_same_table(db, ask)
+    _declare(db, ask)
     drawing, stored = _find_noise(db, ask.key)
     due = drawing is None
     _check_budget(db, ask.dataset, ask.event if due else AllPairs())
@@ -251,9 +278,6 @@ def _charge(db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int6
         noise = draw()
         row = (ask.key, noise_format.encode(noise))
         drawing = db.execute("INSERT INTO drawings (key, noise) VALUES (?, ?)", row).lastrowid
-    if ask.snapshot is not None:
-        kept = (_place(ask, ask.snapshot), ask.snapshot.content)
-        db.execute("INSERT OR IGNORE INTO snapshots VALUES (?, ?)", kept)
     db.execute(
         "INSERT INTO runs (run, account, snapshot, partner, agreement, key, drawing, event, paid, at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -287,6 +311,14 @@ def _require_same_table(db: sqlite3.Connection, ask: Ask) -> None:
     known = db.execute(query, (_place(ask, ask.snapshot),)).fetchone()
     if known is not None and known[0] != ask.snapshot.content:
         raise SnapshotError(snapshot=ask.snapshot.name, dataset=ask.dataset)
+
+
+def _declare(db: sqlite3.Connection, ask: Ask) -> None:
+    """Keep what the snapshot's name stands for, unless it stands for another table."""
+    _require_same_table(db, ask)
+    if ask.snapshot is not None:
+        kept = (_place(ask, ask.snapshot), ask.snapshot.content)
+        db.execute("INSERT OR IGNORE INTO snapshots VALUES (?, ?)", kept)
 
 
 def _place(ask: Ask, snapshot: Snapshot) -> bytes:
@@ -337,7 +369,9 @@ def _check_ask(ask: Ask) -> None:
 def check_name(what: str, name: str) -> None:
     """Raise unless the ledger can keep this name."""
     if not (0 < len(name) <= 100 and name.isprintable() and name == name.strip() and fold_name(name)):
-        raise UsageError(problem=f"A {what} is named by up to 100 printable characters.")
+        raise UsageError(
+            problem=f"A {what} is named by 1 to 100 printable characters, without blanks at its ends."
+        )
 
 
 def _create_file(path: Path) -> None:

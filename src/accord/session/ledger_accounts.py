@@ -52,5 +52,5 @@ def _say_how(name: str) -> str:
     given = shlex.quote(name)
     return (
         f"Its owner makes it: `accord ledger budget {given} --epsilon … --delta …` limits what all runs may "
-        f"release together, `accord ledger budget {given} --unlimited` says that nothing shall."
+        f"release together, `accord ledger budget {given} --unlimited` sets no limit."
     )

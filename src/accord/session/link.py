@@ -93,6 +93,7 @@ def link(
     offer = make_offer(agreement, own.side, own.records, Ledger(opened.ledger), own.ask("offer"))
     if not confirm(offer):
         raise DeclinedError
+    Ledger(opened.ledger).declare(own.ask("offer"))
     with open_channel(way, opened, own.cards[own.side.other], own.partner, tell) as channel:
         return run(begin(own, channel), channel)
 

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 
 from accord.agreement.disclosure import learned_about
 from accord.agreement.document import Agreement
-from accord.privacy.events import Cost, Event
+from accord.privacy.events import NO_COST, Cost, Event, covered_records
+from accord.privacy.number import show
+from accord.privacy.release import fold_name
 from accord.records.columns import Records
 from accord.session.accounts import Account, account
 from accord.session.ledger import Ask, Ledger
 from accord.side import Side
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,10 @@ class Offer:
     side: Side
     dataset: str
     snapshot: str | None
+    known: tuple[str, ...]
+    """The snapshots of this data set so far, oldest first."""
+    forgotten: bool
+    """Whether this very release was made before, and its noise was forgotten."""
     records: int
     left_out: int
     event: Event
@@ -43,14 +51,91 @@ class Offer:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return self.agreement.leakage(self.side).warnings(self.records)
+        return (*self.agreement.leakage(self.side).warnings(self.records), *self._fewer_records())
+
+    def _fewer_records(self) -> tuple[str, ...]:
+        """That what the account adds up holds for fewer records of a person than before."""
+        asked, before = covered_records(self.event), self.account.covers
+        if asked is None or before is None or asked >= before:
+            return ()
+        return (
+            f"So far the sums of '{self.dataset}' hold for people with up to {before} records; with this run "
+            f"they hold for {asked}.",
+        )
 
 
 def make_offer(agreement: Agreement, side: Side, records: Records, ledger: Ledger, ask: Ask) -> Offer:
     """The offer; raises if the budget does not allow the run."""
     cost = ledger.quote(ask)
-    found = account(ask.dataset, ledger.runs(), ledger.budgets())
-    snapshot = ask.snapshot.name if ask.snapshot is not None else None
+    found = account(ledger.find_account(ask.dataset), ledger.runs(), ledger.budgets())
+    runs = [run for run in ledger.runs() if run.dataset == found.dataset]
     return Offer(
-        agreement, side, ask.dataset, snapshot, records.size, records.left_out, ask.event, cost, found
+        agreement=agreement,
+        side=side,
+        dataset=found.dataset,
+        snapshot=ask.snapshot.name if ask.snapshot is not None else None,
+        known=tuple(dict.fromkeys(run.snapshot for run in runs if run.snapshot is not None)),
+        forgotten=any(run.key is not None and run.key == ask.key and not run.stored for run in runs),
+        records=records.size,
+        left_out=records.left_out,
+        event=ask.event,
+        cost=cost,
+        account=found,
     )
+
+
+def describe(offer: Offer) -> str:
+    """What is spent, what is left and what the partner will learn, before anything leaves."""
+    left_out = f", {offer.left_out:,} of them left out by the agreement's policies" if offer.left_out else ""
+    account, side, agreed = offer.account, offer.side, offer.agreement
+    lines = [
+        f"You are      {agreed.party(side)} ({side.value}); partner: {offer.partner} ({side.other.value})",
+        f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
+        f"Records      {offer.records:,}{left_out}",
+        *_describe_snapshot(offer),
+        f"This spends  {_describe_cost(offer)}",
+        f"Account      '{offer.dataset}': spent so far ε = {show(account.spent.epsilon)}, "
+        f"δ = {show(account.spent.delta)}; left: {_describe_left(account)}",
+        "",
+        f"What {offer.partner} will learn about your table:",
+        *(f"  - {line}" for line in offer.learned),
+        *(f"Warning: {warning}" for warning in offer.warnings),
+    ]
+    return "\n".join(lines)
+
+
+def _describe_cost(offer: Offer) -> str:
+    cost = f"ε = {show(offer.cost.epsilon)}, δ = {show(offer.cost.delta)}"
+    if offer.agreement.leakage(offer.side).epsilon is None:
+        return "nothing, and promises nothing: the agreement calls the bins of your records public"
+    if offer.event.cost == NO_COST:
+        return f"{cost}; it counts as a run"
+    if offer.cost == NO_COST:
+        return f"nothing: the release of '{offer.snapshot}' was paid for before; it counts as a run"
+    if offer.snapshot is None:
+        return f"{cost}; so does every run of a table without --snapshot"
+    return cost
+
+
+def _describe_snapshot(offer: Offer) -> list[str]:
+    """What the ledger knows of the name, so that a typing error shows."""
+    if offer.snapshot is None:
+        return []
+    known = {fold_name(name): name for name in offer.known}
+    if fold_name(offer.snapshot) not in known:
+        others = f"; known: {', '.join(list(known.values())[-_SHOWN:])}" if known else ""
+        return [f"Snapshot     '{offer.snapshot}', new{others}"]
+    if offer.event.cost == NO_COST or offer.cost == NO_COST:
+        return [f"Snapshot     '{offer.snapshot}', known"]
+    why = "its noise was forgotten" if offer.forgotten else "this is another release of it (bins, ε, δ)"
+    return [f"Snapshot     '{offer.snapshot}', known, but {why}"]
+
+
+def _describe_left(account: Account) -> str:
+    left = "unlimited"
+    if account.left is not None:
+        left = f"ε = {show(account.left.epsilon, up=False)}, δ = {show(account.left.delta, up=False)}"
+    if account.budget.runs is None:
+        return left
+    rest = max(0, account.budget.runs - account.runs)
+    return f"{left}; {rest:,} {'run' if rest == 1 else 'runs'}"
