@@ -66,7 +66,7 @@ class Slowed:
     def send(self, buffer: Buffer) -> None:
         self._outbox.put((time.monotonic(), buffer))
 
-    def receive(self, size: int) -> Buffer:
+    def receive(self, size: int, look: object = None) -> Buffer:
         return self._channel.receive(size)
 
     def close(self) -> None:

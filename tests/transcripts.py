@@ -8,7 +8,9 @@ that owners name, and releases named by snapshots, changed rows of ledgers alone
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import struct
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -27,6 +29,7 @@ from accord.privacy import events
 from accord.protocols.outcome import Outcome
 from accord.records.sources import TableLike
 from accord.secure.party import Wire, run_pair
+from accord.session.journal_file import scan
 from accord.session.receipt import read_receipt
 from accord.side import Side
 from accord.simulation import adjust, load_both, start_party
@@ -167,10 +170,18 @@ def _kept(office: faults.Office) -> dict[str, Any]:
     return {
         "ledger": [row.run, row.dataset, row.partner, key, events.encode(row.event).hex(), row.paid],
         "slots": _digest(slots),
-        "journal": _digest(journal),
+        "journal": _digest(_plain(journal)),
         "receipt": facts,
         "output": _digest(office.out.read_bytes()),
     }
+
+
+def _plain(journal: bytes) -> bytes:
+    """The answers of a journal as its first version wrote them: what was kept, however it is guarded."""
+    found = scan(io.BytesIO(journal))
+    answers = [journal[start:end] for start, end in zip(found.starts, found.ends[1:], strict=True)]
+    heads = [struct.pack("<Q", len(a)) + hashlib.sha256(a).digest()[:8] for a in answers]
+    return b"accord journal 1\n" + b"".join(head + a for head, a in zip(heads, answers, strict=True))
 
 
 def whole(kind: str, cut: int | None = None) -> dict[str, Any]:

@@ -6,14 +6,15 @@ one's own table with the partner's, and `resume` goes on after a cut.
     agreement = accord.read_agreement("agreement.toml")
     result = accord.simulate("a.csv", "b.csv", agreement)
     accord.set_budget("products", epsilon=5, delta="2^-30")
-    linked = accord.link("a.csv", agreement, partner="south-shop", connect="192.0.2.7:7000")
+    linked = accord.link("a.csv", agreement, partner="south-shop", listen=":7000", confirm=accord.ask)
 
 An `Agreement` holds what both parties sign up to: `read_agreement` and `parse_agreement` give one, `diff`
 says how two differ; the words of a rule (`same`, `hamming`, …) build a `Rule` in Python, and a `Layout` says
 how one's own file is laid out. `simulate` returns a `Simulation`, with what each `Side` is `Promised`, the
 others a `Linked`. `link` charges an account that its owner made with `set_budget`, asks its `confirm` with an
-`Offer` before anything leaves, tells its `tell` a `Notice` as things happen, and takes from a `Reach` how
-long to wait. What goes wrong is an `AccordError`; `accord.errors` has them all.
+`Offer` before anything leaves (`ask` a person, or `agree` in scripts), tells its `tell` a `Notice` as things
+happen, and takes from a `Reach` how long to wait. What goes wrong is an `AccordError`; `accord.errors` has
+them all.
 
 Names are imported when they are first used, so that `import accord` costs nothing.
 """
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from accord.session.notices import Progress as Progress
     from accord.session.notices import Waiting as Waiting
     from accord.session.offer import Offer as Offer
+    from accord.session.offer import agree as agree
+    from accord.session.offer import ask as ask
     from accord.side import Side as Side
     from accord.simulation import Promised as Promised
     from accord.simulation import Simulation as Simulation
@@ -71,7 +74,7 @@ _HOME = {
     "accord.session.notices": (
         *("Notice", "Listening", "Waiting", "Connected", "Charged", "Progress", "Done"),
     ),
-    "accord.session.offer": ("Offer",),
+    "accord.session.offer": ("Offer", "agree", "ask"),
     "accord.side": ("Side",),
     "accord.simulation": ("Promised", "Simulation", "simulate"),
 }

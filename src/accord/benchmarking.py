@@ -137,7 +137,7 @@ class SocketChannel:
     def send(self, buffer: Buffer) -> None:
         self._outbox.put(buffer)
 
-    def receive(self, size: int) -> Buffer:
+    def receive(self, size: int, look: object = None) -> Buffer:
         header = bytearray(_HEADER.size)
         self._fill(memoryview(header))
         (length,) = _HEADER.unpack(header)

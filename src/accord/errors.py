@@ -129,6 +129,17 @@ class StateError(AccordError):
 
     exit_code = 6
 
+    def __init__(self, *, path: object, reason: object, **facts: object) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(path=path, reason=reason, **facts)
+
+
+class UnstoredError(StateError):
+    """The run {run} was charged ε = {epsilon}, δ = {delta}, and then could not be stored in {path}: {reason}.
+    It cannot be resumed, on either side. Make room; then both link again, {again}."""
+
+    exit_code = 6
+
 
 class PeerError(AccordError):
     """{partner} sent something that does not fit the protocol: {problem}. Check that both sides run the
@@ -143,6 +154,14 @@ class PeerError(AccordError):
 
 class RefusedError(AccordError):
     """{problem} Nothing was charged, and of your table nothing but its size was told."""
+
+    exit_code = 7
+
+
+class ClosedError(AccordError):
+    """The run {run} is closed: {count} answers of {partner} did not fit the protocol, and each refusal tells
+    it something. {last} Ask {partner} why. Then both run `accord link` again, which spends nothing under the
+    same --snapshot; `accord forget {run}` removes this one."""
 
     exit_code = 7
 

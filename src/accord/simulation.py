@@ -38,6 +38,7 @@ from accord.ranges import contained
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
+from accord.records.results import Paired
 from accord.records.sources import TableLike
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
@@ -68,8 +69,8 @@ class Promised:
     delta: float | None
 
 
-@dataclass(frozen=True)
-class Simulation:
+@dataclass(frozen=True, repr=False)
+class Simulation(Paired):
     """The outcome of one or several simulated linkages of the same tables."""
 
     runs: tuple[Trial, ...]
@@ -84,6 +85,9 @@ class Simulation:
     """Pairs of real records that the blocking brings together."""
     bins: int
     promises: Mapping[Side, Promised]
+    engine: str
+    advice: tuple[str, ...]
+    """What is worth knowing of the protocol under this rule."""
     leaks: str
     """What a leaky protocol tells; empty for the others."""
     seconds: float
@@ -101,6 +105,14 @@ class Simulation:
     @property
     def matches(self) -> int:
         return len(self._rows[0])
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            "matches": f"{self.matches:,}",
+            "recall under the rule": f"{self.recall:.4f}",
+            "comparisons": f"{self.comparisons:,.0f}",
+            "of all pairs": f"{self.cost_ratio:.2%}",
+        }
 
     @cached_property
     def comparisons(self) -> float:
@@ -182,6 +194,8 @@ def simulate(
         candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins,
         promises={side: _promised(agreement, release) for side, release in releases.items()},
+        engine=engine,
+        advice=tuple(agreement.protocol.advice(agreement.task)),
         leaks=agreement.protocol.leaky,
         seconds=time.perf_counter() - began,
         join_seconds=joined - loaded,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from accord.agreement.file import parse_agreement, read_agreement, require_sound
 from accord.datasets.starter import starter_text
 from accord.errors import AccordError, AgreementError, UnreadableError
-from accord.matching.rule import same, within
+from accord.matching.rule import Within, same
 
 TEXT = starter_text("products", "00000000")
 
@@ -97,7 +98,7 @@ def test_an_agreement_built_in_python_is_judged_alike() -> None:
     agreed = parse_agreement(TEXT)
     require_sound(agreed)
     with pytest.raises(AgreementError, match="the sign '-' has no meaning"):
-        require_sound(agreed.model_copy(update={"rule": within("day", days=-1) & agreed.rule}))
+        require_sound(agreed.model_copy(update={"rule": Within("day", Fraction(-1), True) & agreed.rule}))
     with pytest.raises(AgreementError, match="not an agreed field"):
         require_sound(agreed.model_copy(update={"rule": same("colour")}))
 

@@ -127,11 +127,29 @@ def test_bad_input_gives_one_message_and_its_exit_code(shop: Path, tmp_path: Pat
     }
     for name, (content, message) in cases.items():
         (tmp_path / name).write_bytes(content)
-        refused(tmp_path, 4, message, "check", agreed, name)
+        refused(tmp_path, 4, message, "check", agreed, name, "--encoding", "utf-8")
     (tmp_path / "folder.csv").mkdir()
     refused(tmp_path, 4, "it is a folder", "check", agreed, "folder.csv")
     refused(tmp_path, 4, "no such file", "check", agreed, "none.csv")
     refused(tmp_path, 4, "no such file", "check", "none.toml")
+
+
+def test_pairs_in_a_csv_hold_no_formulas_unless_raw(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text((shop / "a.csv").read_text().replace('"A', '"=A'))
+    tables = ("simulate", "odd.csv", str(shop / "b.csv"), "--agreement", str(shop / "agreement.toml"))
+    for option, mark in (((), "'=A"), (("--raw",), "=A")):
+        assert accord(tmp_path, *tables, "--out", "pairs.csv", "--force", *option).returncode == 0
+        rows = (tmp_path / "pairs.csv").read_text().splitlines()[1:]
+        assert rows
+        assert all(row.startswith(f'"{mark}') for row in rows)
+
+
+def test_a_linkage_finds_out_nothing_and_says_who_does(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text((shop / "a.csv").read_text().replace(",", ";"))
+    tables = ("simulate", "a.csv", str(shop / "b.csv"), "--agreement", str(shop / "agreement.toml"))
+    refused(tmp_path, 4, "`accord check` finds out how a file is written", *tables)
+    assert accord(tmp_path, "check", str(shop / "agreement.toml"), "a.csv").returncode == 0
+    assert accord(tmp_path, *tables, "--columns-a", "a.csv.layout.toml").returncode == 0
 
 
 def test_bad_places(tmp_path: Path) -> None:

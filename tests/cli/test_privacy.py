@@ -16,7 +16,7 @@ from accord.privacy.budget import Budget
 from accord.privacy.events import AllPairs, Cost, Promise
 from accord.privacy.release import Snapshot
 from accord.session.ledger import Ask, Ledger
-from accord.session.state import State
+from accord.session.state import State, write_private
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -65,7 +65,7 @@ def test_the_ledger_as_a_table(accord: Accord) -> None:
     accord.charge("r3", None)
     code, out, _ = accord("ledger")
     assert code == 0
-    for word in ("patients", "clinic", "lab", "r1", "r2", "r3", "0.5", "abababababab", "2026-01-02T03:04:05"):
+    for word in ("patients", "clinic", "lab", "r1", "r2", "r3", "0.5", "2026-01-02 03:04"):
         assert word in out
 
 
@@ -122,7 +122,7 @@ def test_the_state_folder_can_be_named_before_and_after_the_command(accord: Acco
 def test_forgetting_keeps_the_cost_and_names_the_other_runs(accord: Accord) -> None:
     accord.charge("r1", b"k")
     accord.charge("r2", b"k")
-    (accord.state.create_run("r1") / "slots").write_bytes(b"x")
+    write_private(accord.state.create_run("r1") / "slots", b"x")
     code, _, err = accord("forget", "r1")
     assert code == 2
     assert "the next link under that name is charged ε = 0.5 again" in err

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from accord.agreement.limits import MOST_BYTES
 from accord.protocols import disclosed
 from accord.protocols.mine import MOST_RECORDS
 from accord.secure.party import Buffer
-from accord.session import channel, connect, course, frames, handshake, receipt
+from accord.session import channel, connect, course, frames, handshake, listener, receipt
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connection import Reach
 from accord.session.frames import Kind, Reason
@@ -66,11 +67,12 @@ def test_the_hello_byte_by_byte() -> None:
 def test_limits_and_times() -> None:
     assert numbers("Limits") == [
         [frames._LENGTH],
-        [handshake._MOST_AGREEMENT],
+        [MOST_BYTES],
         [MOST_RECORDS],
         [],
         [course._BYTES_A_SLOT],
-        [disclosed._MOST_BYTES, 1 << 14],
+        [disclosed._MOST_BYTES],
+        [1, disclosed._SHARE],
         [receipt._MOST_BYTES],
         [channel._AHEAD],
         [10_000, int(channel._PINGS_A_SECOND)],
@@ -78,12 +80,13 @@ def test_limits_and_times() -> None:
     assert numbers("Waiting") == [
         [int(Reach().wait)],
         [int(connect._HANDSHAKE_SECONDS)],
+        [int(listener.CALLER_SECONDS)],
         [int(Patience().silence)],
-        [int(Patience().message)],
-        [1, int(channel._SLOWEST)],
+        [int(Patience().message), int(channel._STEPS)],
+        [int(Patience().grace), 1, int(channel._SLOWEST)],
     ]
     assert "0x06" in PAGE
-    assert connect._WELCOME == b"\x06"
+    assert connect.WELCOME == b"\x06"
 
 
 def test_a_run_has_the_sizes_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

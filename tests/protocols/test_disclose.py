@@ -12,16 +12,22 @@ from tests.protocols import worlds
 from tests.protocols.liars import lie
 
 
-def test_other_records_than_those_that_matched_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("instead", "words"),
+    [(False, "2 disclosed records where 1 can match"), (True, "other records than those that matched")],
+)
+def test_other_records_than_those_that_matched_are_refused(instead: bool, words: str) -> None:
     def meddle(side: Any) -> None:
         true = side.finish
 
         def finish() -> Any:
             slot = int(np.flatnonzero(side._mine.slots.record == 1)[0])
+            if instead:
+                side._pairs.clear()
             side._pairs.append(np.array([[slot, 0]]))
             yield from true()
 
         side.finish = finish
 
-    with pytest.raises(PeerError, match="other records than those that matched"):
+    with pytest.raises(PeerError, match=words):
         lie(worlds.agreement(greedy=False), [(3, 3)], [(3, 3), (12, 8)], meddle)

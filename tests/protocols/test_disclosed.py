@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,12 +12,13 @@ from hypothesis import strategies as st
 
 from accord.entropy import Seeded
 from accord.errors import PeerError
-from accord.protocols.disclosed import Disclosed, Shape, decode, encode, exchange, take
+from accord.protocols.disclosed import Coming, Disclosed, Shape, decode, encode, exchange, take
 from accord.records.columns import Bits, Integers
 from accord.secure.party import Party, Receive, Send, run_pair
 from tests.matching import worlds
 
 NAMES = ("name", "code", "hour", "birth")
+ROW: worlds.Row = {"name": "a", "code": "x", "brand": "red", "hour": 1, "x": 1.0, "y": 1.0, "birth": None}
 
 
 def disclosed(table: list[worlds.Row], seed: int = 0) -> tuple[Disclosed, Shape]:
@@ -80,8 +83,7 @@ def test_any_bytes_are_refused_or_read(body: bytes, count: int) -> None:
 
 
 def test_the_same_slot_twice_and_slots_that_do_not_exist() -> None:
-    row = {"name": "a", "code": "x", "brand": "red", "hour": 1, "x": 1.0, "y": 1.0, "birth": None}
-    made, shape = disclosed([row, row])
+    made, shape = disclosed([ROW, ROW])
     for slots in (np.zeros(len(made.slots), np.int64), made.slots + shape.slots):
         wrong = Disclosed(made.slot_counts, slots, made.fields, made.ids, made.columns)
         with pytest.raises(PeerError, match="slot"):
@@ -89,11 +91,10 @@ def test_the_same_slot_twice_and_slots_that_do_not_exist() -> None:
 
 
 def test_more_records_than_the_table_holds() -> None:
-    row = {"name": "a", "code": "x", "brand": "red", "hour": 1, "x": 1.0, "y": 1.0, "birth": None}
-    made, shape = disclosed([row, row])
+    made, shape = disclosed([ROW, ROW])
     small = Shape(shape.fields, shape.field_names, shape.column_names, 1, shape.slots)
     with pytest.raises(PeerError, match="more than its table holds"):
-        run_pair(exchange(made, small), exchange(made, shape))
+        run_pair(exchange(made, small, 2), exchange(made, shape, 2))
 
 
 def test_a_body_out_of_proportion_is_refused() -> None:
@@ -104,4 +105,68 @@ def test_a_body_out_of_proportion_is_refused() -> None:
         yield Receive(16)
 
     with pytest.raises(PeerError, match="bytes for 0 disclosed records"):
-        run_pair(exchange(made, shape), swollen())
+        run_pair(exchange(made, shape, 0), swollen())
+
+
+def test_two_records_with_one_id_are_refused() -> None:
+    made, shape = disclosed([ROW, ROW])
+    twice = Disclosed(
+        made.slot_counts, made.slots, made.fields, made.ids.take(pa.array([0, 0])), made.columns
+    )
+    with pytest.raises(PeerError, match="the same id"):
+        decode(encode(twice), 2, shape)
+
+
+def test_a_missing_text_that_hides_something_is_refused() -> None:
+    made, shape = disclosed([ROW])
+    body = bytearray(encode(made))
+    note = len(body) - len(b"a") - 8 - 1
+    assert body[note] == 1
+    body[note] = 0
+    with pytest.raises(PeerError, match="neither there nor missing"):
+        decode(bytes(body), 1, shape)
+
+
+@given(worlds.tables, st.data())
+def test_pieces_give_what_the_whole_gives(table: list[worlds.Row], data: st.DataObject) -> None:
+    made, shape = disclosed(table)
+    body = encode(made)
+    coming = Coming(len(made), len(body), shape)
+    for end in sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=9))):
+        coming.look(body[:end])
+        assert coming.records is None or end == len(body)
+    coming.look(body)
+    assert coming.records is not None
+    assert coming.records.ids.to_pylist() == made.ids.to_pylist()
+    assert coming.records.columns.to_pylist() == made.columns.to_pylist()
+
+
+def test_a_long_message_is_refused_at_its_first_wrong_byte() -> None:
+    """Of what is announced as 500 MiB, a few bytes are enough to know; nothing waits for the rest."""
+    made, shape = disclosed([ROW] * 3)
+    body = encode(made)
+    wide = replace(shape, most_records=500, slots=500)
+    for start, words in (
+        (bytes(100), "unknown format"),
+        (body[:19] + b"\xff" * 2000, "more slots"),
+        (body[:19] + b"\1\0\0\0" * 500 + bytes(4000), "same slot twice"),
+    ):
+        coming = Coming(500, 500 << 20, wide)
+        with pytest.raises(PeerError, match=words):
+            coming.look(start)
+
+
+def test_more_than_is_due_or_fits_is_refused_before_it_comes() -> None:
+    made, shape = disclosed([ROW, ROW])
+
+    def swollen(size: int) -> Party[None]:
+        yield Send(np.array([2, size], "<u8").tobytes())
+        yield Receive(16)
+
+    for due, room, size, words in (
+        (1, 1 << 30, 100, "2 disclosed records where 1 can match"),
+        (2, 1000, 1020, "1,020 bytes for 2 disclosed records"),
+        (2, 1 << 40, (4 << 20) + 20, "4,194,324 bytes for 2 disclosed records"),
+    ):
+        with pytest.raises(PeerError, match=words):
+            run_pair(exchange(made, replace(shape, room=room), due), swollen(size))

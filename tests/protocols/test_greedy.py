@@ -78,14 +78,18 @@ def test_a_match_with_a_dummy_is_refused(greedy: bool) -> None:
 
 
 def test_a_record_that_was_not_due_is_refused() -> None:
-    """B names a record of its choice beside the one that matched, to see what it matches."""
+    """B names a record of its choice beside or instead of the one that matched, to see what it matches."""
 
-    def at_once(side: Any) -> None:
-        true = side._disclosure
-        side._disclosure = lambda records: true(np.array([0, 1]) if len(records) else records)
+    def named(*records: int) -> Any:
+        def meddle(side: Any) -> None:
+            true = side._disclosure
+            side._disclosure = lambda due: true(np.array(records) if len(due) else due)
 
-    with pytest.raises(PeerError, match="a record whose slot did not match"):
-        lie(worlds.agreement(), [(3, 3), (12, 12)], [(3, 3), (12, 8)], at_once)
+        return meddle
+
+    for records, words in (((0, 1), "2 disclosed records where 1 can match"), ((1,), "slot did not match")):
+        with pytest.raises(PeerError, match=words):
+            lie(worlds.agreement(), [(3, 3), (12, 12)], [(3, 3), (12, 8)], named(*records))
 
     def later(side: Any) -> None:
         true, calls = side._disclosure, []

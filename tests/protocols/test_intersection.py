@@ -21,7 +21,7 @@ from accord.protocols.disclosed import Disclosed, encode, take
 from accord.protocols.intersection import Intersecting, lists
 from accord.protocols.lines import LINE, open_lines, rank_rows
 from accord.protocols.mine import Mine, Status
-from accord.protocols.outcome import Outcome, Seconds
+from accord.protocols.outcome import Outcome
 from accord.protocols.psi import Psi
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
@@ -154,14 +154,15 @@ def test_a_kept_intersection_that_is_not_whole_is_refused() -> None:
     own = worlds.side(EQUAL, Side.A, [(1, 1)], Seeded(1), partner=1)
     run_ = inner(own)
     other = Disclosed(*(np.zeros(0, np.int64),) * 2, *take(own.records, np.zeros(0, np.int64), ()))
-    shown = bytes(8) + encode(other)
-    nothing = run_._kept(*(np.zeros(0, np.int64),) * 2, shown)
-    assert len(run_.outcome(nothing, Seconds()).own) == 0
+    shown = bytes(8), encode(other)
+    made = run_._kept(*(np.zeros(0, np.int64),) * 2, shown)
+    nothing = b"".join(made)
+    assert len(run_.outcome(made).own) == len(run_.outcome((nothing,)).own) == 0
     for broken in (b"", nothing[:20], nothing[:-1], nothing + b"x", b"\xff" * 8 + nothing[8:]):
         with pytest.raises(PeerError):
-            run_.outcome(broken, Seconds())
+            run_.outcome((broken,))
     with pytest.raises(PeerError, match="records that there are not"):
-        run_.outcome(run_._kept(*(np.zeros(1, np.int64),) * 2, shown), Seconds())
+        run_.outcome(run_._kept(*(np.zeros(1, np.int64),) * 2, shown))
 
 
 # -- what the messages tell --------------------------------------------------------------------------------

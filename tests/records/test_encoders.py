@@ -126,7 +126,10 @@ def test_dates(cells: pa.Array, format: str | None) -> None:
 def test_bad_dates() -> None:
     result = encoded(pa.array(["2026-02-30", "x", "2027-01-01", "2026-03-01"]), **DATE)
     assert bad(result) == {
-        "is not a date written as YYYY-MM-DD; name another format in a columns file": [0, 1],
+        "is not a date written as YYYY-MM-DD; `accord check` finds another format, --date names it": [
+            0,
+            1,
+        ],
         "is outside the agreed range 2026-01-01 to 2026-12-31": [2],
     }
     assert bad(encoded(pa.array([True]), **DATE)) == {"is not a date": [0]}

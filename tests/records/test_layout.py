@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from accord.errors import DataError, UnreadableError, UsageError
-from accord.records.layout import Layout, Source, read_layout
+from accord.records.layout import Layout, Source, named_in, read_layout
 
 
 def test_reading(tmp_path: Path) -> None:
@@ -50,6 +50,28 @@ def test_faults(tmp_path: Path) -> None:
     path.write_bytes(b"\xff")
     with pytest.raises(UnreadableError, match="not UTF-8"):
         read_layout(path)
+
+
+def test_everything_that_a_layout_says_is_stored_and_written(tmp_path: Path) -> None:
+    for layout in (
+        Layout(),
+        Layout(
+            "key", "cp1252", "\t", {"day": Source(column="d", format="%d.%m.%Y")}, "who", "none", False, "S"
+        ),
+        Layout(id_row=True, quote="'"),
+    ):
+        assert Layout.from_json(layout.to_json()) == layout
+        (tmp_path / "layout.toml").write_text(layout.to_toml())
+        assert read_layout(tmp_path / "layout.toml") == layout
+    assert named_in(tmp_path / "layout.toml") >= {"id_row", "quote"}
+
+
+def test_formats_of_dates_by_name() -> None:
+    layout = Layout().map_dates(["day=%d.%m.%Y"]).map_columns(["day=d"])
+    assert layout.source("day") == Source(column="d", format="%d.%m.%Y")
+    for pair in ("day", "=%d", "day=dd.mm"):
+        with pytest.raises(UsageError, match="field=format"):
+            Layout().map_dates([pair])
 
 
 def test_the_person_column_stays_with_the_layout(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from accord.errors import DataError, UsageError
-from accord.records import sources
+from accord.records import sources_csv
 from accord.records.columns import Integers
 from accord.records.layout import Layout, Source
 from accord.records.load import load_records
@@ -77,7 +77,7 @@ def test_all_faults_at_once_and_no_value_among_them(tmp_path: Path) -> None:
 
 
 def test_rows_are_counted_across_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "_BLOCK", 200)
+    monkeypatch.setattr(sources_csv, "_BLOCK", 200)
     lines = [f"{i},name {i},2026-01-0{1 + i % 9},{i % 50}" for i in range(1, 101)]
     lines[76] = "77,x,2026-01-01,oops"
     lines[90] = "5,x,2026-01-01,1"
@@ -118,6 +118,56 @@ def test_a_file_without_records_is_a_mistake_and_a_table_without_is_not(tmp_path
 def test_ids_of_other_types() -> None:
     table = pa.table({"id": [3, 4], "name": ["a", "b"], "day": ["2026-01-01"] * 2, "price": [1, 2]})
     assert load_records(table, FIELDS, "00").ids.to_pylist() == ["3", "4"]
+
+
+def test_rows_may_name_the_records(tmp_path: Path) -> None:
+    """Rows that are left out are numbered, too: row 3 is 3, whatever row 2 is."""
+    path = write(tmp_path / "t.csv", "id,name,day,price", "7,a,2026-01-01,1", "7,b,,1", "7,c,2026-01-01,1")
+    with pytest.raises(DataError, match="--id-row"):
+        load_records(path, FIELDS, "00")
+    rows = Layout(id_row=True)
+    assert load_records(path, FIELDS, "00", (), rows).ids.to_pylist() == ["1", "3"]
+    path = write(tmp_path / "t.csv", "name,day,price", "", "a,2026-01-01,1", "", "b,2026-01-01,1")
+    assert load_records(path, FIELDS, "00", (), rows).ids.to_pylist() == ["1", "2"]
+
+
+def test_row_numbers_across_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources_csv, "_BLOCK", 100)
+    lines = [f"name {i},2026-01-01,5" for i in range(50)]
+    path = write(tmp_path / "t.csv", "name,day,price", *lines)
+    assert load_records(path, FIELDS, "00", (), Layout(id_row=True)).ids.to_pylist() == [
+        str(i) for i in range(1, 51)
+    ]
+
+
+def test_cells_that_no_field_takes() -> None:
+    table = pa.table(
+        {
+            "id": [1.0, float("nan"), 3.0, float("inf")],
+            "name": ["a\0", "b", "x" * (1 << 20), "x" * ((1 << 20) + 1)],
+            "day": ["2026-01-01"] * 4,
+            "price": [1.0, float("nan"), float("-inf"), 4.0],
+            "who": [1.0, 2.0, float("inf"), 4.0],
+        }
+    )
+    with pytest.raises(DataError) as caught:
+        load_records(table, FIELDS, "00", ["price"], PERSON, per_person=1)
+    assert [(fault.place, fault.problem.split(";")[0]) for fault in caught.value.faults] == [
+        ("row 1, column 'name'", "holds a NUL character."),
+        ("rows 2, 4, column 'id'", "is NaN or infinite"),
+        ("rows 2, 3, column 'price'", "is not a number."),
+        ("row 3, column 'who'", "is empty or no text"),
+        ("row 4, column 'name'", "is longer than 1 MiB."),
+    ]
+
+
+def test_a_record_that_would_disclose_more_than_a_partner_takes() -> None:
+    long = "x" * (1 << 20)
+    table = pa.table({"id": ["a", "b"], "name": ["n"] * 2, "p": [long, long], "q": ["", long]})
+    fields = {"name": FIELDS["name"]}
+    assert len(load_records(table, fields, "00", ["p"])) == 2
+    with pytest.raises(DataError, match="row 2, column 'id': belongs to a record with more than 1,536 KiB"):
+        load_records(table, fields, "00", ["p", "q"])
 
 
 # -- people -----------------------------------------------------------------------------------------------
@@ -169,7 +219,7 @@ def test_every_record_needs_its_person_and_all_faults_come_at_once(tmp_path: Pat
 
 def test_people_are_counted_across_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = people(tmp_path / "t.csv", *(f"p{i % 40}" for i in range(100)))
-    monkeypatch.setattr(sources, "_BLOCK", 200)
+    monkeypatch.setattr(sources_csv, "_BLOCK", 200)
     assert load_records(path, FIELDS, "00", (), PERSON, per_person=3).size == 100
     with pytest.raises(DataError, match="rows 1, 2, 3, 4, 5 and 55 more"):
         load_records(path, FIELDS, "00", (), PERSON, per_person=2)

@@ -10,6 +10,8 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from accord.errors import OutputError
 from accord.records import sinks
@@ -24,6 +26,40 @@ def test_every_ending(tmp_path: Path) -> None:
     assert pyarrow.parquet.read_table(tmp_path / "out.parquet").to_pylist() == TABLE.to_pylist()
     assert pyarrow.feather.read_table(tmp_path / "out.arrow").to_pylist() == TABLE.to_pylist()
     assert sorted(os.listdir(tmp_path)) == ["out.arrow", "out.csv", "out.parquet"]
+
+
+ODD = ["=1", "+x", "-x", "@x", "\tx", "\rx", "'x", "''", "'", "+"]
+PLAIN = ["-5", "+1.5e-3", "-.5", "x=1", "", "\n=1", "a'b", " =1", None]
+
+
+def test_formulas_get_a_quote_that_can_be_taken_away(tmp_path: Path) -> None:
+    table = pa.table({"=x": ODD + PLAIN, "n": pa.array(range(-9, 10))})
+    sinks.write_table(table, tmp_path / "out.csv")
+    options = pyarrow.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False)
+    lines = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    found = pyarrow.csv.read_csv(tmp_path / "out.csv", parse_options=lines, convert_options=options)
+    assert found.column_names == ["'=x", "n"]
+    assert found["'=x"].to_pylist() == [f"'{cell}" for cell in ODD] + PLAIN
+    assert found["n"].to_pylist() == list(range(-9, 10))
+    assert sinks.unquote_formulas(found["'=x"]).to_pylist() == ODD + PLAIN
+
+
+def test_raw_csv_and_other_formats_hold_the_true_cells(tmp_path: Path) -> None:
+    table = pa.table({"=x": ODD})
+    sinks.write_table(table, tmp_path / "out.csv", raw=True)
+    assert (tmp_path / "out.csv").read_text().startswith('"=x"\n"=1"\n')
+    for ending in (".parquet", ".arrow"):
+        sinks.write_table(table, tmp_path / f"out{ending}")
+    assert pyarrow.parquet.read_table(tmp_path / "out.parquet").to_pylist() == table.to_pylist()
+    assert pyarrow.feather.read_table(tmp_path / "out.arrow").to_pylist() == table.to_pylist()
+
+
+@given(st.lists(st.text(st.sampled_from("=+-@\t\r'5.e x\n"), max_size=5)))
+def test_no_text_is_lost(texts: list[str]) -> None:
+    cells = pa.chunked_array([texts], pa.large_string())
+    quoted = sinks.quote_formulas(cells)
+    assert sinks.unquote_formulas(quoted).to_pylist() == texts
+    assert all(not text.startswith(("=", "@", "\t", "\r")) for text in quoted.to_pylist())
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(
@@ -48,3 +84,46 @@ def test_what_is_refused_at_once(tmp_path: Path, name: str, problem: str) -> Non
     with pytest.raises(OutputError, match=problem) as caught:
         sinks.require_writable(tmp_path / name)
     assert caught.value.exit_code == 5
+
+
+# -- before any work --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["path", "dots", "link", "hard link", "linked folder"])
+def test_an_output_that_is_an_input_is_refused_by_whatever_name(kind: str, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("id\n1\n")
+    named = tmp_path / "out.csv"
+    if kind == "link":
+        named.symlink_to(data)
+    elif kind == "hard link":
+        named.hardlink_to(data)
+    elif kind == "linked folder":
+        (tmp_path / "there").symlink_to(tmp_path)
+        named = tmp_path / "there" / "data.csv"
+    else:
+        named = data if kind == "path" else tmp_path / "x" / ".." / "data.csv"
+        (tmp_path / "x").mkdir()
+    with pytest.raises(OutputError, match="which is read"):
+        sinks.require_target(named, [tmp_path / "missing.csv", data], force=True)
+    assert data.read_text() == "id\n1\n"
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    sinks.require_target(out, [], force=False)
+    out.write_text("mine")
+    with pytest.raises(OutputError, match="--force"):
+        sinks.require_target(out, [], force=False)
+    sinks.require_target(out, [], force=True)
+    (tmp_path / "dangling.csv").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OutputError, match="--force"):
+        sinks.require_target(tmp_path / "dangling.csv", [], force=False)
+    assert out.read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"out.csv", "dangling.csv"}, "a trial was left"
+
+
+def test_an_output_on_a_full_disk_is_found_before_any_work() -> None:
+    """/dev/full takes no byte; a folder in which no file can be made gives the same."""
+    with pytest.raises(OutputError):
+        sinks.require_target(Path("/proc/out.csv"), [], force=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import duckdb
@@ -17,7 +18,7 @@ import pytest
 
 from accord.errors import AccordError, DataError, UnreadableError
 from accord.records.layout import Layout
-from accord.records.sources import TableLike, open_table
+from accord.records.sources import TableLike, column_names, open_table
 
 TABLE = pa.table({"id": ["1", "2", "3"], "name": ["ä", "b", None], "n": [1, 2, 3]})
 
@@ -110,8 +111,11 @@ def test_a_row_with_too_few_cells_does_not_hide_the_others(tmp_path: Path) -> No
         ("x.csv", b"id,name\n1,x\n", Layout(encoding="utf-16"), "not utf-16 text"),
         ("x.csv", b"id,name\n1,x\n", Layout(encoding="base64"), "no known encoding"),
         ("x.csv", b"id,name\n1,x\n", Layout(delimiter=";;"), "one ASCII character"),
+        ("x.csv", b"id,name\n1,x\n", Layout(delimiter="\n"), "one ASCII character"),
+        ("nul.csv", b"id,name\n1,x\n2,y\0z\n", Layout(), "line 3 holds a NUL character"),
+        ("wide.csv", "id,name\n1,x\n".encode("utf-16-le"), Layout(), "Is it UTF-16"),
         ("x.csv", b"id,name\n1,x\n", Layout(delimiter="§"), "one ASCII character"),
-        ("open.csv", b'id,name\n1,"12 inch\n2,b\n3,c\n', Layout(), "near line 4 a quoted cell is not closed"),
+        ("open.csv", b'id,name\n1,"12 inch\n2,b\n3,c\n', Layout(), "begins in line 2 is not closed"),
         ("late.csv", b'id,name\n1,"12 inch\n2,15" screen\n3,c\n', Layout(), "near line 3"),
         ("x.csv.gz", b"no gzip", Layout(), "cannot be read"),
         (
@@ -130,6 +134,63 @@ def test_what_cannot_be_read(
     with pytest.raises(UnreadableError, match=problem) as caught:
         rows(tmp_path / name, layout)
     assert caught.value.exit_code == 4
+
+
+def test_the_nearest_name_whatever_its_case(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("ID,Full Name\n1,x\n")
+    with pytest.raises(DataError, match="Did you mean 'ID'") as caught:
+        open_table(path, ["id", "full_name"], Layout())
+    assert "Did you mean 'Full Name'?" in str(caught.value)
+    assert "--columns-of" in str(caught.value)
+    assert column_names(path, Layout()) == ["ID", "Full Name"]
+
+
+def test_the_columns_of_every_kind_of_file(tmp_path: Path) -> None:
+    pyarrow.csv.write_csv(TABLE, tmp_path / "t.csv")
+    pyarrow.parquet.write_table(TABLE, tmp_path / "t.parquet")
+    pyarrow.feather.write_feather(TABLE, str(tmp_path / "t.arrow"))
+    for name in ("t.csv", "t.parquet", "t.arrow"):
+        assert column_names(tmp_path / name, Layout()) == ["id", "name", "n"]
+    (tmp_path / "x.parquet").write_bytes(b"no parquet")
+    with pytest.raises(UnreadableError, match="Is it what its name says"):
+        column_names(tmp_path / "x.parquet", Layout())
+
+
+def test_long_cells_are_read_and_longer_ones_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,name\n1," + "é" * (1 << 19) + "\n2,x\n")
+    assert [len(str(row["name"])) for row in rows(path)] == [1 << 19, 1]
+    path.write_text("id,name\n1,x\n2," + "é" * (1 << 19) + "e\n")
+    with pytest.raises(UnreadableError, match="row 2, the cell in column 2 is longer than 1 MiB"):
+        rows(path)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(bytes(b"x" * (64 << 20)), 1))
+    with pytest.raises(UnreadableError, match="the header, the cell in column 1 is longer than 1 MiB"):
+        rows(tmp_path / "t.csv.gz")
+
+
+def test_many_columns_and_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(f"c{i}" for i in range(10**6)) + "\n")
+    with pytest.raises(UnreadableError, match="more than 16,384 columns"):
+        rows(path)
+    wide = pa.table({f"c{i}": [1] for i in range(16_385)})
+    with pytest.raises(UnreadableError, match="more than 16,384 columns"):
+        rows(wide)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(UnreadableError, match="a pipe or a device"):
+        rows(tmp_path / "pipe.csv")
+
+
+def test_quotes_other_than_the_usual(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,name\n1,'a, ''b'''\n2,12\" screen\n")
+    assert [row["name"] for row in rows(path, Layout(quote="'"))] == ["a, 'b'", '12" screen']
+    path.write_text('id,name\n1,"x\n2,y"\n3,"z"\n')
+    assert [row["name"] for row in rows(path, Layout(quote="none"))] == ['"x', 'y"', '"z"']
+    for quote in ("''", ",", "§", ""):
+        with pytest.raises(UnreadableError, match="a quote is one ASCII character"):
+            rows(path, Layout(quote=quote))
 
 
 def test_a_folder_and_a_number_are_no_tables(tmp_path: Path) -> None:

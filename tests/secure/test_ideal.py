@@ -65,7 +65,7 @@ def test_alone_in_a_process_it_refuses() -> None:
     class Peer:
         def send(self, buffer: object) -> None: ...
 
-        def receive(self, size: int) -> bytes:
+        def receive(self, size: int, look: object = None) -> bytes:
             return b""
 
     empty = Table({}, np.zeros(0, dtype=np.bool_))

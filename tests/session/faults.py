@@ -28,7 +28,7 @@ from accord.secure.party import Buffer, Party, Receive, Send
 from accord.secure.transfer import setup as ot_setup
 from accord.session.connection import Reach
 from accord.session.course import Linked, Ready, begin, go_on
-from accord.session.identity import make_identity
+from accord.session.identity import Card, make_identity, own_card
 from accord.session.ledger import Ledger
 from accord.session.link import get_ready, reopen
 from accord.session.notices import tell_nobody
@@ -137,6 +137,9 @@ class Line:
 
     def started(self, run: str) -> None:
         self.run = run
+
+    def expect(self, seconds: float) -> None:
+        pass
 
 
 class Killed(BaseException):
@@ -344,3 +347,10 @@ def deaths(
             patched.setattr(os, name, watched(name, getattr(os, name)))
         patched.setattr(Ledger, "charge", watched("charge", Ledger.charge))
         yield seen
+
+
+def card(office: Office) -> Card:
+    """An organisation's own card."""
+    found = own_card(office.state)
+    assert found is not None
+    return found

@@ -20,6 +20,7 @@ from accord.side import Side
 from tests.session.faults import Office
 
 _MAIN = "from accord.cli import main; main()"
+_PEAK = "import atexit, shutil; atexit.register(shutil.copy, '/proc/self/status', {!r}); "
 PATIENCE = 60
 RESENT = 0.25
 """Seconds until what was lost is sent again."""
@@ -117,6 +118,8 @@ class Process:
 
     office: Office
     popen: subprocess.Popen[str]
+    status: Path
+    """What the system knew of it at its end."""
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def event(self, name: str) -> dict[str, Any]:
@@ -128,19 +131,26 @@ class Process:
                 return self.events[-1]
         raise AssertionError(f"no event '{name}': {self.popen.communicate(timeout=PATIENCE)}")
 
-    def end(self) -> tuple[int, str]:
+    @property
+    def memory(self) -> int:
+        """The most bytes that it ever held, without what it had of this process before it was itself."""
+        (line,) = (line for line in self.status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+
+    def end(self, patience: float = PATIENCE) -> tuple[int, str]:
         """Its exit code and what it said on stderr."""
-        out, error = self.popen.communicate(timeout=PATIENCE)
+        out, error = self.popen.communicate(timeout=patience)
         self.events += [json.loads(line) for line in out.splitlines()]
         return self.popen.returncode, error
 
 
 def start(office: Office, *arguments: object, most_bytes: int | None = None) -> Process:
     """An `accord` of this organisation; none of its files may grow beyond `most_bytes`."""
+    status = office.data.parent / "status"
     command = [
         sys.executable,
         "-c",
-        _MAIN,
+        _PEAK.format(str(status)) + _MAIN,
         *map(str, arguments),
         "--state",
         str(office.state.folder),
@@ -150,7 +160,7 @@ def start(office: Office, *arguments: object, most_bytes: int | None = None) -> 
         limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes},) * 2); "
         command[2] = limit + command[2]
     pipe = subprocess.PIPE
-    return Process(office, subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
+    return Process(office, subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True), status)
 
 
 @contextmanager
@@ -185,6 +195,7 @@ def link_arguments(office: Office) -> list[object]:
         office.out,
         "--snapshot",
         "first",
+        "--force",
         "--yes",
     ]
 

@@ -16,8 +16,9 @@ import pytest
 from accord.errors import ConnectionLostError, PeerError, StoppedError
 from accord.session import channel as module
 from accord.session.channel import Patience, TlsChannel
-from accord.session.connect import Address, connect, listen
+from accord.session.connect import Address, connect
 from accord.session.frames import HEADER, Kind, Reason, encode_header
+from accord.session.listener import listen
 from accord.session.notices import Listening, Notice, tell_nobody
 from tests.protocols.worlds import agreement
 from tests.session import worlds
@@ -141,7 +142,7 @@ def test_a_silent_partner_is_given_up(sockets: tuple[Any, Any]) -> None:
 
 def test_a_trickled_message_is_given_up(sockets: tuple[Any, Any]) -> None:
     """One byte now and then is a sign of life, but no message."""
-    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=1.0, message=60.0))
+    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=1.0, message=60.0, grace=1.0))
     over = threading.Event()
 
     def trickle() -> None:
@@ -156,6 +157,96 @@ def test_a_trickled_message_is_given_up(sockets: tuple[Any, Any]) -> None:
     over.set()
     sender.join()
     leave(a, b)
+
+
+def test_a_long_message_may_take_its_time_but_no_trickle_does(sockets: tuple[Any, Any]) -> None:
+    """The rate counts at any moment: a message of 100 MB is not waited for as long as it might take."""
+    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=5.0, message=60.0, grace=1.0))
+    over = threading.Event()
+    rate = int(module._SLOWEST)
+
+    def send() -> None:
+        a.sendall(encode_header(Kind.MESSAGE, rate))
+        for _ in range(10):
+            a.sendall(bytes(rate // 10))
+            time.sleep(0.15)
+        a.sendall(encode_header(Kind.MESSAGE, 100_000_000))
+        while not over.wait(0.1):
+            a.sendall(bytes(rate // 100))
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    assert len(b.receive(rate)) == rate, "slower than the grace alone, quicker than the rate"
+    with pytest.raises(ConnectionLostError, match="no whole message"):
+        b.receive(100_000_000)
+    over.set()
+    sender.join()
+    leave(a, b)
+
+
+def test_a_trickled_header_is_given_up(sockets: tuple[Any, Any]) -> None:
+    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=5.0, message=60.0, grace=0.5))
+    a.sendall(encode_header(Kind.MESSAGE, 500)[:3])
+    with pytest.raises(ConnectionLostError, match="no whole message"):
+        b.receive(500)
+    leave(a, b)
+
+
+def test_a_step_has_four_times_its_predicted_time(sockets: tuple[Any, Any]) -> None:
+    """And not more, though the partner pings: its other end does so by itself."""
+    a = TlsChannel(sockets[0], "bob", Patience(silence=1.0))
+    b = TlsChannel(sockets[1], "alice", Patience(silence=1.0, message=0.2))
+    b.expect(0.5)
+    late = threading.Timer(1.5, lambda: a.send(b"x"))
+    late.start()
+    assert bytes(b.receive(1)) == b"x"
+    with pytest.raises(ConnectionLostError, match="no whole message"):
+        b.receive(1)
+    late.join()
+    worlds.in_threads(a.close, b.close)
+
+
+def test_what_was_not_sent_yet_is_no_silence_of_the_partner(sockets: tuple[Any, Any]) -> None:
+    """It answers when it has read everything, which takes longer than it may be silent."""
+    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=30.0, message=0.5))
+    size = 40_000_000
+    b.send(bytes(size))
+
+    def work() -> None:
+        left = HEADER + size
+        for _ in range(4):
+            time.sleep(0.5)
+            for _ in range(-(-(HEADER + size) // 4 // 16_384)):
+                left -= len(a.recv(min(left, 16_384))) if left else 0
+        while left:
+            left -= len(a.recv(min(left, 16_384)))
+        a.sendall(encode_header(Kind.MESSAGE, 1) + b"x")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert bytes(b.receive(1)) == b"x"
+    thread.join()
+    leave(a, b)
+
+
+def test_a_message_is_shown_while_it_comes_and_may_be_refused(
+    channels: tuple[TlsChannel, TlsChannel],
+) -> None:
+    seen: list[int] = []
+
+    def look(came: Any) -> None:
+        seen.append(len(came))
+        if len(seen) == 3:
+            raise PeerError(problem="enough")
+
+    body = os.urandom(5 * module._PIECE // 2)
+    channels[0].send(body)
+    assert bytes(channels[1].receive(len(body), lambda came: seen.append(len(came)))) == body
+    assert seen == [module._PIECE, 2 * module._PIECE, len(body)]
+    seen.clear()
+    channels[0].send(bytes(50_000_000))
+    with pytest.raises(PeerError, match="enough"):
+        channels[1].receive(50_000_000, look)
 
 
 def test_a_flood_of_pings_is_refused(sockets: tuple[Any, Any]) -> None:

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from accord.errors import AccordError, ConnectionLostError, TrustError, UsageError
-from accord.session import connect as module
-from accord.session.connect import Address, connect, listen, parse_address
+from accord.session import listener
+from accord.session.connect import Address, connect, parse_address
 from accord.session.connection import Reach
 from accord.session.identity import make_identity, own_card
-from accord.session.notices import Listening, Notice, Waiting, tell_nobody
+from accord.session.listener import listen
+from accord.session.notices import Dropped, Listening, Notice, Waiting, tell_nobody
 from accord.session.partners import add_partner, remove_partner
 from accord.session.state import State
 from accord.side import Side
@@ -42,16 +43,29 @@ def test_a_partner_without_a_card(both: Both) -> None:
     assert worlds.untouched(*both)
 
 
+def require_dropped(error: object, words: str) -> None:
+    """Who listens has waited to its end, and says whom it dropped."""
+    assert isinstance(error, ConnectionLostError), error
+    assert error.exit_code == 8
+    assert "dropped, the last from 127.0.0.1" in str(error)
+    assert words in str(error), error
+
+
+BRIEF = {"reach": Reach(wait=2.0)}
+
+
 @pytest.mark.parametrize("who", [0, 1])
 def test_a_new_identity_that_the_partner_does_not_know(both: Both, who: int) -> None:
-    """Whoever renewed its identity is refused, listening or connecting, and both are told which."""
+    """Whoever renewed its identity is refused: who connects at once; who listens notes it and waits on."""
     make_identity(both[who].state, "somebody new", worlds.NOW)
-    results = worlds.link_both(*both)
-    for error in results:
-        assert isinstance(error, TrustError), error
-        assert error.exit_code == 9
-    assert "refuses your card" in str(results[who])
-    assert "did not show the card of" in str(results[1 - who])
+    left, right = worlds.link_both(*both, a_options=BRIEF)
+    require_dropped(left, "it refuses your card" if who == 0 else "it showed another card than that of bob")
+    assert "exchange cards again" in str(left)
+    assert isinstance(right, TrustError), right
+    assert right.exit_code == 9
+    assert ("did not show the card of" if who == 0 else "refuses your card") in str(right)
+    (told,) = both[0].heard(Dropped)
+    assert (told.partner, told.host, told.dropped) == ("bob", "127.0.0.1", 1)
     assert worlds.untouched(*both)
 
 
@@ -69,33 +83,22 @@ def test_an_expired_card(both: Both, who: int, monkeypatch: pytest.MonkeyPatch) 
     assert isinstance(seen[1], AssertionError), "A listened with an expired card"
     monkeypatch.setattr(linking, "require_own_card", lambda state, now: own_card(state))
     monkeypatch.setattr(linking, "require_valid", lambda card, partner, now: None)
-    results = worlds.link_both(*both)
-    for error in results:
-        assert isinstance(error, TrustError), error
-        assert "expired" in str(error), error
+    left, right = worlds.link_both(*both, a_options=BRIEF)
+    require_dropped(left, "it refuses your card" if who == 0 else "that has expired")
+    assert isinstance(right, TrustError), right
+    assert "expired" in str(right), right
     assert worlds.untouched(*both)
 
 
 def test_a_plain_text_client_is_refused(both: Both) -> None:
-    answers: list[bytes] = []
+    def speak(port: int) -> list[bytes]:
+        with socket.create_connection(("127.0.0.1", port), 10) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n" * 10)
+            client.settimeout(10)
+            return list(iter(lambda: client.recv(4096), b""))
 
-    def tell(notice: Notice) -> None:
-        assert isinstance(notice, Listening)
-
-        def speak(port: int = notice.port) -> None:
-            with socket.create_connection(("127.0.0.1", port), 10) as client:
-                client.sendall(b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n" * 10)
-                client.settimeout(10)
-                while got := client.recv(4096):
-                    answers.append(got)
-
-        threading.Thread(target=speak, daemon=True).start()
-
-    (left,) = worlds.in_threads(
-        lambda: listen(Address("127.0.0.1", 0), both[0].state, both[1].card, "bob", 20, tell)
-    )
-    assert isinstance(left, TrustError), left
-    assert "does not speak TLS 1.3" in str(left)
+    left, answers = _against(both[0].state, both[1], speak)
+    require_dropped(left, "it does not speak TLS 1.3")
     assert not any(b"accord" in answer for answer in answers)
 
 
@@ -124,7 +127,7 @@ def test_an_older_tls_is_refused(both: Both) -> None:
             return context.wrap_socket(plain)
 
     result = _against(both[0].state, both[1], old_client)
-    assert isinstance(result[0], TrustError), result
+    require_dropped(result[0], "it does not speak TLS 1.3")
     assert isinstance(result[1], ssl.SSLError)
 
 
@@ -140,30 +143,30 @@ def test_a_client_without_a_card_is_refused(both: Both) -> None:
             return secured.recv(1)
 
     result = _against(both[0].state, both[1], stranger)
-    assert isinstance(result[0], TrustError), result
+    require_dropped(result[0], "it showed no card")
     assert isinstance(result[1], ssl.SSLError), result
 
 
-def _against(state: State, partner: worlds.Organisation, client: Any) -> tuple[Any, Any]:
+def _against(state: State, partner: worlds.Organisation, client: Any, wait: float = 2.0) -> tuple[Any, Any]:
     """A listener and some client."""
     ready, port = threading.Event(), [0]
 
     def tell(notice: Notice) -> None:
-        assert isinstance(notice, Listening)
-        port[0] = notice.port
-        ready.set()
+        if isinstance(notice, Listening):
+            port[0] = notice.port
+            ready.set()
 
     def second() -> object:
         assert ready.wait(10)
         return client(port[0])
 
-    first = lambda: listen(Address("127.0.0.1", 0), state, partner.card, "bob", 20, tell)  # noqa: E731
+    first = lambda: listen(Address("127.0.0.1", 0), state, partner.card, "bob", wait, tell)  # noqa: E731
     left, right = worlds.in_threads(first, second)
     return left, right
 
 
 def test_a_silent_client_does_not_hold_the_listener(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_HANDSHAKE_SECONDS", 0.5)
+    monkeypatch.setattr(listener, "CALLER_SECONDS", 0.5)
 
     def silent(port: int) -> object:
         with socket.create_connection(("127.0.0.1", port), 10) as plain:
@@ -171,7 +174,7 @@ def test_a_silent_client_does_not_hold_the_listener(both: Both, monkeypatch: pyt
             return plain.recv(1)
 
     left, _ = _against(both[0].state, both[1], silent)
-    assert isinstance(left, ConnectionLostError), left
+    require_dropped(left, "it did not show a card within")
 
 
 def test_only_the_very_card_is_accepted(both: Both, tmp_path: Path) -> None:
@@ -184,8 +187,8 @@ def test_only_the_very_card_is_accepted(both: Both, tmp_path: Path) -> None:
     key = load_pem_private_key(content, None)
     other = _certificate(key, "bob", worlds.NOW).public_bytes(Encoding.PEM)
     both[1].state.identity.write_bytes(content[: content.index(b"-----BEGIN CERT")] + other)
-    left, right = worlds.link_both(*both)
-    assert isinstance(left, TrustError), left
+    left, right = worlds.link_both(*both, a_options=BRIEF, b_options=BRIEF)
+    require_dropped(left, "it showed another card than that of bob")
     assert isinstance(right, AccordError), right
     assert worlds.untouched(*both)
 
@@ -203,7 +206,7 @@ def test_nobody_listens(both: Both) -> None:
             1.2,
             said.append,
         )
-    assert said == [Waiting("alice", port)], "the user is told once"
+    assert said == [Waiting("alice", "127.0.0.1", port, "connection refused")], "the user is told once"
 
 
 def test_nobody_comes_and_the_port_is_taken(both: Both) -> None:

@@ -6,17 +6,31 @@ import errno
 import os
 import resource
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
 
-from accord.errors import AccordError, LedgerError, OutputError, StateError, TrustError
+from accord.errors import (
+    AccordError,
+    LedgerError,
+    OutputError,
+    StateError,
+    StoppedError,
+    TrustError,
+    UnstoredError,
+)
+from accord.protocols.slots import Slots
 from accord.secure.party import Party
+from accord.session.channel import TlsChannel
 from accord.session.course import Linked, begin, go_on
+from accord.session.frames import Reason
+from accord.session.journal_file import TAG, FileJournal
 from accord.session.link import reopen
 from accord.session.notices import tell_nobody
-from accord.session.store import FileJournal, create_run, list_runs, open_run
+from accord.session.state import State
+from accord.session.store import Manifest, RunFolder, create_run, list_runs, open_run
 from accord.side import Side
 from tests.session import faults, processes
 from tests.session.faults import Line, Wire
@@ -57,25 +71,25 @@ def test_a_full_disk_at_a_write(every: int, tmp_path: Path, monkeypatch: pytest.
 def test_a_disk_that_takes_a_part(tmp_path: Path) -> None:
     """Near its end a disk takes some bytes of an answer and says nothing; the next write fails."""
     path = tmp_path / "journal"
-    path.write_bytes(b"accord journal 1\n")
+    path.write_bytes(TAG)
     journal = FileJournal(path)
-    journal.keep(b"first")
+    journal.keep((b"first",))
     pid = os.fork()
     if pid == 0:
         room = path.stat().st_size + 100
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
         try:
-            journal.keep(b"x" * 1000)
+            journal.keep((b"x" * 1000,))
         except StateError as error:
             os._exit(0 if "Make room" in str(error) else 1)
         os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     journal.close()
-    assert path.stat().st_size == len(b"accord journal 1\n") + 16 + 5 + 100, "the limit was not reached"
+    assert path.stat().st_size == len(TAG) + 24 + 5 + 100, "the limit was not reached"
     again = FileJournal(path)
-    assert again.steps == 1
+    assert (again.steps, again.torn) == (1, 100)
     again.recall()
-    again.keep(b"y" * 1000)
+    again.keep((b"y" * 1000,))
     again.close()
     again = FileJournal(path)
     assert [again.recall() for _ in range(3)] == [b"first", b"y" * 1000, None]
@@ -198,9 +212,10 @@ def test_a_run_that_is_not_whole_on_disk_is_said_to_be_so(tmp_path: Path) -> Non
     damaged = office.state.run(name) / "journal"
     kept = damaged.read_bytes()
     damaged.write_bytes(kept[:40] + bytes([kept[40] ^ 1]) + kept[41:])
-    error = faults.resume(both, name)[Side.A]
-    assert isinstance(error, StateError)
-    assert "damaged" in str(error)
+    with pytest.raises(
+        StateError, match=r"the answer of step 1, at byte 17, is damaged\. Nothing was changed"
+    ):
+        faults.resume(both, name)
     damaged.write_bytes(kept)
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
 
@@ -215,3 +230,46 @@ def test_nothing_is_there_before_a_run_is_whole(tmp_path: Path) -> None:
     (run,) = list_runs(o.state)[0]
     with pytest.raises(StateError, match="there is a run of this name"):
         create_run(o.state, run.manifest, run.slots())
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_run_that_is_charged_and_cannot_be_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """Who cannot store it says that it was charged and what that means for the next one."""
+    both = faults.offices(tmp_path)
+    real = create_run
+
+    def full_here(state: State, manifest: Manifest, slots: Slots) -> RunFolder:
+        if state == both[Side.A].state:
+            raise StateError(path=state.folder, reason="No space left on device", mend="Make room.")
+        return real(state, manifest, slots)
+
+    monkeypatch.setattr("accord.session.course.create_run", full_here)
+    parties = {
+        side: begin(office.ready() if named else replace(office.ready(), snapshot=None), Line())
+        for side, office in both.items()
+    }
+    error = faults.drive(parties, Wire())[Side.A]
+    assert isinstance(error, UnstoredError)
+    assert "was charged ε = 4, δ = 0.001" in str(error)
+    assert ("costs nothing again" if named else "charged anew, as no snapshot") in str(error)
+    assert "resume" in str(error)
+    assert [row.paid for row in both[Side.A].ledger.runs()] == [True]
+    monkeypatch.undo()
+    if named:
+        faults.quicken(monkeypatch)
+        faults.require_done(faults.link(both), both, EXPECTED["greedy"])
+
+
+def test_the_partner_of_such_a_run_hears_it(tmp_path: Path) -> None:
+    """Not that it should resume what is not there."""
+    channel = TlsChannel.__new__(TlsChannel)
+    channel._partner, channel.run = "alice", "r1"
+    with pytest.raises(StoppedError, match="could not store the run") as caught:
+        channel._raise_stopped(Reason.UNSTORED)
+    assert "was charged" in str(caught.value)
+    assert "accord resume" not in str(caught.value)
+    channel.run = ""
+    with pytest.raises(StoppedError, match="Nothing was charged"):
+        channel._raise_stopped(Reason.UNSTORED)

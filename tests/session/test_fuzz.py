@@ -27,7 +27,8 @@ from accord.secure.transfer.base import receive_base, send_base
 from accord.session import handshake, receipt
 from accord.session.frames import decode_header, decode_reason
 from accord.session.identity import parse_card
-from accord.session.store import FileJournal, open_run
+from accord.session.journal_file import FileJournal
+from accord.session.store import open_run
 from accord.side import Side
 from tests.protocols import worlds
 from tests.session import faults
@@ -139,7 +140,7 @@ def recalled(path: Path) -> object:
         journal.first()
         while journal.recall() is not None:
             pass
-        journal.keep(b"more")
+        journal.keep((b"more",))
     finally:
         journal.close()
     return None

@@ -34,13 +34,14 @@ from accord.session.frames import HEADER, Kind, encode_header
 from accord.session.handshake import HELLO, Hello, encode_hello
 from accord.session.link import link
 from accord.session.notices import Listening, Notice, tell_nobody
+from accord.session.offer import agree
 from accord.session.partners import find_partner
 from accord.session.store import list_runs
 from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Office
 
-QUICK = Patience(silence=1.0, message=2.0)
+QUICK = Patience(silence=1.0, message=2.0, grace=1.0)
 PATIENCE = 60.0
 
 
@@ -108,6 +109,7 @@ def attack(folder: Path, script: Script, kind: str = "greedy") -> AccordError:
             link(
                 mine.data, mine.agreement, partner="bob", listen="127.0.0.1:0", out=mine.out,
                 state=mine.state.folder, tell=tell, reach=Reach(patience=QUICK, wait=PATIENCE),
+                confirm=agree,
             )  # fmt: skip
         except BaseException as error:
             raised.append(error)
@@ -255,6 +257,7 @@ def test_a_peer_that_does_not_speak_tls(tmp_path: Path) -> None:
         link(
             both[Side.A].data, both[Side.A].agreement, partner="bob", state=both[Side.A].state.folder,
             connect=f"127.0.0.1:{server.getsockname()[1]}", reach=Reach(patience=QUICK, wait=PATIENCE),
+            confirm=agree,
         )  # fmt: skip
     thread.join(PATIENCE)
     assert caught.value.exit_code in {8, 9}

@@ -291,8 +291,9 @@ def test_faulty_data_ends_before_anybody_is_called(both: Both, tmp_path: Path) -
     wrong = pa.table({"id": ["a"], "x": ["not a number"], "y": ["1"]})
     with pytest.raises(DataError):
         accord.link(
-            wrong, agreement(), partner=agreement().party(Side.B), listen=":0", state=both[0].state.folder
-        )
+            wrong, agreement(), partner=agreement().party(Side.B), listen=":0", state=both[0].state.folder,
+            confirm=accord.ask,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("way", [{}, {"listen": ":1", "connect": "h:1"}, {"listen": "nonsense"}])
@@ -300,14 +301,18 @@ def test_exactly_one_way_to_the_partner(both: Both, way: dict[str, Any]) -> None
     agreed = agreement()
     with pytest.raises(UsageError, match="HOST:PORT"):
         accord.link(
-            worlds.table([], "a"), agreed, partner=agreed.party(Side.B), state=both[0].state.folder, **way
-        )
+            worlds.table([], "a"), agreed, partner=agreed.party(Side.B), state=both[0].state.folder,
+            confirm=accord.ask, **way,
+        )  # fmt: skip
 
 
 def test_the_partner_must_be_a_party_of_the_agreement(both: Both) -> None:
     agreed = agreement()
     with pytest.raises(UsageError, match="one of the parties of the agreement, alice and bob"):
-        accord.link(worlds.table([], "a"), agreed, partner="nobody", listen=":0", state=both[0].state.folder)
+        accord.link(
+            worlds.table([], "a"), agreed, partner="nobody", listen=":0", state=both[0].state.folder,
+            confirm=accord.ask,
+        )  # fmt: skip
 
 
 # -- from the command line ----------------------------------------------------------------------------------

@@ -12,7 +12,9 @@ from accord.session.notices import (
     Charged,
     Connected,
     Done,
+    Dropped,
     Listening,
+    Mended,
     Notice,
     Progress,
     Waiting,
@@ -22,7 +24,17 @@ from accord.session.notices import (
 
 LINES: list[tuple[Notice, str]] = [
     (Listening("Bäcker", 7000), '{"event": "listening", "partner": "Bäcker", "port": 7000}'),
-    (Waiting("bob", 7000), '{"event": "waiting", "partner": "bob", "port": 7000}'),
+    (
+        Waiting("bob", "example.org", 7000, "connection refused"),
+        '{"event": "waiting", "partner": "bob", "host": "example.org", "port": 7000, '
+        '"reason": "connection refused"}',
+    ),
+    (
+        Dropped("bob", "192.0.2.7", "it showed no card", 3),
+        '{"event": "dropped", "partner": "bob", "host": "192.0.2.7", "reason": "it showed no card", '
+        '"dropped": 3}',
+    ),
+    (Mended("0123", 7), '{"event": "mended", "run": "0123", "step": 7}'),
     (Connected("bob"), '{"event": "connected", "partner": "bob"}'),
     (
         Charged("0123", 1.6, 9e-13),

@@ -16,6 +16,8 @@ from accord.cli import app
 from accord.errors import AccordError, LedgerError, TrustError, UsageError
 from accord.session import receipt, store
 from accord.session.identity import Card, make_identity, sign
+from accord.session.link import reopen
+from accord.session.notices import tell_nobody
 from accord.session.partners import add_partner
 from accord.session.receipt import _signed, decode_receipt, read_receipt
 from accord.session.state import open_state, write_private
@@ -85,6 +87,34 @@ def test_verify_names_the_signers_and_the_output(done: dict[Side, Office], tmp_p
         other.write_text("".join(changed))
         with pytest.raises(TrustError, match="does not hold the pairs"):
             accord(office, "receipt", "verify", run, "--out", str(other))
+
+
+ODD = ["=1+1", "+49 30", "-x", "@here", "\tx", "'quoted", "''=", "-5", "plain"]
+
+
+def test_formulas_in_ids_are_quoted_and_verify_takes_the_quotes_away(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    for office in both.values():
+        header, *lines = office.data.read_text().splitlines()
+        renamed = [f"{name},{line.partition(',')[2]}" for name, line in zip(ODD, lines, strict=False)]
+        office.data.write_text("\n".join([header, *renamed]) + "\n")
+    faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
+    office, text = both[Side.A], both[Side.A].out.read_text()
+    assert office.run
+    assert not office.run.manifest.raw
+    quoted = [f'"{cell}"' for cell in ("'=1+1", "'+49 30", "'-x", "'@here", "''quoted", "'''=")]
+    assert sum(cell in text for cell in quoted) >= 4, text
+    assert '"=1+1"' not in text
+    name = office.run.manifest.run
+    accord(office, "receipt", "verify", name, "--out", str(office.out))
+    raw = tmp_path / "raw.csv"
+    raw.write_text(text.replace("\"'", '"'))
+    accord(office, "receipt", "verify", name, "--out", str(raw))
+    raw.write_text(text.replace("\"'=1+1", "\"''=1+1", 1))
+    with pytest.raises(TrustError, match="does not hold the pairs"):
+        accord(office, "receipt", "verify", name, "--out", str(raw))
+    with reopen(office.state, name, None, None, office.reach(), tell_nobody, raw=True) as (own, _):
+        assert own.raw
 
 
 def verified(folder: Path, receipt: Path, *more: str) -> Result:

@@ -5,6 +5,7 @@ Exhaustive over the frames and the writes of small runs (`slow`); every so many 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,16 @@ import pytest
 from accord.errors import AccountError, LedgerError, PeerError, RefusedError, StateError, UsageError
 from accord.privacy.budget import Budget
 from accord.protocols import intersection
+from accord.protocols.journal import Answer
+from accord.records.layout import Layout
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Send
+from accord.session.course import Linked, begin
+from accord.session.journal_file import FileJournal
+from accord.session.link import get_ready
+from accord.session.notices import tell_nobody
 from accord.session.receipt import read_receipt
-from accord.session.store import FileJournal, decode_slots, encode_slots, open_run
+from accord.session.store import decode_slots, encode_slots, open_run
 from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Killed, Wire
@@ -72,7 +79,7 @@ def performed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     found: list[Path] = []
     real = FileJournal.keep
 
-    def keep(self: FileJournal, answer: bytes) -> None:
+    def keep(self: FileJournal, answer: Answer) -> None:
         found.append(self._path)
         real(self, answer)
 
@@ -255,7 +262,7 @@ def test_an_answer_that_changes_when_a_step_is_done_again_is_refused_for_good(tm
         while journal.recall() is not None:
             pass
         with pytest.raises(PeerError, match="another answer than before"):
-            journal.keep(b"something else")
+            journal.keep((b"something else",))
         journal.close()
 
 
@@ -281,6 +288,31 @@ def test_linking_again_on_unchanged_data_spends_nothing(tmp_path: Path) -> None:
     for _ in range(2):
         faults.require_done(faults.link(both), both, EXPECTED["greedy"])
     assert [len(o.ledger.runs()) for o in both.values()] == [2, 2]
+
+
+def test_a_resumed_run_reads_the_file_as_the_run_began(tmp_path: Path) -> None:
+    """Row numbers, delimiter and --raw are kept with the run: nobody names them again."""
+    both = faults.offices(tmp_path)
+    for office in both.values():
+        lines = office.data.read_text().replace(",", ";").splitlines()
+        office.data.write_text("\n".join("same" + line[line.index(";") :] for line in lines) + "\n")
+    begun = {
+        side: begin(
+            get_ready(
+                o.state, o.agreement, o.partner, o.data, Layout(delimiter=";", id_row=True), "table", "first",
+                o.out, o.reach(), tell_nobody, True,
+            ),
+            faults.Line(),
+        )
+        for side, o in both.items()
+    }  # fmt: skip
+    assert not any(isinstance(result, Linked) for result in faults.drive(begun, Wire(frames=40)).values())
+    name = faults.common_run(both)
+    assert name
+    known = open_run(both[Side.A].state, name).manifest
+    assert (known.raw, known.read_layout()) == (True, Layout(delimiter=";", id_row=True))
+    numbered = re.sub(rb'"[AB](\d)"', lambda found: b'"%d"' % (int(found[1]) + 1), EXPECTED["greedy"])
+    faults.require_done(faults.resume(both, name), both, numbered)
 
 
 def test_a_run_in_use_is_left_alone(tmp_path: Path) -> None:

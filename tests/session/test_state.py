@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from accord.errors import StateError, UsageError
-from accord.session.state import State, open_state
+from accord.session.state import State, open_state, write_private
 
 
 def mode(path: Path) -> int:
@@ -51,3 +53,81 @@ def test_a_place_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StateError, match="--state"):
         open_state(tmp_path / "file" / "state", {})
+
+
+# -- what others could have put there ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> State:
+    """A state folder with something in it."""
+    state = open_state(tmp_path / "state", {})
+    write_private(state.identity, b"key")
+    write_private(state.create_run("r1") / "slots", b"slots")
+    return state
+
+
+@pytest.mark.parametrize("name", ["identity.pem", "runs/r1/slots", "runs/r1", "runs"])
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
+def test_what_is_open_to_others_is_not_trusted(kept: State, name: str, mode: int) -> None:
+    path = kept.folder / name
+    path.chmod(mode | (0o100 if path.is_dir() else 0))
+    with pytest.raises(StateError, match="open to others") as caught:
+        open_state(kept.folder, {})
+    assert f"chmod go= {path}" in str(caught.value)
+    path.chmod(path.stat().st_mode & ~0o077)
+    open_state(kept.folder, {})
+
+
+def test_a_folder_that_others_may_write_into_is_not_trusted(kept: State) -> None:
+    kept.folder.chmod(0o775)
+    with pytest.raises(StateError, match="others may write"):
+        open_state(kept.folder, {})
+    kept.folder.chmod(0o755)
+    open_state(kept.folder, {})
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo"])
+def test_links_and_pipes_are_not_trusted(kept: State, tmp_path: Path, kind: str) -> None:
+    strange = kept.folder / "runs" / "r1" / "journal"
+    if kind == "link":
+        (tmp_path / "elsewhere").write_text("")
+        strange.symlink_to(tmp_path / "elsewhere")
+    else:
+        os.mkfifo(strange)
+    with pytest.raises(StateError, match="a link or no file"):
+        open_state(kept.folder, {})
+
+
+def test_a_file_of_somebody_else_is_not_trusted(kept: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: real + 1)
+    with pytest.raises(StateError):
+        open_state(kept.folder, {})
+
+
+def test_nothing_is_written_through_a_link(kept: State, tmp_path: Path) -> None:
+    """Neither a link in the place of the file nor one in the place of what is written beside it."""
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    beside = kept.folder / f".identity.pem.{os.getpid()}"
+    beside.symlink_to(precious)
+    write_private(kept.identity, b"new")
+    assert precious.read_text() == "mine"
+    assert kept.identity.read_bytes() == b"new"
+    assert not kept.identity.is_symlink()
+
+
+def test_a_folder_that_takes_nothing_is_found_before_any_work(
+    kept: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.require_writable()
+    assert sorted(path.name for path in kept.folder.iterdir()) == ["identity.pem", "runs"]
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StateError, match="No space left"):
+        kept.require_writable()
+    assert sorted(path.name for path in kept.folder.iterdir()) == ["identity.pem", "runs"]

@@ -19,6 +19,7 @@ from accord.session.identity import Card, make_identity
 from accord.session.ledger import Ledger
 from accord.session.link import Linked, link
 from accord.session.notices import Listening, Notice
+from accord.session.offer import agree
 from accord.session.partners import add_partner
 from accord.session.state import State, open_state
 from accord.side import Side
@@ -111,6 +112,7 @@ def options(own: Organisation, rows: Rows, agreed: Agreement) -> dict[str, Any]:
         "partner": agreed.party(own.side.other),
         "state": own.state.folder,
         "reach": QUICK,
+        "confirm": agree,
     }
 
 

@@ -12,7 +12,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args
 
@@ -26,6 +25,7 @@ from accord.agreement.document import (
     Parties,
     RuleText,
 )
+from accord.agreement.limits import MOST_BYTES, TooMuchError, load_bounded
 from accord.errors import AgreementError, Fault, UnreadableError
 from accord.matching.blocking import MOST_BINS, PartSpec, build_blocking
 from accord.matching.blocking_grid import GridSpec
@@ -37,7 +37,7 @@ from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.records.schema import NAME_PATTERN, FieldSpec
 
 Path_ = tuple[str | int, ...]
-_LARGEST = 16 << 20
+_MOST_FAULTS = 1000
 _PATTERNS = {
     PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks, dots, - and _ only",
     SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
@@ -50,9 +50,9 @@ def read_agreement(path: Path | str) -> Agreement:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            raw = file.read(_LARGEST + 1)
-        if len(raw) > _LARGEST:
-            raise UnreadableError(path=path, reason="it is larger than 16 MiB", mend="Is it an agreement?")
+            raw = file.read(MOST_BYTES + 1)
+        if len(raw) > MOST_BYTES:
+            raise UnreadableError(path=path, reason="it is larger than 4 MiB", mend="Is it an agreement?")
         return parse_agreement(raw.decode("utf-8"), str(path))
     except OSError as error:
         reason = (error.strerror or "it cannot be opened").lower()
@@ -74,7 +74,9 @@ def parse_agreement(text: str, name: str = "the agreement", simulated: bool = Fa
 
 def _parse(text: str, name: str, simulated: bool) -> Agreement:
     try:
-        data = tomllib.loads(text, parse_float=Decimal)
+        data = load_bounded(text)
+    except TooMuchError as error:
+        raise AgreementError(name, [Fault("", f"No agreement needs so much: {error}.")]) from None
     except tomllib.TOMLDecodeError as error:
         raise AgreementError(name, [Fault("", f"This is not TOML: {error}.")]) from None
     lines = _lines(text)
@@ -97,7 +99,8 @@ def _shape_faults(data: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
     try:
         Agreement.model_validate(data)
     except ValidationError as error:
-        for slip in error.errors(include_url=False):
+        # Who wrote thousands mends the first of them first; to find the words for each takes its time.
+        for slip in error.errors(include_url=False, include_input=False)[:_MOST_FAULTS]:
             path = _toml_path(slip["loc"], data, slip["type"] == "missing")
             yield path, _in_words(slip["type"], slip["msg"], slip.get("ctx", {}), path)
 

@@ -11,9 +11,11 @@ import typer
 
 from accord.cli.options import (
     ColumnPairs,
+    DateFormats,
     Delimiter,
     Encoding,
     IdColumn,
+    IdRow,
     Json,
     LayoutFile,
     PersonColumn,
@@ -23,12 +25,18 @@ from accord.errors import FaultyError, UsageError
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
+    from accord.cli.check_layout import FileCheck
     from accord.side import Side
+
+_ROWS = (
+    "The partner sees the row numbers of matching records. If the order of your file follows from what is "
+    "in it, they tell something of the rows between: shuffle the file first."
+)
 
 
 def check(
-    agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
-    data: Annotated[Path | None, typer.Argument(help="Your table: csv, parquet or arrow.")] = None,
+    agreement: Annotated[Path | None, typer.Argument(help="The agreement, a TOML file.")] = None,
+    data: Annotated[Path | None, typer.Argument(help="Your table: csv, parquet, arrow or xlsx.")] = None,
     party: Annotated[str | None, typer.Option(help="Whose data it is: A, B or the party's name.")] = None,
     columns: LayoutFile = None,
     column: ColumnPairs = None,
@@ -36,44 +44,70 @@ def check(
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     person: PersonColumn = None,
+    date: DateFormats = None,
+    id_row: IdRow = False,
+    write_layout: Annotated[
+        Path | None,
+        typer.Option(help="Where to write how your file is laid out; default: DATA.layout.toml, if needed."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a layout file that is there.")] = False,
+    columns_of: Annotated[
+        Path | None, typer.Option(help="List the names of this file's columns, and nothing else.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List all faults of an agreement and of your data, and say what the partner will learn."""
+    if columns_of is not None:
+        from accord.cli.check_layout import list_columns
+
+        list_columns(columns_of, columns, encoding, delimiter, as_json)
+        return
+    if agreement is None:
+        raise UsageError(problem="Name the agreement: accord check AGREEMENT [DATA].")
     try:
-        own = columns, column, id, encoding, delimiter, person
-        found, facts, side = _judge(agreement, data, party, own)
+        own = columns, column, id, encoding, delimiter, person, date, id_row
+        found, facts, side, file = _judge(agreement, data, party, own)
     except FaultyError as error:
         if as_json:
             typer.echo(json.dumps({"faults": [asdict(fault) for fault in error.faults]}, ensure_ascii=False))
         raise
+    typer.echo(json.dumps(facts, ensure_ascii=False) if as_json else _words(agreement, data, facts))
+    if file is not None:
+        file.keep(columns, write_layout, force)
     if as_json:
-        typer.echo(json.dumps(facts, ensure_ascii=False))
         return
-    typer.echo(_words(agreement, data, facts))
     if data is not None and side is None and (unchecked := _unchecked(found, person)):
         typer.echo(f"Name your side with --party to check {unchecked}, too.", err=True)
 
 
 def _judge(
-    agreement: Path, data: Path | None, party: str | None, own: tuple[Any, ...]
-) -> tuple[Agreement, dict[str, Any], Side | None]:
+    agreement: Path,
+    data: Path | None,
+    party: str | None,
+    own: tuple[Any, ...],
+) -> tuple[Agreement, dict[str, Any], Side | None, FileCheck | None]:
     """The agreement and the facts about it and the data; raises all faults."""
     from accord.agreement.file import read_agreement
 
     found = read_agreement(agreement)
     side = side_of(found, party) if party is not None else None
-    facts, size = facts_of(found), None
+    facts, file = facts_of(found), None
     if data is not None:
-        from accord.records.load import load_records
+        from accord.cli.check_layout import check_file
 
-        shown = found.disclosed(side) if side is not None else ()
-        per_person = found.protocol.records_per_person(side) if side is not None else None
-        layout = read_own_layout(found, *own)
-        records = load_records(data, found.fields, found.salt, shown, layout, per_person)
-        facts["data"] = {"records": records.size, "left_out": records.left_out}
-        size = records.size
-    facts["advice"] += _warnings(found, side, size)
-    return found, facts, side
+        file = check_file(found, data, side, read_own_layout(found, *own), _named(*own))
+        facts |= file.facts
+        facts["advice"] += [_ROWS] if file.layout.id_row else []
+    facts["advice"] += _warnings(found, side, file.records if file is not None else None)
+    return found, facts, side, file
+
+
+def _named(file: Path | None, *told: Any) -> set[str]:
+    """What of a layout its owner has named, on the command line or in a file."""
+    from accord.records.layout import named_in
+
+    options = zip(("columns", "id", "encoding", "delimiter"), told, strict=False)
+    return {name for name, value in options if value} | (named_in(file) if file is not None else set())
 
 
 def _unchecked(agreement: Agreement, person: str | None) -> str:
@@ -125,6 +159,8 @@ def facts_of(agreement: Agreement) -> dict[str, Any]:
 
 
 def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
+    from accord.cli.check_layout import describe_layout
+
     recall = "no match is missed" if facts["complete"] else "matches may be missed"
     lines = [
         f"{path} is sound.",
@@ -137,6 +173,7 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         read = facts["data"]
         skipped = f", {read['left_out']:,} of them left out" if read["left_out"] else ""
         lines.append(f"Data       {data} fits: {read['records']:,} records{skipped}")
+        lines += [f"File       {words}"] if (words := describe_layout(facts["layout"])) else []
     return "\n".join([*lines, *describe_learned(facts)])
 
 

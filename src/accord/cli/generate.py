@@ -38,7 +38,7 @@ def generate(
     make = generate_products if kind is Kind.products else generate_places
     made = make(records, overlap, seed, sparse)
     for table, path in zip((made.a, made.b, made.truth), paths, strict=True):
-        write_table(table, path)
+        write_table(table, path, raw=True)
     typer.echo(
         f"Wrote {paths[0]} and {paths[1]} ({records:,} records each) and {paths[2]} "
         f"({made.truth.num_rows:,} true pairs).",

@@ -60,6 +60,9 @@ def identity(
 def add(
     name: Annotated[str, typer.Argument(help="The partner, as the agreement names it.", show_default=False)],
     card: Annotated[Path, typer.Argument(help="The card that the partner sent.", show_default=False)],
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the card that you know this partner by.")
+    ] = False,
     state: StateOption = None,
 ) -> None:
     """Trust this card, and no other, for this partner."""
@@ -68,6 +71,11 @@ def add(
 
     found, opened = read_card(card), _open(state)
     old = partners(opened).get(name)
+    if old is not None and old.der != found.der and not force:
+        raise UsageError(
+            problem=f"You know {name} by another card. Known: {old.fingerprint}. New: {found.fingerprint}. "
+            "Compare the new one with the partner over the phone; then add --force to replace the old one."
+        )
     add_partner(opened, name, found)
     typer.echo(
         f"{name}\nFingerprint  {found.fingerprint}\nCalls itself {found.name}, valid to {found.ends:%Y-%m-%d}"

@@ -111,7 +111,7 @@ def open_ledger(state: Path | None) -> Ledger:
 
 def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from accord.privacy.number import show
 
@@ -127,13 +127,14 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
         )
         for partner, cost in account.shown.items():
             seen.add_row(account.dataset, partner, show(cost.epsilon), show(cost.delta))
-    head = ("run", "data set", "snapshot", "partner", "agreement", "ε", "δ", "noise", "time")
-    rows = Table(*head, title="Runs")
+    # A later command needs the run, so it is never cut.
+    run_column = Column("run", no_wrap=True, min_width=16)
+    rows = Table(run_column, "data set", "snapshot", "partner", "ε", "δ", "noise", "time", title="Runs")
     for run in runs:
         kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
         rows.add_row(
-            *(run.run, run.dataset, run.snapshot or "", run.partner, run.agreement.hex()[:12]),
-            *(show(run.cost.epsilon), show(run.cost.delta), kept, run.at.isoformat()),
+            *(run.run, run.dataset, run.snapshot or "", run.partner, show(run.cost.epsilon)),
+            *(show(run.cost.delta), kept, f"{run.at:%Y-%m-%d %H:%M}"),
         )
     console = Console(highlight=False, markup=False, soft_wrap=False)
     for table in (totals, seen, rows):

@@ -12,11 +12,14 @@ import typer
 
 from accord.cli.options import (
     ColumnPairs,
+    DateFormats,
     Delimiter,
     Encoding,
     IdColumn,
+    IdRow,
     LayoutFile,
     PersonColumn,
+    Raw,
     StateOption,
     read_own_layout,
 )
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from accord.session.connection import Reach
     from accord.session.link import Linked
     from accord.session.offer import Offer
+    from accord.session.store import Manifest
 
 Listen = Annotated[str, typer.Option(help="HOST:PORT at which to wait for the partner.", show_default=False)]
 Connect = Annotated[str, typer.Option(help="HOST:PORT at which the partner listens.", show_default=False)]
@@ -35,6 +39,7 @@ Out = Annotated[
 ]
 Events = Annotated[bool, typer.Option("--json", help="Print events, one JSON object a line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress; only the result and errors.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file of --out if it is there.")]
 _DAY = 86_400
 Wait = Annotated[float, typer.Option(min=1, max=30 * _DAY, help="Seconds until the partner must be there.")]
 Silence = Annotated[
@@ -43,7 +48,9 @@ Silence = Annotated[
 
 
 def link(
-    data: Annotated[Path, typer.Argument(help="Your table: csv, parquet or arrow.", show_default=False)],
+    data: Annotated[
+        Path, typer.Argument(help="Your table: csv, parquet, arrow or xlsx.", show_default=False)
+    ],
     agreement: Annotated[Path, typer.Option(help="The agreement that both hold.", show_default=False)],
     partner: Annotated[
         str, typer.Option(help="The other party, as the agreement names it.", show_default=False)
@@ -71,19 +78,26 @@ def link(
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     person: PersonColumn = None,
+    date: DateFormats = None,
+    id_row: IdRow = False,
     wait: Wait = 600,
     timeout: Silence = 60,
     state: StateOption = None,
+    force: Force = False,
     as_json: Events = False,
     quiet: Quiet = False,
+    raw: Raw = False,
 ) -> None:
     """Link your table with the partner's: both learn the matching pairs and nothing else."""
     from accord.agreement.file import read_agreement
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
+    from accord.records.sinks import require_target
     from accord.session.link import link as run
 
     agreed = read_agreement(agreement)
+    if out is not None:
+        require_target(out, [data, agreement, *([columns] if columns else [])], force)
     account = choose_account(dataset, state, asking=not yes)
     with Display(as_json, quiet) as display:
         linked = run(
@@ -93,15 +107,17 @@ def link(
             listen=listen,
             connect=connect,
             out=_require_file(out, as_json),
+            force=force,
             dataset=account,
             snapshot=snapshot,
-            layout=read_own_layout(agreed, columns, column, id, encoding, delimiter, person),
+            layout=read_own_layout(agreed, columns, column, id, encoding, delimiter, person, date, id_row),
             state=state,
             confirm=_confirm(yes, yes and (quiet or as_json)),
             tell=display.tell,
             reach=_reach(wait, timeout),
+            raw=raw,
         )
-    _show(linked, as_json)
+    _show(linked, as_json, raw)
 
 
 def resume(
@@ -117,15 +133,24 @@ def resume(
     wait: Wait = 600,
     timeout: Silence = 60,
     state: StateOption = None,
+    force: Force = False,
     as_json: Events = False,
     quiet: Quiet = False,
+    raw: Raw = False,
 ) -> None:
     """Go on with a run that was cut. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
     from accord.session.link import resume as go_on
 
     name = run or _latest(state)
-    _require_file(out or _stored_out(name, state), as_json)
+    known = _stored(name, state)
+    _require_file(out or (Path(known.out) if known.out else None), as_json)
+    if known.done and not as_json:
+        typer.echo(
+            f"The run {name} is done here, and its receipt is kept. It waits for {known.partner}, in case it "
+            "was cut before it had the receipt.",
+            err=True,
+        )
     with Display(as_json, quiet) as display:
         linked = go_on(
             name,
@@ -134,19 +159,20 @@ def resume(
             connect=connect,
             out=out,
             state=state,
+            force=force,
             tell=display.tell,
             reach=_reach(wait, timeout),
+            raw=raw,
         )
-    _show(linked, as_json)
+    _show(linked, as_json, raw or known.raw)
 
 
-def _stored_out(run: str, state: Path | None) -> Path | None:
-    """The file that the run was to write."""
+def _stored(run: str, state: Path | None) -> Manifest:
+    """What is known of the run, the file that it was to write among it."""
     from accord.session.state import open_state
     from accord.session.store import open_run
 
-    out = open_run(open_state(state, os.environ), run).manifest.out
-    return Path(out) if out else None
+    return open_run(open_state(state, os.environ), run).manifest
 
 
 def _reach(wait: float, silence: float) -> Reach:
@@ -161,7 +187,7 @@ def _latest(state: Path | None) -> str:
     from accord.session.store import list_runs
 
     found, _ = list_runs(open_state(state, os.environ))
-    waiting = [run.manifest.run for run in found if not run.manifest.done]
+    waiting = [run.manifest.run for run in found if not (run.manifest.done or run.manifest.closed)]
     if not waiting:
         raise UsageError(problem="No run waits to be resumed. `accord runs` lists all.")
     return waiting[0]
@@ -191,17 +217,17 @@ def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
     return ask
 
 
-def _show(linked: Linked, as_json: bool) -> None:
+def _show(linked: Linked, as_json: bool, raw: bool) -> None:
     """The result on stdout: where it was written, or the pairs themselves."""
     if as_json:
         return
     if linked.out is None:
         import io
 
-        import pyarrow.csv
+        from accord.records.sinks import write_csv
 
         sink = io.BytesIO()
-        pyarrow.csv.write_csv(linked.pairs, sink)
+        write_csv(linked.pairs, sink, raw=raw)
         text = sink.getvalue().decode()
         # What the partner wrote into its columns must not reach a terminal as commands to it.
         typer.echo(plain(text) if sys.stdout.isatty() else text, nl=False)

@@ -8,18 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.errors import UsageError
+
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.records.layout import Layout
 
 LayoutFile = Annotated[
     Path | None,
-    typer.Option("--columns", help="A TOML file with id, person, encoding, delimiter and \\[columns]."),
+    typer.Option("--columns", help="How your file is laid out, a TOML file: `accord check` writes one."),
 ]
 ColumnPairs = Annotated[
     list[str] | None, typer.Option("--column", help="FIELD=COLUMN where the names differ; repeatable.")
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", help="The column that names each record.")]
+IdRow = Annotated[
+    bool, typer.Option("--id-row", help="Name records by their rows, 1, 2, …; no id column is read.")
+]
+DateFormats = Annotated[
+    list[str] | None,
+    typer.Option("--date", help="FIELD=FORMAT of dates not written 2026-11-15; repeatable."),
+]
 PersonColumn = Annotated[
     str | None,
     typer.Option("--person", help="The column that says whose record it is: nobody may have too many."),
@@ -28,6 +37,9 @@ Encoding = Annotated[str | None, typer.Option("--encoding", help="Of a csv: utf-
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of a csv: one character, or tab.")]
 StateOption = Annotated[
     Path | None, typer.Option("--state", help="The state folder, if not the usual one.", show_default=False)
+]
+Raw = Annotated[
+    bool, typer.Option("--raw", help="No quote before cells of a csv that spreadsheets take for formulas.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -40,9 +52,14 @@ def read_own_layout(
     encoding: str | None = None,
     delimiter: str | None = None,
     person: str | None = None,
+    dates: list[str] | None = None,
+    id_row: bool = False,
 ) -> Layout:
     """The layout file, if any, overridden by what stands on the command line."""
     from accord.records.layout import Layout, read_layout
+
+    if id is not None and id_row:
+        raise UsageError(problem="Name records by a column, --id, or by their rows, --id-row, not by both.")
 
     found = read_layout(file) if file is not None else Layout()
     mapped = replace(
@@ -51,6 +68,8 @@ def read_own_layout(
         encoding=encoding or found.encoding,
         delimiter=delimiter or found.delimiter,
         person=person or found.person,
-    ).map_columns(pairs or [])
+        id_row=id_row or (found.id_row and id is None),
+    )
+    mapped = mapped.map_columns(pairs or []).map_dates(dates or [])
     mapped.require_known(dict.fromkeys([*agreement.fields, *agreement.disclose.A, *agreement.disclose.B]))
     return mapped

@@ -13,7 +13,9 @@ from accord.session.notices import (
     Charged,
     Connected,
     Done,
+    Dropped,
     Listening,
+    Mended,
     Notice,
     Progress,
     Waiting,
@@ -86,14 +88,20 @@ class Display:
         self._bar.update(self._task, completed=notice.comparisons, total=notice.most_comparisons, told=told)
 
 
-def _sentence(notice: Listening | Waiting | Connected | Charged | Done) -> str:
+def _sentence(notice: Listening | Waiting | Dropped | Connected | Mended | Charged | Done) -> str:
     match notice:
         case Listening(partner, port):
             return f"Waiting for {partner} at port {port}."
-        case Waiting(partner, port):
-            return f"Waiting for {partner} to listen at port {port}."
+        case Waiting(partner, host, port, reason):
+            return f"Waiting for {partner} to listen at {host}, port {port}: {reason}."
+        case Dropped(partner, host, reason, dropped):
+            told = f"Still waiting for {partner}; {dropped:,} dropped so far."
+            return f"Dropped a caller from {host}: {reason}. {told}"
         case Connected(partner):
             return f"Connected to {partner}; both cards are right."
+        case Mended(run, step):
+            told = "ended in an answer that was cut while it was written, which never counted"
+            return f"The journal of run {run} {told}: step {step} is done again."
         case Charged(run):
             return f"Run {run}."
         case Done():

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 import typer
 
 from accord.cli.children import Ended, Note, Told
-from accord.session.notices import Charged, Connected, Done, Listening, Notice, Progress, Waiting
+from accord.session.notices import (
+    Charged,
+    Connected,
+    Done,
+    Dropped,
+    Listening,
+    Mended,
+    Notice,
+    Progress,
+    Waiting,
+)
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -98,7 +108,7 @@ def _sentence(what: Notice | Note | Ended) -> str | None:
             return f"done: {what.matches:,} matches after {what.comparisons:,} comparisons"
         case Note():
             return "compiles for this machine, once" if is_compiling(what) else None
-        case Ended():
+        case Dropped() | Mended() | Ended():
             return None
 
 

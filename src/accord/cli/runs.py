@@ -24,7 +24,6 @@ def runs(
 
     found, broken = list_runs(open_state(state, os.environ))
     steps = {run.manifest.run: _steps(run) for run in found}
-    broken += [name for name, count in steps.items() if count is None]
     for name in broken:
         typer.echo(f"accord: the run {name} cannot be read. `accord forget {name}` removes it.", err=True)
     if as_json:
@@ -38,12 +37,13 @@ def runs(
 
 
 def _steps(run: RunFolder) -> int | None:
-    """How many steps are kept; None if the journal cannot be read."""
+    """How many steps are kept; None if the journal cannot be read, which is told."""
     from accord.errors import StateError
 
     try:
         return run.steps()
-    except StateError:
+    except StateError as error:
+        typer.echo(f"accord: {error} `accord forget {run.manifest.run}` removes the run.", err=True)
         return None
 
 
@@ -58,6 +58,8 @@ def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
         "broken": steps is None,
         "resumes": known.resumes,
         "done": known.done,
+        "wrong": known.wrong,
+        "closed": known.closed,
         "out": known.out or None,
         "receipt": str(run.receipt) if known.done else None,
     }
@@ -67,14 +69,17 @@ def _print_table(found: list[RunFolder], steps: dict[str, int | None]) -> None:
     from rich.console import Console
     from rich.table import Column, Table
 
-    table = Table(Column("run", no_wrap=True), "partner", "data set", "began", "steps", "resumed", "state")
+    names = ("partner", "data set", "began", "steps", "resumed")
+    table = Table(Column("run", no_wrap=True), *names, Column("state", min_width=len("closed")))
     for run in found:
         known = run.manifest
         began = known.began[:16].replace("T", " ")
         count = steps[known.run]
-        state = "broken" if count is None else "done" if known.done else "waits"
+        state = "done" if known.done else "closed" if known.closed else "waits"
+        state = "broken" if count is None else state
         shown = "–" if count is None else str(count)
         table.add_row(known.run, known.partner, known.dataset, began, shown, str(known.resumes), state)
     Console(highlight=False, markup=False, soft_wrap=False).print(table)
-    if not all(run.manifest.done or steps[run.manifest.run] is None for run in found):
+    ended = [run.manifest.done or run.manifest.closed for run in found]
+    if not all(end or steps[run.manifest.run] is None for end, run in zip(ended, found, strict=True)):
         typer.echo("Go on with `accord resume RUN`, on both sides.")

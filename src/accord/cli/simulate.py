@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.options import Delimiter, Encoding, Json, read_own_layout
+from accord.cli.options import Delimiter, Encoding, Json, Raw, read_own_layout
 from accord.cli.terminal import progress
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _PROTOCOLS = (
 
 
 def simulate(
-    a: Annotated[Path, typer.Argument(help="Party A's table: csv, parquet or arrow.")],
+    a: Annotated[Path, typer.Argument(help="Party A's table: csv, parquet, arrow or xlsx.")],
     b: Annotated[Path, typer.Argument(help="Party B's table.")],
     agreement: Annotated[Path, typer.Option("--agreement", help="The agreement.")],
     out: Annotated[Path | None, typer.Option(help="Write the matching pairs: .csv, .parquet, .arrow")] = None,
@@ -59,11 +59,13 @@ def simulate(
     id_b: Annotated[str | None, typer.Option(help="B's id column.")] = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --out if it is there.")] = False,
+    raw: Raw = False,
     as_json: Json = False,
 ) -> None:
     """Run the protocol on two tables in one process: matches, recall, comparisons. For data you may see."""
     from accord.agreement.file import read_agreement
-    from accord.records.sinks import require_writable, write_table
+    from accord.records.sinks import require_target, write_table
     from accord.simulation import adjust, peak_mib
     from accord.simulation import simulate as run
     from accord.truth import read_truth, score
@@ -80,7 +82,8 @@ def simulate(
         spread=spread,
     )
     if out is not None:
-        require_writable(out)
+        named = [a, b, agreement, truth, columns_a, columns_b]
+        require_target(out, [path for path in named if path is not None], force)
     true = read_truth(truth) if truth is not None else None
     layout_a = read_own_layout(agreed, columns_a, column_a, id_a, encoding, delimiter)
     layout_b = read_own_layout(agreed, columns_b, column_b, id_b, encoding, delimiter)
@@ -101,7 +104,7 @@ def simulate(
     if true is not None:
         facts |= asdict(score(result.pairs, true)) | {"peak_mib": peak_mib()}
     if out is not None:
-        write_table(result.pairs, out)
+        write_table(result.pairs, out, raw=raw)
     typer.echo(json.dumps(facts) if as_json else words(facts, result))
     if out is not None:
         typer.echo(f"Wrote {out}.", err=True)
@@ -138,17 +141,18 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     lines = [
         f"Records          {facts['records_a']:,} (A) and {facts['records_b']:,} (B)",
         f"Matches          {facts['matches']:,} of {facts['all_matches']:,} that the rule accepts",
-        f"Recall           {facts['recall']:.4f}",
+        f"Recall           {facts['recall']:.4f} under the rule",
         f"Precision        {facts['precision']:.4f}",
         f"Comparisons      {facts['comparisons']:,.0f}{spread}, {facts['cost_ratio']:.2%} of all pairs",
         f"Candidate pairs  {facts['candidate_pairs']:,} of {facts['all_pairs']:,}",
         f"Bins             {facts['bins']:,}, with {run.dummies_a:,} (A) and {run.dummies_b:,} (B) dummies",
         f"Privacy          {_privacy(facts, 'A')}; {_privacy(facts, 'B')}",
-        f"Rounds, bytes    {run.rounds:,} and {run.bytes:,}",
+        *_describe_traffic(result),
         f"Time, memory     {facts['seconds']:.1f} s, {facts['peak_mib']:,.0f} MiB",
     ]
     if facts["leaks"]:
         lines.insert(0, facts["leaks"])
+    lines += [f"Worth knowing    {line}" for line in result.advice]
     if facts["left_out"]:
         lines.append(f"Left out         {facts['left_out']:,} by the policies of the agreement")
     if "true_pairs" in facts:
@@ -161,6 +165,12 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         lines += ["", "The first pairs:"]
         lines += [f"  {pair['id_a']} – {pair['id_b']}" for pair in shown]
     return "\n".join(lines)
+
+
+def _describe_traffic(result: Simulation) -> list[str]:
+    """What would have travelled; the ideal engine sends nothing that would."""
+    run = result.runs[0]
+    return [] if result.engine == "ideal" else [f"Rounds, bytes    {run.rounds:,} and {run.bytes:,}"]
 
 
 def _privacy(facts: dict[str, Any], side: str) -> str:

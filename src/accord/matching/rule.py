@@ -158,7 +158,7 @@ class Measure:
     fields: tuple[str, ...]
 
     def __le__(self, bound: object) -> Rule:
-        limit = exact(bound)
+        limit = _amount(bound, f"the threshold of {self.name}()")
         if self.name == "hamming":
             if limit.denominator != 1:
                 raise ValueError("hamming() counts bits: its threshold is a whole number")
@@ -169,42 +169,65 @@ class Measure:
 
     def __ge__(self, bound: object) -> Rule:
         if self.name == "dice" or self.name == "jaccard" or self.name == "cosine":
-            return Similar(self.name, self.fields[0], exact(bound))
+            least = _amount(bound, f"the threshold of {self.name}()")
+            if not 0 < least <= 1:
+                raise ValueError(f"{self.name}() is above 0 and at most 1: write {self.name}(...) >= 0.9")
+            return Similar(self.name, self.fields[0], least)
         raise ValueError(f"{self.name}() is a distance: write {self.name}(...) <= 5")
 
 
 def same(field: str) -> Rule:
     """The two records have the same value."""
-    return Same(field)
+    return Same(_name(field))
 
 
 def hamming(field: str) -> Measure:
     """Number of bits in which two Bloom filters differ."""
-    return Measure("hamming", (field,))
+    return Measure("hamming", (_name(field),))
 
 
 def dice(field: str) -> Measure:
     """2·|a ∧ b| / (|a| + |b|) of two Bloom filters."""
-    return Measure("dice", (field,))
+    return Measure("dice", (_name(field),))
 
 
 def jaccard(field: str) -> Measure:
     """|a ∧ b| / |a ∨ b| of two Bloom filters."""
-    return Measure("jaccard", (field,))
+    return Measure("jaccard", (_name(field),))
 
 
 def cosine(field: str) -> Measure:
     """|a ∧ b| / √(|a|·|b|) of two Bloom filters."""
-    return Measure("cosine", (field,))
+    return Measure("cosine", (_name(field),))
 
 
 def euclidean(*fields: str) -> Measure:
     """Straight-line distance over number fields that share one step."""
-    return Measure("euclidean", fields)
+    if not fields:
+        raise ValueError("euclidean() takes at least one field: euclidean('lat', 'lon') <= 0.005")
+    return Measure("euclidean", tuple(map(_name, fields)))
 
 
 def within(field: str, amount: object = None, *, days: object = None) -> Rule:
     """The values differ by at most this much: `within("price", 0.5)`, `within("birth", days=2)`."""
     if (amount is None) == (days is None):
         raise ValueError("within() takes one amount: within('price', 0.5) or within('birth', days=2)")
-    return Within(field, exact(amount if days is None else days), days is not None)
+    found = _amount(amount if days is None else days, "the amount of within()")
+    return Within(_name(field), found, days is not None)
+
+
+def _amount(value: object, what: str) -> Fraction:
+    """The threshold that was written, or what is wrong with it."""
+    try:
+        found = exact(value)
+    except ValueError as error:
+        raise ValueError(f"{what} {error}") from None
+    if found < 0:
+        raise ValueError(f"{what} must not be below 0")
+    return found
+
+
+def _name(field: object) -> str:
+    if not isinstance(field, str):
+        raise TypeError(f"a field is named by its text, not by {type(field).__name__}")
+    return field

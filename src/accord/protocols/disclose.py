@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.protocols.disclosed import Disclosed, take
-from accord.protocols.found import Found, order_by_id, real_records
+from accord.protocols.found import Found, order_by_id
 from accord.protocols.mine import Mine
 from accord.ranges import distinct, ranges
 from accord.secure.party import Party
@@ -38,18 +38,21 @@ class DiscloseOnce:
     def finish(self) -> Party[None]:
         """Show what matched, and see the same of the partner."""
         pairs = np.concatenate(self._pairs)
-        theirs = yield from self._found.exchange(self._disclosure(distinct(pairs[:, 0])))
+        matched = distinct(pairs[:, 1])
+
+        def judge(theirs: Disclosed) -> None:
+            if not np.array_equal(np.sort(theirs.slots), matched):
+                raise PeerError(problem="other records than those that matched")
+
+        own = self._disclosure(distinct(pairs[:, 0]))
+        theirs, _ = yield from self._found.exchange(own, len(matched), judge)
         self._found.number(theirs)
-        numbers = self._found.number_of[pairs[:, 1]]
-        if (numbers < 0).any() or len(theirs.slots) != len(distinct(pairs[:, 1])):
-            raise PeerError(problem="other records than those that matched")
         # Each once: every blocking brings a pair of records together in at most one pair of bins.
-        self._found.add(self._mine.slots.record[pairs[:, 0]], numbers)
+        self._found.add(self._mine.slots.record[pairs[:, 0]], self._found.number_of[pairs[:, 1]])
 
     def _disclosure(self, slots: Ints) -> Disclosed:
         """The records of these slots, in the order of their ids, with these slots alone."""
         of = self._mine.slots.record[slots]
-        real_records(distinct(of))
         slots, of = slots[np.argsort(of, kind="stable")], np.sort(of)
         records = order_by_id(self._mine, distinct(of))
         starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")

@@ -4,12 +4,18 @@ A disclosed record has its slots, its id, the agreed columns and, with greedy, t
 and the blocking. Bytes are little-endian, with a tag and a version in front; the decoder checks every length
 before it reads, every code against its field, and that nothing is left over. The sizes of these messages
 depend on what is disclosed, that is, on the output.
+
+A message can be as long as its records are, so it is judged while it comes: the decoder takes each part as
+soon as it is there, and what cannot be right ends the message where it stands. Texts are never copied: they
+stay where they were received.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,17 +24,22 @@ from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.matching.thresholds import Fields
+from accord.protocols.journal import Answer, halve
 from accord.ranges import distinct
 from accord.records.columns import Bits, Column, Columns, Integers, Records, rows_of
 from accord.records.encoders import text_buffers
 from accord.records.schema import TextField
-from accord.secure.party import Party, Send, receive
+from accord.secure.party import Buffer, Party, Send, receive
 
 Ints = NDArray[np.int64]
+T = TypeVar("T")
 
 _TAG = b"accord disclosed 1\n"
-_MOST_BYTES = 1 << 20
-"""Of one record, and of all records 16,384 times as much."""
+_MOST_BYTES = 1 << 21
+"""Of one record, whose texts have at most three quarters of it (`records/load.py`); all that are disclosed
+in a run take a quarter of the memory at the most."""
+_SHARE = 4
+_COUNT = 8
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,15 @@ class Shape:
     field_names: tuple[str, ...]
     column_names: tuple[str, ...]
     most_records: int
+    """That the partner can have left to disclose."""
     slots: int
+    room: int = field(default_factory=lambda: memory() // _SHARE)
+    """The bytes that they may take."""
+
+
+def memory() -> int:
+    """The bytes of this machine's memory."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def take(records: Records, rows: Ints, names: Sequence[str]) -> tuple[Columns, pa.Array, pa.Table]:
@@ -64,22 +83,29 @@ def take(records: Records, rows: Ints, names: Sequence[str]) -> tuple[Columns, p
     return {name: rows_of(records.columns[name], rows) for name in names}, records.ids.take(index), shown
 
 
-def exchange(own: Disclosed, shape: Shape) -> Party[bytes]:
-    """Show these records and see the partner's: how many, in eight bytes, then the records."""
+def exchange(own: Disclosed, shape: Shape, due: int) -> Party[Answer]:
+    """Show these records and see the partner's: how many, in eight bytes, then the records.
+
+    `due`: more records than this cannot have matched.
+    """
     body = encode(own)
     yield Send(np.array([len(own), len(body)], "<u8").tobytes())
     count, size = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
     if count > shape.most_records:
         raise PeerError(problem=f"{count:,} disclosed records, more than its table holds")
-    if size > len(_TAG) + min(count, 1 << 14) * _MOST_BYTES:
+    if count > due:
+        raise PeerError(problem=f"{count:,} disclosed records where {due:,} can match")
+    if size > len(_TAG) + min(count * _MOST_BYTES, shape.room):
         raise PeerError(problem=f"{size:,} bytes for {count:,} disclosed records")
     yield Send(body)
-    return int(count).to_bytes(8, "little") + (yield from receive(size)).tobytes()
+    coming = Coming(count, size, shape)
+    return int(count).to_bytes(_COUNT, "little"), (yield from receive(size, coming.look)).data
 
 
-def partner_records(answer: bytes, shape: Shape) -> Disclosed:
+def partner_records(answer: Answer, shape: Shape) -> Disclosed:
     """The records that the partner showed."""
-    return decode(answer[8:], int.from_bytes(answer[:8], "little"), shape)
+    count, body = halve(answer, _COUNT)
+    return decode(body, int.from_bytes(count, "little"), shape)
 
 
 def encode(own: Disclosed) -> bytes:
@@ -104,84 +130,122 @@ def _encode_texts(texts: pa.Array) -> list[bytes]:
     return [present.tobytes(), np.diff(ends).astype("<u8").tobytes(), whole]
 
 
-def decode(body: bytes, count: int, shape: Shape) -> Disclosed:
+def decode(body: Buffer, count: int, shape: Shape) -> Disclosed:
     """The records in these bytes; anything that `encode` would not have written is refused."""
-    reader = _Reader(body)
-    if reader.take(len(_TAG)) != _TAG:
+    coming = Coming(count, len(body), shape)
+    coming.look(body)
+    assert coming.records is not None
+    return coming.records
+
+
+class Coming:
+    """Disclosed records that come in pieces."""
+
+    def __init__(self, count: int, size: int, shape: Shape) -> None:
+        self.records: Disclosed | None = None
+        self._reading = _read(_Reader(size), count, shape)
+        next(self._reading)
+
+    def look(self, came: Buffer) -> None:
+        """Judge what has come so far, of one message that grows; raises `PeerError`."""
+        if self.records is None:
+            try:
+                self._reading.send(memoryview(came))
+            except StopIteration as end:
+                self.records = end.value
+
+
+def _read(reader: _Reader, count: int, shape: Shape) -> _Reading[Disclosed]:
+    if (yield from reader.take(len(_TAG))) != _TAG:
         raise PeerError(problem="disclosed records in an unknown format")
-    slot_counts = reader.numbers("<u4", count)
+    slot_counts = yield from reader.numbers("<u4", count)
     if count and slot_counts.sum() > shape.slots:
         raise PeerError(problem="more slots than it has")
-    slots = reader.numbers("<u8", int(slot_counts.sum()))
+    slots = yield from reader.numbers("<u8", int(slot_counts.sum()))
     if len(slots) and (slots.max() >= shape.slots or len(distinct(slots)) < len(slots)):
         raise PeerError(problem="slots that do not exist, or the same slot twice")
-    fields = {name: _decode_field(reader, name, count, shape.fields) for name in shape.field_names}
-    ids = reader.texts(count)
+    fields = {}
+    for name in shape.field_names:
+        fields[name] = yield from _read_field(reader, name, count, shape.fields)
+    ids = yield from reader.texts(count)
     if ids.null_count:
         raise PeerError(problem="a disclosed record without an id")
-    columns = pa.table({name: reader.texts(count) for name in shape.column_names})
+    if pc.count_distinct(ids).as_py() < count:
+        raise PeerError(problem="two disclosed records with the same id")
+    columns = {}
+    for name in shape.column_names:
+        columns[name] = yield from reader.texts(count)
     reader.end()
-    return Disclosed(slot_counts, slots, fields, ids, columns)
+    return Disclosed(slot_counts, slots, fields, ids, pa.table(columns))
 
 
-def _decode_field(reader: _Reader, name: str, count: int, fields: Fields) -> Column:
+def _read_field(reader: _Reader, name: str, count: int, fields: Fields) -> _Reading[Column]:
     spec = fields[name]
-    present = reader.numbers("u1", count)
+    present = yield from reader.numbers("u1", count)
     if len(present) and present.max() > 1:
         raise PeerError(problem=f"a value of the field {name} that is neither there nor missing")
     if isinstance(spec, TextField):
         width = (spec.bits + 63) // 64
-        words = reader.words(count * width).reshape(count, width)
+        words = (yield from reader.words(count * width)).reshape(count, width)
         spare = spec.bits % 64
         if spare and count and (words[:, -1] >> np.uint64(spare)).any():
             raise PeerError(problem=f"a value of the field {name} with more than {spec.bits} bits")
         return Bits(words, spec.bits, present.astype(np.bool_))
-    values = reader.numbers("<u8", count)
+    values = yield from reader.numbers("<u8", count)
     if count and values.max() > spec.high:
         raise PeerError(problem=f"a value of the field {name} outside its agreed range")
     return Integers(values, present.astype(np.bool_))
 
 
-class _Reader:
-    """Reads from the front and never beyond the end."""
+_Reading = Generator[None, memoryview, T]
+"""Waits, by yielding, until it is sent more of its message: all that has come so far."""
 
-    def __init__(self, body: bytes) -> None:
-        self._body = body
+
+class _Reader:
+    """Reads a message of this size from the front, waits for what has not come, and never reads beyond."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._came = memoryview(b"")
         self._at = 0
 
-    def take(self, size: int) -> bytes:
-        if size > len(self._body) - self._at:
+    def take(self, size: int) -> _Reading[memoryview]:
+        if size > self._size - self._at:
             raise PeerError(problem="disclosed records that end too early")
+        while self._at + size > len(self._came):
+            self._came = yield
         self._at += size
-        return self._body[self._at - size : self._at]
+        return self._came[self._at - size : self._at]
 
-    def words(self, count: int) -> NDArray[np.uint64]:
-        return np.frombuffer(self.take(8 * count), "<u8").astype(np.uint64)
+    def words(self, count: int) -> _Reading[NDArray[np.uint64]]:
+        return np.frombuffer((yield from self.take(8 * count)), "<u8").astype(np.uint64)
 
-    def numbers(self, kind: str, count: int) -> Ints:
-        found = np.frombuffer(self.take(np.dtype(kind).itemsize * count), kind)
+    def numbers(self, kind: str, count: int) -> _Reading[Ints]:
+        found = np.frombuffer((yield from self.take(np.dtype(kind).itemsize * count)), kind)
         if len(found) and found.max() > np.iinfo(np.int64).max:
             raise PeerError(problem="a number that is too large")
         return found.astype(np.int64)
 
-    def texts(self, count: int) -> pa.Array:
-        present = self.numbers("u1", count).astype(np.bool_)
-        lengths = self.numbers("<u8", count)
+    def texts(self, count: int) -> _Reading[pa.Array]:
+        present = yield from self.numbers("u1", count)
+        lengths = yield from self.numbers("<u8", count)
+        if len(present) and (present.max() > 1 or lengths[present == 0].any()):
+            raise PeerError(problem="a text that is neither there nor missing")
         # One after the other, so that no sum of lengths can wrap around.
-        if len(lengths) and lengths.max() > len(self._body):
+        if len(lengths) and lengths.max() > self._size:
             raise PeerError(problem="disclosed records that end too early")
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        data = self.take(int(offsets[-1]))
+        data = yield from self.take(int(offsets[-1]))
+        there = np.packbits(present.astype(np.uint8), bitorder="little").tobytes()
         try:
-            data.decode("utf-8")
             texts = pa.LargeStringArray.from_buffers(
-                count, pa.py_buffer(offsets.tobytes()), pa.py_buffer(data)
+                count, pa.py_buffer(offsets.tobytes()), pa.py_buffer(data), pa.py_buffer(there)
             )
             texts.validate(full=True)
-        except (UnicodeDecodeError, pa.ArrowInvalid):
+        except pa.ArrowInvalid:
             raise PeerError(problem="a text that is not UTF-8") from None
-        return pc.if_else(pa.array(present), texts, pa.scalar(None, pa.large_string()))
+        return texts
 
     def end(self) -> None:
-        if self._at != len(self._body):
+        if self._at != self._size:
             raise PeerError(problem="disclosed records with bytes left over")

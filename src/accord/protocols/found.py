@@ -1,10 +1,15 @@
 """What a side has found so far: the partner's records that were disclosed to it, and the matches with them.
 
-The invariant: a slot of the partner belongs to at most one disclosed record, and no more records are taken in
-than its table holds.
+The invariant: a slot of the partner belongs to at most one disclosed record, and so does an id; no more
+records are taken in than its table holds, in no more bytes than fit here. All of this is known before an
+answer of the partner is kept.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +19,15 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.protocols.base import Task
 from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records
-from accord.protocols.journal import step
+from accord.protocols.journal import Answer, step
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome, Seconds
+from accord.records.encoders import text_buffers
+from accord.records.siphash import hash_texts, key
 from accord.secure.party import Party
 
 Ints = NDArray[np.int64]
+T = TypeVar("T")
 
 
 class Found:
@@ -34,26 +42,49 @@ class Found:
         """As own row · width + number of the partner's record: there may be very many."""
         self._seen: list[Disclosed] = []
         self._seen_count = 0
+        self._seen_ids: set[bytes] = set()
+        """A hash of each; who makes two ids collide has its own records refused."""
+        self._room = self._shape.room
         self.number_of = np.full(slots, -1, np.int64)
         """For each slot of the partner the number of its disclosed record."""
         self.partner_ends = np.cumsum(counts)
         """Where the slots of each bin of the partner end."""
 
-    def exchange(self, own: Disclosed) -> Party[Disclosed]:
-        """Show these records and see the partner's."""
-        answer = yield from step(self._mine.journal, exchange(own, self._shape))
-        return partner_records(answer, self._shape)
+    def exchange(
+        self, own: Disclosed, due: int, judge: Callable[[Disclosed], T]
+    ) -> Party[tuple[Disclosed, T]]:
+        """Show these records and see the partner's, of which at most so many are due, as they were judged."""
+        shape = replace(self._shape, most_records=self._mine.partner_size - self._seen_count, room=self._room)
+
+        def read(answer: Answer) -> tuple[Disclosed, T]:
+            theirs = partner_records(answer, shape)
+            self._require_new(theirs)
+            return theirs, judge(theirs)
+
+        # At worst the partner compares what it is shown with all its records, as this side does.
+        self._mine.expect(0, len(own) * self._mine.partner_size)
+        found = yield from step(self._mine.journal, exchange(own, shape, due), read)
+        self._room -= found[0].columns.nbytes + found[0].ids.nbytes
+        return found
+
+    def _require_new(self, theirs: Disclosed) -> None:
+        if (self.number_of[theirs.slots] >= 0).any() or not self._seen_ids.isdisjoint(self._hashed(theirs)):
+            raise PeerError(problem="a record that it had disclosed before")
+
+    def _hashed(self, theirs: Disclosed) -> list[bytes]:
+        starts, octets = text_buffers(theirs.ids)
+        words = np.zeros((len(theirs), 2), np.uint64)
+        hash_texts(*key(self._task.salt, "ids"), starts, octets, words)
+        hashes: list[bytes] = words.view("V16").reshape(-1).tolist()
+        return hashes
 
     def number(self, theirs: Disclosed) -> int:
         """Give the partner's records their numbers; give the first."""
         first = self._seen_count
-        if (self.number_of[theirs.slots] >= 0).any():
-            raise PeerError(problem="a record that it had disclosed before")
         self.number_of[theirs.slots] = first + np.repeat(np.arange(len(theirs)), theirs.slot_counts)
         self._seen.append(theirs)
+        self._seen_ids.update(self._hashed(theirs))
         self._seen_count += len(theirs)
-        if self._seen_count > self._mine.partner_size:
-            raise PeerError(problem="more disclosed records than its table holds")
         return first
 
     def keys(self, rows: Ints, numbers: Ints) -> Ints:
@@ -63,15 +94,6 @@ class Found:
     def add(self, rows: Ints, numbers: Ints) -> None:
         """These pairs match."""
         self._matches.append(self.keys(rows, numbers))
-
-    @property
-    def batches(self) -> int:
-        """How many times matches were added."""
-        return len(self._matches)
-
-    def since(self, batch: int) -> list[Ints]:
-        """The matches that were added from this time on."""
-        return self._matches[batch:]
 
     def outcome(self, comparisons: int, rounds: int, seconds: Seconds) -> Outcome:
         """Everything found, as this side's outcome; the matches are handed over and no longer kept."""
@@ -93,13 +115,6 @@ class Found:
             released=self._mine.released,
             seconds=seconds,
         )
-
-
-def real_records(records: Ints) -> Ints:
-    """These records, in ascending order, unless a dummy is among them: none can match."""
-    if len(records) and records[0] < 0:
-        raise PeerError(problem="a match with a dummy")
-    return records
 
 
 def order_by_id(mine: Mine, records: Ints) -> Ints:

@@ -13,7 +13,7 @@ partner is taken in only if
     it is new        none of its slots was disclosed before, and its table holds so many (found.py)
     it matches       every pair that the engine called a match is one under the rule (`_require_matches`)
 
-and no match is taken from a dummy of one's own (`real_records`).
+all of it before its answer is kept. No match is taken from a dummy of one's own (rounds.py).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from accord.matching.join import Index
 from accord.protocols.base import Task
 from accord.protocols.binned import Binned
 from accord.protocols.disclosed import Disclosed, take
-from accord.protocols.found import Found, order_by_id, real_records
+from accord.protocols.found import Found, order_by_id
 from accord.protocols.mine import Mine
 from accord.protocols.schedule import Schedule
 from accord.ranges import contained, distinct, ranges
@@ -52,23 +52,34 @@ class GreedyClean:
         """Disclose what matched, find its other matches to a fixed point, clean every copy."""
         if not len(pairs):
             return
-        known = self._found.batches
-        fresh = real_records(distinct(self._mine.slots.record[pairs[:, 0]]))
-        due: Ints | None = None
+        fresh = distinct(self._mine.slots.record[pairs[:, 0]])
+        hits, shown = distinct(pairs[:, 1]), fresh[:0]
+
+        def first(theirs: Disclosed) -> tuple[Ints, Ints]:
+            _require_hit(theirs, hits)
+            matches = self._matches(theirs)
+            self._require_matches(pairs, theirs, *matches)
+            return matches
+
+        def later(theirs: Disclosed) -> tuple[Ints, Ints]:
+            number, row = self._matches(theirs)
+            _require_due(number[contained(row, np.sort(shown))], len(theirs))
+            return number, row
+
+        judge, due = first, len(hits)
         while True:
             fresh = fresh[~self._shown[fresh]]
             own = self._disclosure(fresh)
-            theirs = yield from self._found.exchange(own)
+            theirs, (number, row) = yield from self._found.exchange(own, due, judge)
             if not len(own) and not len(theirs):
                 break
             self._shown[fresh] = True
             self._schedule.remove(self._me, own.slots)
-            if due is None:
-                _require_hit(theirs, distinct(pairs[:, 1]))
-            fresh, due = self._take_in(theirs, due), fresh
-        found = self._found.since(known)
-        self._require_matches(pairs, found)
-        self.matches += sum(map(len, found))
+            self._schedule.remove(1 - self._me, theirs.slots)
+            self._found.add(row, number + self._found.number(theirs))
+            self.matches += len(row)
+            fresh, shown = distinct(row), fresh
+            judge, due = later, self._mine.partner_size
 
     def finish(self) -> Party[None]:
         """Everything was disclosed when it matched."""
@@ -82,24 +93,16 @@ class GreedyClean:
         shown = take(self._mine.records, records, self._task.shown_fields)
         return Disclosed(stops - starts, slots[ranges(starts, stops)], *shown)
 
-    def _take_in(self, theirs: Disclosed, due: Ints | None) -> Ints:
-        """Check the partner's records, clean them, and give one's own records that match them.
-
-        `due`: own records of which each of them must match one; None where that has been checked.
-        """
+    def _matches(self, theirs: Disclosed) -> tuple[Ints, Ints]:
+        """(partner's, own) records that match, of records whose bins are right."""
         if not len(theirs):
-            return np.zeros(0, np.int64)
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._require_bins(theirs)
-        first = self._found.number(theirs)
-        self._schedule.remove(1 - self._me, theirs.slots)
         number, row = self._index.matches(theirs.fields, len(theirs))
         if self._options.closure == "candidates":
             met = self._compares(theirs, number, row)
             number, row = number[met], row[met]
-        if due is not None:
-            _require_due(number[contained(row, np.sort(due))], len(theirs))
-        self._found.add(row, number + first)
-        return distinct(row)
+        return number, row
 
     def _compares(self, theirs: Disclosed, number: Ints, row: Ints) -> NDArray[np.bool_]:
         """Whether each pair of records lies in bins that meet."""
@@ -134,17 +137,19 @@ class GreedyClean:
         if not same:
             raise PeerError(problem="a disclosed record whose slots lie in other bins than its values")
 
-    def _require_matches(self, pairs: Ints, found: list[Ints]) -> None:
+    def _require_matches(self, pairs: Ints, theirs: Disclosed, number: Ints, row: Ints) -> None:
         """Every pair that the engine called a match is one under the rule.
 
-        Its two records were not disclosed before this round, or they would have been cleaned; so the pair is
-        among those that were found in the clear since.
+        Its two records were not disclosed before this round, or they would have been cleaned; so both are
+        disclosed at once, and the pair is among those that are found in the clear.
         """
-        numbers = self._found.number_of[pairs[:, 1]]
-        if (numbers < 0).any():
+        order = np.argsort(theirs.slots)
+        place = np.searchsorted(theirs.slots[order], pairs[:, 1])
+        if not contained(pairs[:, 1], theirs.slots[order]).all():
             raise PeerError(problem="a match whose record it did not disclose")
-        claimed = self._found.keys(self._mine.slots.record[pairs[:, 0]], numbers)
-        if not contained(claimed, np.sort(np.concatenate(found))).all():
+        of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)[order[place]]
+        claimed = self._found.keys(self._mine.slots.record[pairs[:, 0]], of)
+        if not contained(claimed, np.sort(self._found.keys(row, number))).all():
             raise PeerError(problem="a match that the rule denies")
 
 

@@ -47,8 +47,8 @@ from accord.privacy import events
 from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Protocol, Release, Task
 from accord.protocols.confirm import confirm
-from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records, take
-from accord.protocols.journal import step
+from accord.protocols.disclosed import Disclosed, Shape, exchange, memory, partner_records, take
+from accord.protocols.journal import Answer, step, whole
 from accord.protocols.lines import (
     CHUNK,
     HALF,
@@ -81,6 +81,12 @@ STEPS = 2
 """Of the journal: the commitments, and the intersection with all that it discloses."""
 _MOST_PAIRS = 1 << 30
 """Of records that match, so that no partner can ask for more memory than that takes."""
+_WORK_A_VALUE = 2000
+"""To encrypt it; the lister is silent until it has encrypted all."""
+_WORK_A_MATCH = 100
+"""In the clear: to sort the output, to compare its digest and to write it."""
+_BYTES_A_PAIR = 128
+"""Of memory, at the least, for each pair that the partner may name."""
 
 
 @dataclass(frozen=True)
@@ -166,10 +172,14 @@ def intersect(task: Task, options: Intersecting, mine: Mine, engine: Engine) -> 
     began = mine.clock()
     run = _Side(task, options, mine, engine)
     # Nothing is opened here; it binds both to their tables should the run be cut and go on.
-    yield from step(mine.journal, exchange_commitments(mine.slots, mine.side))
-    found = yield from step(mine.journal, run.list_all() if run.lists else run.look_up())
-    outcome = run.outcome(found, Seconds(compare=mine.clock() - began))
+    made = whole(exchange_commitments(mine.slots, mine.side))
+    yield from step(mine.journal, made, lambda answer: None)
+    mine.expect(0, _WORK_A_VALUE * run.total)
+    asked = run.list_all() if run.lists else run.look_up()
+    found = yield from step(mine.journal, asked, run.outcome)
+    outcome = replace(found, seconds=Seconds(compare=mine.clock() - began))
     mine.watch(Status(run.total, run.total, len(outcome.own)))
+    mine.expect(0, _WORK_A_MATCH * len(outcome.own))
     digest = yield from confirm(mine.side, mine.records.ids, outcome, mine.entropy)
     return replace(outcome, digest=digest)
 
@@ -197,7 +207,7 @@ class _Side:
 
     # -- the side that lists ------------------------------------------------------------------------------
 
-    def list_all(self) -> Party[bytes]:
+    def list_all(self) -> Party[Answer]:
         """Serve the other's values, send all lines, take its matches; what `outcome` reads."""
         entropy = self.own.entropy
         key = self.group.secret(entropy.stream(MASKS))
@@ -207,14 +217,15 @@ class _Side:
         for part in batches(self.lines, CHUNK):
             yield from send(lines[part])
         head = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
-        if head[0] > len(tokens) or head[1] > min(head[0] * self.partner_size, _MOST_PAIRS):
+        most = min(head[0] * self.partner_size, _MOST_PAIRS, memory() // _BYTES_A_PAIR)
+        if head[0] > len(tokens) or head[1] > most:
             raise PeerError(problem="more matches than there are records")
         named = (yield from receive(head[0] * HALF)).reshape(head[0], HALF)
         records = find_records(named, tokens)
         if len(records) and records.max() >= len(self.own.records):
             raise PeerError(problem="a match with a row that was left out")
         shown, place = self._by_id(records)
-        came, theirs = yield from self._exchange(shown, place)
+        came, theirs = yield from self._exchange(shown, place, min(self.partner_size, head[1]))
         pairs = np.frombuffer((yield from receive(8 * head[1])).tobytes(), "<u4").reshape(2, -1)
         partner, token = pairs.astype(np.int64)
         known = covers(partner, len(theirs)) and covers(token, len(records))
@@ -259,7 +270,7 @@ class _Side:
 
     # -- the side that asks -------------------------------------------------------------------------------
 
-    def look_up(self) -> Party[bytes]:
+    def look_up(self) -> Party[Answer]:
         """Ask for the own values, receive all lines, tell what matched; what `outcome` reads."""
         rows, key_of, items = self._asked()
         values = yield from ask(self.group, items, self.own.entropy.stream(MASKS), self.progress)
@@ -274,7 +285,7 @@ class _Side:
         shown, _ = self._by_id(distinct(own))
         yield Send(np.array([len(named), len(own)], "<u8").tobytes())
         yield from send(named)
-        came, theirs = yield from self._exchange(shown, np.arange(len(shown)))
+        came, theirs = yield from self._exchange(shown, np.arange(len(shown)), len(named))
         if len(theirs) != len(named) or not covers(theirs.slots, len(named)):
             raise PeerError(problem="other records than those that matched")
         number = np.empty(len(named), np.int64)
@@ -309,22 +320,23 @@ class _Side:
         order = np.asarray(pc.sort_indices(self.own.records.ids.take(pa.array(records)))).astype(np.int64)
         return records[order], order
 
-    def _exchange(self, records: Ints, slots: Ints) -> Party[tuple[bytes, Disclosed]]:
+    def _exchange(self, records: Ints, slots: Ints, due: int) -> Party[tuple[Answer, Disclosed]]:
         """Show these records; the partner's, as they came and as they are."""
         ones = np.ones(len(records), np.int64)
         own = Disclosed(ones, slots, *take(self.own.records, records, ()))
-        shown = yield from exchange(own, self.shape)
+        shown = yield from exchange(own, self.shape, due)
         theirs = partner_records(shown, self.shape)
         if (theirs.slot_counts != 1).any():
             raise PeerError(problem="a record that does not stand for itself")
         return shown, theirs
 
-    def _kept(self, own: Ints, partner: Ints, shown: bytes) -> bytes:
+    def _kept(self, own: Ints, partner: Ints, shown: Answer) -> Answer:
         """The intersection as the answer of a step."""
+        count, records = shown
         head = np.array([len(own), self.dummies], "<u8").tobytes()
-        return head + np.stack([own, partner]).astype("<u4").tobytes() + shown
+        return head + np.stack([own, partner]).astype("<u4").tobytes() + count, records
 
-    def outcome(self, kept: bytes, seconds: Seconds) -> Outcome:
+    def outcome(self, kept: Answer) -> Outcome:
         """The outcome of an intersection, of this connection or of one that was cut after it."""
         own, partner, dummies, shown = _split(kept)
         theirs = partner_records(shown, self.shape)
@@ -343,15 +355,16 @@ class _Side:
             rounds=1,
             dummies=dummies,
             released=self.own.released,
-            seconds=seconds,
+            seconds=Seconds(),
         )
 
 
-def _split(kept: bytes) -> tuple[Ints, Ints, int, bytes]:
+def _split(kept: Answer) -> tuple[Ints, Ints, int, Answer]:
     """The own and the partner's records of the pairs, the dummies, and what the partner showed."""
-    count, dummies = (int.from_bytes(kept[at : at + 8], "little") for at in (0, 8))
+    start = memoryview(kept[0])
+    count, dummies = (int.from_bytes(start[at : at + 8], "little") for at in (0, 8))
     end = 16 + 8 * count
-    if len(kept) < end + 8:
+    if len(start) < end + 8:
         raise PeerError(problem="an intersection that is not whole")
-    own, partner = np.frombuffer(kept, "<u4", 2 * count, 16).reshape(2, count).astype(np.int64)
-    return own, partner, dummies, kept[end:]
+    own, partner = np.frombuffer(start, "<u4", 2 * count, 16).reshape(2, count).astype(np.int64)
+    return own, partner, dummies, (start[end:], *kept[1:])

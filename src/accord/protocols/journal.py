@@ -13,37 +13,61 @@ that has not kept it, and must come to the answer that it had.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
-from accord.secure.party import Party
+from accord.secure.party import Buffer, Party
+
+T = TypeVar("T")
+Answer = tuple[Buffer, ...]
+"""The bytes of an answer, in one part or in several: to join what may be long would copy it."""
 
 
 class Journal(Protocol):
     """The answers of one run, in their order."""
 
-    def recall(self) -> bytes | None:
+    def recall(self) -> Buffer | None:
         """The answer of the next step if it was done before."""
 
-    def keep(self, answer: bytes) -> None:
+    def keep(self, answer: Answer) -> None:
         """Keep the answer of this step; it is on disk when this returns."""
 
 
 class Forgetful:
     """A journal for runs that are never resumed."""
 
-    def recall(self) -> bytes | None:
+    def recall(self) -> Buffer | None:
         return None
 
-    def keep(self, answer: bytes) -> None:
+    def keep(self, answer: Answer) -> None:
         pass
 
 
-def step(journal: Journal, party: Party[bytes]) -> Party[bytes]:
-    """Do a step once."""
+def step(journal: Journal, party: Party[Answer], read: Callable[[Answer], T]) -> Party[T]:
+    """Do a step once, and give what is read in its answer.
+
+    `read` judges the answer by all that can be known of it without sending anything, and raises before it is
+    kept: a wrong answer that was kept would be found wrong again by every resume.
+    """
     known = journal.recall()
     if known is not None:
         party.close()
-        return known
+        return read((known,))
     answer = yield from party
+    found = read(answer)
     journal.keep(answer)
-    return answer
+    return found
+
+
+def whole(party: Party[bytes]) -> Party[Answer]:
+    """An answer in one part."""
+    return ((yield from party),)
+
+
+def halve(answer: Answer, at: int) -> tuple[Buffer, Buffer]:
+    """The first bytes of an answer, and the rest: as they came in two parts, or were recalled in one."""
+    if len(answer) == 1:
+        whole = memoryview(answer[0])
+        return whole[:at], whole[at:]
+    head, rest = answer
+    return head, rest

@@ -24,7 +24,7 @@ from accord.protocols.confirm import confirm
 from accord.protocols.disclose import DiscloseOnce
 from accord.protocols.found import Found
 from accord.protocols.greedy import GreedyClean
-from accord.protocols.journal import step
+from accord.protocols.journal import Answer, step, whole
 from accord.protocols.mine import Mine, Stopwatch
 from accord.protocols.outcome import Outcome, Seconds
 from accord.protocols.rounds import Rounds
@@ -32,6 +32,9 @@ from accord.protocols.slots import exchange_commitments, exchange_counts, partne
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
+
+_WORK_A_MATCH = 100
+"""In the clear: to sort the output, to compare its digest and to write it."""
 
 
 def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[Outcome]:
@@ -54,14 +57,19 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
 
     seconds = Seconds(set_up, rounds.compare_seconds, rounds.disclose_seconds + clock.lap())
     outcome = found.outcome(rounds.comparisons, rounds.count, seconds)
+    mine.expect(0, _WORK_A_MATCH * len(outcome.own))
     digest = yield from confirm(mine.side, mine.records.ids, outcome, mine.entropy)
     return replace(outcome, digest=digest)
 
 
 def _open_counts(task: Task, options: Binned, mine: Mine) -> Party[Ints]:
     """The partner's counts, to which it was committed before it saw ours."""
-    committed = yield from step(mine.journal, exchange_commitments(mine.slots, mine.side))
-    opened = yield from step(mine.journal, exchange_counts(mine.slots))
-    counts = partner_counts(committed, opened, mine.side)
-    options.require_counts(task, mine.side.other, counts, mine.partner_size, mine.padding)
-    return counts
+    made = whole(exchange_commitments(mine.slots, mine.side))
+    committed = yield from step(mine.journal, made, lambda answer: bytes(answer[0]))
+
+    def read(opened: Answer) -> Ints:
+        counts = partner_counts(committed, bytes(opened[0]), mine.side)
+        options.require_counts(task, mine.side.other, counts, mine.partner_size, mine.padding)
+        return counts
+
+    return (yield from step(mine.journal, whole(exchange_counts(mine.slots)), read))

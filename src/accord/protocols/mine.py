@@ -31,6 +31,8 @@ class Status:
 
 
 Watch = Callable[[Status], None]
+Expect = Callable[[int, int], None]
+"""Told, when a step begins, how many secure comparisons it has, and how many steps of work in the clear."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Mine:
     """The most dummies that the partner can have."""
     journal: Journal = field(default_factory=Forgetful)
     watch: Watch = lambda status: None
+    expect: Expect = lambda comparisons, clear: None
     clock: Callable[[], float] = time.perf_counter
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from accord.matching.rule import And, Not, Or, Rule, Same, fields_of
+from accord.matching.rule import And, Not, Or, Rule, Same, fields_of, predicates
 from accord.matching.thresholds import Fields
-from accord.protocols.base import Blockings, Fault, Options
+from accord.protocols.base import Blockings, Fault, Options, Task
 from accord.protocols.intersection import Intersecting
 from accord.side import Side
 
@@ -27,6 +27,13 @@ class Psi(Intersecting):
     def sought(self, rule: Rule) -> Rule:
         """All fields of the rule are the same."""
         return And(tuple(Same(name) for name in fields_of(rule)))
+
+    def advice(self, task: Task) -> list[str]:
+        if all(isinstance(predicate, Same) for predicate in predicates(task.rule)):
+            return []
+        return [
+            "psi finds only pairs that are equal in every field of the rule, not all that the rule accepts."
+        ]
 
     def faults(
         self, rule: Rule, fields: Fields | None, blocking: Blockings, simulated: bool

@@ -1,7 +1,8 @@
 """The rounds of a linkage: what the schedule brings together the engine compares, and both learn the bits.
 
 A dummy goes through the very code of a real record and has its inputs overwritten after it, so that neither
-the size of a message nor the time it takes tells one from the other.
+the size of a message nor the time it takes tells one from the other. No dummy can match: an answer that says
+so is refused and not kept.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from accord.errors import PeerError
 from accord.matching.rule import fields_of
 from accord.protocols.base import Task
-from accord.protocols.journal import step
+from accord.protocols.journal import Answer, step
 from accord.protocols.mine import Mine, Status, Stopwatch
 from accord.protocols.schedule import Round, Schedule
 from accord.records.columns import rows_of
@@ -65,16 +67,24 @@ class Rounds:
         blocks = Blocks.of_sizes(round_.a_counts, round_.b_counts)
         first = self._mine.side is Side.A
         table = self._inputs(round_.a if first else round_.b)
-        answer = yield from step(self._mine.journal, self._places(blocks, table))
+
+        def read(answer: Answer) -> Ints:
+            a, b = _pairs(round_, np.frombuffer(answer[0], "<u8").astype(np.int64))
+            pairs = np.stack([a, b] if first else [b, a], axis=1)
+            if (self._mine.slots.record[pairs[:, 0]] < 0).any():
+                raise PeerError(problem="a match with a dummy")
+            return pairs
+
+        self._mine.expect(blocks.pairs, 0)
+        pairs = yield from step(self._mine.journal, self._places(blocks, table), read)
         self.comparisons += blocks.pairs
         self.count += 1
-        a, b = _pairs(round_, np.frombuffer(answer, "<u8").astype(np.int64))
-        return np.stack([a, b] if first else [b, a], axis=1)
+        return pairs
 
-    def _places(self, blocks: Blocks, table: Table) -> Party[bytes]:
+    def _places(self, blocks: Blocks, table: Table) -> Party[Answer]:
         """Which of the pairs match."""
         bits = yield from self._engine.evaluate(self._session, self._task.lowered.node, blocks, table)
-        return np.flatnonzero(bits).astype("<u8").tobytes()
+        return (np.flatnonzero(bits).astype("<u8").tobytes(),)
 
     def _inputs(self, slots: Ints) -> Table:
         """The circuit's inputs of these slots; a dummy carries the zeros that every code may be.

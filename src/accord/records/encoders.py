@@ -138,7 +138,8 @@ def _date(spec: DateField, cells: pa.Array, format: str | None, bad: dict[str, M
         cells = trim(cells)
         given = ~_missing(cells)
         cells = _parse_dates(cells, format or "%Y-%m-%d")
-        bad[f"is not a date written as {format or 'YYYY-MM-DD'}; name another format in a columns file"] = (
+        how = format or "YYYY-MM-DD"
+        bad[f"is not a date written as {how}; `accord check` finds another format, --date names it"] = (
             given & _missing(cells)
         )
     if pa.types.is_timestamp(cells.type) and cells.type.tz is not None:
@@ -161,11 +162,12 @@ def _parse_dates(cells: pa.Array, format: str) -> pa.Array:
     By Python, because Arrow's own parser takes 30 February for 2 March.
     """
     distinct = cells.dictionary_encode()
-    dates = pa.array([_parse_date(value, format) for value in distinct.dictionary.to_pylist()], pa.date32())
+    dates = pa.array([parse_date(value, format) for value in distinct.dictionary.to_pylist()], pa.date32())
     return dates.take(distinct.indices)
 
 
-def _parse_date(value: str, format: str) -> date | None:
+def parse_date(value: str, format: str) -> date | None:
+    """The day that a text is in this format; None if it is none."""
     try:
         return datetime.strptime(value, format).date()
     except (ValueError, re.error):

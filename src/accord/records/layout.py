@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import tomli_w
 from pydantic import Field, TypeAdapter, ValidationError
 
 from accord.errors import DataError, Fault, UnreadableError, UsageError
@@ -27,22 +28,40 @@ class _File(Spec):
     delimiter: str = ","
     columns: dict[str, str | Source] = Field(default_factory=dict)
     person: str | None = None
+    quote: str = '"'
+    id_row: bool = False
+    sheet: str | None = None
 
     def layout(self) -> Layout:
         columns = {k: Source(column=v) if isinstance(v, str) else v for k, v in self.columns.items()}
-        return Layout(self.id, self.encoding, self.delimiter, columns, self.person)
+        return Layout(
+            self.id,
+            self.encoding,
+            self.delimiter,
+            columns,
+            self.person,
+            self.quote,
+            self.id_row,
+            self.sheet,
+        )
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The id column, the file's dialect, the columns whose names differ from the agreed ones, and the column
-    that says whose record it is, where that matters."""
+    """The id column, how the file is written, the columns whose names differ from the agreed ones, and the
+    column that says whose record it is, where that matters."""
 
     id: str = "id"
     encoding: str = "utf-8"
     delimiter: str = ","
     columns: dict[str, Source] = field(default_factory=dict)
     person: str | None = None
+    quote: str = '"'
+    """What stands around cells that hold the delimiter; `none` if a quote is a letter like others."""
+    id_row: bool = False
+    """Records are named by their rows, 1, 2, …, and no id column is read."""
+    sheet: str | None = None
+    """Of a workbook: the sheet, if not the first."""
 
     def source(self, name: str) -> Source:
         """Where the agreed name is found: by default in a column of that name."""
@@ -56,6 +75,9 @@ class Layout:
             delimiter=self.delimiter,
             columns=dict(self.columns),
             person=self.person,
+            quote=self.quote,
+            id_row=self.id_row,
+            sheet=self.sheet,
         ).model_dump_json()
 
     @classmethod
@@ -69,8 +91,28 @@ class Layout:
             name, equals, column = pair.partition("=")
             if not (equals and name.strip() and column.strip()):
                 raise UsageError(problem=f"--column takes field=column, not '{pair}'.")
-            changed[name.strip()] = Source(column=column)
+            changed[name.strip()] = Source(column=column, format=self.source(name.strip()).format)
         return replace(self, columns=changed)
+
+    def read_dates(self, formats: Mapping[str, str]) -> Layout:
+        """This layout with formats of dates, by field."""
+        changed = {name: Source(column=self.source(name).column, format=how) for name, how in formats.items()}
+        return replace(self, columns={**self.columns, **changed})
+
+    def map_dates(self, pairs: Iterable[str]) -> Layout:
+        """This layout with `field=format` pairs from the command line."""
+        formats = {}
+        for pair in pairs:
+            name, equals, how = pair.partition("=")
+            if not (equals and name.strip() and "%" in how):
+                raise UsageError(problem=f"--date takes field=format, such as birth=%d.%m.%Y, not '{pair}'.")
+            formats[name.strip()] = how
+        return self.read_dates(formats)
+
+    def to_toml(self) -> str:
+        """The layout as `read_layout` reads it."""
+        body = _File.model_validate_json(self.to_json()).model_dump(exclude_none=True)
+        return tomli_w.dumps({key: value for key, value in body.items() if key != "id" or not self.id_row})
 
     def require_known(self, names: Iterable[str]) -> None:
         """Raise for a mapped name that the agreement does not have."""
@@ -83,7 +125,8 @@ class Layout:
 
 
 def read_layout(path: Path) -> Layout:
-    """Read a layout file: `id`, `person`, `encoding`, `delimiter`, and a table `[columns]`."""
+    """Read a layout file: `id` or `id_row`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, and a table
+    `[columns]`."""
     try:
         found = TypeAdapter(_File).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:
@@ -94,6 +137,11 @@ def read_layout(path: Path) -> Layout:
         faults = [Fault(".".join(map(str, e["loc"])), e["msg"] + ".") for e in error.errors()]
         raise DataError(str(path), faults) from None
     return found.layout()
+
+
+def named_in(path: Path) -> frozenset[str]:
+    """What a layout file says, other things being as they are by default; the file is sound."""
+    return frozenset(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:

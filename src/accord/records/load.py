@@ -3,6 +3,9 @@
 Faults are collected over the whole table before anything is raised, named by row (the first row below the
 header is row 1) and column, never by value.
 
+Records may be named by their rows. Rows that are left out are numbered like others: a number may not tell
+whether a row before it was left out.
+
 A promise to people holds if nobody has more records than it covers. That is judged here, on all rows of the
 file, those that are left out included: they are rows of the table like others [MATHS §1.6].
 """
@@ -18,12 +21,17 @@ from numpy.typing import NDArray
 
 from accord.errors import DataError, Fault, UsageError
 from accord.records.columns import Bits, Column, Integers, Records, rows_of
+from accord.records.csv_scan import MOST_CELL
 from accord.records.encoders import encode
 from accord.records.layout import Layout
-from accord.records.schema import FieldSpec
-from accord.records.sources import OpenTable, TableLike, open_table
+from accord.records.opened import OpenTable
+from accord.records.schema import CategoryField, FieldSpec, TextField
+from accord.records.sources import TableLike, open_table
 
 _SHOWN_ROWS = 5
+_MOST_SHOWN = 3 << 19
+"""Octets of a record's id and disclosed cells: what a partner takes of one record is a little more."""
+_REPEATED = "repeats the id of another row; ids must be unique: take another with --id, or rows with --id-row"
 
 
 def load_records(
@@ -42,17 +50,21 @@ def load_records(
     layout = layout or Layout()
     person = _person_column(layout, per_person)
     where = {name: layout.source(name).column for name in (*fields, *disclose)}
-    table = open_table(source, list(dict.fromkeys([layout.id, *where.values(), *person])), layout)
+    named = () if layout.id_row else (layout.id,)
+    table = open_table(source, list(dict.fromkeys([*named, *where.values(), *person])), layout)
     faults = _Faults(table)
+    as_text = _read_as_text([*named, *where.values()], fields, where)
     chunks: list[Records] = []
     ids: list[pa.Array] = []
     people: list[pa.Array] = []
     for batch in table.batches:
-        ids.append(_as_text(batch.column(layout.id)))
+        _judge_cells(batch, as_text, faults)
+        ids.append(_row_numbers(faults.first, batch) if layout.id_row else _as_text(batch.column(layout.id)))
         chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults))
         people += [_as_person(batch.column(name), name, faults) for name in person]
         faults.first += batch.num_rows
-    _judge_ids(ids, layout.id, faults)
+    if not layout.id_row:
+        _judge_ids(ids, layout.id, faults)
     for name in person:
         _judge_people(people, name, per_person or 1, faults)
     if found := [*table.broken.values(), *faults.in_order()]:
@@ -113,6 +125,7 @@ def _encode_batch(
             left_out |= encoded.left_out
     faults.note(np.asarray(pc.is_null(ids)), layout.id, "is empty or no text; every record needs an id")
     shown = pa.table({name: _as_text(batch.column(layout.source(name).column)) for name in disclose})
+    _judge_shown(ids, shown, layout, faults)
     kept = ~left_out
     return Records(
         ids.filter(pa.array(kept)),
@@ -132,6 +145,41 @@ def _as_text(cells: pa.Array) -> pa.Array:
         return pa.nulls(len(cells), pa.large_string())
 
 
+def _row_numbers(before: int, batch: pa.RecordBatch) -> pa.Array:
+    numbers = pa.array(np.arange(before + 1, before + batch.num_rows + 1))
+    return numbers.cast(pa.large_string())
+
+
+def _read_as_text(
+    columns: Sequence[str], fields: Mapping[str, FieldSpec], where: Mapping[str, str]
+) -> set[str]:
+    """The columns that no number or date judges."""
+    text = (TextField, CategoryField)
+    return set(columns) - {where[name] for name, spec in fields.items() if not isinstance(spec, text)}
+
+
+def _judge_cells(batch: pa.RecordBatch, as_text: set[str], faults: _Faults) -> None:
+    """Note cells that no field takes; numbers and dates themselves judge what is not finite."""
+    for name, cells in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_large_string(cells.type):
+            nul = pc.fill_null(pc.match_substring(cells, "\0"), False)
+            faults.note(np.asarray(nul), name, "holds a NUL character")
+            long = pc.fill_null(pc.greater(pc.binary_length(cells), MOST_CELL), False)
+            faults.note(np.asarray(long), name, f"is longer than {MOST_CELL >> 20} MiB")
+        elif pa.types.is_floating(cells.type) and name in as_text:
+            odd = pc.fill_null(pc.invert(pc.is_finite(cells)), False)
+            faults.note(np.asarray(odd), name, "is NaN or infinite; leave the cell empty if it has no value")
+
+
+def _judge_shown(ids: pa.Array, shown: pa.Table, layout: Layout, faults: _Faults) -> None:
+    """Note records of which more would be shown than a partner takes: it would refuse them in mid-run."""
+    sizes = np.zeros(len(ids), np.int64)
+    for cells in (ids, *(shown[name].combine_chunks() for name in shown.column_names)):
+        sizes += np.asarray(pc.fill_null(pc.binary_length(cells), 0)).astype(np.int64)
+    problem = f"belongs to a record with more than {_MOST_SHOWN >> 10:,} KiB to disclose; disclose less of it"
+    faults.note(sizes > _MOST_SHOWN, layout.id, problem)
+
+
 def _judge_ids(chunks: Sequence[pa.Array], column: str, faults: _Faults) -> None:
     """Note every row whose id another row has too."""
     ids = pa.chunked_array(chunks, pa.large_string())
@@ -140,7 +188,7 @@ def _judge_ids(chunks: Sequence[pa.Array], column: str, faults: _Faults) -> None
     if len(repeated):
         faults.first = 0
         marks = np.asarray(pc.is_in(ids, value_set=repeated))
-        faults.note(marks, column, "repeats the id of another row; ids must be unique")
+        faults.note(marks, column, _REPEATED)
 
 
 def _person_column(layout: Layout, per_person: int | None) -> tuple[str, ...]:
@@ -159,7 +207,7 @@ def _person_column(layout: Layout, per_person: int | None) -> tuple[str, ...]:
 def _as_person(cells: pa.Array, column: str, faults: _Faults) -> pa.Array:
     """Whose records these are, as folded text; notes rows that do not say so."""
     if pa.types.is_floating(cells.type):
-        cells = pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
+        cells = pc.if_else(pc.is_finite(cells), cells, pa.scalar(None, cells.type))
     # Spellings of one name are one person: that can only find somebody with more records.
     spelt = pc.utf8_lower(pc.utf8_normalize(_as_text(cells), form="NFKC"))
     people = pc.utf8_trim_whitespace(pc.replace_substring_regex(spelt, r"\s+", " "))

@@ -1,12 +1,21 @@
-"""Tables → files, by their ending, whole or not at all."""
+"""Tables → files, by their ending, whole or not at all.
+
+What a partner disclosed stands in a csv that somebody opens in a spreadsheet, which takes some cells for
+formulas. Such a cell, and one that begins with a quote, gets a quote in front, so that whoever takes one
+quote away from every cell that begins with it has the true cells again. Numbers stay: a spreadsheet takes
+them for what they are. Parquet and Arrow hold cells as they are, and so does a csv that is written raw.
+"""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
@@ -14,6 +23,8 @@ import pyarrow.parquet
 from accord.errors import OutputError
 
 ENDINGS = (".csv", ".parquet", ".arrow")
+_FORMULA = r"^[=+\-@\t\r']"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def require_writable(path: Path) -> None:
@@ -29,14 +40,41 @@ def require_writable(path: Path) -> None:
         raise OutputError(path=path, reason=f"the folder {path.parent} is read-only")
 
 
-def write_table(table: pa.Table, path: Path) -> None:
+def require_target(path: Path, inputs: Iterable[Path], force: bool) -> None:
+    """Raise before any work if the output cannot be written, or if something would be lost by writing it.
+
+    It must not be one of the inputs, by whatever path or link; a file that is there is replaced only by
+    force. Whether it can be written is tried, and not only asked for.
+    """
+    require_writable(path)
+    for given in inputs:
+        if _is_same(path, given):
+            raise OutputError(path=path, reason=f"it is {given}, which is read")
+    if os.path.lexists(path) and not force:
+        raise OutputError(path=path, reason="there is such a file already, which only --force replaces")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent) as tried:
+            tried.write(b"\0" * 4096)
+            tried.flush()
+    except OSError as error:
+        raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.resolve() == other.resolve() or os.path.samefile(path, other)
+    except OSError:
+        return False
+
+
+def write_table(table: pa.Table, path: Path, *, raw: bool = False) -> None:
     """Write beside the target and rename, so that a reader never sees half a file."""
     require_writable(path)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         os.close(handle)
         try:
-            _write(table, Path(name), path.suffix.lower())
+            _write(table, Path(name), path.suffix.lower(), raw)
             with open(name, "rb") as file:
                 os.fsync(file.fileno())
             os.replace(name, path)
@@ -48,10 +86,35 @@ def write_table(table: pa.Table, path: Path) -> None:
         raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None
 
 
-def _write(table: pa.Table, path: Path, ending: str) -> None:
+def _write(table: pa.Table, path: Path, ending: str, raw: bool) -> None:
     if ending == ".csv":
-        pyarrow.csv.write_csv(table, path)
+        write_csv(table, path, raw=raw)
     elif ending == ".parquet":
         pyarrow.parquet.write_table(table, path)
     else:
         pyarrow.feather.write_feather(table, str(path), compression="uncompressed")
+
+
+def write_csv(table: pa.Table, sink: Path | BinaryIO, *, raw: bool = False) -> None:
+    """Write a table as csv; unless raw, a spreadsheet will find no formula in it."""
+    pyarrow.csv.write_csv(table if raw else _quote_formulas(table), sink)
+
+
+def _quote_formulas(table: pa.Table) -> pa.Table:
+    names = quote_formulas(pa.chunked_array([table.column_names], pa.large_string())).to_pylist()
+    return pa.table([quote_formulas(column) for column in table.columns], names=names)
+
+
+def quote_formulas(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts with a quote in front of those that a spreadsheet would take for more than texts."""
+    if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
+        return cells
+    odd = pc.and_(
+        pc.match_substring_regex(cells, _FORMULA), pc.invert(pc.match_substring_regex(cells, _NUMBER))
+    )
+    return pc.if_else(odd, pc.replace_substring_regex(cells, r"^", "'", max_replacements=1), cells)
+
+
+def unquote_formulas(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The true cells of what `quote_formulas` made."""
+    return pc.replace_substring_regex(cells, r"^'", "", max_replacements=1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -38,6 +38,9 @@ class Receive:
     """Wait for one message of exactly this many bytes."""
 
     size: int
+    look: Callable[[Buffer], None] | None = None
+    """Shown what has come so far by a driver that gets a message in pieces; it may refuse a long message
+    before all of it takes memory. Others answer with the whole, which the party judges anyway."""
 
 
 Effect = Send | Receive
@@ -53,9 +56,9 @@ def send(array: NDArray[Any]) -> Party[None]:
     yield Send(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-def receive(size: int) -> Party[NDArray[np.uint8]]:
+def receive(size: int, look: Callable[[Buffer], None] | None = None) -> Party[NDArray[np.uint8]]:
     """Wait for one message and refuse it unless it has exactly this size."""
-    buffer = yield Receive(size)
+    buffer = yield Receive(size, look)
     if len(buffer) != size:
         raise PeerError(problem=f"a message of {len(buffer):,} bytes where {size:,} were due")
     array = np.frombuffer(buffer, dtype=np.uint8)
@@ -151,19 +154,24 @@ class Channel(Protocol):
 
     def send(self, buffer: Buffer) -> None: ...
 
-    def receive(self, size: int) -> Buffer: ...
+    def receive(self, size: int, look: Callable[[Buffer], None] | None = None) -> Buffer: ...
 
 
 def run(party: Party[T], channel: Channel) -> T:
-    """Drive one side over a channel; what the party holds is given back also when the channel fails."""
+    """Drive one side over a channel; what fails in the channel is raised in the party, where it waits."""
     try:
         effect = next(party)
         while True:
             if isinstance(effect, Send):
                 channel.send(effect.buffer)
                 effect = next(party)
+                continue
+            try:
+                buffer = channel.receive(effect.size, effect.look)
+            except BaseException as error:
+                effect = party.throw(error)
             else:
-                effect = party.send(channel.receive(effect.size))
+                effect = party.send(buffer)
     except StopIteration as end:
         return end.value
     finally:

@@ -5,9 +5,13 @@ and pings when there is nothing to send; one receives ahead, up to a few MiB, an
 (back-pressure by TCP). The outbox needs no bound of its own: between two messages that it waits for, a party
 sends no more than a batch; only a lister of psi queues all its lines, which it holds in memory anyway.
 
-A partner is given up when nothing at all came from it for `silence` seconds, when a message has begun and
-comes too slowly, or when it pings without a message for `patience` seconds. OpenSSL allows one call on a
-connection at a time, so both threads share a lock and never wait while they hold it.
+A partner is given up when nothing at all came from it for `silence` seconds; when a message has begun and
+after a grace comes slower than a rate, on average, at any moment; or when no message begins in four times the
+time that the step should take and `message` seconds more, whether it pings or not. So no trickle of bytes, of
+whatever kind, keeps a connection alive. The time in which this side computes does not count.
+
+OpenSSL allows one call on a connection at a time, so both threads share a lock and never wait while they hold
+it.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import ssl
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -33,8 +38,15 @@ _CHUNK = 1 << 18
 _OVERHEAD = 1 << 9
 """What Python adds to a chunk, however small."""
 _SMALL = 1 << 14
-_SLOWEST = 1000.0
+_SLOWEST = 16_000.0
 """Bytes a second, under which a message that has begun is given up."""
+_STEPS = 4.0
+"""How many times the predicted time of a step the partner may take."""
+_PIECE = 1 << 20
+_LINK_AGAIN = (
+    "Your side of it was charged. Both link again: under the same --snapshot that costs nothing again, "
+    "without one it is charged anew."
+)
 _LINGER_SECONDS = 3.0
 _PING_SECONDS = 2.0
 """Without anything else to send: soon enough for a partner that is less patient than this side."""
@@ -47,18 +59,21 @@ class Patience:
 
     silence: float = 60.0
     """Without a single byte from the partner."""
-    message: float = 12 * 3600.0
-    """For the next message, while the partner says that it works."""
+    message: float = 600.0
+    """For the next message to begin, beside four times the predicted time of the step."""
+    grace: float = 60.0
+    """For a message that has begun, before its rate counts."""
 
 
 class TlsChannel:
     """A connected TLS socket as a channel; its owner closes it."""
 
     def __init__(self, connection: ssl.SSLSocket, partner: str, patience: Patience | None = None) -> None:
-        self.sent = self.received = 0
+        self.sent = self.received = self._written = 0
         self.run = ""
         """The run that this connection serves, once it is on disk."""
         self._began = time.monotonic()
+        self._expected = 0.0
         self._partner = partner
         self._patience = patience or Patience()
         self._socket = connection
@@ -81,13 +96,22 @@ class TlsChannel:
         self.sent += HEADER + len(buffer)
         self._outbox.put((Kind.MESSAGE, buffer))
 
-    def receive(self, size: int) -> Buffer:
+    def receive(self, size: int, look: Callable[[Buffer], None] | None = None) -> Buffer:
         frame = self._next_message()
         if frame.length != size:
             raise PeerError(problem=f"a message of {frame.length:,} bytes where {size:,} were due")
+        # Memory is taken as it is written to.
         buffer = np.empty(size, dtype=np.uint8).data
-        self._fill(buffer, self._patience.silence + size / _SLOWEST)
+        began = time.monotonic()
+        for start in range(0, size, _PIECE):
+            self._fill(buffer[start : start + _PIECE], began + self._patience.grace, start)
+            if look is not None:
+                look(buffer[: start + _PIECE])
         return buffer
+
+    def expect(self, seconds: float) -> None:
+        """The step that begins should take the partner so long."""
+        self._expected = seconds
 
     def started(self, run: str) -> None:
         """From now on there is something to go on with."""
@@ -134,16 +158,19 @@ class TlsChannel:
 
     def _next_message(self) -> Frame:
         """The header of the next message; pings before it are taken, a stop is raised."""
-        until = time.monotonic() + self._patience.message
+        # What was queued here must reach the partner first, however long the line takes for it.
+        unsent = (self.sent - self._written) / _SLOWEST
+        until = time.monotonic() + self._patience.message + _STEPS * self._expected + unsent
         while True:
             header = bytearray(HEADER)
-            self._fill(memoryview(header), max(0.0, until - time.monotonic()))
+            self._fill(memoryview(header)[:1], until)
+            self._fill(memoryview(header)[1:], min(until, time.monotonic() + self._patience.grace))
             frame = decode_header(header)
             if frame.kind is Kind.MESSAGE:
                 return frame
             if frame.kind is Kind.STOP:
                 body = bytearray(1)
-                self._fill(memoryview(body), self._patience.silence)
+                self._fill(memoryview(body), time.monotonic() + self._patience.grace)
                 self._raise_stopped(decode_reason(body))
             self._count_ping()
 
@@ -154,14 +181,19 @@ class TlsChannel:
             raise PeerError(problem="nothing but pings")
 
     def _raise_stopped(self, reason: Reason) -> None:
-        raise StoppedError(partner=self._partner, reason=reason.words, mend=self._mend)
+        mend = _LINK_AGAIN if self.run and reason is Reason.UNSTORED else self._mend
+        raise StoppedError(partner=self._partner, reason=reason.words, mend=mend)
 
-    def _fill(self, view: memoryview, seconds: float) -> None:
-        """Fill the view from what was received, waiting at most so long."""
-        until = time.monotonic() + seconds
+    def _fill(self, view: memoryview, until: float, before: int | None = None) -> None:
+        """Fill the view from what was received by then.
+
+        `before`: of a message of which so many bytes have come, and every byte gives the rest more time.
+        """
         self.received += len(view)
         while len(view):
-            view = view[self._take(view, until) :]
+            count = self._take(view, until + (before or 0) / _SLOWEST)
+            view = view[count:]
+            before = None if before is None else before + count
 
     def _take(self, view: memoryview, until: float) -> int:
         with self._ready:
@@ -251,6 +283,7 @@ class TlsChannel:
                 else:
                     self._write(header)
                     self._write(buffer)
+                self._written += HEADER + len(buffer) if kind is Kind.MESSAGE else 0
         except Exception as error:
             # Whatever it is: a thread that ended silently would leave the party waiting.
             self._end("has gone silent" if isinstance(error, TimeoutError) else "was cut")

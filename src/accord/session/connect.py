@@ -1,4 +1,4 @@
-"""How two parties come to a connection: one listens, the other connects, both show their cards.
+"""How two parties come to a connection: one listens (listener.py), the other connects, both show their cards.
 
 TLS 1.3 with both sides authenticated, by Python's `ssl`. The partner's card is the only trust anchor, and
 after the handshake the card that was shown must be that very card, byte for byte. No ticket, no resumption,
@@ -15,13 +15,15 @@ from dataclasses import dataclass
 
 from accord.errors import ConnectionLostError, TrustError, UsageError
 from accord.session.identity import Card
-from accord.session.notices import Listening, Tell, Waiting
+from accord.session.notices import Tell, Waiting
 from accord.session.state import State
 
 _HANDSHAKE_SECONDS = 20.0
-_WELCOME = b"\x06"
+_AGAIN_SECONDS = 0.5
+_TELL_SECONDS = 30.0
+WELCOME = b"\x06"
 _ADDRESS = re.compile(r"(?:\[(?P<six>[^\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})")
-_ASK_CARD = "Compare fingerprints with `accord partner list` and `accord identity`, and exchange cards again."
+ASK_CARD = "Compare fingerprints with `accord partner list` and `accord identity`, and exchange cards again."
 
 
 @dataclass(frozen=True)
@@ -44,70 +46,90 @@ def parse_address(text: str, option: str) -> Address:
     return Address(found["six"] or found["host"] or "", int(found["port"]))
 
 
-def listen(
-    address: Address, state: State, card: Card, partner: str, wait: float, tell: Tell
-) -> ssl.SSLSocket:
-    """Wait for the partner at an address of one's own."""
-    context = _context(ssl.PROTOCOL_TLS_SERVER, state, card)
-    try:
-        server = _server(address)
-    except OSError as error:
-        problem = f"Nothing can listen at {address}: {error.strerror or error}. Name another --listen."
-        raise UsageError(problem=problem) from None
-    with server:
-        server.settimeout(wait)
-        tell(Listening(partner, server.getsockname()[1]))
-        try:
-            plain, _ = server.accept()
-        except TimeoutError:
-            raise ConnectionLostError(
-                partner=partner,
-                problem=f"was not made: nobody came within {wait:,.0f} seconds",
-                mend="Ask the partner to connect, or wait longer with --wait.",
-            ) from None
-    return _secure(plain, context, card, partner, server_side=True)
-
-
 def connect(
     address: Address, state: State, card: Card, partner: str, wait: float, tell: Tell
 ) -> ssl.SSLSocket:
-    """Connect to the partner, which may not listen yet."""
-    context = _context(ssl.PROTOCOL_TLS_CLIENT, state, card)
-    plain = _dial(address, partner, wait, tell)
-    return _secure(plain, context, card, partner, server_side=False)
+    """Connect to the partner, which may not listen yet, also behind a tunnel that is there already.
 
-
-def _server(address: Address) -> socket.socket:
-    # No host means every interface, of both families where the system can.
-    if not address.host and socket.has_dualstack_ipv6():
-        everywhere = ("::", address.port)
-        return socket.create_server(everywhere, family=socket.AF_INET6, dualstack_ipv6=True)
-    family, *_, where = socket.getaddrinfo(
-        address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    return socket.create_server(where, family=family)
-
-
-def _dial(address: Address, partner: str, wait: float, tell: Tell) -> socket.socket:
-    until, told = time.monotonic() + wait, False
+    Whatever does not come to a card is tried again until the wait is over; a card that is not the partner's,
+    or a partner that does not want ours, ends it at once.
+    """
+    context = make_context(ssl.PROTOCOL_TLS_CLIENT, state, card)
+    until = time.monotonic() + wait
+    said = _Said(partner, address, tell)
     while True:
         try:
-            return socket.create_connection((address.host or "localhost", address.port), _HANDSHAKE_SECONDS)
-        except OSError as error:
-            reason = error.strerror or str(error) or "no answer"
-        if time.monotonic() + 0.5 > until:
+            return _call(address, context, card, until)
+        except (OSError, TrustError) as error:
+            judged = trust_error(error, partner)
+            if isinstance(judged, TrustError):
+                raise judged from None
+            reason = _in_words(error)
+        if time.monotonic() + _AGAIN_SECONDS > until:
             raise ConnectionLostError(
                 partner=partner,
-                problem=f"was not made: {address} does not answer ({reason.lower()})",
+                problem=f"was not made: {address} does not answer as {partner} ({reason})",
                 mend="Ask the partner whether it listens there and whether a firewall is in between.",
             )
-        if not told:
-            tell(Waiting(partner, address.port))
-            told = True
-        time.sleep(0.5)
+        said.again(reason)
+        time.sleep(_AGAIN_SECONDS)
 
 
-def _context(kind: int, state: State, card: Card) -> ssl.SSLContext:
+class _Said:
+    """Tells why the partner is not there yet: at once, when that changes, and now and then."""
+
+    def __init__(self, partner: str, address: Address, tell: Tell) -> None:
+        self._partner, self._address, self._tell = partner, address, tell
+        self._last, self._at = "", 0.0
+
+    def again(self, reason: str) -> None:
+        now = time.monotonic()
+        if reason != self._last or now - self._at > _TELL_SECONDS:
+            self._last, self._at = reason, now
+            self._tell(Waiting(self._partner, self._address.host or "localhost", self._address.port, reason))
+
+
+def _call(address: Address, context: ssl.SSLContext, card: Card, until: float) -> ssl.SSLSocket:
+    """One attempt; raises what went wrong."""
+    seconds = max(_AGAIN_SECONDS, min(_HANDSHAKE_SECONDS, until - time.monotonic()))
+    plain = socket.create_connection((address.host or "localhost", address.port), seconds)
+    try:
+        set_options(plain)
+        # Not closed by the handshake when it fails: an alert must reach the other side first.
+        found = context.wrap_socket(plain, do_handshake_on_connect=False)
+    except OSError:
+        plain.close()
+        raise
+    try:
+        found.do_handshake()
+        if found.getpeercert(binary_form=True) != card.der:
+            raise TrustError(problem="Who answered shows another card than the partner's.", mend=ASK_CARD)
+        # Who connects is done before its own card was judged: one byte tells it that it was accepted.
+        if found.recv(1) != WELCOME:
+            raise ConnectionResetError
+        return found
+    except (OSError, TrustError):
+        _drain(found)
+        raise
+
+
+def _in_words(error: Exception) -> str:
+    """What a failed attempt came to."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, ssl.SSLError | ConnectionResetError | BrokenPipeError):
+        return "the connection was closed before a card was shown"
+    return ((error.strerror if isinstance(error, OSError) else None) or "no answer").lower()
+
+
+def set_options(plain: socket.socket) -> None:
+    """What every connection is set to."""
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def make_context(kind: int, state: State, card: Card) -> ssl.SSLContext:
+    """TLS 1.3 with one's own identity, for a partner with this card."""
     context = ssl.SSLContext(kind)
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_3
     # The card is the anchor; a host name would say nothing about who answers.
@@ -121,43 +143,13 @@ def _context(kind: int, state: State, card: Card) -> ssl.SSLContext:
     return context
 
 
-def _secure(
-    plain: socket.socket, context: ssl.SSLContext, card: Card, partner: str, server_side: bool
-) -> ssl.SSLSocket:
-    try:
-        plain.settimeout(_HANDSHAKE_SECONDS)
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        # Not closed by the handshake when it fails: the alert must reach the other side first.
-        found = context.wrap_socket(plain, server_side=server_side, do_handshake_on_connect=False)
-    except OSError:
-        plain.close()
-        raise ConnectionLostError(partner=partner, problem="was cut", mend="Try again.") from None
-    try:
-        found.do_handshake()
-        if found.getpeercert(binary_form=True) != card.der:
-            raise TrustError(problem=f"Who answered is not {partner}.", mend=_ASK_CARD)
-        _welcome(found, server_side)
-        return found
-    except (OSError, TrustError) as error:
-        _drain(found)
-        raise trust_error(error, partner) from None
-
-
-def _welcome(connection: ssl.SSLSocket, server_side: bool) -> None:
-    """In TLS 1.3 who connects is done before its card is judged: one byte tells it that it was accepted."""
-    if server_side:
-        connection.sendall(_WELCOME)
-    elif connection.recv(1) != _WELCOME:
-        raise ConnectionResetError
-
-
 def _drain(connection: ssl.SSLSocket) -> None:
     """Let the other side read the alert: closing with unread bytes would take it away."""
+    until = time.monotonic() + 1.0
     try:
         socket.socket.shutdown(connection, socket.SHUT_WR)
-        connection.settimeout(1.0)
-        for _ in range(64):
+        while (left := until - time.monotonic()) > 0:
+            connection.settimeout(left)
             if not socket.socket.recv(connection, 4096):
                 break
     except (OSError, ValueError):
@@ -175,13 +167,13 @@ def trust_error(error: Exception, partner: str) -> TrustError | ConnectionLostEr
             9: f"The card of {partner} is not valid yet.",
             10: f"The card of {partner} has expired.",
         }.get(error.verify_code, f"Who answered did not show the card of {partner}.")
-        return TrustError(problem=problem, mend=_ASK_CARD)
+        return TrustError(problem=problem, mend=ASK_CARD)
     reason = (getattr(error, "reason", None) or "").upper()
     if "EXPIRED" in reason:
         mend = "Make a new one with `accord identity --renew` and hand it over."
         return TrustError(problem=f"{partner} refuses your card: it has expired.", mend=mend)
     if "ALERT" in reason and "VERSION" not in reason and "INTERNAL" not in reason:
-        return TrustError(problem=f"{partner} refuses your card: it is not the one it knows.", mend=_ASK_CARD)
+        return TrustError(problem=f"{partner} refuses your card: it is not the one it knows.", mend=ASK_CARD)
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
         problem = f"Who answered does not speak TLS 1.3 as Accord does, so it is not {partner}."
         return TrustError(problem=problem, mend="Check host and port on both sides.")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from accord.errors import (
     AccountError,
     BudgetError,
+    ClosedError,
     ConnectionLostError,
     DifferentAgreementError,
     InterruptedRunError,
@@ -24,12 +25,14 @@ from accord.errors import (
     StateError,
     StoppedError,
     TrustError,
+    UnstoredError,
     UsageError,
 )
 from accord.session.channel import Patience, TlsChannel
-from accord.session.connect import connect, listen, parse_address
+from accord.session.connect import connect, parse_address
 from accord.session.frames import Reason
 from accord.session.identity import Card
+from accord.session.listener import listen, try_listening
 from accord.session.notices import Connected, Tell
 from accord.session.state import State
 
@@ -37,6 +40,7 @@ _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (StoppedError, None),
     (ConnectionLostError, None),
     (PeerError, Reason.PROTOCOL),
+    (ClosedError, Reason.PROTOCOL),
     (RefusedError, Reason.REFUSED),
     (DifferentAgreementError, Reason.REFUSED),
     (TrustError, Reason.REFUSED),
@@ -44,6 +48,7 @@ _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (LedgerError, Reason.LEDGER),
     (SnapshotError, Reason.LEDGER),
     (AccountError, Reason.LEDGER),
+    (UnstoredError, Reason.UNSTORED),
     (StateError, Reason.STATE),
     (OutputError, Reason.DATA),
     (KeyboardInterrupt, Reason.INTERRUPTED),
@@ -67,6 +72,11 @@ class Reach:
             raise UsageError(problem="Name one of --listen HOST:PORT and --connect HOST:PORT.")
         parse_address(self.listen or self.connect, "--listen" if self.listen else "--connect")
         return self
+
+    def require_free(self) -> None:
+        """Raise if nothing can listen where it shall; to connect needs nothing here."""
+        if self.listen:
+            try_listening(parse_address(self.listen, "--listen"))
 
 
 @contextmanager
@@ -95,7 +105,7 @@ def _name_partner(error: BaseException, partner: str, run: str) -> BaseException
         return InterruptedRunError(run=run)
     if isinstance(error, PeerError):
         error = PeerError(problem=error.problem, partner=partner)
-    if run and not isinstance(error, ConnectionLostError | StoppedError):
-        # Those two say so themselves.
+    if run and not isinstance(error, ConnectionLostError | StoppedError | ClosedError):
+        # Those say what to do themselves.
         error.add_note(f"What was done is kept. When it is mended, go on with `accord resume {run}`.")
     return error

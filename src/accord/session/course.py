@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from accord import __version__
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
-from accord.errors import PeerError, RefusedError
-from accord.privacy.events import Cost, Event
+from accord.errors import PeerError, RefusedError, StateError, UnstoredError
+from accord.privacy.events import NO_COST, Cost, Event
+from accord.privacy.number import show
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
 from accord.protocols.mine import Mine, Status
@@ -35,6 +36,7 @@ from accord.protocols.outcome import Outcome
 from accord.protocols.slots import Padding, Slots, commitments
 from accord.records.columns import Records
 from accord.records.layout import Layout
+from accord.records.results import Paired
 from accord.records.sinks import write_table
 from accord.records.sources import TableLike
 from accord.secure.engines import engine_named
@@ -43,20 +45,27 @@ from accord.session import notices, receipt
 from accord.session.connection import Reach
 from accord.session.handshake import NONCE, Hello, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
+from accord.session.journal_file import FileJournal
 from accord.session.ledger import Ask, Ledger
 from accord.session.notices import Tell
 from accord.session.output import arrange_output
 from accord.session.receipt import Statement
 from accord.session.state import State
-from accord.session.store import FileJournal, Manifest, RunFolder, create_run
+from accord.session.store import Manifest, RunFolder, create_run
 from accord.side import Side
 
+_SECONDS_A_COMPARISON = {"ot": 2e-5, "garbled": 1e-4, "paillier": 0.1, "paillier-packed": 0.01}
+"""With a large circuit, on a slow machine."""
+_SECONDS_A_RECORD = 1e-5
+"""To sort, pad or look up a record or a dummy, in any step."""
+_SECONDS_OF_WORK = 1e-7
+"""For a pair of records that are compared in the clear."""
 _BYTES_A_SLOT = 64
 """What a slot of the partner takes: its state, its record, its place in a round."""
 
 
-@dataclass(frozen=True)
-class Linked:
+@dataclass(frozen=True, repr=False)
+class Linked(Paired):
     """What a linkage gave to this side."""
 
     run: str
@@ -78,6 +87,16 @@ class Linked:
     def matches(self) -> int:
         return self.pairs.num_rows
 
+    def _facts(self) -> dict[str, str]:
+        charged = f"ε = {show(self.charged.epsilon)}, δ = {show(self.charged.delta)}"
+        return {
+            "run": self.run,
+            "matches": f"{self.matches:,}",
+            "comparisons": f"{self.comparisons:,}",
+            "charged": charged,
+            "seconds": f"{self.seconds:.1f}",
+        }
+
 
 class Line(Protocol):
     """What a run asks its connection, and tells it."""
@@ -91,6 +110,9 @@ class Line(Protocol):
 
     def started(self, run: str) -> None:
         """From now on there is something to go on with."""
+
+    def expect(self, seconds: float) -> None:
+        """The step that begins should take the partner so long."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +133,8 @@ class Ready:
     reach: Reach
     entropy: Entropy
     tell: Tell
+    raw: bool = False
+    """A csv is written with cells as they are, even those that a spreadsheet takes for formulas."""
 
     @property
     def partner(self) -> str:
@@ -161,10 +185,10 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     _require_room(own, size)
     name = run_name(hello, other)
     charged, mine = _charge(own, name, size)
-    run = create_run(own.state, _manifest(own, name, mine), mine.slots)
+    run = _store(own, _manifest(own, name, mine), mine, charged)
     line.started(name)
     with run.lock(), closing(run.open_journal()) as journal:
-        return (yield from _finish(own, Kept(run, mine, journal, charged), line))
+        return (yield from _judge(own, Kept(run, mine, journal, charged), line))
 
 
 def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
@@ -188,7 +212,7 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         raise RefusedError(problem=problem)
     kept.journal.meet(other.steps)
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
-    return (yield from _finish(own, kept, line))
+    return (yield from _judge(own, kept, line))
 
 
 def _require_room(own: Ready, size: int) -> None:
@@ -199,13 +223,18 @@ def _require_room(own: Ready, size: int) -> None:
     task = own.agreement.task
     if problem := task.protocol.refuse_sizes(task, own.side, own.records.size, size):
         raise RefusedError(problem=problem)
-    slots = size * task.blocking.per_record(own.side.other) + own.padding(size).all
+    slots = _most_slots(own, size)
     room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if slots * _BYTES_A_SLOT > room // 2:
         raise RefusedError(
             problem=f"{own.partner} announces {size:,} records. With the agreed noise they can need "
             f"{slots * _BYTES_A_SLOT / 1e9:,.0f} GB of memory here; this machine has {room / 1e9:,.0f} GB."
         )
+
+
+def _most_slots(own: Ready, size: int) -> int:
+    """What a partner with so many records can have at the most."""
+    return size * own.agreement.task.blocking.per_record(own.side.other) + own.padding(size).all
 
 
 def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Mine]:
@@ -217,6 +246,22 @@ def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Mine]:
     task, events = own.agreement.task, (own.event,)
     mine = prepare(task, own.side, own.records, size, noise, own.entropy, events, own.padding(size))
     return charged.cost, mine
+
+
+def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost) -> RunFolder:
+    """The run on disk; nothing of it has been sent, but it has been charged."""
+    try:
+        return create_run(own.state, manifest, mine.slots)
+    except StateError as error:
+        named = own.snapshot is not None or own.event.cost == NO_COST
+        raise UnstoredError(
+            run=manifest.run,
+            path=error.path,
+            reason=error.reason,
+            epsilon=show(charged.epsilon),
+            delta=show(charged.delta),
+            again="which costs nothing again" if named else "which is charged anew, as no snapshot was named",
+        ) from None
 
 
 def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
@@ -236,7 +281,17 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
         snapshot=own.snapshot.name if own.snapshot is not None else "",
         listen=own.reach.listen,
         connect=own.reach.connect,
+        raw=own.raw,
     )
+
+
+def _judge(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
+    """The rest of the run; what the partner says wrongly in it is counted."""
+    try:
+        return (yield from _finish(own, kept, line))
+    except PeerError as error:
+        kept.run.refuse(error.problem)
+        raise
 
 
 def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
@@ -246,11 +301,18 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         own.tell(_progress(status, line))
 
     agreement, task = own.agreement, own.agreement.task
-    mine = replace(kept.mine, journal=kept.journal, watch=watch)
+    slots = own.records.size + len(kept.mine.slots.record) + _most_slots(own, kept.mine.partner_size)
+
+    def expect(comparisons: int, clear: int) -> None:
+        secure = comparisons * _SECONDS_A_COMPARISON[agreement.engine]
+        line.expect(secure + clear * _SECONDS_OF_WORK + slots * _SECONDS_A_RECORD)
+
+    mine = replace(kept.mine, journal=kept.journal, watch=watch, expect=expect)
+    expect(0, 0)
     outcome = yield from task.protocol.party(task, mine, engine_named(agreement.engine))
     pairs = arrange_output(agreement, own.side, own.records, outcome)
     if own.out is not None:
-        write_table(pairs, own.out)
+        write_table(pairs, own.out, raw=own.raw)
     yield from _sign(own, kept, outcome)
     linked = Linked(
         run=kept.run.manifest.run,

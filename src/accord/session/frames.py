@@ -39,6 +39,7 @@ class Reason(IntEnum):
     REFUSED = 5
     FAULT = 6
     STATE = 7
+    UNSTORED = 8
 
     @property
     def words(self) -> str:
@@ -53,6 +54,7 @@ _WORDS = {
     Reason.REFUSED: "it refuses this connection",
     Reason.FAULT: "something unexpected went wrong there",
     Reason.STATE: "its stored run does not fit this one",
+    Reason.UNSTORED: "it could not store the run, which cannot be resumed",
 }
 
 

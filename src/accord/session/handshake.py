@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import hashlib
 import struct
-import tomllib
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 from accord.agreement.differences import diff
 from accord.agreement.document import Agreement
+from accord.agreement.limits import MOST_BYTES, load_bounded
 from accord.errors import DifferentAgreementError, PeerError, RefusedError
 from accord.protocols.mine import MOST_RECORDS
 from accord.protocols.slots import COMMITMENT
@@ -33,7 +32,6 @@ NONCE = 32
 NO_RUN = ""
 _MAGIC = b"accord\r\n"
 _FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s")
-_MOST_AGREEMENT = 1 << 22
 _MOST_LINES = 50
 _LONGEST_LINE = 400
 _RUN_TAG = b"accord run 1\n"
@@ -111,7 +109,7 @@ def _show_difference(agreement: Agreement, partner: str) -> Party[None]:
     body = agreement.to_toml().encode()
     yield Send(len(body).to_bytes(8, "little"))
     size = int.from_bytes((yield from receive(8)).tobytes(), "little")
-    if size > _MOST_AGREEMENT:
+    if size > MOST_BYTES:
         raise PeerError(problem="an agreement of several megabytes", partner=partner)
     yield Send(body)
     theirs = (yield from receive(size)).tobytes()
@@ -125,7 +123,7 @@ def _differences(ours: Agreement, theirs: bytes, partner: str) -> list[str]:
     Only the shape of their agreement is judged: to list its faults could take hours if it were made for that.
     """
     try:
-        found = diff(ours, Agreement.model_validate(tomllib.loads(theirs.decode(), parse_float=Decimal)))
+        found = diff(ours, Agreement.model_validate(load_bounded(theirs.decode())))
     except (ValueError, RecursionError):
         return [f"{partner}'s agreement cannot be read by this version of Accord."]
     shown = [

@@ -35,7 +35,7 @@ from accord.protocols.slots import Slots, content_digest, table_digest
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
-from accord.records.sinks import require_writable
+from accord.records.sinks import require_target
 from accord.records.sources import TableLike
 from accord.secure.engines import engine_named
 from accord.secure.party import run
@@ -43,7 +43,7 @@ from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger, check_name
-from accord.session.notices import Tell, tell_nobody
+from accord.session.notices import Mended, Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
 from accord.session.partners import find_partner
 from accord.session.state import State, open_state
@@ -60,16 +60,18 @@ def link(
     agreement: Agreement,
     *,
     partner: str,
+    confirm: Confirm,
     listen: str = "",
     connect: str = "",
-    out: Path | None = None,
+    out: Path | str | None = None,
     dataset: str | None = None,
     snapshot: str | None = None,
     layout: Layout | None = None,
-    state: Path | None = None,
-    confirm: Confirm = lambda offer: True,
+    state: Path | str | None = None,
+    force: bool = False,
     tell: Tell = tell_nobody,
     reach: Reach | None = None,
+    raw: bool = False,
 ) -> Linked:
     """Link one's own table (a file, or anything that speaks Arrow) with the partner's.
 
@@ -79,17 +81,29 @@ def link(
     `set_budget`; by default the only one. `snapshot` says that this is the table as of that name: its noise
     is drawn and paid for once, and repeated in later runs under the name; without one every run is paid for.
     `layout` says how the file is laid out; `state` is the folder of identity, ledger and runs, if not the
-    usual one. `confirm` is asked before anything leaves and may decline; `tell` hears what happens, in this
-    thread; `reach` has how long to wait.
+    usual one. A file that is already there is replaced only with `force`. `tell` hears what happens, in this
+    thread; `reach` has how long to wait. In a csv, cells that a spreadsheet would take for formulas
+    get a quote in front, unless it is to be `raw`.
+
+    `confirm` decides whether what the offer says is spent: `accord.ask` shows it to a person at a terminal,
+    `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`.
 
     Raises an `AccordError`. Until `confirm` was asked nothing has left; a run that began and was cut can be
     resumed, and the error then names it.
     """
+    _require_agreement(agreement)
     require_sound(agreement)
+    out, state = _as_path(out, "out"), _as_path(state, "state")
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
+    if out is not None:
+        require_target(out, _files(data), force)
     account = Ledger(opened.ledger).find_account(dataset)
-    own = get_ready(opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell)
+    own = get_ready(
+        opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell, raw
+    )
+    opened.require_writable()
+    way.require_free()
     offer = make_offer(agreement, own.side, own.records, Ledger(opened.ledger), own.ask("offer"))
     if not confirm(offer):
         raise DeclinedError
@@ -104,10 +118,12 @@ def resume(
     data: TableLike | None = None,
     listen: str = "",
     connect: str = "",
-    out: Path | None = None,
-    state: Path | None = None,
+    out: Path | str | None = None,
+    state: Path | str | None = None,
+    force: bool = False,
     tell: Tell = tell_nobody,
     reach: Reach | None = None,
+    raw: bool = False,
 ) -> Linked:
     """Go on with a run that was cut: same noise, same slots, fresh masks, no second charge.
 
@@ -115,13 +131,30 @@ def resume(
     run that is done can be resumed, too, for a partner that was cut before it had the receipt; an
     intersection is resumed for that alone. Parameters and errors are those of `link`.
     """
+    out, state = _as_path(out, "out"), _as_path(state, "state")
     opened = open_state(state, os.environ)
     way = replace(reach or Reach(), listen=listen, connect=connect)
     with (
-        reopen(opened, name, data, out, way, tell) as (own, kept),
+        reopen(opened, name, data, out, way, tell, raw, force) as (own, kept),
         open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell) as channel,
     ):
         return run(go_on(own, kept, channel), channel)
+
+
+def _require_agreement(agreement: object) -> None:
+    if not isinstance(agreement, Agreement):
+        raise UsageError(
+            problem=f"An agreement is expected, not {type(agreement).__name__}: accord.read_agreement(PATH) "
+            "gives one."
+        )
+
+
+def _as_path(given: Path | str | None, what: str) -> Path | None:
+    if given is None or isinstance(given, Path):
+        return given
+    if not isinstance(given, str):
+        raise UsageError(problem=f"{what} is a path, not {type(given).__name__}.")
+    return Path(given)
 
 
 def own_side(agreement: Agreement, partner: str) -> Side:
@@ -146,12 +179,11 @@ def get_ready(
     out: Path | None,
     reach: Reach,
     tell: Tell,
+    raw: bool = False,
 ) -> Ready:
     """Everything that can be wrong on this side alone is found here, before anybody is called."""
     now = datetime.now(UTC)
     side = own_side(agreement, partner)
-    if out is not None:
-        require_writable(out)
     task = agreement.task
     task.protocol.require_engine(task, engine_named(agreement.engine))
     cards = {side: require_own_card(state, now), side.other: find_partner(state, partner)}
@@ -174,24 +206,36 @@ def get_ready(
         reach=reach,
         entropy=System(),
         tell=tell,
+        raw=raw,
     )
 
 
 @contextmanager
 def reopen(
-    state: State, name: str, data: TableLike | None, out: Path | None, reach: Reach, tell: Tell
+    state: State,
+    name: str,
+    data: TableLike | None,
+    out: Path | None,
+    reach: Reach,
+    tell: Tell,
+    raw: bool = False,
+    force: bool = False,
 ) -> Iterator[tuple[Ready, Kept]]:
     """A run that was cut, locked, if data, slots and ledger still fit each other."""
     found = open_run(state, name)
+    found.require_open()
     known = found.manifest
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     way = reach if reach.listen or reach.connect else known.reach(reach)
     source = data if data is not None else known.source()
+    # What the run named for itself it may replace: it may have written it before it was cut.
     target = out or (Path(known.out) if known.out else None)
+    if target is not None:
+        require_target(target, _files(source), force or out is None or str(out.resolve()) == known.out)
     with found.lock():
         own = get_ready(
             state, agreement, known.partner, source, known.read_layout(), known.dataset,
-            known.snapshot or None, target, way.require_way(), tell,
+            known.snapshot or None, target, way.require_way(), tell, raw or known.raw,
         )  # fmt: skip
         slots = found.slots()
         _require_same_table(own, known, slots)
@@ -203,7 +247,14 @@ def reopen(
         charged = Ledger(state.ledger).charge(own.ask(name), draw, datetime.now(UTC))
         _require_same_noise(own, slots, charged.noise)
         with closing(found.open_journal()) as journal:
+            if journal.torn:
+                tell(Mended(name, journal.steps + 1))
             yield own, Kept(found, own.mine(slots, known.partner_records), journal, charged.cost)
+
+
+def _files(data: TableLike) -> tuple[Path, ...]:
+    """The file of the data, if it is one."""
+    return (Path(data),) if isinstance(data, str | Path) else ()
 
 
 def _name_table(name: str | None, task: Task, side: Side, records: Records) -> Snapshot | None:

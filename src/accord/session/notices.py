@@ -4,7 +4,7 @@ A notice holds public numbers and names and nothing else: no value of a record, 
 be shown, logged and piped. In a process it is an object; `--json` prints it as a line, which `decode_notice`
 reads in the process that started it.
 
-    listening or waiting → connected → charged (a new run) → progress, … → done
+    listening, dropped, … or waiting, … → connected → charged (a new run) → progress, … → done
 """
 
 from __future__ import annotations
@@ -26,11 +26,26 @@ class Listening:
 
 @dataclass(frozen=True)
 class Waiting:
-    """The partner does not listen yet; this side tries again."""
+    """The partner is not there yet; this side tries again."""
 
     event: ClassVar[str] = "waiting"
     partner: str
+    host: str
     port: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Somebody called who is not the partner; this side waits on."""
+
+    event: ClassVar[str] = "dropped"
+    partner: str
+    host: str
+    reason: str
+    """One of a few, in words of our own."""
+    dropped: int
+    """How many so far; the same reason and host are told once a minute."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,16 @@ class Connected:
 
     event: ClassVar[str] = "connected"
     partner: str
+
+
+@dataclass(frozen=True)
+class Mended:
+    """The journal ended in an answer that was cut while it was written and never counted; it was dropped."""
+
+    event: ClassVar[str] = "mended"
+    run: str
+    step: int
+    """That is done again."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +109,10 @@ class Done:
     charged_delta: float
 
 
-Notice = Listening | Waiting | Connected | Charged | Progress | Done
+Notice = Listening | Waiting | Dropped | Connected | Mended | Charged | Progress | Done
 Tell = Callable[[Notice], None]
 """Told what happens, as it happens, in the thread of the run."""
-_KINDS: tuple[type[Notice], ...] = (Listening, Waiting, Connected, Charged, Progress, Done)
+_KINDS: tuple[type[Notice], ...] = (Listening, Waiting, Dropped, Connected, Mended, Charged, Progress, Done)
 
 
 def tell_nobody(notice: Notice) -> None:

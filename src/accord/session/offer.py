@@ -5,6 +5,7 @@ Nothing is drawn here and nothing is charged.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 from accord.agreement.disclosure import learned_about
@@ -139,3 +140,15 @@ def _describe_left(account: Account) -> str:
         return left
     rest = max(0, account.budget.runs - account.runs)
     return f"{left}; {rest:,} {'run' if rest == 1 else 'runs'}"
+
+
+def ask(offer: Offer) -> bool:
+    """Show the offer and ask the person at the keyboard, also in a notebook."""
+    sys.stderr.write(describe(offer) + "\n")
+    sys.stderr.flush()
+    return input("Go on? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def agree(offer: Offer) -> bool:
+    """Yes to whatever the offer says: for scripts whose owner has decided before."""
+    return True

@@ -28,6 +28,7 @@ from accord.exact import text
 from accord.protocols.confirm import output_digest
 from accord.protocols.outcome import Outcome
 from accord.records.schema import Spec
+from accord.records.sinks import unquote_formulas
 from accord.secure.party import Party, Send, receive
 from accord.session.identity import Card, parse_card, sign, verify
 from accord.session.state import State
@@ -207,9 +208,15 @@ def decode_receipt(content: bytes, path: Path) -> Receipt:
 
 
 def require_output(receipt: Receipt, key: bytes, pairs: pa.Table, path: Path) -> None:
-    """Raise unless the pairs of ids in this table, in any order, are those that both sides signed."""
-    ids = [pairs[name].combine_chunks() for name in ("id_a", "id_b")]
-    if output_digest(key, *ids).hex() != receipt.facts["output"]:
+    """Raise unless the pairs of ids in this table, in any order, are those that both sides signed.
+
+    A csv may have quotes in front of what looks like a formula, or be raw, and does not say which: either
+    reading will do, since nobody finds other pairs with the same digest.
+    """
+    ids = [pairs[name] for name in ("id_a", "id_b")]
+    readings = [ids, [unquote_formulas(cells) for cells in ids]] if path.suffix.lower() == ".csv" else [ids]
+    digests = [output_digest(key, *(cells.combine_chunks() for cells in found)).hex() for found in readings]
+    if receipt.facts["output"] not in digests:
         raise TrustError(
             problem=f"{path} does not hold the pairs that the receipt of the run names.",
             mend="It was changed, or it is the output of another run.",

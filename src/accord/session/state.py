@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,12 @@ class State:
     @property
     def partners(self) -> Path:
         return self.folder / "partners"
+
+    def require_writable(self) -> None:
+        """Raise if nothing can be written here: tried, since rights alone do not tell."""
+        probe = self.folder / ".probe"
+        write_private(probe, b"\0" * 4096)
+        probe.unlink(missing_ok=True)
 
     def run(self, run: str) -> Path:
         """The folder of a run; it need not exist."""
@@ -73,7 +80,42 @@ def open_state(folder: Path | None, environment: Mapping[str, str]) -> State:
         home = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
         folder = home / "accord"
     _make(folder)
+    _require_private(folder)
     return State(folder)
+
+
+def _require_private(folder: Path) -> None:
+    """Raise unless everything in the folder is what only its owner can have put there, and can read.
+
+    Whoever could exchange the ledger, a card or the slots of a run could undo the guarantee.
+    """
+    if os.name != "posix":
+        return
+    found = folder.stat()
+    if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise _unsafe(folder, "others may write into it", f"Make it yours alone: `chmod 700 {folder}`.")
+    for where, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            _inspect(Path(where) / name)
+
+
+def _inspect(path: Path) -> None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        # Another process has just taken it away.
+        return
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        raise _unsafe(path, "it is a link or no file", "Nothing of that kind belongs there: take it away.")
+    if found.st_uid != os.geteuid():
+        raise _unsafe(path, "it belongs to somebody else", "Find out who put it there before you go on.")
+    if found.st_mode & 0o077:
+        mend = f"Find out who may have read or changed it; then `chmod go= {path}`."
+        raise _unsafe(path, "it is open to others", mend)
+
+
+def _unsafe(path: Path, reason: str, mend: str) -> StateError:
+    return StateError(path=path, reason=reason, mend=mend)
 
 
 def require_run_name(run: str) -> str:
@@ -98,7 +140,8 @@ def write_private(path: Path, content: bytes) -> None:
     _make(path.parent)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        handle = os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        beside.unlink(missing_ok=True)
+        handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()

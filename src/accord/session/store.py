@@ -8,8 +8,10 @@
     key-DIGEST  the key of the digest of the output that a receipt names; a run that is done again has another
                 key, and whichever receipt is there finds its own
 
-Every file has a version. A tail of the journal that was cut off while it was written, or reached the disk
-only in part, is dropped: it never counted. Whoever changes anything here holds the lock.
+Every file has a version; the journal's is in `journal_file.py`. Whoever changes anything here holds the lock.
+
+A run whose partner gave three wrong answers is closed. A wrong answer is never kept, so the run could go on
+for ever; but that it was refused, and when, tells the partner something each time.
 """
 
 from __future__ import annotations
@@ -23,22 +25,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from accord.errors import PeerError, StateError, UsageError
+from accord.errors import ClosedError, StateError, UsageError
 from accord.protocols.slots import Slots
 from accord.records.layout import Layout
 from accord.session.connection import Reach
+from accord.session.journal_file import BROKEN, TAG, FileJournal, scan, unreadable
 from accord.session.state import State, write_private
 
 _VERSION = 1
 _SLOTS = b"accord slots 1\n"
-_JOURNAL = b"accord journal 1\n"
-_RECORD = struct.Struct("<Q8s")
-_BROKEN = "Restore it from a copy, or start a new run; under the same --snapshot it spends nothing again."
+_MOST_WRONG = 3
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,15 @@ class Manifest:
     done: bool = False
     resumes: int = 0
     """How often the two sides met again to go on."""
+    raw: bool = False
+    """Whether a csv is written with cells as they are."""
+    wrong: int = 0
+    """How many answers of the partner did not fit the protocol."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run has refused so much that it does not go on."""
+        return self.wrong >= _MOST_WRONG
 
     def source(self) -> Path:
         """Where the data was."""
@@ -102,9 +111,9 @@ class RunFolder:
         path = self._folder / "journal"
         try:
             with path.open("rb") as file:
-                return len(_scan(file)) - 1
-        except (OSError, ValueError):
-            raise StateError(path=path, reason="it cannot be read", mend=_BROKEN) from None
+                return len(scan(file).starts)
+        except (OSError, ValueError) as error:
+            raise unreadable(path, error) from None
 
     def slots(self) -> Slots:
         """The slots that the run began with."""
@@ -112,7 +121,7 @@ class RunFolder:
         try:
             return decode_slots(path.read_bytes())
         except (OSError, ValueError):
-            raise StateError(path=path, reason="its slots cannot be read", mend=_BROKEN) from None
+            raise StateError(path=path, reason="its slots cannot be read", mend=BROKEN) from None
 
     def change(self, **changes: object) -> None:
         """Change what is known of the run."""
@@ -124,6 +133,18 @@ class RunFolder:
         write_private(self._folder / f"key-{digest}", key)
         write_private(self.receipt, content)
         self.change(done=True)
+
+    def refuse(self, problem: str) -> None:
+        """Count a wrong answer, on disk, before the partner hears of it; raises if it was one too many."""
+        self.change(wrong=self.manifest.wrong + 1)
+        self.require_open(f"The last was {problem}.")
+
+    def require_open(self, last: str = "") -> None:
+        """Raise if the run is closed."""
+        if self.manifest.closed:
+            raise ClosedError(
+                run=self.manifest.run, partner=self.manifest.partner, count=self.manifest.wrong, last=last
+            )
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -161,7 +182,7 @@ def create_run(state: State, manifest: Manifest, slots: Slots) -> RunFolder:
         )
     folder = state.create_run(manifest.run)
     write_private(folder / "slots", encode_slots(slots))
-    write_private(folder / "journal", _JOURNAL)
+    write_private(folder / "journal", TAG)
     # Last: a run is there once its manifest is.
     _write_manifest(folder, manifest)
     return RunFolder(folder, manifest)
@@ -176,7 +197,7 @@ def open_run(state: State, run: str) -> RunFolder:
     except FileNotFoundError:
         raise UsageError(problem=f"There is no run '{run}' here. `accord runs` lists them.") from None
     except (OSError, ValueError):
-        raise StateError(path=path, reason="it cannot be read", mend=_BROKEN) from None
+        raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
 
 
 def list_runs(state: State) -> tuple[list[RunFolder], list[str]]:
@@ -246,120 +267,3 @@ def decode_slots(content: bytes) -> Slots:
     record = np.frombuffer(body, "<i8", count, 16 + 8 * bins).astype(np.int64)
     rest = body[16 + 8 * (bins + count) :]
     return Slots(counts, record, rest[:64], rest[64:])
-
-
-class FileJournal:
-    """The answers of a run in a file, appended one by one and read again in their order.
-
-    No answer that is kept is ever taken away: a step that is done again is compared with it.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._file = os.fdopen(os.open(path, os.O_RDWR), "r+b", buffering=0)
-            with _close_on_failure(self._file):
-                self._ends = _scan(self._file)
-                self._file.truncate(self._ends[-1])
-        except (OSError, ValueError):
-            raise StateError(path=path, reason="it cannot be read", mend=_BROKEN) from None
-        self._next = 0
-        self._shared = self.steps
-        """The steps that the partner has kept, too."""
-
-    @property
-    def steps(self) -> int:
-        """How many answers are kept."""
-        return len(self._ends) - 1
-
-    def first(self) -> bytes | None:
-        """The answer of the first step, the partner's commitments."""
-        return self._read(0) if self.steps else None
-
-    def meet(self, partner_steps: int) -> None:
-        """Go on where both sides are; the partner may be one step behind or ahead, see `journal.py`."""
-        if not self.steps - 1 <= partner_steps <= self.steps + 1:
-            raise PeerError(problem="a number of finished steps that does not fit this run")
-        self._shared = min(self.steps, partner_steps)
-
-    def recall(self) -> bytes | None:
-        if self._next >= self._shared:
-            return None
-        self._next += 1
-        return self._read(self._next - 1)
-
-    def keep(self, answer: bytes) -> None:
-        """Append and sync; a step that is done again must have the answer that it had."""
-        if self._next < self.steps:
-            if answer != self._read(self._next):
-                raise PeerError(problem="another answer than before the connection was cut")
-        else:
-            self._append(_RECORD.pack(len(answer), _checksum(answer)) + answer)
-        self._next += 1
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _append(self, record: bytes) -> None:
-        left = memoryview(record)
-        try:
-            self._file.seek(self._ends[-1])
-            # A disk that is nearly full takes a part and says so only the next time.
-            while len(left):
-                left = left[self._file.write(left) :]
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            mend = "Make room; then go on with `accord resume`."
-            raise StateError(path=self._path, reason=error.strerror, mend=mend) from None
-        self._ends.append(self._ends[-1] + len(record))
-
-    def _read(self, number: int) -> bytes:
-        body = _record(self._file, self._ends[number], self._ends[number + 1])
-        if body is None:
-            raise StateError(path=self._path, reason="it is damaged", mend=_BROKEN)
-        return body
-
-
-@contextmanager
-def _close_on_failure(file: BinaryIO) -> Iterator[None]:
-    """Close the file if what is done with it fails."""
-    try:
-        yield
-    except BaseException:
-        file.close()
-        raise
-
-
-def _scan(file: BinaryIO) -> list[int]:
-    """Where each whole record ends; the first place is the end of the tag."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    if file.read(len(_JOURNAL)) != _JOURNAL:
-        raise ValueError("not a journal")
-    ends = [len(_JOURNAL)]
-    while ends[-1] + _RECORD.size <= size:
-        file.seek(ends[-1])
-        length, _ = _RECORD.unpack(file.read(_RECORD.size))
-        if ends[-1] + _RECORD.size + length > size:
-            break
-        ends.append(ends[-1] + _RECORD.size + length)
-    while len(ends) > 1 and _record(file, ends[-2], ends[-1]) is None:
-        ends.pop()
-    return ends
-
-
-def _record(file: BinaryIO, start: int, stop: int) -> bytes | None:
-    """The answer between two ends; None if it is not what was written."""
-    file.seek(start)
-    record = b""
-    # One call reads 2 GiB at the most.
-    while part := file.read(stop - start - len(record)):
-        record += part
-    body = record[_RECORD.size :]
-    if len(record) != stop - start or record[: _RECORD.size] != _RECORD.pack(len(body), _checksum(body)):
-        return None
-    return body
-
-
-def _checksum(body: bytes) -> bytes:
-    return hashlib.sha256(body).digest()[:8]

@@ -1,0 +1,197 @@
+"""What `accord check` does for a file: find out how it is written, ask where that is open, write it down."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from accord.errors import DataError, Fault, FaultyError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from accord.agreement.document import Agreement
+    from accord.records.layout import Layout
+    from accord.records.sniffing import Dates
+    from accord.side import Side
+
+_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_WORDS = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year (two digits)"}
+
+
+def find_layout(
+    agreement: Agreement, data: Path, layout: Layout, named: Iterable[str], side: Side | None
+) -> Layout:
+    """The layout with all that was found out about the file; what is named is taken as it is."""
+    from accord.records.sniffing import sniff_dates, sniff_text
+
+    shown = agreement.disclosed(side) if side is not None else ()
+    wanted = [layout.source(name).column for name in (*agreement.fields, *shown)]
+    wanted += ([] if layout.id_row else [layout.id]) + ([layout.person] if layout.person else [])
+    found = sniff_text(data, layout, named, wanted)
+    return _settle_dates(found, sniff_dates(data, found, agreement.fields), data)
+
+
+def _settle_dates(layout: Layout, found: Mapping[str, Dates], data: Path) -> Layout:
+    """The layout with the formats of dates; the owner is asked where a column has several."""
+    formats, faults = {}, []
+    for name, dates in found.items():
+        chosen = dates.best if not dates.fits else dates.fits[0]
+        if len(dates.fits) > 1:
+            if not sys.stdin.isatty():
+                faults.append(_open_question(name, dates))
+                continue
+            chosen = _ask(dates)
+        if chosen not in (None, "%Y-%m-%d"):
+            formats[name] = str(chosen)
+    if faults:
+        raise DataError(str(data), faults)
+    return layout.read_dates(formats)
+
+
+def _open_question(name: str, dates: Dates) -> Fault:
+    ways = " or ".join(dates.fits)
+    mend = f"Say which it is, such as --date {name}='{dates.fits[0]}'."
+    return Fault(f"column '{dates.column}'", f"has dates that can be read as {ways}.", mend)
+
+
+def _ask(dates: Dates) -> str:
+    typer.echo(f"The dates of column '{dates.column}' can be read in several ways:", err=True)
+    for number, how in enumerate(dates.fits, 1):
+        typer.echo(f"  {number}  {how}   {in_words(how)}", err=True)
+    try:
+        answer = 0
+        while not 1 <= answer <= len(dates.fits):
+            answer = typer.prompt("Which is it? Its number", type=int, err=True)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    return dates.fits[answer - 1]
+
+
+def in_words(how: str) -> str:
+    """A format as people say it: day, month, year."""
+    parts = sorted((how.index(sign), word) for sign, word in _WORDS.items() if sign in how)
+    return ", ".join(word for _, word in parts)
+
+
+def facts_of_layout(data: Path, layout: Layout) -> dict[str, Any]:
+    """How a file is read, for people and machines."""
+    from accord.records.sources import kind_of
+
+    facts: dict[str, Any] = {"id": None if layout.id_row else layout.id, "id_row": layout.id_row}
+    if kind_of(data) == "csv":
+        facts |= {"encoding": layout.encoding, "delimiter": layout.delimiter, "quote": layout.quote}
+    if kind_of(data) == "xlsx":
+        from accord.records.sources_xlsx import sheet_names
+
+        facts["sheet"] = layout.sheet or sheet_names(data)[0]
+    facts["dates"] = {name: source.format for name, source in layout.columns.items() if source.format}
+    return facts
+
+
+def describe_layout(facts: Mapping[str, Any]) -> str:
+    """The same in a line; empty if there is nothing to say."""
+    from accord.records.sniffing import is_guess
+
+    parts = []
+    if "encoding" in facts:
+        mark = " with a byte order mark" if facts["encoding"] in ("utf-8-sig", "utf-16", "utf-32") else ""
+        guess = " (a guess; --encoding names another)" if is_guess(facts["encoding"]) else ""
+        delimiter = _NAMES.get(facts["delimiter"], facts["delimiter"])
+        quote = "no quotes" if facts["quote"] == "none" else f"quotes {facts['quote']}"
+        parts = [f"{facts['encoding']}{mark}{guess}", f"delimiter {delimiter}", quote]
+    if "sheet" in facts:
+        parts.append(f"sheet '{facts['sheet']}'")
+    if facts["id_row"]:
+        parts.append("ids are row numbers")
+    parts += [f"dates of {name} {how}" for name, how in facts["dates"].items()]
+    return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """A file that fits its agreement, and how it is read."""
+
+    data: Path
+    records: int
+    left_out: int
+    layout: Layout
+    found: bool
+    """Whether something is in the layout that its owner had not named."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        read = {"records": self.records, "left_out": self.left_out}
+        return {"data": read, "layout": facts_of_layout(self.data, self.layout)}
+
+    def keep(self, named: Path | None, target: Path | None, force: bool) -> None:
+        """Write the layout where its owner says, else where it came from, else beside the data; nothing where
+        a linkage reads the file as it is."""
+        if target is None and not self.found:
+            return
+        path = target or named or self.data.with_name(f"{self.data.name}.layout.toml")
+        is_new = write_layout(self.layout, self.data, path, force)
+        told = f"Wrote {path}" if is_new else f"{path} says so already"
+        typer.echo(f"{told}: link with --columns {path}.", err=True)
+
+
+def check_file(
+    agreement: Agreement, data: Path, side: Side | None, layout: Layout, named: Iterable[str]
+) -> FileCheck:
+    """Find out how the file is written, and read it; raises all its faults."""
+    from accord.records.load import load_records
+
+    found = find_layout(agreement, data, layout, named, side)
+    shown = agreement.disclosed(side) if side is not None else ()
+    per_person = agreement.protocol.records_per_person(side) if side is not None else None
+    try:
+        records = load_records(data, agreement.fields, agreement.salt, shown, found, per_person)
+    except FaultyError as error:
+        if told := describe_layout(facts_of_layout(data, found)):
+            error.add_note(f"It was read as {told}.")
+        raise
+    return FileCheck(data, records.size, records.left_out, found, found != layout)
+
+
+def write_layout(layout: Layout, data: Path, path: Path, force: bool) -> bool:
+    """Write a layout file, or leave the one that says the same, and tell which; another one that is there
+    stays, unless its owner insists."""
+    from accord.records.layout import read_layout
+
+    if path.exists() and not force:
+        if read_layout(path) == layout:
+            return False
+        raise UsageError(
+            problem=f"{path} is there and says something else. --force replaces it, --write-layout names "
+            "another place."
+        )
+    try:
+        path.write_text(f"# How {data.name} is written, found by `accord check`.\n{layout.to_toml()}")
+    except OSError as error:
+        reason = (error.strerror or "it cannot be written").lower()
+        raise UsageError(problem=f"{path} cannot be written: {reason}. See --write-layout.") from None
+    return True
+
+
+def list_columns(
+    file: Path, layout_file: Path | None, encoding: str | None, delimiter: str | None, as_json: bool
+) -> None:
+    """Print the names of a file's columns, one a line, for its owner, who asks for them."""
+    from accord.cli.link import plain
+    from accord.records.layout import Layout, named_in, read_layout
+    from accord.records.sniffing import sniff_text
+    from accord.records.sources import column_names
+
+    layout = read_layout(layout_file) if layout_file is not None else Layout()
+    named = set(named_in(layout_file)) if layout_file is not None else set()
+    if encoding is not None:
+        layout, named = replace(layout, encoding=encoding), named | {"encoding"}
+    if delimiter is not None:
+        layout, named = replace(layout, delimiter=delimiter), named | {"delimiter"}
+    names = column_names(file, sniff_text(file, layout, named, ()))
+    typer.echo(json.dumps(names) if as_json else "\n".join(plain(name) for name in names))

@@ -1,0 +1,121 @@
+"""An open table: what a file of any kind becomes before its cells are judged.
+
+The names of the columns that a file has are shown to nobody who did not ask: without a header they would be a
+record's values. A wanted name that is not there gets the nearest of them beside it, and no other.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accord.errors import DataError, Fault, UnreadableError
+from accord.records.csv_scan import MOST_COLUMNS
+
+REFUSED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError)
+CHECK = "`accord check` finds out how a file is written."
+_MAP = (
+    "Map yours with --column FIELD=COLUMN, --id COLUMN or --person COLUMN; in simulate with --column-a, "
+    "--id-a and so on. `accord check --columns-of FILE` lists the columns of a file."
+)
+
+
+@dataclass
+class OpenTable:
+    """An open table: the batches with the wanted columns, in the order asked for."""
+
+    name: str
+    batches: Iterator[pa.RecordBatch]
+    broken: dict[int, Fault] = field(default_factory=dict)
+    """By number, the rows that could not be split into cells; filled while the batches are read."""
+    is_file: bool = True
+
+    def row(self, index: int) -> int:
+        """The number in the file of the record that was read as the index-th (from 0): broken rows count."""
+        number = index + 1
+        for broken in sorted(self.broken):
+            if broken > number:
+                break
+            number += 1
+        return number
+
+
+def require_columns(wanted: Sequence[str], found: Sequence[str], name: Path | str) -> None:
+    """Raise for every wanted column that is not there, or there twice; and for more columns than any table
+    has, before anybody compares names with them."""
+    if len(found) > MOST_COLUMNS:
+        raise too_many_columns(name)
+    faults = [fault for column in wanted if (fault := _missing(column, found)) is not None]
+    if faults and len(found) == 1:
+        mend = f"Name the file's delimiter, such as --delimiter ';'. {CHECK}"
+        faults = [Fault("", "There is one column only.", mend)]
+    elif len(faults) == len(wanted) and not any(_same_letters(column, found) for column in wanted):
+        faults = [Fault("", "None of the wanted columns is there.", f"Is the first line a header? {_MAP}")]
+    if faults:
+        raise DataError(str(name), faults)
+
+
+def too_many_columns(name: Path | str) -> UnreadableError:
+    reason = f"it has more than {MOST_COLUMNS:,} columns"
+    return UnreadableError(path=name, reason=reason, mend="Keep those that are agreed, and the id.")
+
+
+def _missing(column: str, found: Sequence[str]) -> Fault | None:
+    if found.count(column) > 1:
+        return Fault(f"column '{column}'", "stands more than once in the header.", "Rename one.")
+    if column in found:
+        return None
+    near = nearest(column, found)
+    hint = f"Did you mean '{near}'? " if near is not None else ""
+    return Fault(f"column '{column}'", "is not there.", f"{hint}{_MAP}")
+
+
+def nearest(column: str, found: Sequence[str]) -> str | None:
+    """The name that is spelt most alike, whatever its letter case, blanks and dashes; None if none is."""
+    spelt = {_bare(name): name for name in reversed(found)}
+    close = difflib.get_close_matches(_bare(column), spelt, 1)
+    return spelt[close[0]] if close else None
+
+
+def _same_letters(column: str, found: Sequence[str]) -> bool:
+    return any(_bare(column) == _bare(name) for name in found)
+
+
+def _bare(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def guard(
+    batches: Iterator[pa.RecordBatch], name: Path | str, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """The wanted columns of sound batches, in plain types; what Arrow refuses becomes a sentence."""
+    try:
+        for batch in batches:
+            chosen = batch.select(list(columns))
+            chosen.validate(full=True)
+            yield pa.record_batch([_plain(column) for column in chosen.columns], names=list(columns))
+    except REFUSED as error:
+        raise UnreadableError(path=name, reason=brief(error), mend="Was it written in full?") from None
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """A column without views, dictionaries and runs, which many of Arrow's functions do not take."""
+    if pa.types.is_run_end_encoded(column.type):
+        column = pc.run_end_decode(column)
+    if pa.types.is_dictionary(column.type):
+        column = _plain(column.dictionary).take(column.indices)
+    if pa.types.is_string(column.type) or pa.types.is_string_view(column.type):
+        return column.cast(pa.large_string())
+    return column.cast(pa.large_binary()) if pa.types.is_binary_view(column.type) else column
+
+
+def brief(error: Exception) -> str:
+    """Arrow's reason without what follows the first line: it may quote cells."""
+    first = str(error).splitlines()[0] if str(error) else "it is damaged"
+    reason = first.split(":", 1)[0].split("(")[0].strip().rstrip(".")[:120].lower()
+    return "it holds no table of cells" if reason in ("csv parse error", "empty csv file") else reason

@@ -1,0 +1,73 @@
+"""A table of pairs as its reader wants it: Arrow, pandas, polars, a line of text, a table in a notebook."""
+
+from __future__ import annotations
+
+import html
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+_SHOWN = 10
+
+
+class Paired:
+    """A result whose heart are its `pairs`; anything that speaks Arrow takes it as that table."""
+
+    if TYPE_CHECKING:
+        # At run time it would be taken for the default of a field of that name.
+        @property
+        def pairs(self) -> pa.Table:
+            """`id_a`, `id_b`, and the disclosed columns of both sides."""
+
+    @abstractmethod
+    def _facts(self) -> dict[str, str]:
+        """What is worth seeing at first sight."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The pairs as a pandas table."""
+        try:
+            return self.pairs.to_pandas()
+        except ImportError:
+            raise UsageError(
+                problem="pandas is not installed: `pip install pandas`, or take .pairs."
+            ) from None
+
+    def to_polars(self) -> polars.DataFrame:
+        """The pairs as a polars table."""
+        try:
+            import polars
+        except ImportError:
+            raise UsageError(
+                problem="polars is not installed: `pip install polars`, or take .pairs."
+            ) from None
+        return polars.DataFrame(polars.from_arrow(self.pairs))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self.pairs.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {value}" for name, value in self._facts().items())
+        return f"<{type(self).__name__}: {facts}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks. Every text is escaped: the partner wrote some of it."""
+        facts = "".join(_row((name, value), "th", "td") for name, value in self._facts().items())
+        shown = self.pairs.slice(0, _SHOWN)
+        head = _row(shown.column_names, "th", "th")
+        rows = "".join(_row(row.values(), "td", "td") for row in shown.to_pylist())
+        hidden = self.pairs.num_rows - shown.num_rows
+        more = f"<p>… and {hidden:,} more pairs</p>" if hidden > 0 else ""
+        return f"<table>{facts}</table><table>{head}{rows}</table>{more}"
+
+
+def _row(cells: Any, first: str, rest: str) -> str:
+    texts = ["" if cell is None else html.escape(str(cell)) for cell in cells]
+    tags = [first, *[rest] * (len(texts) - 1)]
+    return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for tag, text in zip(tags, texts, strict=True))}</tr>"

@@ -1,0 +1,268 @@
+"""The journal of a run in a file: the answers of its steps, appended one by one, read again in their order.
+
+    accord journal 2\\n
+    for each answer:
+      8   its length, little-endian
+      8   a checksum of it
+      8   a checksum of these two, of the tag and of the number of the answer
+      …   the answer
+
+The invariant: no answer that was kept is ever taken away, and none is believed that is not what was kept. An
+answer counts once it is synced. So at the end of the file there may be the beginning of one that never
+counted, since its writing was cut: its head, which is right, says that more was to come; or its head or its
+last block never reached the disk and is zeros. That tail is dropped, and the user is told. Whatever else does
+not fit is damage, wherever it stands: the file is left as it is, and the user is told where and what to do.
+
+Version 1 had no checksum of the head. There a length that points beyond the end may be a cut or damage; it is
+damage if the answer's checksum fits some other length.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from accord.errors import PeerError, StateError
+from accord.protocols.journal import Answer
+from accord.secure.party import Buffer
+
+TAG = b"accord journal 2\n"
+BROKEN = "Restore it from a copy, or start a new run; under the same --snapshot it spends nothing again."
+_FIRST = b"accord journal 1\n"
+_HEAD = struct.Struct("<Q8s")
+_SUM = 8
+_PIECE = 1 << 20
+_BLOCK = 512
+"""What a disk writes whole or not at all."""
+_LONGEST_SEARCH = 1 << 24
+
+
+class DamageError(ValueError):
+    """An answer in the middle, or the last one, is not what was kept."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Where a journal's answers are."""
+
+    tag: bytes
+    starts: list[int]
+    """Of each answer, behind its head; and then where the next head would be."""
+    ends: list[int]
+    """Of the tag, and of each answer."""
+    torn: int
+    """Bytes behind the last that never counted."""
+
+
+class FileJournal:
+    """A journal to go on with. *Requires*: the run is locked."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file = os.fdopen(os.open(path, os.O_RDWR), "r+b", buffering=0)
+            with _close_on_failure(self._file):
+                found = scan(self._file)
+                if found.torn:
+                    self._file.truncate(found.ends[-1])
+                    os.fsync(self._file.fileno())
+        except (OSError, ValueError) as error:
+            raise unreadable(path, error) from None
+        self._tag, self._starts, self._ends = found.tag, found.starts, found.ends
+        self.torn = found.torn
+        """Bytes of an answer whose writing was cut, which were dropped."""
+        self._next = 0
+        self._shared = self.steps
+        """The steps that the partner has kept, too."""
+
+    @property
+    def steps(self) -> int:
+        """How many answers are kept."""
+        return len(self._ends) - 1
+
+    def first(self) -> bytes | None:
+        """The answer of the first step, the partner's commitments."""
+        return bytes(self._read(0)) if self.steps else None
+
+    def meet(self, partner_steps: int) -> None:
+        """Go on where both sides are; the partner may be one step behind or ahead, see `journal.py`."""
+        if not self.steps - 1 <= partner_steps <= self.steps + 1:
+            raise PeerError(problem="a number of finished steps that does not fit this run")
+        self._shared = min(self.steps, partner_steps)
+
+    def recall(self) -> Buffer | None:
+        if self._next >= self._shared:
+            return None
+        self._next += 1
+        return self._read(self._next - 1)
+
+    def keep(self, answer: Answer) -> None:
+        """Append and sync; a step that is done again must have the answer that it had."""
+        if self._next < self.steps:
+            if not self._same(self._next, answer):
+                raise PeerError(problem="another answer than before the connection was cut")
+        else:
+            self._append(answer)
+        self._next += 1
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _append(self, answer: Answer) -> None:
+        start = self._ends[-1]
+        head = _encode_head(self._tag, self.steps, sum(map(len, answer)), _checksum(answer))
+        try:
+            self._file.seek(start)
+            for part in (head, *answer):
+                left = memoryview(part)
+                # A disk that is nearly full takes a part and says so only the next time.
+                while len(left):
+                    left = left[self._file.write(left) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            mend = "Make room; then go on with `accord resume`."
+            raise StateError(path=self._path, reason=error.strerror, mend=mend) from None
+        self._starts.append(start + len(head))
+        self._ends.append(start + len(head) + sum(map(len, answer)))
+
+    def _same(self, number: int, answer: Answer) -> bool:
+        """Whether this is the answer that was kept; in pieces, since both may be long."""
+        at, stop = self._starts[number], self._ends[number + 1]
+        if sum(map(len, answer)) != stop - at:
+            return False
+        for part in answer:
+            for piece in _pieces(self._file, at, at + len(part)):
+                if piece != memoryview(part)[: len(piece)]:
+                    return False
+                part = memoryview(part)[len(piece) :]
+                at += len(piece)
+        return True
+
+    def _read(self, number: int) -> Buffer:
+        start, stop = self._starts[number], self._ends[number + 1]
+        body = bytearray(stop - start)
+        at = 0
+        for piece in _pieces(self._file, start, stop):
+            body[at : at + len(piece)] = piece
+            at += len(piece)
+        self._file.seek(start - _head_size(self._tag))
+        head = self._file.read(_head_size(self._tag))
+        if at != len(body) or head != _encode_head(self._tag, number, len(body), _checksum((body,))):
+            raise unreadable(self._path, _damaged(number, start))
+        return body
+
+
+def unreadable(path: Path, error: Exception) -> StateError:
+    """What is told of a journal that cannot be used: what is damaged, and what to do."""
+    damage = isinstance(error, DamageError)
+    reason = f"{error}. Nothing was changed" if damage else "it cannot be read"
+    return StateError(path=path, reason=reason, mend=BROKEN)
+
+
+def scan(file: BinaryIO) -> Contents:
+    """Find every answer and check it; raises ValueError, and `DamageError` where an answer is damaged."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    tag = file.read(len(TAG))
+    if tag not in (TAG, _FIRST):
+        raise ValueError("not a journal")
+    starts: list[int] = []
+    ends = [len(tag)]
+    head = _head_size(tag)
+    while ends[-1] + head <= size and not _is_torn(file, tag, len(starts), ends[-1], size):
+        file.seek(ends[-1])
+        length, _ = _HEAD.unpack(file.read(_HEAD.size))
+        starts.append(ends[-1] + head)
+        ends.append(starts[-1] + length)
+    return Contents(tag, starts, ends, size - ends[-1])
+
+
+def _is_torn(file: BinaryIO, tag: bytes, number: int, at: int, size: int) -> bool:
+    """Whether what begins here never counted; raises unless that, or the answer, is certain."""
+    file.seek(at)
+    found = file.read(_head_size(tag))
+    start = at + len(found)
+    length, checksum = _HEAD.unpack(found[: _HEAD.size])
+    if found != _encode_head(tag, number, length, checksum):
+        if _zeros(file, start - _SUM, size):
+            return True
+        raise _damaged(number, at)
+    if length > size - start:
+        if tag == _FIRST and _fits_elsewhere(file, start, size, checksum):
+            raise _damaged(number, at)
+        return True
+    stop = start + length
+    digest = hashlib.sha256()
+    for piece in _pieces(file, start, stop):
+        digest.update(piece)
+    if digest.digest()[:_SUM] == checksum:
+        return False
+    last = max(at if tag == _FIRST else start, (size - 1) // _BLOCK * _BLOCK)
+    # Of version 1 a head of zeros says that nothing comes, and zeros follow.
+    if _zeros(file, last, size) and (stop == size or _zeros(file, at, size)):
+        return True
+    raise _damaged(number, at)
+
+
+def _fits_elsewhere(file: BinaryIO, start: int, size: int, checksum: bytes) -> bool:
+    """Whether the checksum is that of an answer of another length; of what is too long to search, yes."""
+    if size - start > _LONGEST_SEARCH:
+        return True
+    digest = hashlib.sha256()
+    for piece in _pieces(file, start, size):
+        for octet in range(len(piece)):
+            if digest.digest()[:_SUM] == checksum:
+                return True
+            digest.update(piece[octet : octet + 1])
+    return digest.digest()[:_SUM] == checksum
+
+
+def _damaged(number: int, at: int) -> DamageError:
+    return DamageError(f"the answer of step {number + 1}, at byte {at:,}, is damaged")
+
+
+def _head_size(tag: bytes) -> int:
+    return _HEAD.size + (_SUM if tag == TAG else 0)
+
+
+def _encode_head(tag: bytes, number: int, length: int, checksum: bytes) -> bytes:
+    head = _HEAD.pack(length, checksum)
+    return head + _checksum((tag, number.to_bytes(8, "little"), head)) if tag == TAG else head
+
+
+def _checksum(parts: Answer) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.digest()[:_SUM]
+
+
+def _pieces(file: BinaryIO, start: int, stop: int) -> Iterator[bytes]:
+    """The bytes between two places, a piece at a time; less if the file ends before."""
+    while start < stop:
+        file.seek(start)
+        piece = file.read(min(_PIECE, stop - start))
+        if not piece:
+            return
+        yield piece
+        start += len(piece)
+
+
+def _zeros(file: BinaryIO, start: int, stop: int) -> bool:
+    return not any(piece.strip(b"\0") for piece in _pieces(file, start, stop))
+
+
+@contextmanager
+def _close_on_failure(file: BinaryIO) -> Iterator[None]:
+    """Close the file if what is done with it fails."""
+    try:
+        yield
+    except BaseException:
+        file.close()
+        raise

@@ -1,0 +1,157 @@
+"""`accord check` finds out how a file is written, asks where that is open, and writes it down for `link`."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from accord.agreement.file import parse_agreement
+from accord.cli.check import check
+from accord.cli.options import read_own_layout
+from accord.errors import UsageError
+from accord.records.layout import Layout, read_layout
+from accord.records.load import load_records
+from tests.cli.terminal import Done, accord
+
+AGREEMENT = """\
+version = 1
+salt = "00000000"
+rule = "same(name) and same(birth)"
+engine = "ot"
+[parties]
+A = "north"
+B = "south"
+[fields.name]
+type = "text"
+encoder = "hash"
+[fields.birth]
+type = "date"
+min = 1900-01-01
+max = 2030-12-31
+[protocol]
+name = "all-pairs"
+greedy = false
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "agreement.toml").write_text(AGREEMENT)
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str, code: int = 0) -> Done:
+    done = accord(folder, "check", *arguments)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_a_file_that_a_linkage_reads_as_it_is_needs_no_layout(folder: Path) -> None:
+    (folder / "a.csv").write_text("id,name,birth\n1,x,2020-01-31\n")
+    done = run(folder, "agreement.toml", "a.csv")
+    assert 'File       utf-8, delimiter comma, quotes "' in done.stdout
+    assert "layout" not in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["a.csv", "agreement.toml"]
+    run(folder, "agreement.toml", "a.csv", "--write-layout", "mine.toml")
+    assert read_layout(folder / "mine.toml") == Layout()
+
+
+def test_what_is_found_is_written_and_read_by_a_linkage(folder: Path) -> None:
+    (folder / "a.csv").write_bytes("id;name;birth\n1;ä;31.12.2020\n2;b;1.2.2020\n".encode("latin-1"))
+    done = run(folder, "agreement.toml", "a.csv")
+    assert "cp1252 (a guess; --encoding names another), delimiter semicolon" in done.stdout
+    assert "dates of birth %d.%m.%Y" in done.stdout
+    assert "Wrote a.csv.layout.toml: link with --columns a.csv.layout.toml." in done.stderr
+    found = tomllib.loads((folder / "a.csv.layout.toml").read_text())
+    assert found["columns"] == {"birth": {"column": "birth", "format": "%d.%m.%Y"}}
+    agreed = parse_agreement(AGREEMENT, "it")
+    layout = read_own_layout(agreed, folder / "a.csv.layout.toml")
+    assert len(load_records(folder / "a.csv", agreed.fields, agreed.salt, (), layout)) == 2
+    # Again, it says so; with the file named, nothing is left to be found.
+    assert "says so already" in run(folder, "agreement.toml", "a.csv").stderr
+    assert "Wrote" not in run(folder, "agreement.toml", "a.csv", "--columns", "a.csv.layout.toml").stderr
+
+
+def test_a_layout_that_is_there_stays_unless_its_owner_insists(folder: Path) -> None:
+    (folder / "a.csv").write_text("id;name;birth\n1;x;2020-01-31\n")
+    (folder / "a.csv.layout.toml").write_text('id = "key"\n')
+    done = run(folder, "agreement.toml", "a.csv", code=2)
+    assert "says something else. --force replaces it" in done.stderr
+    assert (folder / "a.csv.layout.toml").read_text() == 'id = "key"\n'
+    run(folder, "agreement.toml", "a.csv", "--force")
+    assert read_layout(folder / "a.csv.layout.toml") == Layout(delimiter=";")
+    run(folder, "agreement.toml", "a.csv", "--write-layout", "none/x.toml", code=2)
+
+
+AMBIGUOUS = "id,name,birth\n1,x,01/02/2020\n2,y,03/04/2020\n"
+
+
+def test_dates_that_can_be_read_in_two_ways_are_not_decided_by_accord(folder: Path) -> None:
+    (folder / "a.csv").write_text(AMBIGUOUS)
+    done = run(folder, "agreement.toml", "a.csv", code=4)
+    assert "column 'birth': has dates that can be read as %d/%m/%Y or %m/%d/%Y" in done.stderr
+    assert "--date birth='%d/%m/%Y'" in done.stderr
+    assert not (folder / "a.csv.layout.toml").exists()
+    named = ("agreement.toml", "a.csv", "--date", "birth=%m/%d/%Y", "--write-layout", "l.toml")
+    run(folder, *named)
+    assert read_layout(folder / "l.toml").source("birth").format == "%m/%d/%Y"
+    run(folder, "agreement.toml", "a.csv", "--date", "birth", code=2)
+    run(folder, "agreement.toml", "a.csv", "--date", "brith=%d", code=2)
+
+
+def test_at_a_terminal_the_owner_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "a.csv").write_text(AMBIGUOUS)
+    keyboard = io.StringIO("3\n2\n")
+    monkeypatch.setattr(keyboard, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", keyboard)
+    check(folder / "agreement.toml", folder / "a.csv")
+    assert read_layout(folder / "a.csv.layout.toml").source("birth").format == "%m/%d/%Y"
+
+
+def test_faults_come_with_how_the_file_was_read_and_nothing_is_written(folder: Path) -> None:
+    (folder / "a.csv").write_text("id;name;birth\n1;x;31.12.2020\n2;y;SECRET\n3;z;30.12.2020\n")
+    done = run(folder, "agreement.toml", "a.csv", code=4)
+    assert "row 2, column 'birth': is not a date written as %d.%m.%Y" in done.stderr
+    assert "It was read as utf-8, delimiter semicolon" in done.stderr
+    assert "SECRET" not in done.stderr
+    assert not (folder / "a.csv.layout.toml").exists()
+
+
+def test_row_numbers_as_ids(folder: Path) -> None:
+    (folder / "a.csv").write_text("id,name,birth\n7,x,2020-01-31\n7,y,2020-01-31\n")
+    assert "--id-row" in run(folder, "agreement.toml", "a.csv", code=4).stderr
+    done = run(folder, "agreement.toml", "a.csv", "--id-row", "--write-layout", "l.toml")
+    assert "ids are row numbers" in done.stdout
+    assert "shuffle the file first" in done.stdout
+    assert read_layout(folder / "l.toml") == Layout(id_row=True)
+    agreed = parse_agreement(AGREEMENT, "it")
+    assert read_own_layout(agreed, folder / "l.toml").id_row
+    assert read_own_layout(agreed, folder / "l.toml", id="name") == Layout(id="name")
+    with pytest.raises(UsageError, match="not by both"):
+        read_own_layout(agreed, None, id="name", id_row=True)
+
+
+def test_the_columns_of_a_file_on_request(folder: Path) -> None:
+    (folder / "a.csv").write_bytes('id;"full\x1b name";ä\n1;x;y\n'.encode("latin-1"))
+    assert run(folder, "--columns-of", "a.csv").stdout == "id\nfull\N{REPLACEMENT CHARACTER} name\nä\n"
+    assert json.loads(run(folder, "--columns-of", "a.csv", "--json").stdout) == ["id", "full\x1b name", "ä"]
+    named = run(folder, "--columns-of", "a.csv", "--encoding", "latin-1", "--delimiter", ",")
+    assert len(named.stdout.splitlines()) == 1
+    (folder / "l.toml").write_text('delimiter = ","\n')
+    assert len(run(folder, "--columns-of", "a.csv", "--columns", "l.toml").stdout.splitlines()) == 1
+    run(folder, "--columns-of", "none.csv", code=4)
+    run(folder, code=2)
+
+
+def test_as_json(folder: Path) -> None:
+    (folder / "a.csv").write_text("id;name;birth\n1;x;2020-01-31\n")
+    facts = json.loads(run(folder, "agreement.toml", "a.csv", "--json").stdout)
+    assert facts["layout"] == {
+        "id": "id", "id_row": False, "encoding": "utf-8", "delimiter": ";", "quote": '"', "dates": {},
+    }  # fmt: skip

@@ -1,0 +1,66 @@
+"""Results in a notebook, in pandas, in polars: short, escaped, and the same pairs."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from accord.errors import UsageError
+from accord.records.results import Paired
+
+SCRIPT = "<script>alert('x')</script>"
+
+
+class Result(Paired):
+    def __init__(self, rows: int) -> None:
+        names = [SCRIPT if row == 0 else None if row == 1 else f"n{row}" for row in range(rows)]
+        self._table = pa.table(
+            {"id_a": [f"a{i}" for i in range(rows)], "name_b": pa.array(names, pa.string())}
+        )
+
+    @property
+    def pairs(self) -> pa.Table:
+        return self._table
+
+    def _facts(self) -> dict[str, str]:
+        return {"matches": f"{self._table.num_rows:,}", "run": "<b>"}
+
+
+def test_the_pairs_are_the_same_in_every_library() -> None:
+    result = Result(3)
+    assert result.to_pandas()["id_a"].tolist() == ["a0", "a1", "a2"]
+    assert result.to_polars()["id_a"].to_list() == ["a0", "a1", "a2"]
+    assert pa.table(result).equals(result.pairs)
+
+
+def test_a_notebook_shows_a_few_rows_and_runs_nothing_of_theirs() -> None:
+    shown = Result(12)._repr_html_()
+    assert SCRIPT not in shown
+    assert "&lt;script&gt;" in shown
+    assert "<b>" not in shown
+    assert shown.count("<tr>") == 2 + 1 + 10
+    assert "… and 2 more pairs" in shown
+    assert "more pairs" not in Result(3)._repr_html_()
+
+
+def test_a_repr_is_one_short_line() -> None:
+    assert repr(Result(12)) == "<Result: matches 12, run <b>>"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_library_that_is_missing_is_named(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **named: Any) -> Any:
+        if name.partition(".")[0] == library:
+            raise ImportError(name)
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    if library == "pandas":
+        monkeypatch.setattr(pa.Table, "to_pandas", without, raising=False) if False else None
+    with pytest.raises(UsageError, match=f"pip install {library}"):
+        getattr(Result(1), f"to_{library}")()
