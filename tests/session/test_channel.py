@@ -42,6 +42,9 @@ def sockets(tmp_path: Path) -> Iterator[tuple[Any, Any]]:
         return connect(Address("127.0.0.1", port[0]), b.state, a.card, "alice", 5, tell_nobody)
 
     ends = worlds.in_threads(lambda: listen(Address("127.0.0.1", 0), a.state, b.card, "bob", 10, tell), reach)
+    for end in ends:
+        # A channel never waits in a call; what a test does with an end itself may.
+        end.settimeout(30)
     yield ends[0], ends[1]
     for end in ends:
         end.close()
