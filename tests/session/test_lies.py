@@ -194,6 +194,7 @@ def zeros(count: int) -> bytes:
     return bytes(500 * MIB)
 
 
+@pytest.mark.slow
 def test_500_mebibytes_of_zeros_for_500_records(tmp_path: Path) -> None:
     """They were received, copied and kept on disk."""
     both = wide(tmp_path, "plain", 500)
@@ -311,6 +312,7 @@ def resumed(name: str, change: Change | None, office: Office, channel: TlsChanne
         return run(tampered(party, change) if change else party, channel)
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_after_two_lies_and_closed_by_the_third(tmp_path: Path) -> None:
     """Each lie ends the process that is lied to with 7; then it has the pairs, or the run is over."""
     both = faults.offices(tmp_path / "two")
