@@ -60,7 +60,5 @@ def test_a_library_that_is_missing_is_named(library: str, monkeypatch: pytest.Mo
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    if library == "pandas":
-        monkeypatch.setattr(pa.Table, "to_pandas", without, raising=False) if False else None
     with pytest.raises(UsageError, match=f"pip install {library}"):
         getattr(Result(1), f"to_{library}")()
