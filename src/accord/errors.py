@@ -77,7 +77,7 @@ class UnreadableError(AccordError):
 
 
 class OutputError(AccordError):
-    """{path} cannot be written: {reason}. Name another place with --out."""
+    """{path} cannot be written: {reason}. Name another place with `out=`."""
 
     exit_code = 5
 
@@ -112,8 +112,8 @@ class AccountError(UsageError):
 class SnapshotError(AccordError):
     """Your table is not the one that was first called the snapshot '{snapshot}' of '{dataset}': ids were
     added or removed, or some fall into other bins. Nothing was drawn and nothing was charged. Link the table
-    as it was; or give this one a name of its own with --snapshot, which is a new release and is charged. A
-    new name tells the partner that something changed, unless names follow a calendar and not the data."""
+    as it was; or give this one a name of its own with `snapshot=`, which is a new release and is charged.
+    A new name tells the partner that something changed, unless names follow a calendar and not the data."""
 
     exit_code = 6
 
@@ -161,7 +161,7 @@ class RefusedError(AccordError):
 class ClosedError(AccordError):
     """The run {run} is closed: {count} answers of {partner} did not fit the protocol, and each refusal tells
     it something. {last} Ask {partner} why. Then both run `accord link` again, which spends nothing under the
-    same --snapshot; `accord forget {run}` removes this one."""
+    same `snapshot=`; `accord forget {run}` removes this one."""
 
     exit_code = 7
 

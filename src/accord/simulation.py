@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement, require_sound
+from accord.arguments import require, require_function, require_table, require_text, require_text_or_none
 from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Indices, Tables
@@ -168,6 +169,10 @@ def simulate(
     be repeated exactly.
     """
     began = time.perf_counter()
+    _require_kinds(a, b, engine, noise, runs, seed, watch)
+    for argument, layout in (("layout_a", layout_a), ("layout_b", layout_b)):
+        if layout is not None:
+            require(argument, layout, "a Layout", Layout)
     require_sound(agreement, simulated=True)
     left, right = load_both(a, b, agreement, layout_a, layout_b)
     tables = Tables(agreement.fields, left.columns, right.columns)
@@ -203,6 +208,22 @@ def simulate(
         _tables=(left, right),
         _rows=first,
     )
+
+
+def _require_kinds(
+    a: object, b: object, engine: object, noise: object, runs: object, seed: object, watch: object
+) -> None:
+    """Raise for an argument of a wrong kind."""
+    require_table("a", a)
+    require_table("b", b)
+    require_text("engine", engine, "ideal")
+    require_text_or_none("noise", noise)
+    require("runs", runs, "a whole number of at least 1", int)
+    require("seed", seed, "a whole number, or None", int, type(None))
+    require_function("watch", watch, "a function of a Status")
+    assert isinstance(runs, int)
+    if runs < 1:
+        raise UsageError(problem="`runs=` is a whole number of at least 1.")
 
 
 def _promised(agreement: Agreement, release: Release) -> Promised:

@@ -71,7 +71,7 @@ def test_several_accounts_need_a_name(tmp_path: Path, monkeypatch: pytest.Monkey
     for name in ("patients", "staff"):
         accord.set_budget(name, unlimited=True, state=tmp_path)
     type_in(monkeypatch, "y")
-    with pytest.raises(AccountError, match="Say with --dataset"):
+    with pytest.raises(AccountError, match="Say with `dataset=`"):
         choose_account(None, tmp_path, asking=True)
 
 
@@ -79,7 +79,7 @@ def test_limits_are_made_changed_and_refused(tmp_path: Path) -> None:
     for wrong in ({}, {"runs": 3}, {"epsilon": 1}, {"epsilon": 1, "delta": 1}, {"epsilon": -1, "delta": 0}):
         with pytest.raises(UsageError):
             accord.set_budget("d", **wrong, state=tmp_path)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="--unlimited"):
+    with pytest.raises(UsageError, match="`unlimited=True`"):
         accord.set_budget("d", epsilon=1001, delta="1e-9", state=tmp_path)
     for wrong_number in ({"epsilon": "1e400", "delta": 0}, {"epsilon": 1, "delta": "1e-60"}):
         with pytest.raises(UsageError):

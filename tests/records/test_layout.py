@@ -52,6 +52,18 @@ def test_faults(tmp_path: Path) -> None:
         read_layout(path)
 
 
+def test_a_typing_error_gets_the_word_that_was_meant(tmp_path: Path) -> None:
+    path = tmp_path / "columns.toml"
+    path.write_text('delimeter = ";"\nzzz = 1\n[columns]\nbirth = { column = "b", formt = "%d" }\nname = 3\n')
+    with pytest.raises(DataError) as caught:
+        read_layout(path)
+    said = {fault.place: f"{fault.problem} {fault.mend}" for fault in caught.value.faults}
+    assert said["delimeter"] == "is not known here. Did you mean 'delimiter'?"
+    assert said["zzz"].startswith("is not known here. Known are: id, encoding")
+    assert said["columns.birth.formt"] == "is not known here. Did you mean 'format'?"
+    assert "a column's name, or a table" in said["columns.name"]
+
+
 def test_everything_that_a_layout_says_is_stored_and_written(tmp_path: Path) -> None:
     for layout in (
         Layout(),

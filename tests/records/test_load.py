@@ -123,7 +123,7 @@ def test_ids_of_other_types() -> None:
 def test_rows_may_name_the_records(tmp_path: Path) -> None:
     """Rows that are left out are numbered, too: row 3 is 3, whatever row 2 is."""
     path = write(tmp_path / "t.csv", "id,name,day,price", "7,a,2026-01-01,1", "7,b,,1", "7,c,2026-01-01,1")
-    with pytest.raises(DataError, match="--id-row"):
+    with pytest.raises(DataError, match="`id_row=True`"):
         load_records(path, FIELDS, "00")
     rows = Layout(id_row=True)
     assert load_records(path, FIELDS, "00", (), rows).ids.to_pylist() == ["1", "3"]
@@ -242,7 +242,7 @@ def test_people_of_any_plain_type(cells: pa.Array) -> None:
 def test_several_records_need_a_person_column(tmp_path: Path) -> None:
     path = people(tmp_path / "t.csv", "a", "a")
     for layout in (None, Layout()):
-        with pytest.raises(UsageError, match=r"with up to 2 records each.* --person"):
+        with pytest.raises(UsageError, match=r"with up to 2 records each.* `person=`"):
             load_records(path, FIELDS, "00", (), layout, per_person=2)
     with pytest.raises(DataError, match="column 'whom': is not there"):
         load_records(path, FIELDS, "00", (), Layout(person="whom"), per_person=2)

@@ -113,11 +113,11 @@ def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     sinks.require_target(out, [], force=False)
     out.write_text("mine")
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="`force=True`"):
         sinks.require_target(out, [], force=False)
     sinks.require_target(out, [], force=True)
     (tmp_path / "dangling.csv").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="`force=True`"):
         sinks.require_target(tmp_path / "dangling.csv", [], force=False)
     assert out.read_text() == "mine"
     assert {path.name for path in tmp_path.iterdir()} == {"out.csv", "dangling.csv"}, "a trial was left"

@@ -59,7 +59,7 @@ def test_encodings(tmp_path: Path, content: bytes, encoding: str) -> None:
 
 def test_an_encoding_that_cannot_be_found(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"id,name\n1,\x81\n")
-    with pytest.raises(UnreadableError, match="Name it with --encoding"):
+    with pytest.raises(UnreadableError, match="Name it with `encoding=`"):
         find_encoding(tmp_path / "t.csv")
 
 

@@ -235,5 +235,5 @@ def test_addresses(text: str, host: str, port: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "host", "host:", "host:65536", "2001:db8::7:80", "host:1:2", "h:-1"])
 def test_wrong_addresses(text: str) -> None:
-    with pytest.raises(UsageError, match="--connect takes HOST:PORT"):
-        parse_address(text, "--connect")
+    with pytest.raises(UsageError, match="`connect=` takes HOST:PORT"):
+        parse_address(text, "connect")

@@ -153,7 +153,7 @@ def test_an_offer_says_what_is_known_of_a_snapshot(tmp_path: Path) -> None:
     ledger.forget("r1")
     assert "known, but its noise was forgotten" in said(ask(agreed))
     without = replace(ask(agreed), snapshot=None)
-    assert "so does every run of a table without --snapshot" in said(without)
+    assert "so does every run of a table without `snapshot=`" in said(without)
 
 
 def test_an_offer_warns_when_sums_come_to_hold_for_fewer_records(tmp_path: Path) -> None:

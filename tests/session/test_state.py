@@ -51,7 +51,7 @@ def test_names_that_leave_the_folder_are_refused(run: str) -> None:
 
 def test_a_place_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StateError, match="--state"):
+    with pytest.raises(StateError, match="`state=`"):
         open_state(tmp_path / "file" / "state", {})
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from accord.agreement.document import Agreement
+from accord.arguments import require
 
 
 def diff(ours: Agreement, theirs: Agreement) -> list[str]:
     """One sentence for each difference; empty exactly when the digests are equal."""
+    for argument, given in (("ours", ours), ("theirs", theirs)):
+        require(argument, given, "an Agreement", Agreement)
     return _compare("", ours.model_dump(mode="json"), theirs.model_dump(mode="json"))
 
 

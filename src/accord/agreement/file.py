@@ -7,7 +7,6 @@ names its line and how to mend it.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -26,6 +25,7 @@ from accord.agreement.document import (
     RuleText,
 )
 from accord.agreement.limits import MOST_BYTES, TooMuchError, load_bounded
+from accord.arguments import as_path, require, require_flag, require_text
 from accord.errors import AgreementError, Fault, UnreadableError
 from accord.matching.blocking import MOST_BINS, PartSpec, build_blocking
 from accord.matching.blocking_grid import GridSpec
@@ -35,6 +35,7 @@ from accord.matching.rule_check import rule_faults
 from accord.protocols.base import Protocol
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.records.schema import NAME_PATTERN, FieldSpec
+from accord.spelling import did_you_mean
 
 Path_ = tuple[str | int, ...]
 _MOST_FAULTS = 1000
@@ -47,7 +48,7 @@ _PATTERNS = {
 
 def read_agreement(path: Path | str) -> Agreement:
     """Read and judge an agreement file."""
-    path = Path(path)
+    path = as_path("path", path)
     try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
@@ -66,6 +67,9 @@ def parse_agreement(text: str, name: str = "the agreement", simulated: bool = Fa
 
     `simulated`: it will never be used between two parties, so that what leaks or misses much may stand in it.
     """
+    require_text("text", text)
+    require_text("name", name)
+    require_flag("simulated", simulated)
     try:
         return _parse(text, name, simulated)
     except RecursionError:
@@ -89,6 +93,7 @@ def _parse(text: str, name: str, simulated: bool) -> Agreement:
 
 def require_sound(agreement: Agreement, simulated: bool = False) -> None:
     """Judge an agreement that was built in Python as one that was read from a file."""
+    require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     parse_agreement(agreement.to_toml(), "the agreement", simulated)
 
 
@@ -102,7 +107,8 @@ def _shape_faults(data: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
         # Who wrote thousands mends the first of them first; to find the words for each takes its time.
         for slip in error.errors(include_url=False, include_input=False)[:_MOST_FAULTS]:
             path = _toml_path(slip["loc"], data, slip["type"] == "missing")
-            yield path, _in_words(slip["type"], slip["msg"], slip.get("ctx", {}), path)
+            words = _in_words(slip["type"], slip["msg"], slip.get("ctx", {}), path)
+            yield path, _say_one_for_both(path, data) or words
 
 
 def _toml_path(location: tuple[str | int, ...], data: Any, missing: bool) -> Path_:
@@ -121,14 +127,25 @@ def _toml_path(location: tuple[str | int, ...], data: Any, missing: bool) -> Pat
     return tuple(path)
 
 
+def _say_one_for_both(path: Path_, data: Mapping[str, Any]) -> str:
+    """Of a table for one side, under a protocol that has none: what is wrong; otherwise nothing."""
+    if path not in (("protocol", "A"), ("protocol", "B")):
+        return ""
+    name = data["protocol"].get("name")
+    kind = PROTOCOLS.get(str(name))
+    if kind is None or path[1] in kind.model_fields:
+        return ""
+    return f"{name} takes no options for each side. Remove [protocol.{path[1]}]."
+
+
 def _in_words(kind: str, message: str, context: Mapping[str, Any], path: Path_) -> str:
     name = path[-1] if path else "agreement"
     if kind == "missing":
         return f"'{name}' is missing. Add it."
     if kind == "extra_forbidden":
-        close = difflib.get_close_matches(str(name), _all_names(), 1)
-        hint = f"Did you mean '{close[0]}'?" if close else "Remove it."
-        return f"'{name}' is not known here. {hint}"
+        known = _all_names()
+        fault = "does not belong here" if name in known else "is not known here"
+        return f"'{name}' {fault}. {did_you_mean(str(name), known, 'Remove it.')}"
     if kind == "union_tag_invalid":
         return f"'{context['tag']}' is not known here. Known are {context['expected_tags']}."
     if kind == "union_tag_not_found":

@@ -23,6 +23,7 @@ from accord.cli.generate import generate
 from accord.cli.init import init
 from accord.cli.runs import runs
 from accord.cli.simulate import simulate
+from accord.cli.words import as_options
 from accord.errors import AccordError
 
 app = typer.Typer(
@@ -65,7 +66,7 @@ def main() -> None:
         app()
     except AccordError as error:
         for line in (f"accord: {error}", *getattr(error, "__notes__", ())):
-            typer.echo(line, err=True)
+            typer.echo(as_options(line), err=True)
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
         typer.echo("accord: stopped.", err=True)
@@ -73,7 +74,7 @@ def main() -> None:
     except Exception as error:
         _report(error)
         for line in getattr(error, "__notes__", ()):
-            typer.echo(line, err=True)
+            typer.echo(as_options(line), err=True)
         raise SystemExit(1) from None
 
 

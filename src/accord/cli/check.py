@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +21,7 @@ from accord.cli.options import (
     PersonColumn,
     read_own_layout,
 )
+from accord.cli.words import as_options
 from accord.errors import FaultyError, UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def check(
         found, facts, side, file = _judge(agreement, data, party, own)
     except FaultyError as error:
         if as_json:
-            typer.echo(json.dumps({"faults": [asdict(fault) for fault in error.faults]}, ensure_ascii=False))
+            typer.echo(_json_faults(error))
         raise
     typer.echo(json.dumps(facts, ensure_ascii=False) if as_json else _words(agreement, data, facts))
     if file is not None:
@@ -78,6 +79,14 @@ def check(
         return
     if data is not None and side is None and (unchecked := _unchecked(found, person)):
         typer.echo(f"Name your side with --party to check {unchecked}, too.", err=True)
+
+
+def _json_faults(error: FaultyError) -> str:
+    """The faults, as the command line says them."""
+    faults = [
+        asdict(replace(f, problem=as_options(f.problem), mend=as_options(f.mend))) for f in error.faults
+    ]
+    return json.dumps({"faults": faults}, ensure_ascii=False)
 
 
 def _judge(

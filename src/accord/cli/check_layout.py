@@ -90,7 +90,8 @@ def facts_of_layout(data: Path, layout: Layout) -> dict[str, Any]:
         from accord.records.sources_xlsx import sheet_names
 
         facts["sheet"] = layout.sheet or sheet_names(data)[0]
-    facts["dates"] = {name: source.format for name, source in layout.columns.items() if source.format}
+    formats = {name: layout.source(name).format for name in layout.columns}
+    facts["dates"] = {name: how for name, how in formats.items() if how}
     return facts
 
 

@@ -23,6 +23,7 @@ from accord.cli.options import (
     StateOption,
     read_own_layout,
 )
+from accord.cli.words import as_options
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
 
     def ask(offer: Offer) -> bool:
         if not silent:
-            typer.echo(describe(offer), err=True)
+            typer.echo(as_options(describe(offer)), err=True)
         if yes:
             return True
         if not sys.stdin.isatty():

@@ -119,6 +119,8 @@ Predicate = Same | Hamming | Similar | Euclidean | Within
 
 
 def _parts(kind: type[And] | type[Or], rule: Rule) -> tuple[Rule, ...]:
+    if isinstance(rule, Measure):
+        raise TypeError(f"{rule.name}() needs a threshold before it joins with rules, in parentheses")
     if not isinstance(rule, Rule):
         raise TypeError(f"a rule joins with rules, not with {type(rule).__name__}")
     return rule.parts if isinstance(rule, kind) else (rule,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from accord.exact import text
@@ -19,6 +18,7 @@ from accord.matching.rule import (
 )
 from accord.matching.thresholds import Fields, step_of
 from accord.records.schema import Bloom, DateField, FieldSpec, NumberField, TextField
+from accord.spelling import nearest
 
 _FINEST_SIMILARITY = 10_000
 
@@ -36,8 +36,8 @@ def rule_faults(rule: Rule, fields: Fields, ignore: frozenset[str] = frozenset()
 
 
 def _unknown(name: str, fields: Fields) -> str:
-    close = difflib.get_close_matches(name, fields, 1)
-    hint = f"did you mean '{close[0]}'?" if close else f"declare it under [fields.{name}]."
+    close = nearest(name, fields)
+    hint = f"did you mean '{close}'?" if close else f"declare it under [fields.{name}]."
     return f"'{name}' is not an agreed field; {hint}"
 
 

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -31,6 +30,7 @@ from accord.matching.rule import (
     same,
     within,
 )
+from accord.spelling import nearest
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\^-?\d+|\d+/\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -125,8 +125,8 @@ class _Reader:
         if self.kind != "word":
             self.fail(f"a predicate is expected: one of {', '.join(_WORDS)}")
         if self.token not in _WORDS:
-            close = difflib.get_close_matches(self.token, _WORDS, 1)
-            hint = f"did you mean '{close[0]}'?" if close else f"known are {', '.join(_WORDS)}"
+            close = nearest(self.token, _WORDS)
+            hint = f"did you mean '{close}'?" if close else f"known are {', '.join(_WORDS)}"
             self.fail(f"'{self.token}' is no predicate; {hint}")
         word = self.advance()
         self.expect("(", f"after '{word}'")

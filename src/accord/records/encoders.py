@@ -139,7 +139,7 @@ def _date(spec: DateField, cells: pa.Array, format: str | None, bad: dict[str, M
         given = ~_missing(cells)
         cells = _parse_dates(cells, format or "%Y-%m-%d")
         how = format or "YYYY-MM-DD"
-        bad[f"is not a date written as {how}; `accord check` finds another format, --date names it"] = (
+        bad[f"is not a date written as {how}; `accord check` finds another format, `format=` names it"] = (
             given & _missing(cells)
         )
     if pa.types.is_timestamp(cells.type) and cells.type.tz is not None:

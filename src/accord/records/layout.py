@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
 
 import tomli_w
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
+from accord.arguments import require, require_flag, require_text, require_text_or_none, wrong
 from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.records.schema import Spec
+from accord.spelling import did_you_mean
 
 
 class Source(Spec):
@@ -22,23 +24,26 @@ class Source(Spec):
     format: str | None = None
 
 
+def _as_source(given: object) -> object:
+    return {"column": given} if isinstance(given, str) else given
+
+
 class _File(Spec):
     id: str = "id"
     encoding: str = "utf-8"
     delimiter: str = ","
-    columns: dict[str, str | Source] = Field(default_factory=dict)
+    columns: dict[str, Annotated[Source, BeforeValidator(_as_source)]] = Field(default_factory=dict)
     person: str | None = None
     quote: str = '"'
     id_row: bool = False
     sheet: str | None = None
 
     def layout(self) -> Layout:
-        columns = {k: Source(column=v) if isinstance(v, str) else v for k, v in self.columns.items()}
         return Layout(
             self.id,
             self.encoding,
             self.delimiter,
-            columns,
+            self.columns,
             self.person,
             self.quote,
             self.id_row,
@@ -54,7 +59,8 @@ class Layout:
     id: str = "id"
     encoding: str = "utf-8"
     delimiter: str = ","
-    columns: dict[str, Source] = field(default_factory=dict)
+    columns: Mapping[str, Source | str] = field(default_factory=dict)
+    """By agreed name; a text is a column's name."""
     person: str | None = None
     quote: str = '"'
     """What stands around cells that hold the delimiter; `none` if a quote is a letter like others."""
@@ -63,9 +69,18 @@ class Layout:
     sheet: str | None = None
     """Of a workbook: the sheet, if not the first."""
 
+    def __post_init__(self) -> None:
+        for argument in ("id", "encoding", "delimiter", "quote"):
+            require_text(argument, getattr(self, argument))
+        for argument in ("person", "sheet"):
+            require_text_or_none(argument, getattr(self, argument))
+        require_flag("id_row", self.id_row)
+        object.__setattr__(self, "columns", _read_columns(self.columns))
+
     def source(self, name: str) -> Source:
         """Where the agreed name is found: by default in a column of that name."""
-        return self.columns.get(name, Source(column=name))
+        found = self.columns.get(name, name)
+        return Source(column=found) if isinstance(found, str) else found
 
     def to_json(self) -> str:
         """The layout as JSON; `from_json` reads it again."""
@@ -73,7 +88,7 @@ class Layout:
             id=self.id,
             encoding=self.encoding,
             delimiter=self.delimiter,
-            columns=dict(self.columns),
+            columns={name: self.source(name) for name in self.columns},
             person=self.person,
             quote=self.quote,
             id_row=self.id_row,
@@ -90,7 +105,7 @@ class Layout:
         for pair in pairs:
             name, equals, column = pair.partition("=")
             if not (equals and name.strip() and column.strip()):
-                raise UsageError(problem=f"--column takes field=column, not '{pair}'.")
+                raise UsageError(problem=f"A column is mapped by field=column, not by '{pair}'.")
             changed[name.strip()] = Source(column=column, format=self.source(name.strip()).format)
         return replace(self, columns=changed)
 
@@ -105,7 +120,7 @@ class Layout:
         for pair in pairs:
             name, equals, how = pair.partition("=")
             if not (equals and name.strip() and "%" in how):
-                raise UsageError(problem=f"--date takes field=format, such as birth=%d.%m.%Y, not '{pair}'.")
+                raise UsageError(problem=f"Dates have field=format, such as birth=%d.%m.%Y, not '{pair}'.")
             formats[name.strip()] = how
         return self.read_dates(formats)
 
@@ -119,9 +134,23 @@ class Layout:
         known = list(names)
         for name in self.columns:
             if name not in known:
-                close = difflib.get_close_matches(name, known, 1)
-                hint = f"Did you mean '{close[0]}'?" if close else f"Agreed are: {', '.join(known)}."
+                hint = did_you_mean(name, known, f"Agreed are: {', '.join(known)}.")
                 raise UsageError(problem=f"The agreement has no field or column '{name}' to map. {hint}")
+
+
+def _read_columns(given: object) -> dict[str, Source]:
+    """What was given as columns, each with its source."""
+    expected = "a dictionary of agreed names with your columns, such as {'name': 'title'}"
+    require("columns", given, expected, Mapping)
+    assert isinstance(given, Mapping)
+    found = {}
+    for name, source in given.items():
+        try:
+            require_text("columns", name)
+            found[name] = Source.model_validate(_as_source(source))
+        except (ValidationError, UsageError):
+            raise wrong("columns", {name: source}, expected) from None
+    return found
 
 
 def read_layout(path: Path) -> Layout:
@@ -134,9 +163,22 @@ def read_layout(path: Path) -> Layout:
     except tomllib.TOMLDecodeError as error:
         raise DataError(str(path), [Fault("", str(error))]) from None
     except ValidationError as error:
-        faults = [Fault(".".join(map(str, e["loc"])), e["msg"] + ".") for e in error.errors()]
-        raise DataError(str(path), faults) from None
+        raise DataError(
+            str(path), [_fault(slip["loc"], slip["type"], slip["msg"]) for slip in error.errors()]
+        ) from None
     return found.layout()
+
+
+def _fault(place: tuple[str | int, ...], kind: str, message: str) -> Fault:
+    """What is wrong at a place of a layout file, and the word that was probably meant."""
+    where = ".".join(map(str, place))
+    if kind == "extra_forbidden":
+        known = _File.model_fields if len(place) == 1 else Source.model_fields
+        mend = did_you_mean(str(place[-1]), known, f"Known are: {', '.join(known)}.")
+        return Fault(where, "is not known here.", mend)
+    if kind == "model_type":
+        return Fault(where, "should be a column's name, or a table with column and format.")
+    return Fault(where, f"{message.removeprefix('Input ')}.")
 
 
 def named_in(path: Path) -> frozenset[str]:

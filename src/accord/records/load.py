@@ -31,7 +31,9 @@ from accord.records.sources import TableLike, open_table
 _SHOWN_ROWS = 5
 _MOST_SHOWN = 3 << 19
 """Octets of a record's id and disclosed cells: what a partner takes of one record is a little more."""
-_REPEATED = "repeats the id of another row; ids must be unique: take another with --id, or rows with --id-row"
+_REPEATED = (
+    "repeats the id of another row; ids must be unique: take another with `id=`, or rows with `id_row=True`"
+)
 
 
 def load_records(
@@ -198,8 +200,8 @@ def _person_column(layout: Layout, per_person: int | None) -> tuple[str, ...]:
     if layout.person is None and per_person > 1:
         raise UsageError(
             problem=f"The agreement promises privacy to people with up to {per_person} records each, so it "
-            "must be known whose record a row is. Name that column with --person, or with person = in the "
-            "file of --columns."
+            "must be known whose record a row is. Name that column with `person=`, or with person in the "
+            "layout file."
         )
     return () if layout.person is None else (layout.person,)
 

@@ -20,8 +20,8 @@ from accord.records.csv_scan import MOST_COLUMNS
 REFUSED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError)
 CHECK = "`accord check` finds out how a file is written."
 _MAP = (
-    "Map yours with --column FIELD=COLUMN, --id COLUMN or --person COLUMN; in simulate with --column-a, "
-    "--id-a and so on. `accord check --columns-of FILE` lists the columns of a file."
+    "Map yours with `columns=`, `id=` or `person=`; simulate has them for each side. "
+    "`accord check --columns-of FILE` lists the columns of a file."
 )
 
 
@@ -52,7 +52,7 @@ def require_columns(wanted: Sequence[str], found: Sequence[str], name: Path | st
         raise too_many_columns(name)
     faults = [fault for column in wanted if (fault := _missing(column, found)) is not None]
     if faults and len(found) == 1:
-        mend = f"Name the file's delimiter, such as --delimiter ';'. {CHECK}"
+        mend = f"Name the file's delimiter, such as ';', with `delimiter=`. {CHECK}"
         faults = [Fault("", "There is one column only.", mend)]
     elif len(faults) == len(wanted) and not any(_same_letters(column, found) for column in wanted):
         faults = [Fault("", "None of the wanted columns is there.", f"Is the first line a header? {_MAP}")]
@@ -79,7 +79,7 @@ def nearest(column: str, found: Sequence[str]) -> str | None:
     """The name that is spelt most alike, whatever its letter case, blanks and dashes; None if none is."""
     spelt = {_bare(name): name for name in reversed(found)}
     close = difflib.get_close_matches(_bare(column), spelt, 1)
-    return spelt[close[0]] if close else None
+    return spelt[close[0]] if close and spelt[close[0]] != column else None
 
 
 def _same_letters(column: str, found: Sequence[str]) -> bool:

@@ -51,7 +51,7 @@ def require_target(path: Path, inputs: Iterable[Path], force: bool) -> None:
         if _is_same(path, given):
             raise OutputError(path=path, reason=f"it is {given}, which is read")
     if os.path.lexists(path) and not force:
-        raise OutputError(path=path, reason="there is such a file already, which only --force replaces")
+        raise OutputError(path=path, reason="there is such a file already, which only `force=True` replaces")
     try:
         with tempfile.TemporaryFile(dir=path.parent) as tried:
             tried.write(b"\0" * 4096)

@@ -104,7 +104,7 @@ def find_encoding(path: Path) -> str:
             continue
         return encoding
     reason = "its encoding cannot be found out"
-    raise UnreadableError(path=path, reason=reason, mend="Name it with --encoding.")
+    raise UnreadableError(path=path, reason=reason, mend="Name it with `encoding=`.")
 
 
 def is_guess(encoding: str) -> bool:

@@ -77,7 +77,7 @@ def delimiter_of(path: Path, layout: Layout) -> str:
     delimiter = "\t" if layout.delimiter in ("\\t", "tab") else layout.delimiter
     if len(delimiter.encode()) != 1 or delimiter in "\r\n\0":
         raise UnreadableError(
-            path=path, reason="a delimiter is one ASCII character", mend="Mend --delimiter."
+            path=path, reason="a delimiter is one ASCII character", mend="Mend `delimiter=`."
         )
     return delimiter
 
@@ -88,7 +88,7 @@ def quote_of(path: Path, layout: Layout) -> str | None:
         return None
     if len(layout.quote.encode()) != 1 or layout.quote in ("\r", "\n", "\0", delimiter_of(path, layout)):
         reason = "a quote is one ASCII character other than the delimiter, or none"
-        raise UnreadableError(path=path, reason=reason, mend="Mend `quote` in the file of --columns.")
+        raise UnreadableError(path=path, reason=reason, mend="Mend `quote` in the layout.")
     return layout.quote
 
 
@@ -106,7 +106,7 @@ def utf8_blocks(path: Path, encoding: str) -> Iterator[bytes]:
                 if isinstance(error, UnicodeDecodeError):
                     line += error.object[: error.start].count(b"\n")
                 reason = f"line {line:,} is not {encoding} text"
-                mend = f"Name the file's encoding, such as --encoding latin-1. {CHECK}"
+                mend = f"Name the file's encoding, such as latin-1, with `encoding=`. {CHECK}"
                 raise UnreadableError(path=path, reason=reason, mend=mend) from None
             line += text.count("\n")
             if text:

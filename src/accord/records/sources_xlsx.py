@@ -120,7 +120,7 @@ def _look_through(path: Path, name: str | None) -> _Sheet:
     with _archive(path) as archive:
         parts = _parts(path, archive)
         if name is not None and name not in parts:
-            raise _refuse(path, f"it has no sheet '{name}'", "Mend `sheet` in the file of --columns.")
+            raise _refuse(path, f"it has no sheet '{name}'", "Mend `sheet` in the layout.")
         chosen = name if name is not None else next(iter(parts))
         try:
             with archive.open(parts[chosen]) as stream:
@@ -164,7 +164,7 @@ def _rows(path: Path, name: str) -> Iterator[list[str | None]]:
     try:
         sheet = library.CalamineWorkbook.from_path(str(path)).get_sheet_by_name(name)
         if sheet.start is None:
-            raise _refuse(path, "its sheet is empty", "Name another with `sheet` in the file of --columns.")
+            raise _refuse(path, "its sheet is empty", "Name another with `sheet` in the layout.")
         if tuple(sheet.start) != (0, 0):
             raise _refuse(path, "its sheet does not begin in cell A1", "The header stands in the first row.")
         rows = sheet.iter_rows()

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
+from accord.arguments import as_path_or_none, require_flag, require_text
 from accord.errors import UsageError
 from accord.exact import Number, short
 from accord.privacy.accounting import basic, spent
@@ -48,7 +49,7 @@ def set_budget(
     delta: Number | None = None,
     runs: Runs = None,
     unlimited: bool = False,
-    state: Path | None = None,
+    state: Path | str | None = None,
 ) -> Budget:
     """Make the account of a data set, or change its limits; the limits that hold from now on.
 
@@ -58,10 +59,14 @@ def set_budget(
     spent.
     """
 
+    require_text("dataset", dataset, "patients")
+    require_flag("unlimited", unlimited)
+    folder = as_path_or_none("state", state)
+
     def change(old: Budget | None) -> Budget:
         return _change(old, epsilon, delta, runs, unlimited)
 
-    ledger = Ledger(open_state(state, os.environ).ledger)
+    ledger = Ledger(open_state(folder, os.environ).ledger)
     # A limit on runs alone does not say that ε shall have none.
     only_runs = epsilon is None and delta is None and not unlimited
     return ledger.change_budget(dataset, change, confirmed_only=only_runs)
@@ -71,14 +76,14 @@ def _change(
     old: Budget | None, epsilon: Number | None, delta: Number | None, runs: Runs, unlimited: bool
 ) -> Budget:
     if unlimited and (epsilon is not None or delta is not None):
-        raise UsageError(problem="An account is either unlimited or has --epsilon and --delta.")
+        raise UsageError(problem="An account is either unlimited or has `epsilon=` and `delta=`.")
     if epsilon is None and delta is None and not unlimited and (old is None or runs is None):
-        also = "" if old is None else ", or --runs"
-        raise UsageError(problem=f"Name a limit: --epsilon with --delta; or --unlimited{also}.")
+        also = "" if old is None else ", or `runs=`"
+        raise UsageError(problem=f"Name a limit: `epsilon=` with `delta=`; or `unlimited=True`{also}.")
     if isinstance(runs, bool) or not (
         runs in (None, "unlimited") or (isinstance(runs, int) and 0 <= runs < 1 << 63)
     ):
-        raise UsageError(problem="The number of runs is a whole number of at least 0, or 'unlimited'.")
+        raise UsageError(problem="`runs=` is a whole number of at least 0, or 'unlimited'.")
     cost = None if unlimited or old is None else old.cost
     if epsilon is not None or delta is not None:
         cost = _limit(cost, epsilon, delta)
@@ -90,15 +95,15 @@ def _change(
 def _limit(old: Cost | None, epsilon: Number | None, delta: Number | None) -> Cost:
     e, d = (epsilon, delta) if old is None else (_either(epsilon, old.epsilon), _either(delta, old.delta))
     if e is None or d is None:
-        raise UsageError(problem="A budget has both parts: name --epsilon and --delta.")
-    given = Cost(_read(e, "ε"), _read(d, "δ"))
+        raise UsageError(problem="A budget has both parts: name `epsilon=` and `delta=`.")
+    given = Cost(_read(e, "`epsilon=`"), _read(d, "`delta=`"))
     if given.epsilon < 0 or not 0 <= given.delta < 1:
         raise UsageError(problem="A budget has ε of at least 0, and δ of at least 0 and below 1.")
     if 0 < given.delta < LEAST_DELTA:
         raise UsageError(problem="A δ below 2^-128 cannot be verified. Take 0, or 2^-128 or more.")
     if given.epsilon > MOST_EPSILON:
         raise UsageError(
-            problem=f"ε above {MOST_EPSILON:,} limits nothing. Say --unlimited if that is meant."
+            problem=f"ε above {MOST_EPSILON:,} limits nothing. Say `unlimited=True` if that is meant."
         )
     return given
 

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from accord.arguments import require_seconds
 from accord.errors import ConnectionLostError, PeerError, StoppedError
 from accord.secure.party import Buffer
 from accord.session.frames import HEADER, Frame, Kind, Reason, decode_header, decode_reason, encode_header
@@ -44,7 +45,7 @@ _STEPS = 4.0
 """How many times the predicted time of a step the partner may take."""
 _PIECE = 1 << 20
 _LINK_AGAIN = (
-    "Your side of it was charged. Both link again: under the same --snapshot that costs nothing again, "
+    "Your side of it was charged. Both link again: under the same snapshot that costs nothing again, "
     "without one it is charged anew."
 )
 _LINGER_SECONDS = 3.0
@@ -63,6 +64,10 @@ class Patience:
     """For the next message to begin, beside four times the predicted time of the step."""
     grace: float = 60.0
     """For a message that has begun, before its rate counts."""
+
+    def __post_init__(self) -> None:
+        for argument in ("silence", "message", "grace"):
+            require_seconds(argument, getattr(self, argument))
 
 
 class TlsChannel:

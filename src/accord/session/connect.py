@@ -37,11 +37,13 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def parse_address(text: str, option: str) -> Address:
+def parse_address(text: str, argument: str) -> Address:
     """HOST:PORT, [IPv6]:PORT, or :PORT for every interface."""
     found = _ADDRESS.fullmatch(text.strip())
     if not found or int(found["port"]) > 65535:
-        problem = f"{option} takes HOST:PORT, such as 192.0.2.7:7000 or [2001:db8::7]:7000, not '{text}'."
+        problem = (
+            f"`{argument}=` takes HOST:PORT, such as 192.0.2.7:7000 or [2001:db8::7]:7000, not '{text}'."
+        )
         raise UsageError(problem=problem)
     return Address(found["six"] or found["host"] or "", int(found["port"]))
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from accord.arguments import require, require_seconds, require_text
 from accord.errors import (
     AccountError,
     BudgetError,
@@ -66,26 +67,32 @@ class Reach:
     """Seconds until the partner must be there."""
     patience: Patience = field(default_factory=Patience)
 
+    def __post_init__(self) -> None:
+        require_text("listen", self.listen, "0.0.0.0:7000")
+        require_text("connect", self.connect, "192.0.2.7:7000")
+        require_seconds("wait", self.wait)
+        require("patience", self.patience, "a Patience", Patience)
+
     def require_way(self) -> Reach:
         """This, if exactly one way is named."""
         if bool(self.listen) == bool(self.connect):
-            raise UsageError(problem="Name one of --listen HOST:PORT and --connect HOST:PORT.")
-        parse_address(self.listen or self.connect, "--listen" if self.listen else "--connect")
+            raise UsageError(problem="Name one of `listen=` and `connect=`, as HOST:PORT.")
+        parse_address(self.listen or self.connect, "listen" if self.listen else "connect")
         return self
 
     def require_free(self) -> None:
         """Raise if nothing can listen where it shall; to connect needs nothing here."""
         if self.listen:
-            try_listening(parse_address(self.listen, "--listen"))
+            try_listening(parse_address(self.listen, "listen"))
 
 
 @contextmanager
 def open_channel(reach: Reach, state: State, card: Card, partner: str, tell: Tell) -> Iterator[TlsChannel]:
     """A channel to the partner; errors inside are told to the partner as a reason and name the partner."""
     if reach.listen:
-        found = listen(parse_address(reach.listen, "--listen"), state, card, partner, reach.wait, tell)
+        found = listen(parse_address(reach.listen, "listen"), state, card, partner, reach.wait, tell)
     else:
-        found = connect(parse_address(reach.connect, "--connect"), state, card, partner, reach.wait, tell)
+        found = connect(parse_address(reach.connect, "connect"), state, card, partner, reach.wait, tell)
     channel = TlsChannel(found, partner, reach.patience)
     try:
         tell(Connected(partner))

@@ -96,7 +96,7 @@ def greet(own: Hello, agreement: Agreement, first: bool) -> Party[Hello]:
     other = decode_hello(content, partner)
     if other.side is own.side:
         raise RefusedError(
-            problem=f"Both of you are side {own.side.value}, {agreement.party(own.side)}: --partner must "
+            problem=f"Both of you are side {own.side.value}, {agreement.party(own.side)}: `partner=` must "
             "name the other organisation on each side."
         )
     if other.digest != own.digest:
@@ -153,7 +153,7 @@ def require_same_run(own: Hello, other: Hello, partner: str) -> None:
         problem = f"{partner} starts a new run, and you resume {own.run}. Both resume it, or both run"
     else:
         problem = f"{partner} resumes the run {other.run}, and you {own.run}. Resume the same, or both run"
-    mend = "`accord link`, which costs nothing again under the same --snapshot."
+    mend = "`accord link`, which costs nothing again under the same `snapshot=`."
     raise RefusedError(problem=f"{problem} {mend}")
 
 

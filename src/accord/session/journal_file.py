@@ -33,7 +33,7 @@ from accord.protocols.journal import Answer
 from accord.secure.party import Buffer
 
 TAG = b"accord journal 2\n"
-BROKEN = "Restore it from a copy, or start a new run; under the same --snapshot it spends nothing again."
+BROKEN = "Restore it from a copy, or start a new run; under the same snapshot it spends nothing again."
 _FIRST = b"accord journal 1\n"
 _HEAD = struct.Struct("<Q8s")
 _SUM = 8

@@ -222,7 +222,9 @@ class Ledger:
             yield
         except (sqlite3.Error, OSError) as error:
             locked = "locked" in str(error)
-            mend = "Wait for the other run." if locked else "Restore it from a copy, or name another --state."
+            mend = (
+                "Wait for the other run." if locked else "Restore it from a copy, or name another `state=`."
+            )
             raise LedgerError(path=self._path, reason=str(error), mend=mend) from error
 
     @contextmanager

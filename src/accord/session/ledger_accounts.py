@@ -5,12 +5,12 @@ Neither the agreement nor a typing error may open an account, since a fresh one 
 
 from __future__ import annotations
 
-import difflib
 import shlex
 import sqlite3
 
 from accord.errors import AccountError
 from accord.privacy.release import fold_name
+from accord.spelling import nearest
 
 
 def require_account(db: sqlite3.Connection, dataset: str | None) -> str:
@@ -39,12 +39,12 @@ def _say_choose(names: list[str]) -> str:
     if not names:
         return f"There is no account for this table yet. {_say_how('NAME')}"
     shown = ", ".join(f"'{name}'" for name in names)
-    return f"There are several accounts: {shown}. Say with --dataset which one this table belongs to."
+    return f"There are several accounts: {shown}. Say with `dataset=` which one this table belongs to."
 
 
 def _say_unknown(dataset: str, known: dict[str, str]) -> str:
-    close = difflib.get_close_matches(fold_name(dataset), known, 1)
-    hint = f"Did you mean '{known[close[0]]}'? " if close else ""
+    close = nearest(fold_name(dataset), known)
+    hint = f"Did you mean '{known[close]}'? " if close else ""
     return f"There is no account '{dataset}'. {hint}{_say_how(dataset)}"
 
 

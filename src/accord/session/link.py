@@ -26,6 +26,16 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement, require_sound
+from accord.arguments import (
+    as_path_or_none,
+    require,
+    require_flag,
+    require_function,
+    require_table,
+    require_text,
+    require_text_or_none,
+    wrong,
+)
 from accord.entropy import System
 from accord.errors import DeclinedError, StateError, UsageError
 from accord.privacy.events import NO_COST
@@ -91,9 +101,9 @@ def link(
     Raises an `AccordError`. Until `confirm` was asked nothing has left; a run that began and was cut can be
     resumed, and the error then names it.
     """
-    _require_agreement(agreement)
+    _require_kinds(data, agreement, partner, confirm, dataset, snapshot, layout)
     require_sound(agreement)
-    out, state = _as_path(out, "out"), _as_path(state, "state")
+    out, state = _judge_common(out, state, force, tell, reach, raw)
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
     if out is not None:
@@ -105,8 +115,7 @@ def link(
     opened.require_writable()
     way.require_free()
     offer = make_offer(agreement, own.side, own.records, Ledger(opened.ledger), own.ask("offer"))
-    if not confirm(offer):
-        raise DeclinedError
+    _require_yes(confirm(offer))
     Ledger(opened.ledger).declare(own.ask("offer"))
     with open_channel(way, opened, own.cards[own.side.other], own.partner, tell) as channel:
         return run(begin(own, channel), channel)
@@ -131,7 +140,10 @@ def resume(
     run that is done can be resumed, too, for a partner that was cut before it had the receipt; an
     intersection is resumed for that alone. Parameters and errors are those of `link`.
     """
-    out, state = _as_path(out, "out"), _as_path(state, "state")
+    require_text("name", name)
+    if data is not None:
+        require_table("data", data)
+    out, state = _judge_common(out, state, force, tell, reach, raw)
     opened = open_state(state, os.environ)
     way = replace(reach or Reach(), listen=listen, connect=connect)
     with (
@@ -141,20 +153,44 @@ def resume(
         return run(go_on(own, kept, channel), channel)
 
 
-def _require_agreement(agreement: object) -> None:
-    if not isinstance(agreement, Agreement):
-        raise UsageError(
-            problem=f"An agreement is expected, not {type(agreement).__name__}: accord.read_agreement(PATH) "
-            "gives one."
-        )
+def _require_kinds(
+    data: object,
+    agreement: object,
+    partner: object,
+    confirm: object,
+    dataset: object,
+    snapshot: object,
+    layout: object,
+) -> None:
+    """Raise for an argument that only `link` has and that is of a wrong kind."""
+    require_table("data", data)
+    require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
+    require_text("partner", partner)
+    require_function("confirm", confirm, "a function of an Offer, such as accord.ask or accord.agree")
+    require_text_or_none("dataset", dataset)
+    require_text_or_none("snapshot", snapshot, "2026-11")
+    if layout is not None:
+        require("layout", layout, "a Layout", Layout)
 
 
-def _as_path(given: Path | str | None, what: str) -> Path | None:
-    if given is None or isinstance(given, Path):
-        return given
-    if not isinstance(given, str):
-        raise UsageError(problem=f"{what} is a path, not {type(given).__name__}.")
-    return Path(given)
+def _judge_common(
+    out: object, state: object, force: object, tell: object, reach: object, raw: object
+) -> tuple[Path | None, Path | None]:
+    """Raise for an argument of `link` or `resume` that is of a wrong kind; the two paths."""
+    require_flag("force", force)
+    require_flag("raw", raw)
+    require_function("tell", tell, "a function of a Notice")
+    if reach is not None:
+        require("reach", reach, "a Reach", Reach)
+    return as_path_or_none("out", out), as_path_or_none("state", state)
+
+
+def _require_yes(answer: object) -> None:
+    """Raise unless the owner agreed, in so many words: a text such as 'no' would count as a yes."""
+    if not isinstance(answer, bool):
+        raise wrong("confirm", answer, "a function that answers True or False")
+    if not answer:
+        raise DeclinedError
 
 
 def own_side(agreement: Agreement, partner: str) -> Side:
@@ -164,7 +200,7 @@ def own_side(agreement: Agreement, partner: str) -> Side:
         return sides[0]
     names = f"{agreement.parties.A} and {agreement.parties.B}"
     raise UsageError(
-        problem=f"--partner names one of the parties of the agreement, {names}, not '{partner}'."
+        problem=f"`partner=` names one of the parties of the agreement, {names}, not '{partner}'."
     )
 
 

@@ -72,7 +72,7 @@ def _server(address: Address) -> socket.socket:
 
 def _cannot_listen(address: Address, error: OSError) -> UsageError:
     return UsageError(
-        problem=f"Nothing can listen at {address}: {error.strerror or error}. Name another --listen."
+        problem=f"Nothing can listen at {address}: {error.strerror or error}. Name another `listen=`."
     )
 
 
@@ -159,7 +159,7 @@ class _Door:
     @property
     def mend(self) -> str:
         cards = f" {ASK_CARD}" if self._last is not None and "card" in self._last.reason else ""
-        return f"Ask the partner to connect, or wait longer with --wait.{cards}"
+        return f"Ask the partner to connect, or wait longer with `wait=`.{cards}"
 
     def open_for(self, seconds: float) -> ssl.SSLSocket | None:
         """The partner's connection, if it comes in so many seconds."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from accord.agreement.disclosure import learned_about
 from accord.agreement.document import Agreement
+from accord.arguments import require
 from accord.privacy.events import NO_COST, Cost, Event, covered_records
 from accord.privacy.number import show
 from accord.privacy.release import fold_name
@@ -114,7 +115,7 @@ def _describe_cost(offer: Offer) -> str:
     if offer.cost == NO_COST:
         return f"nothing: the release of '{offer.snapshot}' was paid for before; it counts as a run"
     if offer.snapshot is None:
-        return f"{cost}; so does every run of a table without --snapshot"
+        return f"{cost}; so does every run of a table without `snapshot=`"
     return cost
 
 
@@ -144,6 +145,7 @@ def _describe_left(account: Account) -> str:
 
 def ask(offer: Offer) -> bool:
     """Show the offer and ask the person at the keyboard, also in a notebook."""
+    require("offer", offer, "an Offer; give accord.ask itself as `confirm=`", Offer)
     sys.stderr.write(describe(offer) + "\n")
     sys.stderr.flush()
     return input("Go on? [y/N] ").strip().lower() in ("y", "yes")

@@ -132,7 +132,7 @@ def _make(folder: Path) -> None:
             folder.mkdir(mode=0o700, exist_ok=True)
             sync_folder(folder.parent)
     except OSError as error:
-        raise StateError(path=folder, reason=error.strerror, mend="Name another with --state.") from None
+        raise StateError(path=folder, reason=error.strerror, mend="Name another with `state=`.") from None
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -150,7 +150,7 @@ def write_private(path: Path, content: bytes) -> None:
         sync_folder(path.parent)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        mend = "Make room, or name another --state."
+        mend = "Make room, or name another `state=`."
         raise StateError(path=path, reason=error.strerror, mend=mend) from None
 
 

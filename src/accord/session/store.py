@@ -80,7 +80,7 @@ class Manifest:
     def source(self) -> Path:
         """Where the data was."""
         if not self.data:
-            raise UsageError(problem=f"The run {self.run} was not given a file. Name the data with --data.")
+            raise UsageError(problem=f"The run {self.run} was not given a file. Name the data with `data=`.")
         return Path(self.data)
 
     def read_layout(self) -> Layout:
