@@ -133,6 +133,17 @@ def test_an_offer_charges_nothing(tmp_path: Path) -> None:
     assert ledger.runs() == ()
 
 
+def test_an_offer_mentions_runs_that_wait_and_room_that_lacks(tmp_path: Path) -> None:
+    agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("set", Budget())
+    plain = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
+    assert "Unfinished" not in describe(plain)
+    said = describe(replace(plain, unfinished=("r2",)))
+    assert "Unfinished   a run under this agreement, which `accord resume r2` goes on with\n" in said
+    assert "goes on with; 1 more in `accord runs`\n" in describe(replace(plain, unfinished=("r2", "r1")))
+    assert describe(replace(plain, room=("little is left.",))).endswith("Warning: little is left.")
+
+
 def test_an_offer_says_what_is_known_of_a_snapshot(tmp_path: Path) -> None:
     agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
     ledger.set_budget("set", Budget(None, 3))

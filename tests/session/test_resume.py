@@ -24,8 +24,9 @@ from accord.session.journal_file import FileJournal
 from accord.session.link import get_ready
 from accord.session.notices import tell_nobody
 from accord.session.receipt import read_receipt
-from accord.session.store import decode_slots, encode_slots, open_run
+from accord.session.store import decode_slots, encode_slots, find_unfinished, open_run
 from accord.side import Side
+from tests.cli import terminal
 from tests.session import faults
 from tests.session.faults import Killed, Wire
 
@@ -207,6 +208,27 @@ def cut_run(folder: Path, frames: int = 40) -> tuple[dict[Side, faults.Office], 
     name = faults.common_run(both)
     assert name
     return both, name
+
+
+def test_a_new_run_mentions_the_one_that_waits(tmp_path: Path) -> None:
+    offices, name = cut_run(tmp_path)
+    office = offices[Side.A]
+    known = open_run(office.state, name).manifest
+    for partner, agreed, found in (
+        (known.partner, known.agreement, (name,)),
+        ("carol", known.agreement, ()),
+        (known.partner, "another", ()),
+    ):
+        assert find_unfinished(office.state, partner, agreed) == found
+    # In a terminal: the run is named before anybody is waited for.
+    said = terminal.accord(tmp_path, "resume", "--state", str(office.state.folder), "--data", "gone.csv")
+    assert f"Resuming the latest, {name}: with {known.partner}, begun 20" in said.stderr
+    named = terminal.accord(
+        tmp_path, "resume", name, "--state", str(office.state.folder), "--data", "gone.csv"
+    )
+    assert "Resuming" not in named.stderr
+    open_run(office.state, name).change(done=True)
+    assert find_unfinished(office.state, known.partner, known.agreement) == ()
 
 
 def test_other_data_is_refused(tmp_path: Path) -> None:

@@ -145,6 +145,9 @@ def resume(
 
     name = run or _latest(state)
     known = _stored(name, state)
+    if run is None and not (as_json or quiet):
+        began = known.began[:16].replace("T", " ")
+        typer.echo(f"Resuming the latest, {name}: with {known.partner}, begun {began}.", err=True)
     _require_file(out or (Path(known.out) if known.out else None), as_json)
     if known.done and not as_json:
         typer.echo(

@@ -56,8 +56,9 @@ from accord.session.ledger import Ledger, check_name
 from accord.session.notices import Mended, Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
 from accord.session.partners import find_partner
+from accord.session.room import warn_of_room
 from accord.session.state import State, open_state
-from accord.session.store import Manifest, open_run
+from accord.session.store import Manifest, find_unfinished, open_run
 from accord.side import Side
 
 __all__ = ["Linked", "get_ready", "link", "own_side", "reopen", "resume"]
@@ -114,8 +115,7 @@ def link(
     )
     opened.require_writable()
     way.require_free()
-    offer = make_offer(agreement, own.side, own.records, Ledger(opened.ledger), own.ask("offer"))
-    _require_yes(confirm(offer))
+    _require_yes(confirm(_offer(own)))
     Ledger(opened.ledger).declare(own.ask("offer"))
     with open_channel(way, opened, own.cards[own.side.other], own.partner, tell) as channel:
         return run(begin(own, channel), channel)
@@ -183,6 +183,14 @@ def _judge_common(
     if reach is not None:
         require("reach", reach, "a Reach", Reach)
     return as_path_or_none("out", out), as_path_or_none("state", state)
+
+
+def _offer(own: Ready) -> Offer:
+    """What the owner is asked to agree to."""
+    ledger = Ledger(own.state.ledger)
+    unfinished = find_unfinished(own.state, own.partner, own.agreement.to_toml())
+    room = warn_of_room(own.agreement.task, own.side, own.records, own.state.folder, own.out)
+    return make_offer(own.agreement, own.side, own.records, ledger, own.ask("offer"), unfinished, room)
 
 
 def _require_yes(answer: object) -> None:

@@ -41,6 +41,10 @@ class Offer:
     """What this run would be charged: nothing if the release of the snapshot was paid for before."""
     account: Account
     """The data set's account before the run."""
+    unfinished: tuple[str, ...] = ()
+    """Runs with this partner under this agreement that are not done, the latest first."""
+    room: tuple[str, ...] = ()
+    """What this machine lacks room for, in words."""
 
     @property
     def partner(self) -> str:
@@ -53,7 +57,7 @@ class Offer:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return (*self.agreement.leakage(self.side).warnings(self.records), *self._fewer_records())
+        return (*self.agreement.leakage(self.side).warnings(self.records), *self._fewer_records(), *self.room)
 
     def _fewer_records(self) -> tuple[str, ...]:
         """That what the account adds up holds for fewer records of a person than before."""
@@ -66,7 +70,15 @@ class Offer:
         )
 
 
-def make_offer(agreement: Agreement, side: Side, records: Records, ledger: Ledger, ask: Ask) -> Offer:
+def make_offer(
+    agreement: Agreement,
+    side: Side,
+    records: Records,
+    ledger: Ledger,
+    ask: Ask,
+    unfinished: tuple[str, ...] = (),
+    room: tuple[str, ...] = (),
+) -> Offer:
     """The offer; raises if the budget does not allow the run."""
     cost = ledger.quote(ask)
     found = account(ledger.find_account(ask.dataset), ledger.runs(), ledger.budgets())
@@ -83,6 +95,8 @@ def make_offer(agreement: Agreement, side: Side, records: Records, ledger: Ledge
         event=ask.event,
         cost=cost,
         account=found,
+        unfinished=unfinished,
+        room=room,
     )
 
 
@@ -95,6 +109,7 @@ def describe(offer: Offer) -> str:
         f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
         f"Records      {offer.records:,}{left_out}",
         *_describe_snapshot(offer),
+        *_describe_unfinished(offer),
         f"This spends  {_describe_cost(offer)}",
         f"Account      '{offer.dataset}': spent so far ε = {show(account.spent.epsilon)}, "
         f"δ = {show(account.spent.delta)}; left: {_describe_left(account)}",
@@ -131,6 +146,15 @@ def _describe_snapshot(offer: Offer) -> list[str]:
         return [f"Snapshot     '{offer.snapshot}', known"]
     why = "its noise was forgotten" if offer.forgotten else "this is another release of it (bins, ε, δ)"
     return [f"Snapshot     '{offer.snapshot}', known, but {why}"]
+
+
+def _describe_unfinished(offer: Offer) -> list[str]:
+    """A run that was cut goes on at no cost, which is easily forgotten."""
+    if not offer.unfinished:
+        return []
+    latest, others = offer.unfinished[0], len(offer.unfinished) - 1
+    more = f"; {others:,} more in `accord runs`" if others else ""
+    return [f"Unfinished   a run under this agreement, which `accord resume {latest}` goes on with{more}"]
 
 
 def _describe_left(account: Account) -> str:

@@ -211,6 +211,16 @@ def list_runs(state: State) -> tuple[list[RunFolder], list[str]]:
     return sorted(found, key=lambda run: run.manifest.began, reverse=True), broken
 
 
+def find_unfinished(state: State, partner: str, agreement: str) -> tuple[str, ...]:
+    """The runs with this partner under this agreement that can go on, the latest first."""
+    found = (run.manifest for run in list_runs(state)[0])
+    return tuple(
+        run.run
+        for run in found
+        if (run.partner, run.agreement) == (partner, agreement) and not (run.done or run.closed)
+    )
+
+
 def read_output_key(state: State, run: str, digest: str) -> bytes:
     """The key under which a receipt of this run has this digest of its output."""
     path = state.run(run) / f"key-{digest}"

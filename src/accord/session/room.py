@@ -1,0 +1,79 @@
+"""Whether a run will fit on the disk: an estimate for its owner, before anybody is called.
+
+What a run keeps is known up to the partner's table. So the estimate takes a partner like oneself, with as
+many records of the same length, each of which matches once:
+
+    ledger    the noise, a number for each bin
+    slots     a number for each bin and each slot, dummies as many as there can be
+    journal   the partner's counts, the places of the matches, and the partner's matching records
+    output    both sides' matching records
+
+A partner with more makes it more; that is no reason to refuse a run, and one that runs out of room can be
+resumed once there is some.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from accord.protocols.base import Task
+from accord.records.columns import Bits, Column, Records
+from accord.side import Side
+
+_NUMBER = 8
+_CELL = 9
+"""In front of every text: its length, and whether there is one."""
+
+_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def free_bytes(folder: Path) -> int:
+    """What may still be written there."""
+    return shutil.disk_usage(folder).free
+
+
+def predict(task: Task, side: Side, records: Records) -> tuple[int, int]:
+    """The bytes that a run takes in the state folder, and those of its output."""
+    bins, size = task.blocking.bins, records.size
+    slots = size * task.blocking.per_record(side) + task.protocol.padding(task, side, size).all
+    shown = _shown_bytes(records)
+    fields = sum(_field_bytes(records.columns[name]) for name in task.shown_fields)
+    kept = _NUMBER * (3 * bins + slots + len(records)) + shown + fields
+    return kept, 2 * shown
+
+
+def warn_of_room(task: Task, side: Side, records: Records, state: Path, out: Path | None) -> tuple[str, ...]:
+    """A sentence for each folder that has too little room."""
+    kept, written = predict(task, side, records)
+    needs = {state: kept}
+    if out is not None:
+        folder = out.absolute().parent
+        same = next((known for known in needs if _device(known) == _device(folder)), folder)
+        needs[same] = needs.get(same, 0) + written
+    return tuple(
+        f"{folder} has {_size(free)} left, and with a partner's table like yours this run takes "
+        f"{_size(need)} there. Make room first; a run that is cut for want of it can be resumed."
+        for folder, need in needs.items()
+        if (free := free_bytes(folder)) < need
+    )
+
+
+def _shown_bytes(records: Records) -> int:
+    """Ids and disclosed cells of all records."""
+    cells = len(records) * (1 + records.disclosed.num_columns)
+    return int(records.ids.nbytes + records.disclosed.nbytes) + _CELL * cells
+
+
+def _field_bytes(column: Column) -> int:
+    words = column.words if isinstance(column, Bits) else column.values
+    return int(words.nbytes + column.present.nbytes)
+
+
+def _device(folder: Path) -> int:
+    return folder.stat().st_dev
+
+
+def _size(octets: int) -> str:
+    found = next(((unit, name) for unit, name in _UNITS if octets >= unit), None)
+    return f"{octets:,} bytes" if found is None else f"{octets / found[0]:,.1f} {found[1]}"
