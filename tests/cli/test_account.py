@@ -97,6 +97,15 @@ def test_limits_are_made_changed_and_refused(tmp_path: Path) -> None:
     assert list(open_ledger(tmp_path).budgets()) == ["d"]
 
 
+def test_an_empty_account_is_removed(tmp_path: Path) -> None:
+    accord.set_budget("Patients", unlimited=True, state=tmp_path / "s")
+    done = terminal.accord(tmp_path, "ledger", "--state", "s", "remove", "patients")
+    assert (done.returncode, done.stdout) == (0, "Patients: removed.\n")
+    gone = terminal.accord(tmp_path, "ledger", "--state", "s", "remove", "patients")
+    assert (gone.returncode, gone.stdout) == (2, "")
+    assert open_ledger(tmp_path / "s").budgets() == {}
+
+
 def test_a_large_budget_is_warned_about(tmp_path: Path) -> None:
     done = terminal.accord(
         tmp_path, "ledger", "--state", "s", "budget", "d", "--epsilon", "11", "--delta", "0"

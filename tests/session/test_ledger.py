@@ -281,6 +281,31 @@ def test_an_account_that_nobody_made_is_refused(path: Path) -> None:
     assert ledger.runs() == ()
 
 
+def test_only_an_account_without_a_run_can_be_removed(ledger: Ledger) -> None:
+    """A run that cost nothing is one, too, and so is one whose noise was forgotten."""
+    ledger.set_budget("Made by mistake", Budget())
+    assert ledger.remove_account("made BY mistake") == "Made by mistake"
+    assert list(ledger.budgets()) == ["d", "e"]
+    with pytest.raises(AccountError, match="no account 'Made by mistake'"):
+        ledger.remove_account("Made by mistake")
+    ledger.charge(ask("r1", dataset="d"), giving(1), NOW)
+    ledger.charge(ask("r2", dataset="e", event=AllPairs()), never, NOW)
+    ledger.forget("r1")
+    for name in ("d", "e"):
+        with pytest.raises(AccountError, match=f"'{name}' has 1 run, and what a partner was shown"):
+            ledger.remove_account(name)
+    assert list(ledger.budgets()) == ["d", "e"]
+
+
+def test_a_snapshot_that_was_declared_outlives_a_removed_account(ledger: Ledger) -> None:
+    ledger.declare(ask("offer", dataset="e"))
+    ledger.remove_account("e")
+    ledger.set_budget("e", Budget())
+    with pytest.raises(SnapshotError):
+        ledger.quote(ask("r1", dataset="e", content=b"other"))
+    ledger.quote(ask("r1", dataset="e"))
+
+
 def test_an_unknown_run_cannot_be_forgotten(ledger: Ledger) -> None:
     with pytest.raises(UsageError, match="knows no run"):
         ledger.forget("r9")

@@ -381,6 +381,11 @@ def test_a_promise_to_people(both: Both) -> None:
     events = [run.event for run in Ledger(both[0].state.ledger).runs()]
     assert sorted(getattr(event, "records_per_person", 1) for event in events) == [1, 2]
     assert open_run(both[0].state, left.run).manifest.read_layout().person == "who"
+    parties = read_receipt(left.receipt).facts["parties"]
+    assert parties["A"]["records_per_person"] == 2
+    assert "records_per_person" not in parties["B"], "for one record receipts are what they were"
+    said = terminal.accord(left.receipt.parent, "receipt", "show", "receipt", "--state", "s")
+    assert said.stdout.count("for each person with up to 2 records;") == 1
 
 
 @pytest.mark.parametrize(

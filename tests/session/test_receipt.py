@@ -299,6 +299,7 @@ def test_a_well_signed_receipt_of_another_form_is_refused(done: dict[Side, Offic
         {**good, "more": 1},
         {**good, "output": "../" * 21 + "x"},
         {**good, "parties": {**parties, "A": {**parties["A"], "disclosed": ["x" * 129]}}},
+        {**good, "parties": {**parties, "A": {**parties["A"], "records_per_person": "2"}}},
         {"run": "x", "parties": parties},
     ]
     for number, body in enumerate(forms):

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 EPSILON, DELTA = "1.6", "1e-5"
 """The paper's; for the built-in cases, and to judge what promises nothing."""
+_COMPOSED = (
+    "Claimed of a history is its composed promise: what the ledger adds up, ε and δ, over all runs that it "
+    "charged; one that repeats a paid snapshot adds nothing."
+)
 
 
 @dataclass(frozen=True)
@@ -244,6 +248,8 @@ def _facts(found: CaseFinding) -> dict[str, Any]:
 
 
 def _words(name: str, verdict: Verdict, trials: int) -> str:
+    from accord.auditing.histories import History
+
     worst = verdict.worst.finding
     if verdict.leaky:
         said = f"leaky: {name} does not keep {_claim(worst)}; ε is at least {worst.epsilon_lower:.2f}."
@@ -254,6 +260,7 @@ def _words(name: str, verdict: Verdict, trials: int) -> str:
         said,
         f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; so many could show "
         f"an ε of {most:.1f} at the most.",
+        *([_COMPOSED] if any(isinstance(found.case, History) for found in verdict.findings) else []),
         "",
         "case      of  ε at least  claimed  the two tables differ in",
     ]

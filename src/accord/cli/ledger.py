@@ -78,6 +78,17 @@ def budget(
     typer.echo(f"{open_ledger(where).find_account(name)}: {_limits(limits)}")
 
 
+@app.command()
+def remove(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The data set.", show_default=False)],
+    state: StateOption = None,
+) -> None:
+    """Remove an account that was made by mistake: one to which no run was ever charged."""
+    removed = open_ledger(state or context.obj).remove_account(name.strip())
+    typer.echo(f"{removed}: removed.")
+
+
 def _read_runs(given: str | None) -> Runs:
     if given is None or given == "unlimited":
         return given  # type: ignore[return-value]

@@ -41,9 +41,11 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
     for side, party in facts["parties"].items():
         shown = ", ".join(_printable(name) for name in party["disclosed"]) or "no column"
         epsilon, delta = (party[name] or "none" for name in ("epsilon", "delta"))
+        most = party.get("records_per_person")
+        people = f" for each person with up to {most:,} records" if most else ""
         typer.echo(
             f"{side}            {party['name']}, card {party['card']}: {party['records']:,} records, noisy "
-            f"total {party['noisy_total']:,}; ε = {epsilon}, δ = {delta}; disclosed {shown} of "
+            f"total {party['noisy_total']:,}; ε = {epsilon}, δ = {delta}{people}; disclosed {shown} of "
             f"matching records; Accord {party['accord']}, {party['time']}"
         )
 

@@ -38,7 +38,7 @@ from accord.privacy.events import NO_COST, AllPairs, Cost, Event
 from accord.privacy.number import exact
 from accord.privacy.release import Snapshot, fold_name, release_key, snapshot_place
 from accord.session import noise_format
-from accord.session.ledger_accounts import require_account
+from accord.session.ledger_accounts import remove_account, require_account
 from accord.session.ledger_migration import migrate
 from accord.session.ledger_schema import APPLICATION, SCHEMA, VERSION
 from accord.session.state import require_run_name, sync_folder
@@ -164,6 +164,11 @@ class Ledger:
                 (fold_name(dataset), dataset, *limits),
             )
             return budget
+
+    def remove_account(self, dataset: str) -> str:
+        """Remove an account to which no run was ever charged, and give its name: it was made by mistake."""
+        with self._writing() as db:
+            return remove_account(db, dataset)
 
     def budgets(self) -> dict[str, Budget]:
         """The limits of every data set, by the name that its owner gave it."""

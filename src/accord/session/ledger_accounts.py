@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import sqlite3
+from collections.abc import Iterable
 
 from accord.errors import AccountError
 from accord.privacy.release import fold_name
@@ -21,10 +22,7 @@ def require_account(db: sqlite3.Connection, dataset: str | None) -> str:
             raise AccountError(problem=_say_choose([name for _, name, _ in rows]))
         found = rows[0]
     else:
-        known = {row[0]: row for row in rows}
-        if fold_name(dataset) not in known:
-            raise AccountError(problem=_say_unknown(dataset, {row[0]: row[1] for row in rows}))
-        found = known[fold_name(dataset)]
+        found = _find(rows, dataset)
     _, name, confirmed = found
     if not confirmed:
         raise AccountError(
@@ -33,6 +31,32 @@ def require_account(db: sqlite3.Connection, dataset: str | None) -> str:
             account=name,
         )
     return str(name)
+
+
+def remove_account(db: sqlite3.Connection, dataset: str) -> str:
+    """Remove an account that no run was ever charged to, and give its name; raises `AccountError` otherwise.
+
+    A snapshot that was declared and never linked stays bound to its table: who makes the account anew does
+    not come to another table under an old name.
+    """
+    rows = db.execute("SELECT account, name, confirmed FROM accounts").fetchall()
+    account, name, _ = _find(rows, dataset)
+    (runs,) = db.execute("SELECT COUNT(*) FROM runs WHERE account = ?", (account,)).fetchone()
+    if runs:
+        raise AccountError(
+            problem=f"The account '{name}' has {runs:,} {'run' if runs == 1 else 'runs'}, and what a partner "
+            "was shown cannot be taken back: it stays."
+        )
+    db.execute("DELETE FROM accounts WHERE account = ?", (account,))
+    return name
+
+
+def _find(rows: Iterable[tuple[str, str, int]], dataset: str) -> tuple[str, str, int]:
+    """The row of an account, by any spelling of its name."""
+    known = {row[0]: row for row in rows}
+    if fold_name(dataset) not in known:
+        raise AccountError(problem=_say_unknown(dataset, {key: row[1] for key, row in known.items()}))
+    return known[fold_name(dataset)]
 
 
 def _say_choose(names: list[str]) -> str:

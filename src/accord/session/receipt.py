@@ -64,6 +64,9 @@ class _PartyFacts(Spec):
     noisy_total: int
     epsilon: _Number | None
     delta: _Number | None
+    records_per_person: int | None = None
+    """For whom ε and δ hold: each person with up to so many records. It is not there for one, so that such
+    receipts are the bytes that they always were, nor where the promise holds for any number."""
     disclosed: list[ColumnName]
     """As the agreement has them, so perhaps not printable: whoever shows them replaces that."""
     accord: _Word
@@ -127,6 +130,7 @@ def facts(
 
 def _party(agreement: Agreement, side: Side, said: Statement, card: Card) -> dict[str, Any]:
     told = agreement.leakage(side)
+    several = agreement.protocol.records_per_person(side) or 1
     return {
         "name": agreement.party(side),
         "card": card.fingerprint,
@@ -134,6 +138,7 @@ def _party(agreement: Agreement, side: Side, said: Statement, card: Card) -> dic
         "noisy_total": said.noisy_total,
         "epsilon": text(told.epsilon) if told.epsilon is not None else None,
         "delta": text(told.delta) if told.delta is not None else None,
+        **({"records_per_person": several} if several > 1 else {}),
         "disclosed": list(agreement.disclosed(side)),
         "accord": said.accord,
         "time": datetime.fromtimestamp(said.time, UTC).isoformat(),
