@@ -9,6 +9,11 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.auditing.cases import built_in, options
+from accord.auditing.histories import histories
+from accord.auditing.programs import honest
+from accord.auditing.protocol import CaseFinding, Finding, Verdict
+from accord.auditing.questions import OneRun
+from accord.cli.audit_protocol import _words
 from tests.cli.test_privacy import Accord
 from tests.protocols import worlds
 
@@ -140,6 +145,16 @@ def test_what_cannot_be_audited_is_refused(accord: Accord) -> None:
     assert (code, ".png" in err) == (2, True)
     for wrong in (("--epsilon", "0"), ("--epsilon", "100"), ("--epsilon", "much"), ("--delta", "2")):
         assert accord("audit", "protocol", "laplace", *wrong)[0] == 2
+
+
+def test_what_is_claimed_of_a_history_is_explained() -> None:
+    finding = Finding(20, 0, 0, 3.2, 2e-5, 0.0, 1.7, 0.0, (), ())
+    taken = options("laplace", "1.6", "1e-5")
+    for questions, explained in ((histories(taken), True), ([OneRun.of(built_in(taken)[0], honest)], False)):
+        verdict = Verdict(tuple(CaseFinding(question, finding, ()) for question in questions[:1]), 0.999)
+        assert (
+            "its composed promise: what the ledger adds up" in _words("laplace", verdict, 40)
+        ) is explained
 
 
 # -- agreement ---------------------------------------------------------------------------------------------

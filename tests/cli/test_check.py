@@ -149,6 +149,22 @@ def test_the_columns_of_a_file_on_request(folder: Path) -> None:
     run(folder, code=2)
 
 
+def test_the_owner_is_told_of_people_and_of_rows_that_are_left_out(folder: Path) -> None:
+    agreed = AGREEMENT.replace('type = "date"', 'type = "date"\nmissing = "skip"\nother = "skip"')
+    (folder / "agreement.toml").write_text(agreed)
+    rows = "1,x,2020-01-31,p\n2,y,,q\n3,z,1800-01-01,p\n4,z,1800-01-01,p\n"
+    (folder / "a.csv").write_text(f"id,name,birth,who\n{rows}")
+    done = run(folder, "agreement.toml", "a.csv", "--person", "who")
+    assert "4 records, 3 of them left out\n" in done.stdout
+    assert "Left out   1 row: 'birth' is empty\n" in done.stdout
+    assert "Left out   2 rows: 'birth' is outside the agreed range 1900-01-01 to 2030-12-31\n" in done.stdout
+    assert "People     2 people; the most records of one are 3\n" in done.stdout
+    facts = json.loads(run(folder, "agreement.toml", "a.csv", "--person", "who", "--json").stdout)["data"]
+    assert (facts["people"], facts["most_records_of_a_person"]) == (2, 3)
+    assert [one["rows"] for one in facts["left_out_by"]] == [2, 1]
+    assert "people" not in json.loads(run(folder, "agreement.toml", "a.csv", "--json").stdout)["data"]
+
+
 def test_as_json(folder: Path) -> None:
     (folder / "a.csv").write_text("id;name;birth\n1;x;2020-01-31\n")
     facts = json.loads(run(folder, "agreement.toml", "a.csv", "--json").stdout)

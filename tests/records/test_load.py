@@ -12,7 +12,7 @@ from accord.errors import DataError, UsageError
 from accord.records import sources_csv
 from accord.records.columns import Integers
 from accord.records.layout import Layout, Source
-from accord.records.load import load_records
+from accord.records.load import Tally, load_records
 from accord.records.schema import FieldSpec
 
 FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
@@ -246,6 +246,20 @@ def test_several_records_need_a_person_column(tmp_path: Path) -> None:
             load_records(path, FIELDS, "00", (), layout, per_person=2)
     with pytest.raises(DataError, match="column 'whom': is not there"):
         load_records(path, FIELDS, "00", (), Layout(person="whom"), per_person=2)
+
+
+def test_a_tally_for_the_owner(tmp_path: Path) -> None:
+    """Why rows were left out; and how many people there are, also where nobody has to be asked for."""
+    number = {"type": "number", "min": 0, "max": 9, "step": 1, "missing": "skip", "other": "skip"}
+    fields = TypeAdapter(dict[str, FieldSpec]).validate_python({"n": number})
+    rows = {"id": [*"abcde"], "n": [1, None, 99, 10, 2], "who": ["p", "P ", "q", None, "p"]}
+    tally = Tally()
+    load_records(pa.table(rows), fields, "00", (), PERSON, tally=tally)
+    assert tally.left_out == {("n", "outside the agreed range 0 to 9"): 2, ("n", "empty"): 1}
+    assert (tally.people, tally.most_of_one) == (2, 3)
+    plain = Tally()
+    load_records(pa.table(rows), fields, "00", (), tally=plain)
+    assert (plain.people, plain.most_of_one) == (None, 0)
 
 
 def test_without_a_promise_to_people_nobody_is_asked_for(tmp_path: Path) -> None:

@@ -182,8 +182,25 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         read = facts["data"]
         skipped = f", {read['left_out']:,} of them left out" if read["left_out"] else ""
         lines.append(f"Data       {data} fits: {read['records']:,} records{skipped}")
+        lines += _tell_owner(read)
         lines += [f"File       {words}"] if (words := describe_layout(facts["layout"])) else []
     return "\n".join([*lines, *describe_learned(facts)])
+
+
+def _tell_owner(read: dict[str, Any]) -> list[str]:
+    """Why rows were left out, and how many people there are: for the owner, since no partner learns it."""
+    lines = [
+        f"Left out   {_rows(one['rows'])}: '{one['field']}' is {one['reason']}" for one in read["left_out_by"]
+    ]
+    if "people" in read:
+        most = read["most_records_of_a_person"]
+        people = "person" if read["people"] == 1 else "people"
+        lines.append(f"People     {read['people']:,} {people}; the most records of one are {most:,}")
+    return lines
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def describe_learned(facts: dict[str, Any]) -> list[str]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from accord.agreement.document import Agreement
     from accord.records.layout import Layout
+    from accord.records.load import Tally
     from accord.records.sniffing import Dates
     from accord.side import Side
 
@@ -121,13 +122,20 @@ class FileCheck:
     data: Path
     records: int
     left_out: int
+    tally: Tally
     layout: Layout
     found: bool
     """Whether something is in the layout that its owner had not named."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        read = {"records": self.records, "left_out": self.left_out}
+        reasons = [
+            {"field": name, "reason": reason, "rows": rows}
+            for (name, reason), rows in self.tally.left_out.items()
+        ]
+        people = {"people": self.tally.people, "most_records_of_a_person": self.tally.most_of_one}
+        read = {"records": self.records, "left_out": self.left_out, "left_out_by": reasons}
+        read |= people if self.tally.people is not None else {}
         return {"data": read, "layout": facts_of_layout(self.data, self.layout)}
 
     def keep(self, named: Path | None, target: Path | None, force: bool) -> None:
@@ -145,18 +153,18 @@ def check_file(
     agreement: Agreement, data: Path, side: Side | None, layout: Layout, named: Iterable[str]
 ) -> FileCheck:
     """Find out how the file is written, and read it; raises all its faults."""
-    from accord.records.load import load_records
+    from accord.records.load import Tally, load_records
 
-    found = find_layout(agreement, data, layout, named, side)
+    found, tally = find_layout(agreement, data, layout, named, side), Tally()
     shown = agreement.disclosed(side) if side is not None else ()
     per_person = agreement.protocol.records_per_person(side) if side is not None else None
     try:
-        records = load_records(data, agreement.fields, agreement.salt, shown, found, per_person)
+        records = load_records(data, agreement.fields, agreement.salt, shown, found, per_person, tally)
     except FaultyError as error:
         if told := describe_layout(facts_of_layout(data, found)):
             error.add_note(f"It was read as {told}.")
         raise
-    return FileCheck(data, records.size, records.left_out, found, found != layout)
+    return FileCheck(data, records.size, records.left_out, tally, found, found != layout)
 
 
 def write_layout(layout: Layout, data: Path, path: Path, force: bool) -> bool:

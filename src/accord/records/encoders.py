@@ -29,11 +29,12 @@ _EPOCH = date(1970, 1, 1)
 
 @dataclass
 class Encoded:
-    """A column, the rows it faults (by problem), and the rows that the field's policy leaves out."""
+    """A column, the rows it faults (by problem), and the rows that the field's policy leaves out (by
+    reason)."""
 
     column: Column
     bad: dict[str, Mask] = field(default_factory=dict)
-    left_out: Mask | None = None
+    left_out: dict[str, Mask] = field(default_factory=dict)
 
 
 @dataclass
@@ -181,7 +182,7 @@ def _apply_policies(spec: NumberField | CategoryField | DateField, judged: _Judg
     if spec.other == "error":
         encoded.bad[f"is {_outside(spec)}"] = judged.other
     elif spec.other == "skip":
-        encoded.left_out = judged.other
+        encoded.left_out[_outside(spec)] = judged.other
     return _missing_policy(spec, encoded, judged.missing)
 
 
@@ -191,7 +192,7 @@ def _missing_policy(spec: FieldSpec, encoded: Encoded, missing: Mask) -> Encoded
     if spec.missing == "error":
         encoded.bad['is empty (the agreement says missing = "error")'] = missing
     elif spec.missing == "skip":
-        encoded.left_out = missing if encoded.left_out is None else encoded.left_out | missing
+        encoded.left_out["empty"] = missing
     return encoded
 
 

@@ -13,6 +13,7 @@ file, those that are left out included: they are rows of the table like others [
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,8 @@ _REPEATED = (
     "repeats the id of another row; ids must be unique: take another with `id=`, or rows with `id_row=True`"
 )
 
+_NOBODY = "is empty or no text; every record needs its person"
+
 
 def load_records(
     source: TableLike,
@@ -43,14 +46,17 @@ def load_records(
     disclose: Sequence[str] = (),
     layout: Layout | None = None,
     per_person: int | None = None,
+    tally: Tally | None = None,
 ) -> Records:
     """Read, check and encode one party's table.
 
     With `per_person` nobody may have more records than that, as the layout's person column tells. One record
-    may go without such a column, since then the promise is to records; None asks for none.
+    may go without such a column, since then the promise is to records; None asks for none. A `tally` takes
+    what its owner may want to know, people included if their column is named.
     """
     layout = layout or Layout()
-    person = _person_column(layout, per_person)
+    person = _person_column(layout, 1 if per_person is None and tally is not None else per_person)
+    tally = tally or Tally()
     where = {name: layout.source(name).column for name in (*fields, *disclose)}
     named = () if layout.id_row else (layout.id,)
     table = open_table(source, list(dict.fromkeys([*named, *where.values(), *person])), layout)
@@ -62,18 +68,43 @@ def load_records(
     for batch in table.batches:
         _judge_cells(batch, as_text, faults)
         ids.append(_row_numbers(faults.first, batch) if layout.id_row else _as_text(batch.column(layout.id)))
-        chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults))
-        people += [_as_person(batch.column(name), name, faults) for name in person]
+        chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults, tally))
+        for name in person:
+            people.append(_as_person(batch.column(name)))
+            if per_person is not None:
+                faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
         faults.first += batch.num_rows
     if not layout.id_row:
         _judge_ids(ids, layout.id, faults)
     for name in person:
-        _judge_people(people, name, per_person or 1, faults)
+        tally.count_people(people)
+        if per_person is not None:
+            _judge_people(people, name, per_person, faults)
     if found := [*table.broken.values(), *faults.in_order()]:
         raise DataError(table.name, found)
     if not ids and table.is_file:
         raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
     return _join(chunks, fields, disclose)
+
+
+@dataclass
+class Tally:
+    """What the owner of a table may want to know of it, and nobody else is told."""
+
+    left_out: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Rows that were left out, by field and reason; a row may have several."""
+    people: int | None = None
+    """How many there are, where a column says whose record a row is."""
+    most_of_one: int = 0
+    """The most records of one person."""
+
+    def leave_out(self, name: str, reason: str, count: int) -> None:
+        if count:
+            self.left_out[name, reason] = self.left_out.get((name, reason), 0) + count
+
+    def count_people(self, chunks: Sequence[pa.Array]) -> None:
+        counts = pc.value_counts(pa.chunked_array(chunks, pa.large_string()).drop_null()).field("counts")
+        self.people, self.most_of_one = len(counts), pc.max(counts).as_py() or 0
 
 
 class _Faults:
@@ -114,6 +145,7 @@ def _encode_batch(
     disclose: Sequence[str],
     layout: Layout,
     faults: _Faults,
+    tally: Tally,
 ) -> Records:
     columns: dict[str, Column] = {}
     left_out = np.zeros(batch.num_rows, np.bool_)
@@ -123,8 +155,9 @@ def _encode_batch(
         columns[name] = encoded.column
         for problem, rows in encoded.bad.items():
             faults.note(rows, source.column, problem)
-        if encoded.left_out is not None:
-            left_out |= encoded.left_out
+        for reason, rows in encoded.left_out.items():
+            left_out |= rows
+            tally.leave_out(name, reason, int(rows.sum()))
     faults.note(np.asarray(pc.is_null(ids)), layout.id, "is empty or no text; every record needs an id")
     shown = pa.table({name: _as_text(batch.column(layout.source(name).column)) for name in disclose})
     _judge_shown(ids, shown, layout, faults)
@@ -206,16 +239,14 @@ def _person_column(layout: Layout, per_person: int | None) -> tuple[str, ...]:
     return () if layout.person is None else (layout.person,)
 
 
-def _as_person(cells: pa.Array, column: str, faults: _Faults) -> pa.Array:
-    """Whose records these are, as folded text; notes rows that do not say so."""
+def _as_person(cells: pa.Array) -> pa.Array:
+    """Whose records these are, as folded text; null where a row does not say so."""
     if pa.types.is_floating(cells.type):
         cells = pc.if_else(pc.is_finite(cells), cells, pa.scalar(None, cells.type))
     # Spellings of one name are one person: that can only find somebody with more records.
     spelt = pc.utf8_lower(pc.utf8_normalize(_as_text(cells), form="NFKC"))
     people = pc.utf8_trim_whitespace(pc.replace_substring_regex(spelt, r"\s+", " "))
-    nobody = pc.fill_null(pc.equal(people, ""), True)
-    faults.note(np.asarray(nobody), column, "is empty or no text; every record needs its person")
-    return pc.if_else(nobody, pa.scalar(None, people.type), people)
+    return pc.if_else(pc.equal(people, ""), pa.scalar(None, people.type), people)
 
 
 def _judge_people(chunks: Sequence[pa.Array], column: str, most: int, faults: _Faults) -> None:
