@@ -39,6 +39,7 @@ from accord.ranges import contained
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
+from accord.records.pairing import Half, PairTable
 from accord.records.results import Paired
 from accord.records.sources import TableLike
 from accord.secure.engine import Engine
@@ -99,8 +100,8 @@ class Simulation(Paired):
     _rows: tuple[Rows, Rows] = field(repr=False)
 
     @cached_property
-    def pairs(self) -> pa.Table:
-        """The matches of the first run: `id_a`, `id_b`, and the disclosed columns of both sides."""
+    def found(self) -> PairTable:
+        """The matches of the first run, as rows of both tables."""
         return _output(*self._tables, *self._rows)
 
     @property
@@ -395,7 +396,7 @@ def accepted_pairs(a: TableLike, b: TableLike, agreement: Agreement) -> pa.Table
     """All pairs that the rule accepts, whatever a protocol compares: columns as in `Simulation.pairs`."""
     left, right = load_both(a, b, agreement, None, None)
     tables = Tables(agreement.fields, left.columns, right.columns)
-    return _output(left, right, *full_join(agreement.rule, tables, (len(left), len(right))))
+    return _output(left, right, *full_join(agreement.rule, tables, (len(left), len(right)))).table()
 
 
 def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:
@@ -406,12 +407,8 @@ def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:
     return int(np.dot(counts_a[bins_a], counts_b[bins_b]))
 
 
-def _output(a: Records, b: Records, rows_a: NDArray[np.integer], rows_b: NDArray[np.integer]) -> pa.Table:
-    columns = {"id_a": a.ids.take(pa.array(rows_a)), "id_b": b.ids.take(pa.array(rows_b))}
-    for records, rows, side in ((a, rows_a, "a"), (b, rows_b, "b")):
-        shown = records.disclosed.take(pa.array(rows)) if records.disclosed.num_columns else records.disclosed
-        columns |= {f"{name}_{side}": shown[name] for name in shown.column_names}
-    return pa.table(columns)
+def _output(a: Records, b: Records, rows_a: NDArray[np.integer], rows_b: NDArray[np.integer]) -> PairTable:
+    return PairTable(Half.of(a.ids, a.disclosed, rows_a), Half.of(b.ids, b.disclosed, rows_b))
 
 
 def peak_mib() -> float:

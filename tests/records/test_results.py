@@ -5,10 +5,12 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from accord.errors import UsageError
+from accord.records.pairing import Half, PairTable
 from accord.records.results import Paired
 
 SCRIPT = "<script>alert('x')</script>"
@@ -17,16 +19,17 @@ SCRIPT = "<script>alert('x')</script>"
 class Result(Paired):
     def __init__(self, rows: int) -> None:
         names = [SCRIPT if row == 0 else None if row == 1 else f"n{row}" for row in range(rows)]
-        self._table = pa.table(
-            {"id_a": [f"a{i}" for i in range(rows)], "name_b": pa.array(names, pa.string())}
-        )
+        ids = [pa.array([f"{side}{i}" for i in range(rows)], pa.large_string()) for side in "ab"]
+        every = np.arange(rows)
+        shown = {"name": pa.array(names, pa.large_string())}
+        self._found = PairTable(Half(ids[0], {}, every), Half(ids[1], shown, every))
 
     @property
-    def pairs(self) -> pa.Table:
-        return self._table
+    def found(self) -> PairTable:
+        return self._found
 
     def _facts(self) -> dict[str, str]:
-        return {"matches": f"{self._table.num_rows:,}", "run": "<b>"}
+        return {"matches": f"{len(self.found):,}", "run": "<b>"}
 
 
 def test_the_pairs_are_the_same_in_every_library() -> None:

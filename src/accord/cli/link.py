@@ -226,15 +226,12 @@ def _show(linked: Linked, as_json: bool, raw: bool) -> None:
     if as_json:
         return
     if linked.out is None:
-        import io
+        from accord.records.sinks import csv_pieces
 
-        from accord.records.sinks import write_csv
-
-        sink = io.BytesIO()
-        write_csv(linked.pairs, sink, raw=raw)
-        text = sink.getvalue().decode()
-        # What the partner wrote into its columns must not reach a terminal as commands to it.
-        typer.echo(plain(text) if sys.stdout.isatty() else text, nl=False)
+        for piece in csv_pieces(linked.found, raw=raw):
+            text = str(piece, "utf-8")
+            # What the partner wrote into its columns must not reach a terminal as commands to it.
+            typer.echo(plain(text) if sys.stdout.isatty() else text, nl=False)
         return
     typer.echo(f"{linked.matches:,} matching {'pair' if linked.matches == 1 else 'pairs'} in {linked.out}.")
 

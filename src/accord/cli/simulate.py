@@ -102,9 +102,9 @@ def simulate(
         )
     facts = report(result)
     if true is not None:
-        facts |= asdict(score(result.pairs, true)) | {"peak_mib": peak_mib()}
+        facts |= asdict(score(result.found.ids(), true)) | {"peak_mib": peak_mib()}
     if out is not None:
-        write_table(result.pairs, out, raw=raw)
+        write_table(result.found, out, raw=raw)
     typer.echo(json.dumps(facts) if as_json else words(facts, result))
     if out is not None:
         typer.echo(f"Wrote {out}.", err=True)
@@ -160,7 +160,7 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
             f"Against truth    recall {facts['recall_of_truth']:.4f}, precision "
             f"{facts['precision_of_truth']:.4f} ({facts['true_pairs']:,} true pairs)"
         )
-    shown = result.pairs.slice(0, 5).to_pylist()
+    shown = result.found.head(5).to_pylist()
     if shown:
         lines += ["", "The first pairs:"]
         lines += [f"  {pair['id_a']} – {pair['id_b']}" for pair in shown]

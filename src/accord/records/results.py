@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 from abc import abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from accord.errors import UsageError
+from accord.records.pairing import PairTable
 
 if TYPE_CHECKING:
     import pandas
@@ -18,13 +20,19 @@ _SHOWN = 10
 
 
 class Paired:
-    """A result whose heart are its `pairs`; anything that speaks Arrow takes it as that table."""
+    """A result whose heart are its `pairs`; anything that speaks Arrow takes it as that table, and is given
+    some pairs at a time."""
 
     if TYPE_CHECKING:
         # At run time it would be taken for the default of a field of that name.
         @property
-        def pairs(self) -> pa.Table:
-            """`id_a`, `id_b`, and the disclosed columns of both sides."""
+        def found(self) -> PairTable:
+            """The pairs as rows of two tables: for whoever does not need them all at once."""
+
+    @cached_property
+    def pairs(self) -> pa.Table:
+        """`id_a`, `id_b`, and the disclosed columns of both sides."""
+        return self.found.table()
 
     @abstractmethod
     def _facts(self) -> dict[str, str]:
@@ -50,7 +58,8 @@ class Paired:
         return polars.DataFrame(polars.from_arrow(self.pairs))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        return self.pairs.__arrow_c_stream__(requested_schema)
+        reader = pa.RecordBatchReader.from_batches(self.found.schema, self.found.to_batches())
+        return reader.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name} {value}" for name, value in self._facts().items())
@@ -59,10 +68,10 @@ class Paired:
     def _repr_html_(self) -> str:
         """For notebooks. Every text is escaped: the partner wrote some of it."""
         facts = "".join(_row((name, value), "th", "td") for name, value in self._facts().items())
-        shown = self.pairs.slice(0, _SHOWN)
+        shown = self.found.head(_SHOWN)
         head = _row(shown.column_names, "th", "th")
         rows = "".join(_row(row.values(), "td", "td") for row in shown.to_pylist())
-        hidden = self.pairs.num_rows - shown.num_rows
+        hidden = len(self.found) - shown.num_rows
         more = f"<p>… and {hidden:,} more pairs</p>" if hidden > 0 else ""
         return f"<table>{facts}</table><table>{head}{rows}</table>{more}"
 

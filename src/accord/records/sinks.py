@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.feather
 import pyarrow.parquet
 
 from accord.errors import OutputError
+from accord.records.pairing import PairTable
 
 ENDINGS = (".csv", ".parquet", ".arrow")
 _FORMULA = r"^[=+\-@\t\r']"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+_ROWS = 1 << 16
+"""Of a csv that are put into words at a time."""
 
 
 def require_writable(path: Path) -> None:
@@ -67,7 +69,7 @@ def _is_same(path: Path, other: Path) -> bool:
         return False
 
 
-def write_table(table: pa.Table, path: Path, *, raw: bool = False) -> None:
+def write_table(table: pa.Table | PairTable, path: Path, *, raw: bool = False) -> None:
     """Write beside the target and rename, so that a reader never sees half a file."""
     require_writable(path)
     try:
@@ -86,18 +88,41 @@ def write_table(table: pa.Table, path: Path, *, raw: bool = False) -> None:
         raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None
 
 
-def _write(table: pa.Table, path: Path, ending: str, raw: bool) -> None:
+def _write(table: pa.Table | PairTable, path: Path, ending: str, raw: bool) -> None:
     if ending == ".csv":
-        write_csv(table, path, raw=raw)
-    elif ending == ".parquet":
-        pyarrow.parquet.write_table(table, path)
+        with path.open("wb") as file:
+            for piece in csv_pieces(table, raw=raw):
+                file.write(piece)
+        return
+    if ending == ".parquet":
+        writer = pyarrow.parquet.ParquetWriter(path, table.schema)
     else:
-        pyarrow.feather.write_feather(table, str(path), compression="uncompressed")
+        writer = pa.ipc.new_file(str(path), table.schema)
+    with writer:
+        for part in _parts(table):
+            writer.write_table(part)
 
 
-def write_csv(table: pa.Table, sink: Path | BinaryIO, *, raw: bool = False) -> None:
-    """Write a table as csv; unless raw, a spreadsheet will find no formula in it."""
-    pyarrow.csv.write_csv(table if raw else _quote_formulas(table), sink)
+def csv_pieces(table: pa.Table | PairTable, *, raw: bool = False) -> Iterator[memoryview]:
+    """A table as csv, piece after piece; unless raw, a spreadsheet will find no formula in it."""
+    header = True
+    for part in _parts(table):
+        for start in range(0, max(1, part.num_rows), _ROWS):
+            rows = part.slice(start, _ROWS)
+            sink = pa.BufferOutputStream()
+            options = pyarrow.csv.WriteOptions(include_header=header)
+            pyarrow.csv.write_csv(rows if raw else _quote_formulas(rows), sink, options)
+            yield memoryview(sink.getvalue())
+            header = False
+
+
+def _parts(table: pa.Table | PairTable) -> Iterator[pa.Table]:
+    """A table that is there, or some pairs at a time."""
+    if isinstance(table, PairTable):
+        for batch in table.to_batches():
+            yield pa.Table.from_batches([batch])
+    else:
+        yield table
 
 
 def _quote_formulas(table: pa.Table) -> pa.Table:

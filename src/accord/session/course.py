@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from accord import __version__
@@ -36,6 +35,7 @@ from accord.protocols.outcome import Outcome
 from accord.protocols.slots import Padding, Slots, commitments
 from accord.records.columns import Records
 from accord.records.layout import Layout
+from accord.records.pairing import PairTable
 from accord.records.results import Paired
 from accord.records.sinks import write_table
 from accord.records.sources import TableLike
@@ -69,8 +69,8 @@ class Linked(Paired):
     """What a linkage gave to this side."""
 
     run: str
-    pairs: pa.Table
-    """`id_a`, `id_b`, and the disclosed columns of both sides; the same on both sides."""
+    found: PairTable
+    """The pairs as rows of two tables, in an order that is the same on both sides."""
     comparisons: int
     bytes: int
     """Sent and received."""
@@ -85,7 +85,7 @@ class Linked(Paired):
 
     @property
     def matches(self) -> int:
-        return self.pairs.num_rows
+        return len(self.found)
 
     def _facts(self) -> dict[str, str]:
         charged = f"ε = {show(self.charged.epsilon)}, δ = {show(self.charged.delta)}"
@@ -310,13 +310,13 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     mine = replace(kept.mine, journal=kept.journal, watch=watch, expect=expect)
     expect(0, 0)
     outcome = yield from task.protocol.party(task, mine, engine_named(agreement.engine))
-    pairs = arrange_output(agreement, own.side, own.records, outcome)
+    found = arrange_output(agreement, own.side, own.records, outcome)
     if own.out is not None:
-        write_table(pairs, own.out, raw=own.raw)
+        write_table(found, own.out, raw=own.raw)
     yield from _sign(own, kept, outcome)
     linked = Linked(
         run=kept.run.manifest.run,
-        pairs=pairs,
+        found=found,
         comparisons=outcome.comparisons,
         bytes=line.sent + line.received,
         seconds=line.seconds,

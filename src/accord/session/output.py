@@ -14,23 +14,21 @@ from numpy.typing import NDArray
 from accord.agreement.document import Agreement
 from accord.protocols.outcome import Outcome
 from accord.records.columns import Records
+from accord.records.pairing import Half, PairTable
 from accord.side import Side
 
 
-def arrange_output(agreement: Agreement, side: Side, records: Records, outcome: Outcome) -> pa.Table:
-    """`id_a`, `id_b`, then the columns that A disclosed (`…_a`) and those of B (`…_b`)."""
+def arrange_output(agreement: Agreement, side: Side, records: Records, outcome: Outcome) -> PairTable:
+    """The pairs of both sides."""
     mine = (records.ids, records.disclosed, outcome.own)
     theirs = (outcome.partner_ids, outcome.partner_columns, outcome.partner)
     a, b = (mine, theirs) if side is Side.A else (theirs, mine)
     order = np.lexsort((_ranks(b[0])[b[2]], _ranks(a[0])[a[2]]))
-    columns = {
-        "id_a": a[0].take(pa.array(a[2][order])),
-        "id_b": b[0].take(pa.array(b[2][order])),
-    }
-    for (_, shown, rows), letter, which in ((a, "a", Side.A), (b, "b", Side.B)):
-        taken = pa.array(rows[order])
-        columns |= {f"{name}_{letter}": shown[name].take(taken) for name in agreement.disclosed(which)}
-    return pa.table(columns)
+    halves = [
+        Half.of(ids, shown.select(list(agreement.disclosed(which))), rows[order])
+        for (ids, shown, rows), which in ((a, Side.A), (b, Side.B))
+    ]
+    return PairTable(halves[0], halves[1])
 
 
 def _ranks(ids: pa.Array) -> NDArray[np.int64]:
