@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord import AccordError
+from accord.cli.words import as_options
 
 if TYPE_CHECKING:
     from reproduction.lab import Lab
@@ -202,7 +203,7 @@ def main() -> None:
     try:
         app(prog_name="python -m reproduction")
     except AccordError as error:
-        typer.echo(f"reproduction: {error}", err=True)
+        typer.echo(f"reproduction: {as_options(error)}", err=True)
         raise SystemExit(error.exit_code) from None
 
 

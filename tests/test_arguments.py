@@ -142,7 +142,7 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
         function(**given)
     said = str(caught.value)
     assert said.startswith(f"`{argument}=` ")
-    of_right_kind = argument in ("wait", "silence", "message", "grace", "epsilon", "delta", "runs")
+    of_right_kind = argument in ("wait", "silence", "message", "grace", "epsilon", "delta", "runs", "columns")
     kind = "None" if value is None else type(value).__name__
     assert of_right_kind or said.endswith(f" {kind}."), said
     assert not list(tmp_path.rglob("runs"))

@@ -71,7 +71,7 @@ def test_check_as_json(shop: Path) -> None:
     facts = json.loads(accord(shop, "check", "agreement.toml", "a.csv", "--json").stdout)
     assert len(facts["digest"]) == 64
     assert facts["complete"] is True
-    assert facts["data"] == {"records": 400, "left_out": 0}
+    assert facts["data"] == {"records": 400, "left_out": 0, "left_out_by": []}
 
 
 def test_own_columns_are_mapped(shop: Path, tmp_path: Path) -> None:

@@ -145,11 +145,15 @@ def _read_columns(given: object) -> dict[str, Source]:
     assert isinstance(given, Mapping)
     found = {}
     for name, source in given.items():
+        if not isinstance(name, str):
+            raise wrong("columns", name, f"{expected}, with texts for names")
         try:
-            require_text("columns", name)
             found[name] = Source.model_validate(_as_source(source))
-        except (ValidationError, UsageError):
-            raise wrong("columns", {name: source}, expected) from None
+        except ValidationError:
+            raise UsageError(
+                problem=f"`columns=` has for '{name}' neither your column's name nor a dictionary with "
+                "column and format."
+            ) from None
     return found
 
 
