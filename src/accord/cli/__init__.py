@@ -23,6 +23,7 @@ from accord.cli.generate import generate
 from accord.cli.init import init
 from accord.cli.runs import runs
 from accord.cli.simulate import simulate
+from accord.cli.terminal import SayingHandler, say
 from accord.errors import AccordError
 
 app = typer.Typer(
@@ -44,7 +45,7 @@ app.command()(forget.forget)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"accord {__version__}")
+        say(f"accord {__version__}")
         raise typer.Exit
 
 
@@ -65,15 +66,15 @@ def main() -> None:
         app()
     except AccordError as error:
         for line in (f"accord: {error}", *getattr(error, "__notes__", ())):
-            typer.echo(line, err=True)
+            say(line, err=True)
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
-        typer.echo("accord: stopped.", err=True)
+        say("accord: stopped.", err=True)
         raise SystemExit(130) from None
     except Exception as error:
         _report(error)
         for line in getattr(error, "__notes__", ()):
-            typer.echo(line, err=True)
+            say(line, err=True)
         raise SystemExit(1) from None
 
 
@@ -82,16 +83,14 @@ def _show_log() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(message)s"))
     logger = logging.getLogger("accord")
-    logger.addHandler(handler)
+    logger.handlers[:] = [SayingHandler()]
     logger.setLevel(logging.INFO)
 
 
 def _report(error: Exception) -> None:
     """Where an unexpected error happened, without its text, which may quote a record."""
     frames = traceback.extract_tb(error.__traceback__)
-    typer.echo(f"accord: something unexpected went wrong ({type(error).__name__}). Please report:", err=True)
+    say(f"accord: something unexpected went wrong ({type(error).__name__}). Please report:", err=True)
     for frame in frames[-8:]:
-        typer.echo(f"  {Path(frame.filename).name}:{frame.lineno} in {frame.name}", err=True)
+        say(f"  {Path(frame.filename).name}:{frame.lineno} in {frame.name}", err=True)

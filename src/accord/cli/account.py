@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from accord.cli.ledger import open_ledger
+from accord.cli.terminal import say
 
 _UNLIMITED = "unlimited"
 
@@ -23,7 +24,7 @@ def choose_account(name: str | None, state: Path | None, asking: bool) -> str:
         missing = error.account or name or (None if ledger.budgets() else "")
         if missing is None or not asking or not sys.stdin.isatty():
             raise
-        typer.echo(str(error), err=True)
+        say(str(error), err=True)
         try:
             return _make(missing, state)
         except typer.Abort:

@@ -10,6 +10,7 @@ import typer
 
 from accord.cli.audit_agreement import agreement
 from accord.cli.audit_protocol import protocol
+from accord.cli.terminal import say
 
 if TYPE_CHECKING:
     from accord.privacy.audit import Audit
@@ -57,8 +58,11 @@ def noise(
 
         save(found, drawing)
     for warning in found.setting.warnings:
-        typer.echo(f"Warning: {warning}", err=True)
-    typer.echo(_json(found) if as_json else _text(found))
+        say(f"Warning: {warning}", err=True)
+    if as_json:
+        typer.echo(_json(found))
+    else:
+        say(_text(found))
 
 
 def _json(found: Audit) -> str:

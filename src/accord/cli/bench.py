@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from accord.cli.terminal import say
+
 app = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
 
 
@@ -47,7 +49,7 @@ def compare(
         typer.echo(json.dumps([asdict(result) for result in results], indent=2))
         return
     for result in results:
-        typer.echo(
+        say(
             f"{result.engine:15}  {result.rule:12}  {result.pairs:,} pairs: "
             f"{result.microseconds_per_pair:.3f} µs ({result.cpu_microseconds_per_pair:.3f} of processor) "
             f"and {result.bytes_per_pair:.1f} bytes a pair, "

@@ -21,7 +21,9 @@ from accord.cli.options import (
     PersonColumn,
     read_own_layout,
 )
+from accord.cli.terminal import say
 from accord.errors import FaultyError, UsageError
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
@@ -71,13 +73,16 @@ def check(
         if as_json:
             typer.echo(json.dumps({"faults": [asdict(fault) for fault in error.faults]}, ensure_ascii=False))
         raise
-    typer.echo(json.dumps(facts, ensure_ascii=False) if as_json else _words(agreement, data, facts))
+    if as_json:
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+    else:
+        say(_words(agreement, data, facts))
     if file is not None:
         file.keep(columns, write_layout, force)
     if as_json:
         return
     if data is not None and side is None and (unchecked := _unchecked(found, person)):
-        typer.echo(f"Name your side with --party to check {unchecked}, too.", err=True)
+        say(f"Name your side with --party to check {unchecked}, too.", err=True)
 
 
 def _judge(
@@ -166,13 +171,13 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         f"{path} is sound.",
         f"Digest     {facts['digest']}",
         f"Match      {facts['rule']}",
-        f"Blocking   {facts['bins']:,} {'bin' if facts['bins'] == 1 else 'bins'}; {recall}",
+        f"Blocking   {counted(facts['bins'], 'bin')}; {recall}",
         f"Protocol   {facts['protocol']}",
     ]
     if data is not None:
         read = facts["data"]
         skipped = f", {read['left_out']:,} of them left out" if read["left_out"] else ""
-        lines.append(f"Data       {data} fits: {read['records']:,} records{skipped}")
+        lines.append(f"Data       {data} fits: {counted(read['records'], 'record')}{skipped}")
         lines += [f"File       {words}"] if (words := describe_layout(facts["layout"])) else []
     return "\n".join([*lines, *describe_learned(facts)])
 

@@ -20,6 +20,7 @@ from accord.cli.demo_stage import ACCOUNT, Shop, Stage
 from accord.cli.generate import generate
 from accord.cli.init import Kind, init
 from accord.cli.progress_pair import PairDisplay, is_compiling
+from accord.cli.terminal import say
 from accord.session.notices import Done, Listening
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="accord-demo-") as folder:
         stage = prepare(Path(folder), records)
         done = link_both(stage)
-        typer.echo("\n" + words(stage.agreement, gather_figures(stage, done)))
+        say("\n" + words(stage.agreement, gather_figures(stage, done)))
 
 
 def prepare(here: Path, records: int) -> Stage:
@@ -107,7 +108,7 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
                     # The other hears of it from its partner, and may have something to say about it.
                     children.end(_PATIENCE_SECONDS)
     if code:
-        typer.echo("\n".join(said), err=True)
+        say("\n".join(said), err=True)
         raise typer.Exit(code)
     return done
 
@@ -121,4 +122,4 @@ def _start(children: Children, shop: Shop, other: Shop, way: list[str]) -> None:
 
 
 def _say(where: str, command: str) -> None:
-    typer.echo(f"{where}$ {command}", err=True)
+    say(f"{where}$ {command}", err=True)

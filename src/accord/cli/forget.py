@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from accord.cli.options import StateOption
+from accord.cli.terminal import say
 
 
 def forget(
@@ -40,8 +41,6 @@ def forget(
     with hold(opened.run(run)):
         others = ledger.forget(run)
         opened.remove_run(run)
-    typer.echo(f"{run}: forgotten. What it spent stays in the ledger.")
+    say(f"{run}: forgotten. What it spent stays in the ledger.")
     if others:
-        typer.echo(
-            f"These runs used the same noise and cannot be resumed any more: {', '.join(others)}.", err=True
-        )
+        say(f"These runs used the same noise and cannot be resumed any more: {', '.join(others)}.", err=True)

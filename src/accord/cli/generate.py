@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from accord.cli.init import Kind
+from accord.cli.terminal import say
 from accord.errors import OutputError
+from accord.wording import counted
 
 
 def generate(
@@ -39,8 +41,8 @@ def generate(
     made = make(records, overlap, seed, sparse)
     for table, path in zip((made.a, made.b, made.truth), paths, strict=True):
         write_table(table, path, raw=True)
-    typer.echo(
-        f"Wrote {paths[0]} and {paths[1]} ({records:,} records each) and {paths[2]} "
-        f"({made.truth.num_rows:,} true pairs).",
+    say(
+        f"Wrote {paths[0]} and {paths[1]} ({counted(records, 'record')} each) and {paths[2]} "
+        f"({counted(made.truth.num_rows, 'true pair')}).",
         err=True,
     )

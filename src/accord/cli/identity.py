@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.options import Json, StateOption
+from accord.cli.table import print_table
+from accord.cli.terminal import say
 from accord.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -50,10 +52,8 @@ def identity(
     if as_json:
         typer.echo(json.dumps(_facts(card) | {"card": str(path)}, ensure_ascii=False))
         return
-    typer.echo(
-        f"{card.name}\nFingerprint  {card.fingerprint}\nCard         {path}, valid to {card.ends:%Y-%m-%d}"
-    )
-    typer.echo("Hand the card to your partner, and read the fingerprint to them over the phone.", err=True)
+    say(f"{card.name}\nFingerprint  {card.fingerprint}\nCard         {path}, valid to {card.ends:%Y-%m-%d}")
+    say("Hand the card to your partner, and read the fingerprint to them over the phone.", err=True)
 
 
 @partner.command()
@@ -77,12 +77,12 @@ def add(
             "Compare the new one with the partner over the phone; then add --force to replace the old one."
         )
     add_partner(opened, name, found)
-    typer.echo(
+    say(
         f"{name}\nFingerprint  {found.fingerprint}\nCalls itself {found.name}, valid to {found.ends:%Y-%m-%d}"
     )
     if old is not None and old.der != found.der:
-        typer.echo(f"This replaces the card {old.fingerprint}.", err=True)
-    typer.echo("Compare the fingerprint with the partner over the phone before you link.", err=True)
+        say(f"This replaces the card {old.fingerprint}.", err=True)
+    say("Compare the fingerprint with the partner over the phone before you link.", err=True)
 
 
 @partner.command("list")
@@ -94,10 +94,11 @@ def list_(state: StateOption = None, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps({name: _facts(card) for name, card in known.items()}, ensure_ascii=False))
         return
-    for name, card in known.items():
-        typer.echo(f"{card.fingerprint}  {name} (calls itself {card.name}, valid to {card.ends:%Y-%m-%d})")
-    if not known:
-        typer.echo("You know no partner yet: accord partner add NAME CARD", err=True)
+    if known:
+        rows = [(name, card.fingerprint, card.name, f"{card.ends:%Y-%m-%d}") for name, card in known.items()]
+        print_table("Partners", ("partner", "fingerprint", "calls itself", "valid to"), rows)
+    else:
+        say("You know no partner yet: `accord partner add NAME CARD`.", err=True)
 
 
 @partner.command()
@@ -108,7 +109,7 @@ def remove(
     from accord.session.partners import remove_partner
 
     remove_partner(_open(state), name)
-    typer.echo(f"{name}: removed.")
+    say(f"{name}: removed.")
 
 
 def _open(state: Path | None) -> State:

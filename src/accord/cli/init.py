@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from accord.cli.terminal import say
 from accord.errors import OutputError
 
 
@@ -32,4 +33,4 @@ def init(
         raise OutputError(path=out, reason="it is there already; add --force to overwrite it") from None
     except OSError as error:
         raise OutputError(path=out, reason=(error.strerror or "").lower()) from None
-    typer.echo(f"Wrote {out}. Edit it with your partner, then: accord check {out}", err=True)
+    say(f"Wrote {out}. Edit it with your partner, then: `accord check {out}`.", err=True)

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.options import StateOption
+from accord.cli.table import print_table
+from accord.cli.terminal import say
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +47,7 @@ def ledger(
     elif found:
         _print_tables(found, runs)
     else:
-        typer.echo("There is no account yet. `accord ledger budget NAME` makes one.")
+        say("There is no account yet. `accord ledger budget NAME` makes one.")
 
 
 @app.command()
@@ -73,9 +76,9 @@ def budget(
     )
     if limits.cost is not None:
         for warning in warnings(limits.cost.epsilon, limits.cost.delta, None):
-            typer.echo(f"Warning: {warning}", err=True)
+            say(f"Warning: {warning}", err=True)
     _warn_of_spent(open_ledger(where), name)
-    typer.echo(f"{open_ledger(where).find_account(name)}: {_limits(limits)}")
+    say(f"{open_ledger(where).find_account(name)}: {_limits(limits)}")
 
 
 def _read_runs(given: str | None) -> Runs:
@@ -94,7 +97,7 @@ def _warn_of_spent(ledger: Ledger, name: str) -> None:
     found = account(ledger.find_account(name), ledger.runs(), ledger.budgets())
     limit = found.budget.cost
     if limit is not None and (found.spent.epsilon > limit.epsilon or found.spent.delta > limit.delta):
-        typer.echo(
+        say(
             f"Warning: more than that is spent already ({_pair(found.spent)}): only snapshots that were paid "
             "for can be linked again.",
             err=True,
@@ -110,36 +113,42 @@ def open_ledger(state: Path | None) -> Ledger:
 
 
 def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
-    from rich.console import Console
-    from rich.table import Column, Table
-
     from accord.privacy.number import show
 
-    totals = Table("data set", "runs", "spent ε", "spent δ", "for", "limits", "left", title="Accounts")
-    seen = Table("data set", "partner", "ε", "δ", title="What each partner was shown")
-    for account in found:
-        spent, left = account.spent, _left(account)
-        composed = account.tight is not None and account.tight < 0.999 * float(spent.epsilon)
-        tight = f" ({account.tight:.4g} composed)" if composed else ""
-        totals.add_row(
-            *(account.dataset, str(account.runs), show(spent.epsilon) + tight, show(spent.delta)),
-            *(_covers(account.covers), _limits(account.budget), left),
-        )
-        for partner, cost in account.shown.items():
-            seen.add_row(account.dataset, partner, show(cost.epsilon), show(cost.delta))
-    # A later command needs the run, so it is never cut.
-    run_column = Column("run", no_wrap=True, min_width=16)
-    rows = Table(run_column, "data set", "snapshot", "partner", "ε", "δ", "noise", "time", title="Runs")
-    for run in runs:
-        kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
-        rows.add_row(
-            *(run.run, run.dataset, run.snapshot or "", run.partner, show(run.cost.epsilon)),
-            *(show(run.cost.delta), kept, f"{run.at:%Y-%m-%d %H:%M}"),
-        )
-    console = Console(highlight=False, markup=False, soft_wrap=False)
-    for table in (totals, seen, rows):
-        if table.row_count:
-            console.print(table)
+    seen = [
+        (account.dataset, partner, show(cost.epsilon), show(cost.delta))
+        for account in found
+        for partner, cost in account.shown.items()
+    ]
+    totals = ("data set", "runs", "spent ε", "spent δ", "for", "limits", "left")
+    print_table("Accounts", totals, [_total_row(account) for account in found])
+    if seen:
+        print_table("\nWhat each partner was shown", ("data set", "partner", "ε", "δ"), seen)
+    if runs:
+        names = ("run", "data set", "snapshot", "partner", "ε", "δ", "noise", "time")
+        print_table("\nRuns", names, [_run_row(run) for run in runs])
+
+
+def _total_row(account: Account) -> list[str]:
+    from accord.privacy.number import show
+
+    spent = account.spent
+    composed = account.tight is not None and account.tight < 0.999 * float(spent.epsilon)
+    tight = f" ({account.tight:.4g} composed)" if composed else ""
+    return [
+        *(account.dataset, str(account.runs), show(spent.epsilon) + tight, show(spent.delta)),
+        *(_covers(account.covers), _limits(account.budget), _left(account)),
+    ]
+
+
+def _run_row(run: Entry) -> list[str]:
+    from accord.privacy.number import show
+
+    kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
+    return [
+        *(run.run, run.dataset, run.snapshot or "", run.partner, show(run.cost.epsilon)),
+        *(show(run.cost.delta), kept, f"{run.at:%Y-%m-%d %H:%M}"),
+    ]
 
 
 def _covers(records: int | None) -> str:
@@ -153,14 +162,13 @@ def _limits(budget: Budget) -> str:
     if budget.runs is None:
         return _pair(budget.cost, up=False) if budget.cost else "unlimited"
     limits = _pair(budget.cost, up=False) if budget.cost else "ε and δ unlimited"
-    return f"{limits}; {budget.runs:,} {'run' if budget.runs == 1 else 'runs'}"
+    return f"{limits}; {counted(budget.runs, 'run')}"
 
 
 def _left(account: Account) -> str:
     parts = [_pair(account.left, up=False)] if account.left else []
     if account.budget.runs is not None:
-        rest = max(0, account.budget.runs - account.runs)
-        parts.append(f"{rest:,} {'run' if rest == 1 else 'runs'}")
+        parts.append(counted(max(0, account.budget.runs - account.runs), "run"))
     return "; ".join(parts)
 
 

@@ -23,7 +23,9 @@ from accord.cli.options import (
     StateOption,
     read_own_layout,
 )
+from accord.cli.terminal import say
 from accord.errors import UsageError
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.session.connection import Reach
@@ -146,7 +148,7 @@ def resume(
     known = _stored(name, state)
     _require_file(out or (Path(known.out) if known.out else None), as_json)
     if known.done and not as_json:
-        typer.echo(
+        say(
             f"The run {name} is done here, and its receipt is kept. It waits for {known.partner}, in case it "
             "was cut before it had the receipt.",
             err=True,
@@ -204,7 +206,7 @@ def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
 
     def ask(offer: Offer) -> bool:
         if not silent:
-            typer.echo(describe(offer), err=True)
+            say(describe(offer), err=True)
         if yes:
             return True
         if not sys.stdin.isatty():
@@ -232,7 +234,7 @@ def _show(linked: Linked, as_json: bool, raw: bool) -> None:
         # What the partner wrote into its columns must not reach a terminal as commands to it.
         typer.echo(plain(text) if sys.stdout.isatty() else text, nl=False)
         return
-    typer.echo(f"{linked.matches:,} matching {'pair' if linked.matches == 1 else 'pairs'} in {linked.out}.")
+    say(f"{counted(linked.matches, 'matching pair')} in {linked.out}.")
 
 
 def plain(text: str) -> str:

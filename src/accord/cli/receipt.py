@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.options import StateOption
+from accord.cli.terminal import say
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.session.receipt import Receipt
@@ -33,17 +35,18 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
         # In ASCII: a column's name may hold what steers a terminal.
         typer.echo(json.dumps(facts, indent=2))
         return
-    typer.echo(f"Run          {facts['run']}")
-    typer.echo(f"Agreement    {facts['agreement']}")
-    typer.echo(f"Protocol     {facts['protocol']}, engine {facts['engine']}")
-    typer.echo(f"Matches      {facts['matches']:,}, in {facts['comparisons']:,} secure comparisons")
-    typer.echo(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
+    say(f"Run          {facts['run']}")
+    say(f"Agreement    {facts['agreement']}")
+    say(f"Protocol     {facts['protocol']}, engine {facts['engine']}")
+    say(f"Matches      {facts['matches']:,}, in {counted(facts['comparisons'], 'secure comparison')}")
+    say(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
     for side, party in facts["parties"].items():
         shown = ", ".join(_printable(name) for name in party["disclosed"]) or "no column"
         epsilon, delta = (party[name] or "none" for name in ("epsilon", "delta"))
-        typer.echo(
-            f"{side}            {party['name']}, card {party['card']}: {party['records']:,} records, noisy "
-            f"total {party['noisy_total']:,}; ε = {epsilon}, δ = {delta}; disclosed {shown} of "
+        records = counted(party["records"], "record")
+        say(
+            f"{side}            {party['name']}, card {party['card']}: {records}, "
+            f"noisy total {party['noisy_total']:,}; ε = {epsilon}, δ = {delta}; disclosed {shown} of "
             f"matching records; Accord {party['accord']}, {party['time']}"
         )
 
@@ -72,7 +75,7 @@ def verify(
     if not trusted:
         _refuse(receipt, signers)
     if out is not None and not as_json:
-        typer.echo(f"{out} holds the very pairs that both signed.")
+        say(f"{out} holds the very pairs that both signed.")
 
 
 def _require_output(receipt: Receipt, state: State, out: Path) -> None:
@@ -88,7 +91,7 @@ def _print_signers(signers: Signers) -> None:
     for side, signer in signers.items():
         known = signer["known_as"]
         trust = f"known here as {known}" if known else "not known here: compare the fingerprint"
-        typer.echo(f"{side}  signed with the card '{signer['card']}', {signer['fingerprint']}, {trust}")
+        say(f"{side}  signed with the card '{signer['card']}', {signer['fingerprint']}, {trust}")
 
 
 def _refuse(receipt: Receipt, signers: Signers) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.cli.options import Delimiter, Encoding, Json, Raw, read_own_layout
-from accord.cli.terminal import progress
+from accord.cli.terminal import progress, say
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.protocols.mine import Status, Watch
@@ -105,9 +106,12 @@ def simulate(
         facts |= asdict(score(result.pairs, true)) | {"peak_mib": peak_mib()}
     if out is not None:
         write_table(result.pairs, out, raw=raw)
-    typer.echo(json.dumps(facts) if as_json else words(facts, result))
+    if as_json:
+        typer.echo(json.dumps(facts))
+    else:
+        say(words(facts, result))
     if out is not None:
-        typer.echo(f"Wrote {out}.", err=True)
+        say(f"Wrote {out}.", err=True)
 
 
 @contextmanager
@@ -158,7 +162,7 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     if "true_pairs" in facts:
         lines.append(
             f"Against truth    recall {facts['recall_of_truth']:.4f}, precision "
-            f"{facts['precision_of_truth']:.4f} ({facts['true_pairs']:,} true pairs)"
+            f"{facts['precision_of_truth']:.4f} ({counted(facts['true_pairs'], 'true pair')})"
         )
     shown = result.pairs.slice(0, 5).to_pylist()
     if shown:
