@@ -21,6 +21,7 @@ from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.generate import generate
 from accord.cli.init import init
+from accord.cli.options import example
 from accord.cli.runs import runs
 from accord.cli.simulate import simulate
 from accord.cli.terminal import SayingHandler, say
@@ -29,18 +30,33 @@ from accord.errors import AccordError
 app = typer.Typer(
     name="accord",
     help="Private record linkage between two organisations, without a third party.",
+    epilog=example("accord demo"),
     no_args_is_help=True,
+    # Plain help, in which flags read as flags and names of options are never cut.
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, generate, init, check, identity.identity, link.link, link.resume, runs, simulate):
-    app.command()(command)
+app.command(epilog=example("accord demo --records 1000"))(demo)
+app.command(epilog=example("accord generate products --records 1000"))(generate)
+app.command(epilog=example("accord init products"))(init)
+app.command(epilog=example("accord check agreement.toml a.csv --party A"))(check)
+app.command(epilog=example("accord identity --name north-shop"))(identity.identity)
+app.command(
+    epilog=example(
+        "accord link a.csv --agreement agreement.toml --partner south-shop",
+        "--listen :7000 --snapshot 2026-11 --out pairs.csv",
+    )
+)(link.link)
+app.command(epilog=example("accord resume --listen :7000"))(link.resume)
+app.command(epilog=example("accord runs"))(runs)
+app.command(epilog=example("accord simulate a.csv b.csv --agreement agreement.toml"))(simulate)
 app.add_typer(identity.partner, name="partner")
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 app.add_typer(receipt.app, name="receipt")
 app.add_typer(ledger.app, name="ledger")
-app.command()(forget.forget)
+app.command(epilog=example("accord forget 64b0dc2671d70861"))(forget.forget)
 
 
 def _show_version(wanted: bool) -> None:

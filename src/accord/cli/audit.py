@@ -10,13 +10,18 @@ import typer
 
 from accord.cli.audit_agreement import agreement
 from accord.cli.audit_protocol import protocol
+from accord.cli.options import example
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
     from accord.privacy.audit import Audit
     from accord.privacy.calibration import Setting
 
-app = typer.Typer(help="Check what is claimed.", no_args_is_help=True)
+app = typer.Typer(
+    help="Check what is claimed.",
+    epilog=example("accord audit agreement agreement.toml"),
+    no_args_is_help=True,
+)
 
 
 @app.callback()
@@ -24,11 +29,11 @@ def audits() -> None:
     """Check what is claimed: of a noise, of an agreement, of a protocol."""
 
 
-app.command()(agreement)
-app.command()(protocol)
+app.command(epilog=example("accord audit agreement agreement.toml --records 5000"))(agreement)
+app.command(epilog=example("accord audit protocol laplace --case crowd --trials 500"))(protocol)
 
 
-@app.command()
+@app.command(epilog=example("accord audit noise --epsilon 1.6 --delta 2^-40"))
 def noise(
     noise: Annotated[
         str | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord.cli.completion import complete_account
 from accord.cli.ledger import open_ledger
 from accord.cli.options import Json, StateOption
 from accord.cli.terminal import say
@@ -25,13 +26,20 @@ def agreement(
     file: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
     records: Annotated[int | None, typer.Option(min=1, help="Rows of a table, if they may be named.")] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="Your data set as the ledger knows it: what a run would add.")
+        str | None,
+        typer.Option(
+            help="Your data set as the ledger knows it: what a run would add.",
+            autocompletion=complete_account,
+        ),
     ] = None,
     party: Annotated[str | None, typer.Option(help="Whose data set it is: A, B or the party's name.")] = None,
     state: StateOption = None,
     as_json: Json = False,
 ) -> None:
-    """Say what an agreement promises, what is true of it, who learns what, and what runs add up to."""
+    """Say what an agreement promises and what is true of it.
+
+    And who learns what, and what runs add up to.
+    """
     from accord.agreement.file import read_agreement
     from accord.auditing.setting import side_facts
     from accord.cli.check import facts_of

@@ -39,6 +39,7 @@ def protocol(
     name: Annotated[
         str,
         typer.Argument(
+            metavar="NAME",
             help="laplace, all-pairs, psi, psi-expand, local-dp, blocking or laplace-suppress; or broken on "
             "purpose: unshuffled, half-noise, redrawn.",
             show_default=False,
@@ -80,7 +81,10 @@ def protocol(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a protocol many times on two neighbouring tables and see how well the partner tells them apart."""
+    """See how well the partner tells two neighbouring tables apart.
+
+    Runs a protocol many times on each of them.
+    """
     from accord.auditing.cases import Case
     from accord.auditing.programs import BROKEN, honest
     from accord.auditing.protocol import ask

@@ -8,9 +8,12 @@ from typing import Annotated
 
 import typer
 
+from accord.cli.options import example
 from accord.cli.terminal import say
 
-app = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
+app = typer.Typer(
+    help="Measure speed on this machine.", epilog=example("accord bench compare"), no_args_is_help=True
+)
 
 
 @app.callback()
@@ -18,13 +21,14 @@ def _group() -> None:
     """Measure speed on this machine."""
 
 
-@app.command()
+@app.command(epilog=example("accord bench compare --rows 500 --rule all"))
 def compare(
     engine: Annotated[
-        list[str] | None, typer.Option(help="Engine, or 'all'; may be repeated. Default: ot.")
+        list[str] | None, typer.Option(metavar="NAME", help="Engine, or 'all'; may be repeated. Default: ot.")
     ] = None,
     rule: Annotated[
-        list[str] | None, typer.Option(help="Rule, or 'all'; may be repeated. Default: hamming50.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Rule, or 'all'; may be repeated. Default: hamming50."),
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Rows of each side.")] = 1000,
     sample: Annotated[

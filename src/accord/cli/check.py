@@ -37,8 +37,12 @@ _ROWS = (
 
 
 def check(
-    agreement: Annotated[Path | None, typer.Argument(help="The agreement, a TOML file.")] = None,
-    data: Annotated[Path | None, typer.Argument(help="Your table: csv, parquet, arrow or xlsx.")] = None,
+    agreement: Annotated[
+        Path | None, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help="Your table: csv, parquet, arrow or xlsx.")
+    ] = None,
     party: Annotated[str | None, typer.Option(help="Whose data it is: A, B or the party's name.")] = None,
     columns: LayoutFile = None,
     column: ColumnPairs = None,
@@ -58,7 +62,10 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List all faults of an agreement and of your data, and say what the partner will learn."""
+    """List all faults of an agreement and of your data.
+
+    Says what the partner will learn, and finds out how your file is written.
+    """
     if columns_of is not None:
         from accord.cli.check_layout import list_columns
 

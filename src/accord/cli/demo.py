@@ -32,7 +32,10 @@ _PATIENCE_SECONDS = 2.0
 def demo(
     records: Annotated[int, typer.Option(min=1, max=1_000_000, help="Records a side.")] = 5_000,
 ) -> None:
-    """Link the products of two made-up shops, between two processes, and show who learned what."""
+    """Link the tables of two made-up shops and say who learned what.
+
+    Two processes on this machine, in a folder that vanishes.
+    """
     from accord.cli.demo_summary import gather_figures, words
 
     with tempfile.TemporaryDirectory(prefix="accord-demo-") as folder:

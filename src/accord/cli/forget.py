@@ -7,12 +7,21 @@ from typing import Annotated
 
 import typer
 
+from accord.cli.completion import complete_run
 from accord.cli.options import StateOption
 from accord.cli.terminal import say
 
 
 def forget(
-    run: Annotated[str, typer.Argument(help="The run, as `accord ledger` names it.", show_default=False)],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="As `accord ledger` names it.",
+            show_default=False,
+            autocompletion=complete_run,
+        ),
+    ],
     force: Annotated[
         bool, typer.Option("--force", help="Also the noise of a snapshot, which is then charged anew.")
     ] = False,

@@ -24,7 +24,10 @@ def generate(
     out: Annotated[Path, typer.Option(help="The folder for a.csv, b.csv and truth.csv.")] = Path("."),
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
 ) -> None:
-    """Write a.csv, b.csv and truth.csv: two tables and the pairs that truly belong together."""
+    """Write two tables, and the pairs that truly belong together.
+
+    They are a.csv, b.csv and truth.csv.
+    """
     from accord.datasets.places import generate_places
     from accord.datasets.products import generate_products
     from accord.records.sinks import write_table

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import Json, StateOption
+from accord.cli.completion import complete_partner
+from accord.cli.options import Json, StateOption, example
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.errors import OutputError, UsageError
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
     from accord.session.identity import Card
     from accord.session.state import State
 
-partner = typer.Typer(help="The partners you know, each by one card.", no_args_is_help=True)
+partner = typer.Typer(
+    help="The partners you know, each by one card.",
+    epilog=example("accord partner add south-shop south-shop.card"),
+    no_args_is_help=True,
+)
 
 
 def identity(
@@ -32,7 +37,7 @@ def identity(
     state: StateOption = None,
     as_json: Json = False,
 ) -> None:
-    """Make your identity, once, and write the card that you hand to partners."""
+    """Make your identity, once, and write the card for partners."""
     from accord.session.identity import make_identity, own_card
 
     opened = _open(state)
@@ -56,10 +61,20 @@ def identity(
     say("Hand the card to your partner, and read the fingerprint to them over the phone.", err=True)
 
 
-@partner.command()
+@partner.command(epilog=example("accord partner add south-shop south-shop.card"))
 def add(
-    name: Annotated[str, typer.Argument(help="The partner, as the agreement names it.", show_default=False)],
-    card: Annotated[Path, typer.Argument(help="The card that the partner sent.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="The partner, as the agreement names it.",
+            show_default=False,
+            autocompletion=complete_partner,
+        ),
+    ],
+    card: Annotated[
+        Path, typer.Argument(metavar="CARD", help="The card that the partner sent.", show_default=False)
+    ],
     force: Annotated[
         bool, typer.Option("--force", help="Replace the card that you know this partner by.")
     ] = False,
@@ -85,7 +100,7 @@ def add(
     say("Compare the fingerprint with the partner over the phone before you link.", err=True)
 
 
-@partner.command("list")
+@partner.command("list", epilog=example("accord partner list"))
 def list_(state: StateOption = None, as_json: Json = False) -> None:
     """List the partners you know."""
     from accord.session.partners import partners
@@ -101,9 +116,15 @@ def list_(state: StateOption = None, as_json: Json = False) -> None:
         say("You know no partner yet: `accord partner add NAME CARD`.", err=True)
 
 
-@partner.command()
+@partner.command(epilog=example("accord partner remove south-shop"))
 def remove(
-    name: Annotated[str, typer.Argument(help="The partner.", show_default=False)], state: StateOption = None
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="The partner.", show_default=False, autocompletion=complete_partner
+        ),
+    ],
+    state: StateOption = None,
 ) -> None:
     """Trust this partner no longer."""
     from accord.session.partners import remove_partner

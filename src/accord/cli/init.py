@@ -23,7 +23,10 @@ def init(
     out: Annotated[Path, typer.Option(help="Where to write it.")] = Path("agreement.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
 ) -> None:
-    """Write a commented starter agreement that fits the data of `accord generate`."""
+    """Write a commented starter agreement.
+
+    It fits the data of `accord generate`.
+    """
     from accord.datasets.starter import starter_text
 
     try:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import StateOption
+from accord.cli.completion import complete_account
+from accord.cli.options import StateOption, example
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.wording import counted
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
     from accord.session.accounts import Account, Runs
     from accord.session.ledger import Entry, Ledger
 
-app = typer.Typer(help="Show what was spent, and limit it.", invoke_without_command=True)
+app = typer.Typer(
+    help="Show what was spent, and limit it.",
+    epilog=example("accord ledger"),
+    invoke_without_command=True,
+)
 
 
 @app.callback()
@@ -50,10 +55,15 @@ def ledger(
         say("There is no account yet. `accord ledger budget NAME` makes one.")
 
 
-@app.command()
+@app.command(epilog=example("accord ledger budget patients --epsilon 5 --delta 2^-30"))
 def budget(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The data set.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="The data set.", show_default=False, autocompletion=complete_account
+        ),
+    ],
     epsilon: Annotated[str | None, typer.Option(help="All releases together: at most this ε.")] = None,
     delta: Annotated[str | None, typer.Option(help="All releases together: at most this δ.")] = None,
     runs: Annotated[
@@ -62,7 +72,7 @@ def budget(
     unlimited: Annotated[bool, typer.Option("--unlimited", help="No limit on ε and δ.")] = False,
     state: StateOption = None,
 ) -> None:
-    """Make the account of a data set, or change what it may release.
+    """Make an account, or change what it may release.
 
     A new account needs --epsilon and --delta, or --unlimited. Of one that is there, what is not named stays
     as it is; what is spent stays spent.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.cli.completion import complete_account, complete_partner, complete_waiting_run
 from accord.cli.options import (
     ColumnPairs,
     DateFormats,
@@ -33,8 +34,12 @@ if TYPE_CHECKING:
     from accord.session.offer import Offer
     from accord.session.store import Manifest
 
-Listen = Annotated[str, typer.Option(help="HOST:PORT at which to wait for the partner.", show_default=False)]
-Connect = Annotated[str, typer.Option(help="HOST:PORT at which the partner listens.", show_default=False)]
+Listen = Annotated[
+    str, typer.Option(metavar="HOST:PORT", help="Where to wait for the partner.", show_default=False)
+]
+Connect = Annotated[
+    str, typer.Option(metavar="HOST:PORT", help="Where the partner listens.", show_default=False)
+]
 Out = Annotated[
     Path | None,
     typer.Option(help="Write the matching pairs: .csv, .parquet, .arrow", show_default=False),
@@ -51,11 +56,17 @@ Silence = Annotated[
 
 def link(
     data: Annotated[
-        Path, typer.Argument(help="Your table: csv, parquet, arrow or xlsx.", show_default=False)
+        Path,
+        typer.Argument(metavar="DATA", help="Your table: csv, parquet, arrow or xlsx.", show_default=False),
     ],
     agreement: Annotated[Path, typer.Option(help="The agreement that both hold.", show_default=False)],
     partner: Annotated[
-        str, typer.Option(help="The other party, as the agreement names it.", show_default=False)
+        str,
+        typer.Option(
+            help="The other party, as the agreement names it.",
+            show_default=False,
+            autocompletion=complete_partner,
+        ),
     ],
     out: Out = None,
     listen: Listen = "",
@@ -65,7 +76,11 @@ def link(
     ] = False,
     dataset: Annotated[
         str | None,
-        typer.Option(help="The account in the ledger; default: the only one.", show_default=False),
+        typer.Option(
+            help="The account in the ledger; default: the only one.",
+            show_default=False,
+            autocompletion=complete_account,
+        ),
     ] = None,
     snapshot: Annotated[
         str | None,
@@ -90,7 +105,10 @@ def link(
     quiet: Quiet = False,
     raw: Raw = False,
 ) -> None:
-    """Link your table with the partner's: both learn the matching pairs and nothing else."""
+    """Link your table with the partner's.
+
+    Both learn the matching pairs and nothing else. You are asked before anything leaves.
+    """
     from accord.agreement.file import read_agreement
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
@@ -124,7 +142,13 @@ def link(
 
 def resume(
     run: Annotated[
-        str | None, typer.Argument(help="The run; default: the latest that is not done.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Default: the latest that is not done.",
+            show_default=False,
+            autocompletion=complete_waiting_run,
+        ),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(help="The same table, if it has moved.", show_default=False)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import StateOption
+from accord.cli.completion import complete_finished_run
+from accord.cli.options import StateOption, example
 from accord.cli.terminal import say
 from accord.wording import counted
 
@@ -20,13 +21,24 @@ if TYPE_CHECKING:
 
 Signers = dict[str, dict[str, str | bool | None]]
 
-app = typer.Typer(help="Show a receipt, or verify it.", no_args_is_help=True)
+app = typer.Typer(
+    help="Show a receipt, or verify it.",
+    epilog=example("accord receipt verify 64b0dc2671d70861"),
+    no_args_is_help=True,
+)
 
-Which = Annotated[str, typer.Argument(metavar="RUN_OR_FILE", help="A run of yours, or a receipt's file.")]
+Which = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN_OR_FILE",
+        help="A run of yours, or a receipt's file.",
+        autocompletion=complete_finished_run,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command()
+@app.command(epilog=example("accord receipt show 64b0dc2671d70861"))
 def show(which: Which, as_json: Json = False, state: StateOption = None) -> None:
     """Print what a receipt says; both signatures must hold."""
     receipt, _ = _open(which, state)
@@ -51,7 +63,7 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
         )
 
 
-@app.command()
+@app.command(epilog=example("accord receipt verify 64b0dc2671d70861 --out pairs.csv"))
 def verify(
     which: Which,
     out: Annotated[
@@ -60,7 +72,10 @@ def verify(
     as_json: Json = False,
     state: StateOption = None,
 ) -> None:
-    """Verify both signatures and that both cards are known; with --out, also that a file is the output."""
+    """Verify both signatures and that both cards are known.
+
+    With --out, also that a file is the output.
+    """
     receipt, opened = _open(which, state)
     signers = {side.value: _signer(receipt, side, opened) for side in receipt.cards}
     trusted = all(signer["trusted"] for signer in signers.values())

@@ -20,7 +20,10 @@ def runs(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
     state: StateOption = None,
 ) -> None:
-    """List the runs: with whom, on which data, how far, done or how to go on."""
+    """List the runs that are kept here.
+
+    With whom, on which data, how far, and whether they are done.
+    """
     from accord.session.state import open_state
     from accord.session.store import list_runs
 

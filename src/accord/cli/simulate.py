@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from accord.simulation import Simulation
 
 _PROTOCOLS = (
-    "Instead of the agreed: laplace, all-pairs, psi, psi-expand, local-dp; or blocking, laplace-suppress, "
-    "which leak and can only be simulated."
+    "Instead of the agreed: laplace, all-pairs, psi, psi-expand, local-dp; or, leaky and for simulations "
+    "only, blocking, laplace-suppress."
 )
 
 
 def simulate(
-    a: Annotated[Path, typer.Argument(help="Party A's table: csv, parquet, arrow or xlsx.")],
-    b: Annotated[Path, typer.Argument(help="Party B's table.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="Party A's table: csv, parquet, arrow or xlsx.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Party B's table.")],
     agreement: Annotated[Path, typer.Option("--agreement", help="The agreement.")],
     out: Annotated[Path | None, typer.Option(help="Write the matching pairs: .csv, .parquet, .arrow")] = None,
     truth: Annotated[
@@ -54,8 +54,12 @@ def simulate(
     seed: Annotated[int | None, typer.Option(help="Same seed, same run.")] = None,
     columns_a: Annotated[Path | None, typer.Option(help="A's layout, see `accord check --columns`.")] = None,
     columns_b: Annotated[Path | None, typer.Option(help="B's layout.")] = None,
-    column_a: Annotated[list[str] | None, typer.Option(help="FIELD=COLUMN of A; repeatable.")] = None,
-    column_b: Annotated[list[str] | None, typer.Option(help="FIELD=COLUMN of B; repeatable.")] = None,
+    column_a: Annotated[
+        list[str] | None, typer.Option(metavar="FIELD=COLUMN", help="Of A; repeatable.")
+    ] = None,
+    column_b: Annotated[
+        list[str] | None, typer.Option(metavar="FIELD=COLUMN", help="Of B; repeatable.")
+    ] = None,
     id_a: Annotated[str | None, typer.Option(help="A's id column.")] = None,
     id_b: Annotated[str | None, typer.Option(help="B's id column.")] = None,
     encoding: Encoding = None,
@@ -64,7 +68,10 @@ def simulate(
     raw: Raw = False,
     as_json: Json = False,
 ) -> None:
-    """Run the protocol on two tables in one process: matches, recall, comparisons. For data you may see."""
+    """Run the protocol on two tables in one process.
+
+    Prints matches, recall and comparisons; for data of which you may see both sides.
+    """
     from accord.agreement.file import read_agreement
     from accord.records.sinks import require_target, write_table
     from accord.simulation import adjust, peak_mib
