@@ -51,7 +51,7 @@ def noise(
         Path | None, typer.Option("--draw", help="Draw the curve into this .png, .svg or .pdf.")
     ] = None,
 ) -> None:
-    """Print the exact δ(ε) curve of a noise setting against the claimed one."""
+    """Print the exact δ(ε) curve of a noise against the claim."""
     from accord.privacy.audit import audit
     from accord.privacy.calibration import as_claimed
     from accord.privacy.noise import default_name

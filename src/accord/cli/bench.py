@@ -38,7 +38,7 @@ def compare(
     repeat: Annotated[int, typer.Option(min=1, help="Runs, of which the best counts.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """Compare all pairs of made-up rows between two processes over loopback."""
+    """Compare all pairs of made-up rows, between two processes."""
     from accord.benchmarking import RULES, Measured, Measurement, measure
     from accord.errors import UsageError
     from accord.secure.engines import NAMES, engine_named
