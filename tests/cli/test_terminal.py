@@ -101,7 +101,8 @@ def test_a_run_says_its_piece_above_the_bar(
     with at_terminal(monkeypatch, width, colour) as read:
         with Display(as_json=False, quiet=False) as display:
             display.tell(HALF)
-            log.info("Compiling _choose for this machine, once.")
+            for loop in ("_choose", "_fold"):
+                log.info("Compiling %s for this machine, once.", loop)
             display.tell(Waiting("south-shop", "localhost", 7000, reason))
             display.tell(DONE)
         say("7 matching pairs in pairs.csv.")
@@ -109,7 +110,8 @@ def test_a_run_says_its_piece_above_the_bar(
     require_tidy(screen)
     assert any("━" in line for line in screen.shown) == (colour["TERM"] != "dumb")
     assert not any("━" in line for line in screen.lines)
-    assert "Compiling _choose for this machine, once." in screen.lines
+    told = "Compiling for this machine, once: it takes about half a minute."
+    assert [line for line in screen.lines if "Compiling" in line] == [told]
     assert screen.lines[-2:] == ["7 matching pairs in pairs.csv.", ""]
     assert reason in " ".join(screen.lines)
 

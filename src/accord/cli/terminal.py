@@ -62,10 +62,18 @@ def _wrap_line(line: str, width: int) -> str:
 
 
 class SayingHandler(logging.Handler):
-    """Says on stderr what is logged."""
+    """Says on stderr what is logged; that loops are compiled is said once, not of each of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compiles = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(self.format(record), err=True)
+        if record.name != "accord.kernel":
+            say(self.format(record), err=True)
+        elif not self._compiles:
+            self._compiles = True
+            say("Compiling for this machine, once: it takes about half a minute.", err=True)
 
 
 def make_bars(*columns: str | ProgressColumn, transient: bool = True) -> Progress:
