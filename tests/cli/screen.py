@@ -133,7 +133,7 @@ class Typed:
 
 def drain(user: int) -> str:
     """All that a terminal is sent until nobody writes to it any more."""
-    parts = []
+    parts: list[bytes] = []
     while True:
         try:
             part = os.read(user, 1 << 16)
