@@ -80,14 +80,14 @@ def at_terminal(
 
 
 @pytest.fixture
-def log() -> Iterator[logging.Logger]:
-    logger = logging.getLogger("accord.kernel")
-    handler = SayingHandler()
-    logger.addHandler(handler)
-    level, logger.level = logger.level, logging.INFO
-    yield logger
-    logger.removeHandler(handler)
-    logger.setLevel(level)
+def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
+    """Where kernels log, with a command's own handler and no other."""
+    accords = logging.getLogger("accord")
+    monkeypatch.setattr(accords, "handlers", [SayingHandler()])
+    level = accords.level
+    accords.setLevel(logging.INFO)
+    yield logging.getLogger("accord.kernel")
+    accords.setLevel(level)
 
 
 @WIDTHS
