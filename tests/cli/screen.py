@@ -15,6 +15,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.cli.terminal import environment
@@ -106,7 +107,6 @@ class Typed:
     def __init__(self, folder: Path, width: int, colour: Mapping[str, str], *arguments: str) -> None:
         self.screen = Screen(width)
         self._user, program = open_terminal(width)
-        os.write(self._user, b"y\n")
         home = {name: value for name, value in environment(folder).items() if name not in _SILENT}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "accord", *arguments],
@@ -119,6 +119,8 @@ class Typed:
             preexec_fn=_own_terminal,
         )
         os.close(program)
+        self._reader = ThreadPoolExecutor(1)
+        self._shown = self._reader.submit(drain, self._user, b"[y/N]: ")
 
     def cut(self) -> None:
         """Press Ctrl-C."""
@@ -126,19 +128,22 @@ class Typed:
 
     def finish(self) -> int:
         """Read what the terminal shows until the command has ended; its exit code."""
-        self.screen.write(drain(self._user))
+        self.screen.write(self._shown.result(60))
+        self._reader.shutdown()
         os.close(self._user)
         return self._process.wait(60)
 
 
-def drain(user: int) -> str:
-    """All that a terminal is sent until nobody writes to it any more."""
-    parts: list[bytes] = []
+def drain(user: int, question: bytes | None = None) -> str:
+    """All that a terminal is sent until nobody writes to it any more; a question is answered with yes."""
+    shown = b""
     while True:
         try:
             part = os.read(user, 1 << 16)
         except OSError:
             part = b""
         if not part:
-            return b"".join(parts).decode(errors="replace")
-        parts.append(part)
+            return shown.decode(errors="replace")
+        shown += part
+        if question is not None and shown.endswith(question):
+            os.write(user, b"y\n")

@@ -9,7 +9,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -223,8 +222,7 @@ def test_a_run_that_is_cut_and_resumed_at_two_terminals(
 
 def finish_both(*typed: Typed) -> list[int]:
     """The exit codes, once all have ended; their screens are tidy."""
-    with ThreadPoolExecutor() as pool:
-        codes = list(pool.map(Typed.finish, typed))
+    codes = [each.finish() for each in typed]
     for each in typed:
         require_tidy(each.screen)
     return codes
