@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
+import typer
 
 from accord import __version__
+from accord.cli import app
 from tests.cli.terminal import accord, accord_process
 
 
@@ -34,6 +40,51 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", probe], check=True)
+
+
+def commands(group: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command and group with the words that call it."""
+    yield words, group
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands(command, *words, name)
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def shown_example(words: tuple[str, ...]) -> list[str]:
+    """The example that the help of a command ends with, in words."""
+    help = typer.Context(COMMANDS[words], info_name="accord").get_help()
+    assert not re.search(r"<bool>|default: no-|(?<!\[ARGS\])\.\.\.$|-$", help, re.M), help
+    assert max(map(len, help.splitlines())) <= 80
+    return shlex.split(help.partition("  Example:\n")[2].replace("\\\n", ""))
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_is_tidy_and_ends_with_an_example_that_can_be_typed(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    name, *typed = shown_example(words)
+    assert name == "accord"
+    assert tuple(typed[: len(words)]) == words
+    called = max((known for known in COMMANDS if tuple(typed[: len(known)]) == known), key=len)
+    COMMANDS[called].make_context(name, typed[len(called) :])
+
+
+@pytest.mark.slow
+def test_examples_work_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "80")
+    order = (
+        "generate, init, check, simulate, identity, partner add, partner list, partner remove, "
+        "ledger budget, ledger, runs, audit agreement, audit noise"
+    )
+    for words in order.split(", "):
+        if words == "partner add":
+            (tmp_path / "south-shop.card").write_bytes((tmp_path / "north-shop.card").read_bytes())
+        done = accord(tmp_path, *shown_example(tuple(words.split()))[1:])
+        assert done.returncode == 0, done.stderr
 
 
 def test_version(tmp_path: Path) -> None:

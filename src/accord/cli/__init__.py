@@ -21,31 +21,48 @@ from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.generate import generate
 from accord.cli.init import init
+from accord.cli.options import example
 from accord.cli.runs import runs
 from accord.cli.simulate import simulate
+from accord.cli.terminal import SayingHandler, say
 from accord.cli.words import as_options
 from accord.errors import AccordError
 
 app = typer.Typer(
     name="accord",
     help="Private record linkage between two organisations, without a third party.",
+    epilog=example("accord demo"),
     no_args_is_help=True,
+    # Plain help, in which flags read as flags and names of options are never cut.
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, generate, init, check, identity.identity, link.link, link.resume, runs, simulate):
-    app.command()(command)
+app.command(epilog=example("accord demo --records 1000"))(demo)
+app.command(epilog=example("accord generate products --records 1000"))(generate)
+app.command(epilog=example("accord init products"))(init)
+app.command(epilog=example("accord check agreement.toml a.csv --party A"))(check)
+app.command(epilog=example("accord identity --name north-shop"))(identity.identity)
+app.command(
+    epilog=example(
+        "accord link a.csv --agreement agreement.toml --partner south-shop",
+        "--listen :7000 --snapshot 2026-11 --out pairs.csv",
+    )
+)(link.link)
+app.command(epilog=example("accord resume --listen :7000"))(link.resume)
+app.command(epilog=example("accord runs"))(runs)
+app.command(epilog=example("accord simulate a.csv b.csv --agreement agreement.toml"))(simulate)
 app.add_typer(identity.partner, name="partner")
 app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 app.add_typer(receipt.app, name="receipt")
 app.add_typer(ledger.app, name="ledger")
-app.command()(forget.forget)
+app.command(epilog=example("accord forget 64b0dc2671d70861"))(forget.forget)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"accord {__version__}")
+        say(f"accord {__version__}")
         raise typer.Exit
 
 
@@ -66,15 +83,15 @@ def main() -> None:
         app()
     except AccordError as error:
         for line in (f"accord: {error}", *getattr(error, "__notes__", ())):
-            typer.echo(as_options(line), err=True)
+            say(as_options(line), err=True)
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
-        typer.echo("accord: stopped.", err=True)
+        say("accord: stopped.", err=True)
         raise SystemExit(130) from None
     except Exception as error:
         _report(error)
         for line in getattr(error, "__notes__", ()):
-            typer.echo(as_options(line), err=True)
+            say(as_options(line), err=True)
         raise SystemExit(1) from None
 
 
@@ -83,16 +100,14 @@ def _show_log() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(message)s"))
     logger = logging.getLogger("accord")
-    logger.addHandler(handler)
+    logger.handlers[:] = [SayingHandler()]
     logger.setLevel(logging.INFO)
 
 
 def _report(error: Exception) -> None:
     """Where an unexpected error happened, without its text, which may quote a record."""
     frames = traceback.extract_tb(error.__traceback__)
-    typer.echo(f"accord: something unexpected went wrong ({type(error).__name__}). Please report:", err=True)
+    say(f"accord: something unexpected went wrong ({type(error).__name__}). Please report:", err=True)
     for frame in frames[-8:]:
-        typer.echo(f"  {Path(frame.filename).name}:{frame.lineno} in {frame.name}", err=True)
+        say(f"  {Path(frame.filename).name}:{frame.lineno} in {frame.name}", err=True)

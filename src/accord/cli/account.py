@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from accord.cli.ledger import open_ledger
+from accord.cli.terminal import say
 from accord.cli.words import as_options
 
 _UNLIMITED = "unlimited"
@@ -24,7 +25,7 @@ def choose_account(name: str | None, state: Path | None, asking: bool) -> str:
         missing = error.account or name or (None if ledger.budgets() else "")
         if missing is None or not asking or not sys.stdin.isatty():
             raise
-        typer.echo(as_options(error), err=True)
+        say(as_options(error), err=True)
         try:
             return _make(missing, state)
         except typer.Abort:

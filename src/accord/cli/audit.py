@@ -10,12 +10,18 @@ import typer
 
 from accord.cli.audit_agreement import agreement
 from accord.cli.audit_protocol import protocol
+from accord.cli.options import example
+from accord.cli.terminal import say
 
 if TYPE_CHECKING:
     from accord.privacy.audit import Audit
     from accord.privacy.calibration import Setting
 
-app = typer.Typer(help="Check what is claimed.", no_args_is_help=True)
+app = typer.Typer(
+    help="Check what is claimed.",
+    epilog=example("accord audit agreement agreement.toml"),
+    no_args_is_help=True,
+)
 
 
 @app.callback()
@@ -23,11 +29,11 @@ def audits() -> None:
     """Check what is claimed: of a noise, of an agreement, of a protocol."""
 
 
-app.command()(agreement)
-app.command()(protocol)
+app.command(epilog=example("accord audit agreement agreement.toml --records 5000"))(agreement)
+app.command(epilog=example("accord audit protocol laplace --case crowd --trials 500"))(protocol)
 
 
-@app.command()
+@app.command(epilog=example("accord audit noise --epsilon 1.6 --delta 2^-40"))
 def noise(
     noise: Annotated[
         str | None,
@@ -45,7 +51,7 @@ def noise(
         Path | None, typer.Option("--draw", help="Draw the curve into this .png, .svg or .pdf.")
     ] = None,
 ) -> None:
-    """Print the exact δ(ε) curve of a noise setting against the claimed one."""
+    """Print the exact δ(ε) curve of a noise against the claim."""
     from accord.privacy.audit import audit
     from accord.privacy.calibration import as_claimed
     from accord.privacy.noise import default_name
@@ -57,8 +63,11 @@ def noise(
 
         save(found, drawing)
     for warning in found.setting.warnings:
-        typer.echo(f"Warning: {warning}", err=True)
-    typer.echo(_json(found) if as_json else _text(found))
+        say(f"Warning: {warning}", err=True)
+    if as_json:
+        typer.echo(_json(found))
+    else:
+        say(_text(found))
 
 
 def _json(found: Audit) -> str:

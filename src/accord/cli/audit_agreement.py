@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord.cli.completion import complete_account
 from accord.cli.ledger import open_ledger
 from accord.cli.options import Json, StateOption
+from accord.cli.terminal import say
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -23,13 +26,20 @@ def agreement(
     file: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
     records: Annotated[int | None, typer.Option(min=1, help="Rows of a table, if they may be named.")] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="Your data set as the ledger knows it: what a run would add.")
+        str | None,
+        typer.Option(
+            help="Your data set as the ledger knows it: what a run would add.",
+            autocompletion=complete_account,
+        ),
     ] = None,
     party: Annotated[str | None, typer.Option(help="Whose data set it is: A, B or the party's name.")] = None,
     state: StateOption = None,
     as_json: Json = False,
 ) -> None:
-    """Say what an agreement promises, what is true of it, who learns what, and what runs add up to."""
+    """Say what an agreement promises and what is true of it.
+
+    And who learns what, and what runs add up to.
+    """
     from accord.agreement.file import read_agreement
     from accord.auditing.setting import side_facts
     from accord.cli.check import facts_of
@@ -47,7 +57,7 @@ def agreement(
         }
         typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
     else:
-        typer.echo(_words(file, facts, sides, account))
+        say(_words(file, facts, sides, account))
     broken = [s.side.value for s in sides if s.noise is not None and not s.noise.kept]
     if broken:
         raise AuditError(problem=f"The promise to {' and '.join(broken)} is not kept by the noise.")
@@ -80,7 +90,7 @@ def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: A
     lines = [
         str(path),
         f"Digest     {facts['digest']}",
-        f"Protocol   {facts['protocol']}, {facts['bins']:,} {'bin' if facts['bins'] == 1 else 'bins'}",
+        f"Protocol   {facts['protocol']}, {counted(facts['bins'], 'bin')}",
     ]
     for side in sides:
         lines += ["", f"The guarantee of {facts['parties'][side.side.value]} ({side.side.value})"]
@@ -110,8 +120,7 @@ def _side_lines(facts: SideFacts) -> list[str]:
         noise = facts.noise
         lines += [
             f"δ exact      {noise.delta_exact:.4g}  ({'kept' if noise.kept else 'NOT kept'})",
-            f"noise        {noise.name}, for records in up to {noise.bins_per_record} "
-            f"{'bin' if noise.bins_per_record == 1 else 'bins'}",
+            f"noise        {noise.name}, for records in up to {counted(noise.bins_per_record, 'bin')}",
             f"dummies      {noise.expected_dummies:.1f} in a bin, {facts.dummies:,.0f} in all, expected",
             "run again    under the same --snapshot: nothing more, since the same noise is used",
         ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.cli.options import Json, read_own_layout
-from accord.cli.terminal import progress
+from accord.cli.terminal import progress, say
 from accord.side import Side
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def protocol(
     name: Annotated[
         str,
         typer.Argument(
+            metavar="NAME",
             help="laplace, all-pairs, psi, psi-expand, local-dp, blocking or laplace-suppress; or broken on "
             "purpose: unshuffled, half-noise, redrawn.",
             show_default=False,
@@ -84,7 +85,10 @@ def protocol(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a protocol many times on two neighbouring tables and see how well the partner tells them apart."""
+    """See how well the partner tells two neighbouring tables apart.
+
+    Runs a protocol many times on each of them.
+    """
     from accord.auditing.cases import Case
     from accord.auditing.programs import BROKEN, honest
     from accord.auditing.protocol import ask
@@ -113,12 +117,15 @@ def protocol(
     with progress("Auditing") as advance:
         verdict = ask(questions, trials, confidence, seed, asked, advance)
     for claimed in sorted({f.finding.epsilon_claimed for f in verdict.findings if not f.finding.can_refute}):
-        typer.echo(f"Warning: {trials:,} runs cannot refute ε = {claimed:g}; take more.", err=True)
+        say(f"Warning: {trials:,} runs cannot refute ε = {claimed:g}; take more.", err=True)
     if drawing is not None:
         from accord.auditing.draw_protocol import save
 
         save(name, verdict, drawing)
-    typer.echo(_json(name, verdict, trials) if as_json else _words(name, verdict, trials))
+    if as_json:
+        typer.echo(_json(name, verdict, trials))
+    else:
+        say(_words(name, verdict, trials))
     if verdict.leaky:
         raise AuditError(problem=f"{name} leaks.")
 

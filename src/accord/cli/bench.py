@@ -8,7 +8,12 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Measure speed on this machine.")
+from accord.cli.options import example
+from accord.cli.terminal import say
+
+app = typer.Typer(
+    help="Measure speed on this machine.", epilog=example("accord bench compare"), no_args_is_help=True
+)
 
 
 @app.callback()
@@ -16,13 +21,14 @@ def _group() -> None:
     """Measure speed on this machine."""
 
 
-@app.command()
+@app.command(epilog=example("accord bench compare --rows 500 --rule all"))
 def compare(
     engine: Annotated[
-        list[str] | None, typer.Option(help="Engine, or 'all'; may be repeated. Default: ot.")
+        list[str] | None, typer.Option(metavar="NAME", help="Engine, or 'all'; may be repeated. Default: ot.")
     ] = None,
     rule: Annotated[
-        list[str] | None, typer.Option(help="Rule, or 'all'; may be repeated. Default: hamming50.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Rule, or 'all'; may be repeated. Default: hamming50."),
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Rows of each side.")] = 1000,
     sample: Annotated[
@@ -32,7 +38,7 @@ def compare(
     repeat: Annotated[int, typer.Option(min=1, help="Runs, of which the best counts.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """Compare all pairs of made-up rows between two processes over loopback."""
+    """Compare all pairs of made-up rows, between two processes."""
     from accord.benchmarking import RULES, Measured, Measurement, measure
     from accord.errors import UsageError
     from accord.secure.engines import NAMES, engine_named
@@ -47,7 +53,7 @@ def compare(
         typer.echo(json.dumps([asdict(result) for result in results], indent=2))
         return
     for result in results:
-        typer.echo(
+        say(
             f"{result.engine:15}  {result.rule:12}  {result.pairs:,} pairs: "
             f"{result.microseconds_per_pair:.3f} µs ({result.cpu_microseconds_per_pair:.3f} of processor) "
             f"and {result.bytes_per_pair:.1f} bytes a pair, "

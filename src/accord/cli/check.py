@@ -21,8 +21,10 @@ from accord.cli.options import (
     PersonColumn,
     read_own_layout,
 )
+from accord.cli.terminal import say
 from accord.cli.words import as_options
 from accord.errors import FaultyError, UsageError
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
@@ -36,8 +38,12 @@ _ROWS = (
 
 
 def check(
-    agreement: Annotated[Path | None, typer.Argument(help="The agreement, a TOML file.")] = None,
-    data: Annotated[Path | None, typer.Argument(help="Your table: csv, parquet, arrow or xlsx.")] = None,
+    agreement: Annotated[
+        Path | None, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help="Your table: csv, parquet, arrow or xlsx.")
+    ] = None,
     party: Annotated[str | None, typer.Option(help="Whose data it is: A, B or the party's name.")] = None,
     columns: LayoutFile = None,
     column: ColumnPairs = None,
@@ -57,7 +63,10 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List all faults of an agreement and of your data, and say what the partner will learn."""
+    """List all faults of an agreement and of your data.
+
+    Says what the partner will learn, and finds out how your file is written.
+    """
     if columns_of is not None:
         from accord.cli.check_layout import list_columns
 
@@ -72,13 +81,16 @@ def check(
         if as_json:
             typer.echo(_json_faults(error))
         raise
-    typer.echo(json.dumps(facts, ensure_ascii=False) if as_json else _words(agreement, data, facts))
+    if as_json:
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+    else:
+        say(_words(agreement, data, facts))
     if file is not None:
         file.keep(columns, write_layout, force)
     if as_json:
         return
     if data is not None and side is None and (unchecked := _unchecked(found, person)):
-        typer.echo(f"Name your side with --party to check {unchecked}, too.", err=True)
+        say(f"Name your side with --party to check {unchecked}, too.", err=True)
 
 
 def _json_faults(error: FaultyError) -> str:
@@ -175,13 +187,13 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         f"{path} is sound.",
         f"Digest     {facts['digest']}",
         f"Match      {facts['rule']}",
-        f"Blocking   {facts['bins']:,} {'bin' if facts['bins'] == 1 else 'bins'}; {recall}",
+        f"Blocking   {counted(facts['bins'], 'bin')}; {recall}",
         f"Protocol   {facts['protocol']}",
     ]
     if data is not None:
         read = facts["data"]
         skipped = f", {read['left_out']:,} of them left out" if read["left_out"] else ""
-        lines.append(f"Data       {data} fits: {read['records']:,} records{skipped}")
+        lines.append(f"Data       {data} fits: {counted(read['records'], 'record')}{skipped}")
         lines += _tell_owner(read)
         lines += [f"File       {words}"] if (words := describe_layout(facts["layout"])) else []
     return "\n".join([*lines, *describe_learned(facts)])

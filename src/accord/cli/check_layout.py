@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from accord.cli.terminal import say
 from accord.errors import DataError, Fault, FaultyError, UsageError
 
 if TYPE_CHECKING:
@@ -62,9 +63,9 @@ def _open_question(name: str, dates: Dates) -> Fault:
 
 
 def _ask(dates: Dates) -> str:
-    typer.echo(f"The dates of column '{dates.column}' can be read in several ways:", err=True)
+    say(f"The dates of column '{dates.column}' can be read in several ways:", err=True)
     for number, how in enumerate(dates.fits, 1):
-        typer.echo(f"  {number}  {how}   {in_words(how)}", err=True)
+        say(f"  {number}  {how}   {in_words(how)}", err=True)
     try:
         answer = 0
         while not 1 <= answer <= len(dates.fits):
@@ -146,7 +147,7 @@ class FileCheck:
         path = target or named or self.data.with_name(f"{self.data.name}.layout.toml")
         is_new = write_layout(self.layout, self.data, path, force)
         told = f"Wrote {path}" if is_new else f"{path} says so already"
-        typer.echo(f"{told}: link with --columns {path}.", err=True)
+        say(f"{told}: link with --columns {path}.", err=True)
 
 
 def check_file(

@@ -20,6 +20,7 @@ from accord.cli.demo_stage import ACCOUNT, Shop, Stage
 from accord.cli.generate import generate
 from accord.cli.init import Kind, init
 from accord.cli.progress_pair import PairDisplay, is_compiling
+from accord.cli.terminal import say
 from accord.session.notices import Done, Listening
 
 if TYPE_CHECKING:
@@ -31,13 +32,16 @@ _PATIENCE_SECONDS = 2.0
 def demo(
     records: Annotated[int, typer.Option(min=1, max=1_000_000, help="Records a side.")] = 5_000,
 ) -> None:
-    """Link the products of two made-up shops, between two processes, and show who learned what."""
+    """Link the tables of two made-up shops and say who learned what.
+
+    Two processes on this machine, in a folder that vanishes.
+    """
     from accord.cli.demo_summary import gather_figures, words
 
     with tempfile.TemporaryDirectory(prefix="accord-demo-") as folder:
         stage = prepare(Path(folder), records)
         done = link_both(stage)
-        typer.echo("\n" + words(stage.agreement, gather_figures(stage, done)))
+        say("\n" + words(stage.agreement, gather_figures(stage, done)))
 
 
 def prepare(here: Path, records: int) -> Stage:
@@ -107,7 +111,7 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
                     # The other hears of it from its partner, and may have something to say about it.
                     children.end(_PATIENCE_SECONDS)
     if code:
-        typer.echo("\n".join(said), err=True)
+        say("\n".join(said), err=True)
         raise typer.Exit(code)
     return done
 
@@ -121,4 +125,4 @@ def _start(children: Children, shop: Shop, other: Shop, way: list[str]) -> None:
 
 
 def _say(where: str, command: str) -> None:
-    typer.echo(f"{where}$ {command}", err=True)
+    say(f"{where}$ {command}", err=True)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from accord.wording import counted
+
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.cli.demo_stage import Shop, Stage
@@ -95,9 +97,10 @@ def words(agreement: Agreement, found: Figures) -> str:
     a, b = found.a, found.b
     columns = {side: ", ".join(["id", *getattr(agreement.disclose, side)]) for side in ("A", "B")}
     whole = a.records * b.records
+    pairs = counted(found.matches, "pair of records", "pairs of records")
     lines = [
         "What both now know",
-        f"  {found.matches:,} pairs of records match; both hold them, and a receipt that both signed.",
+        f"  {pairs} match; both hold them, and a receipt that both signed.",
         *_describe_learned(a, b, columns["A"], agreement.plan.bins),
         *_describe_learned(b, a, columns["B"], agreement.plan.bins),
         "What neither learned",
@@ -105,8 +108,8 @@ def words(agreement: Agreement, found: Figures) -> str:
         f"{b.records - b.matched:,} of {b.name}): no id and no value;",
         "  how many records a bin holds without its dummies; how similar any two records are.",
         "",
-        f"Recall       {found.recall:.4f} of the {found.all_matches:,} pairs that the rule accepts, "
-        f"{found.recall_of_truth:.4f} of the {found.true_pairs:,} true pairs",
+        f"Recall       {found.recall:.4f} of the {counted(found.all_matches, 'pair')} that the rule accepts, "
+        f"{found.recall_of_truth:.4f} of the {counted(found.true_pairs, 'true pair')}",
         f"Precision    {found.precision:.4f} under the rule",
         f"Comparisons  {found.comparisons:,}, {found.comparisons / whole:.2%} of all {whole:,} pairs",
         f"Traffic      {found.bytes / 1e6:,.1f} MB in both directions, {found.seconds:.1f} s",
@@ -118,7 +121,7 @@ def words(agreement: Agreement, found: Figures) -> str:
 def _describe_learned(about: SideFigures, by: SideFigures, columns: str, bins: int) -> list[str]:
     return [
         f"What {by.name} learned about {about.name}",
-        f"  that it has {about.records:,} records;",
-        f"  the sizes of {bins:,} bins with dummies in them, {about.noisy_total:,} in all;",
-        f"  of {about.matched:,} records, those that match: {columns}.",
+        f"  that it has {counted(about.records, 'record')};",
+        f"  the sizes of {counted(bins, 'bin')} with dummies in them, {about.noisy_total:,} in all;",
+        f"  of {counted(about.matched, 'record')}, those that match: {columns}.",
     ]

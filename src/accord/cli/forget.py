@@ -7,11 +7,21 @@ from typing import Annotated
 
 import typer
 
+from accord.cli.completion import complete_run
 from accord.cli.options import StateOption
+from accord.cli.terminal import say
 
 
 def forget(
-    run: Annotated[str, typer.Argument(help="The run, as `accord ledger` names it.", show_default=False)],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="As `accord ledger` names it.",
+            show_default=False,
+            autocompletion=complete_run,
+        ),
+    ],
     force: Annotated[
         bool, typer.Option("--force", help="Also the noise of a snapshot, which is then charged anew.")
     ] = False,
@@ -40,8 +50,6 @@ def forget(
     with hold(opened.run(run)):
         others = ledger.forget(run)
         opened.remove_run(run)
-    typer.echo(f"{run}: forgotten. What it spent stays in the ledger.")
+    say(f"{run}: forgotten. What it spent stays in the ledger.")
     if others:
-        typer.echo(
-            f"These runs used the same noise and cannot be resumed any more: {', '.join(others)}.", err=True
-        )
+        say(f"These runs used the same noise and cannot be resumed any more: {', '.join(others)}.", err=True)

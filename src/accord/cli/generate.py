@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from accord.cli.init import Kind
+from accord.cli.terminal import say
 from accord.errors import OutputError
+from accord.wording import counted
 
 
 def generate(
@@ -22,7 +24,10 @@ def generate(
     out: Annotated[Path, typer.Option(help="The folder for a.csv, b.csv and truth.csv.")] = Path("."),
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
 ) -> None:
-    """Write a.csv, b.csv and truth.csv: two tables and the pairs that truly belong together."""
+    """Write two tables, and the pairs that truly belong together.
+
+    They are a.csv, b.csv and truth.csv.
+    """
     from accord.datasets.places import generate_places
     from accord.datasets.products import generate_products
     from accord.records.sinks import write_table
@@ -39,8 +44,8 @@ def generate(
     made = make(records, overlap, seed, sparse)
     for table, path in zip((made.a, made.b, made.truth), paths, strict=True):
         write_table(table, path, raw=True)
-    typer.echo(
-        f"Wrote {paths[0]} and {paths[1]} ({records:,} records each) and {paths[2]} "
-        f"({made.truth.num_rows:,} true pairs).",
+    say(
+        f"Wrote {paths[0]} and {paths[1]} ({counted(records, 'record')} each) and {paths[2]} "
+        f"({counted(made.truth.num_rows, 'true pair')}).",
         err=True,
     )

@@ -11,14 +11,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import Json, StateOption
+from accord.cli.completion import complete_partner
+from accord.cli.options import Json, StateOption, example
+from accord.cli.table import print_table
+from accord.cli.terminal import say
 from accord.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from accord.session.identity import Card
     from accord.session.state import State
 
-partner = typer.Typer(help="The partners you know, each by one card.", no_args_is_help=True)
+partner = typer.Typer(
+    help="The partners you know, each by one card.",
+    epilog=example("accord partner add south-shop south-shop.card"),
+    no_args_is_help=True,
+)
 
 
 def identity(
@@ -30,7 +37,7 @@ def identity(
     state: StateOption = None,
     as_json: Json = False,
 ) -> None:
-    """Make your identity, once, and write the card that you hand to partners."""
+    """Make your identity, once, and write the card for partners."""
     from accord.session.identity import make_identity, own_card
 
     opened = _open(state)
@@ -50,16 +57,24 @@ def identity(
     if as_json:
         typer.echo(json.dumps(_facts(card) | {"card": str(path)}, ensure_ascii=False))
         return
-    typer.echo(
-        f"{card.name}\nFingerprint  {card.fingerprint}\nCard         {path}, valid to {card.ends:%Y-%m-%d}"
-    )
-    typer.echo("Hand the card to your partner, and read the fingerprint to them over the phone.", err=True)
+    say(f"{card.name}\nFingerprint  {card.fingerprint}\nCard         {path}, valid to {card.ends:%Y-%m-%d}")
+    say("Hand the card to your partner, and read the fingerprint to them over the phone.", err=True)
 
 
-@partner.command()
+@partner.command(epilog=example("accord partner add south-shop south-shop.card"))
 def add(
-    name: Annotated[str, typer.Argument(help="The partner, as the agreement names it.", show_default=False)],
-    card: Annotated[Path, typer.Argument(help="The card that the partner sent.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="The partner, as the agreement names it.",
+            show_default=False,
+            autocompletion=complete_partner,
+        ),
+    ],
+    card: Annotated[
+        Path, typer.Argument(metavar="CARD", help="The card that the partner sent.", show_default=False)
+    ],
     force: Annotated[
         bool, typer.Option("--force", help="Replace the card that you know this partner by.")
     ] = False,
@@ -77,15 +92,15 @@ def add(
             "Compare the new one with the partner over the phone; then add --force to replace the old one."
         )
     add_partner(opened, name, found)
-    typer.echo(
+    say(
         f"{name}\nFingerprint  {found.fingerprint}\nCalls itself {found.name}, valid to {found.ends:%Y-%m-%d}"
     )
     if old is not None and old.der != found.der:
-        typer.echo(f"This replaces the card {old.fingerprint}.", err=True)
-    typer.echo("Compare the fingerprint with the partner over the phone before you link.", err=True)
+        say(f"This replaces the card {old.fingerprint}.", err=True)
+    say("Compare the fingerprint with the partner over the phone before you link.", err=True)
 
 
-@partner.command("list")
+@partner.command("list", epilog=example("accord partner list"))
 def list_(state: StateOption = None, as_json: Json = False) -> None:
     """List the partners you know."""
     from accord.session.partners import partners
@@ -94,21 +109,28 @@ def list_(state: StateOption = None, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps({name: _facts(card) for name, card in known.items()}, ensure_ascii=False))
         return
-    for name, card in known.items():
-        typer.echo(f"{card.fingerprint}  {name} (calls itself {card.name}, valid to {card.ends:%Y-%m-%d})")
-    if not known:
-        typer.echo("You know no partner yet: accord partner add NAME CARD", err=True)
+    if known:
+        rows = [(name, card.fingerprint, card.name, f"{card.ends:%Y-%m-%d}") for name, card in known.items()]
+        print_table("Partners", ("partner", "fingerprint", "calls itself", "valid to"), rows)
+    else:
+        say("You know no partner yet: `accord partner add NAME CARD`.", err=True)
 
 
-@partner.command()
+@partner.command(epilog=example("accord partner remove south-shop"))
 def remove(
-    name: Annotated[str, typer.Argument(help="The partner.", show_default=False)], state: StateOption = None
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="The partner.", show_default=False, autocompletion=complete_partner
+        ),
+    ],
+    state: StateOption = None,
 ) -> None:
     """Trust this partner no longer."""
     from accord.session.partners import remove_partner
 
     remove_partner(_open(state), name)
-    typer.echo(f"{name}: removed.")
+    say(f"{name}: removed.")
 
 
 def _open(state: Path | None) -> State:

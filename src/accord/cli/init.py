@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from accord.cli.terminal import say
 from accord.errors import OutputError
 
 
@@ -22,7 +23,10 @@ def init(
     out: Annotated[Path, typer.Option(help="Where to write it.")] = Path("agreement.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
 ) -> None:
-    """Write a commented starter agreement that fits the data of `accord generate`."""
+    """Write a commented starter agreement.
+
+    It fits the data of `accord generate`.
+    """
     from accord.datasets.starter import starter_text
 
     try:
@@ -32,4 +36,4 @@ def init(
         raise OutputError(path=out, reason="it is there already; add --force to overwrite it") from None
     except OSError as error:
         raise OutputError(path=out, reason=(error.strerror or "").lower()) from None
-    typer.echo(f"Wrote {out}. Edit it with your partner, then: accord check {out}", err=True)
+    say(f"Wrote {out}. Edit it with your partner, then: `accord check {out}`.", err=True)

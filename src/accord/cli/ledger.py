@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import StateOption
+from accord.cli.completion import complete_account
+from accord.cli.options import StateOption, example
+from accord.cli.table import print_table
+from accord.cli.terminal import say
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +24,11 @@ if TYPE_CHECKING:
     from accord.session.accounts import Account, Runs
     from accord.session.ledger import Entry, Ledger
 
-app = typer.Typer(help="Show what was spent, and limit it.", invoke_without_command=True)
+app = typer.Typer(
+    help="Show what was spent, and limit it.",
+    epilog=example("accord ledger"),
+    invoke_without_command=True,
+)
 
 
 @app.callback()
@@ -44,13 +52,18 @@ def ledger(
     elif found:
         _print_tables(found, runs)
     else:
-        typer.echo("There is no account yet. `accord ledger budget NAME` makes one.")
+        say("There is no account yet. `accord ledger budget NAME` makes one.")
 
 
-@app.command()
+@app.command(epilog=example("accord ledger budget patients --epsilon 5 --delta 2^-30"))
 def budget(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The data set.", show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="The data set.", show_default=False, autocompletion=complete_account
+        ),
+    ],
     epsilon: Annotated[str | None, typer.Option(help="All releases together: at most this ε.")] = None,
     delta: Annotated[str | None, typer.Option(help="All releases together: at most this δ.")] = None,
     runs: Annotated[
@@ -59,7 +72,7 @@ def budget(
     unlimited: Annotated[bool, typer.Option("--unlimited", help="No limit on ε and δ.")] = False,
     state: StateOption = None,
 ) -> None:
-    """Make the account of a data set, or change what it may release.
+    """Make an account, or change what it may release.
 
     A new account needs --epsilon and --delta, or --unlimited. Of one that is there, what is not named stays
     as it is; what is spent stays spent.
@@ -73,20 +86,25 @@ def budget(
     )
     if limits.cost is not None:
         for warning in warnings(limits.cost.epsilon, limits.cost.delta, None):
-            typer.echo(f"Warning: {warning}", err=True)
+            say(f"Warning: {warning}", err=True)
     _warn_of_spent(open_ledger(where), name)
-    typer.echo(f"{open_ledger(where).find_account(name)}: {_limits(limits)}")
+    say(f"{open_ledger(where).find_account(name)}: {_limits(limits)}")
 
 
-@app.command()
+@app.command(epilog=example("accord ledger remove patiens"))
 def remove(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The data set.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="The data set.", show_default=False, autocompletion=complete_account)
+    ],
     state: StateOption = None,
 ) -> None:
-    """Remove an account that was made by mistake: one to which no run was ever charged."""
+    """Remove an account that was made by mistake.
+
+    It must be one to which no run was ever charged.
+    """
     removed = open_ledger(state or context.obj).remove_account(name.strip())
-    typer.echo(f"{removed}: removed.")
+    say(f"{removed}: removed.")
 
 
 def _read_runs(given: str | None) -> Runs:
@@ -105,7 +123,7 @@ def _warn_of_spent(ledger: Ledger, name: str) -> None:
     found = account(ledger.find_account(name), ledger.runs(), ledger.budgets())
     limit = found.budget.cost
     if limit is not None and (found.spent.epsilon > limit.epsilon or found.spent.delta > limit.delta):
-        typer.echo(
+        say(
             f"Warning: more than that is spent already ({_pair(found.spent)}): only snapshots that were paid "
             "for can be linked again.",
             err=True,
@@ -121,36 +139,42 @@ def open_ledger(state: Path | None) -> Ledger:
 
 
 def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
-    from rich.console import Console
-    from rich.table import Column, Table
-
     from accord.privacy.number import show
 
-    totals = Table("data set", "runs", "spent ε", "spent δ", "for", "limits", "left", title="Accounts")
-    seen = Table("data set", "partner", "ε", "δ", title="What each partner was shown")
-    for account in found:
-        spent, left = account.spent, _left(account)
-        composed = account.tight is not None and account.tight < 0.999 * float(spent.epsilon)
-        tight = f" ({account.tight:.4g} composed)" if composed else ""
-        totals.add_row(
-            *(account.dataset, str(account.runs), show(spent.epsilon) + tight, show(spent.delta)),
-            *(_covers(account.covers), _limits(account.budget), left),
-        )
-        for partner, cost in account.shown.items():
-            seen.add_row(account.dataset, partner, show(cost.epsilon), show(cost.delta))
-    # A later command needs the run, so it is never cut.
-    run_column = Column("run", no_wrap=True, min_width=16)
-    rows = Table(run_column, "data set", "snapshot", "partner", "ε", "δ", "noise", "time", title="Runs")
-    for run in runs:
-        kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
-        rows.add_row(
-            *(run.run, run.dataset, run.snapshot or "", run.partner, show(run.cost.epsilon)),
-            *(show(run.cost.delta), kept, f"{run.at:%Y-%m-%d %H:%M}"),
-        )
-    console = Console(highlight=False, markup=False, soft_wrap=False)
-    for table in (totals, seen, rows):
-        if table.row_count:
-            console.print(table)
+    seen = [
+        (account.dataset, partner, show(cost.epsilon), show(cost.delta))
+        for account in found
+        for partner, cost in account.shown.items()
+    ]
+    totals = ("data set", "runs", "spent ε", "spent δ", "for", "limits", "left")
+    print_table("Accounts", totals, [_total_row(account) for account in found])
+    if seen:
+        print_table("\nWhat each partner was shown", ("data set", "partner", "ε", "δ"), seen)
+    if runs:
+        names = ("run", "data set", "snapshot", "partner", "ε", "δ", "noise", "time")
+        print_table("\nRuns", names, [_run_row(run) for run in runs])
+
+
+def _total_row(account: Account) -> list[str]:
+    from accord.privacy.number import show
+
+    spent = account.spent
+    composed = account.tight is not None and account.tight < 0.999 * float(spent.epsilon)
+    tight = f" ({account.tight:.4g} composed)" if composed else ""
+    return [
+        *(account.dataset, str(account.runs), show(spent.epsilon) + tight, show(spent.delta)),
+        *(_covers(account.covers), _limits(account.budget), _left(account)),
+    ]
+
+
+def _run_row(run: Entry) -> list[str]:
+    from accord.privacy.number import show
+
+    kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
+    return [
+        *(run.run, run.dataset, run.snapshot or "", run.partner, show(run.cost.epsilon)),
+        *(show(run.cost.delta), kept, f"{run.at:%Y-%m-%d %H:%M}"),
+    ]
 
 
 def _covers(records: int | None) -> str:
@@ -164,14 +188,13 @@ def _limits(budget: Budget) -> str:
     if budget.runs is None:
         return _pair(budget.cost, up=False) if budget.cost else "unlimited"
     limits = _pair(budget.cost, up=False) if budget.cost else "ε and δ unlimited"
-    return f"{limits}; {budget.runs:,} {'run' if budget.runs == 1 else 'runs'}"
+    return f"{limits}; {counted(budget.runs, 'run')}"
 
 
 def _left(account: Account) -> str:
     parts = [_pair(account.left, up=False)] if account.left else []
     if account.budget.runs is not None:
-        rest = max(0, account.budget.runs - account.runs)
-        parts.append(f"{rest:,} {'run' if rest == 1 else 'runs'}")
+        parts.append(counted(max(0, account.budget.runs - account.runs), "run"))
     return "; ".join(parts)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.cli.completion import complete_account, complete_partner, complete_waiting_run
 from accord.cli.options import (
     ColumnPairs,
     DateFormats,
@@ -23,8 +24,10 @@ from accord.cli.options import (
     StateOption,
     read_own_layout,
 )
+from accord.cli.terminal import say
 from accord.cli.words import as_options
 from accord.errors import UsageError
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.session.connection import Reach
@@ -32,8 +35,12 @@ if TYPE_CHECKING:
     from accord.session.offer import Offer
     from accord.session.store import Manifest
 
-Listen = Annotated[str, typer.Option(help="HOST:PORT at which to wait for the partner.", show_default=False)]
-Connect = Annotated[str, typer.Option(help="HOST:PORT at which the partner listens.", show_default=False)]
+Listen = Annotated[
+    str, typer.Option(metavar="HOST:PORT", help="Where to wait for the partner.", show_default=False)
+]
+Connect = Annotated[
+    str, typer.Option(metavar="HOST:PORT", help="Where the partner listens.", show_default=False)
+]
 Out = Annotated[
     Path | None,
     typer.Option(help="Write the matching pairs: .csv, .parquet, .arrow", show_default=False),
@@ -50,11 +57,17 @@ Silence = Annotated[
 
 def link(
     data: Annotated[
-        Path, typer.Argument(help="Your table: csv, parquet, arrow or xlsx.", show_default=False)
+        Path,
+        typer.Argument(metavar="DATA", help="Your table: csv, parquet, arrow or xlsx.", show_default=False),
     ],
     agreement: Annotated[Path, typer.Option(help="The agreement that both hold.", show_default=False)],
     partner: Annotated[
-        str, typer.Option(help="The other party, as the agreement names it.", show_default=False)
+        str,
+        typer.Option(
+            help="The other party, as the agreement names it.",
+            show_default=False,
+            autocompletion=complete_partner,
+        ),
     ],
     out: Out = None,
     listen: Listen = "",
@@ -64,7 +77,11 @@ def link(
     ] = False,
     dataset: Annotated[
         str | None,
-        typer.Option(help="The account in the ledger; default: the only one.", show_default=False),
+        typer.Option(
+            help="The account in the ledger; default: the only one.",
+            show_default=False,
+            autocompletion=complete_account,
+        ),
     ] = None,
     snapshot: Annotated[
         str | None,
@@ -89,7 +106,10 @@ def link(
     quiet: Quiet = False,
     raw: Raw = False,
 ) -> None:
-    """Link your table with the partner's: both learn the matching pairs and nothing else."""
+    """Link your table with the partner's.
+
+    Both learn the matching pairs and nothing else. You are asked before anything leaves.
+    """
     from accord.agreement.file import read_agreement
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
@@ -123,7 +143,13 @@ def link(
 
 def resume(
     run: Annotated[
-        str | None, typer.Argument(help="The run; default: the latest that is not done.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Default: the latest that is not done.",
+            show_default=False,
+            autocompletion=complete_waiting_run,
+        ),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(help="The same table, if it has moved.", show_default=False)
@@ -147,10 +173,10 @@ def resume(
     known = _stored(name, state)
     if run is None and not (as_json or quiet):
         began = known.began[:16].replace("T", " ")
-        typer.echo(f"Resuming the latest, {name}: with {known.partner}, begun {began}.", err=True)
+        say(f"Resuming the latest, {name}: with {known.partner}, begun {began}.", err=True)
     _require_file(out or (Path(known.out) if known.out else None), as_json)
     if known.done and not as_json:
-        typer.echo(
+        say(
             f"The run {name} is done here, and its receipt is kept. It waits for {known.partner}, in case it "
             "was cut before it had the receipt.",
             err=True,
@@ -208,7 +234,7 @@ def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
 
     def ask(offer: Offer) -> bool:
         if not silent:
-            typer.echo(as_options(describe(offer)), err=True)
+            say(as_options(describe(offer)), err=True)
         if yes:
             return True
         if not sys.stdin.isatty():
@@ -233,7 +259,7 @@ def _show(linked: Linked, as_json: bool, raw: bool) -> None:
             # What the partner wrote into its columns must not reach a terminal as commands to it.
             typer.echo(plain(text) if sys.stdout.isatty() else text, nl=False)
         return
-    typer.echo(f"{linked.matches:,} matching {'pair' if linked.matches == 1 else 'pairs'} in {linked.out}.")
+    say(f"{counted(linked.matches, 'matching pair')} in {linked.out}.")
 
 
 def plain(text: str) -> str:

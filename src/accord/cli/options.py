@@ -19,7 +19,8 @@ LayoutFile = Annotated[
     typer.Option("--columns", help="How your file is laid out, a TOML file: `accord check` writes one."),
 ]
 ColumnPairs = Annotated[
-    list[str] | None, typer.Option("--column", help="FIELD=COLUMN where the names differ; repeatable.")
+    list[str] | None,
+    typer.Option("--column", metavar="FIELD=COLUMN", help="Where the names differ; repeatable."),
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", help="The column that names each record.")]
 IdRow = Annotated[
@@ -27,7 +28,7 @@ IdRow = Annotated[
 ]
 DateFormats = Annotated[
     list[str] | None,
-    typer.Option("--date", help="FIELD=FORMAT of dates not written 2026-11-15; repeatable."),
+    typer.Option("--date", metavar="FIELD=FORMAT", help="Of dates not written 2026-11-15; repeatable."),
 ]
 PersonColumn = Annotated[
     str | None,
@@ -42,6 +43,11 @@ Raw = Annotated[
     bool, typer.Option("--raw", help="No quote before cells of a csv that spreadsheets take for formulas.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def example(*lines: str) -> str:
+    """What the help of a command ends with: a command to copy, in lines that the help leaves as they are."""
+    return "\b\nExample:\n  " + " \\\n    ".join(lines)
 
 
 def read_own_layout(

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from accord.cli.terminal import make_bars, say
 from accord.session.notices import (
     Charged,
     Connected,
@@ -21,6 +22,7 @@ from accord.session.notices import (
     Waiting,
     encode_notice,
 )
+from accord.wording import counted
 
 _EVENTS_A_SECOND = 5.0
 
@@ -63,28 +65,22 @@ class Display:
         if isinstance(notice, Progress):
             self._advance(notice)
         else:
-            typer.echo(_sentence(notice), err=True)
+            say(_sentence(notice), err=True)
 
     def _advance(self, notice: Progress) -> None:
-        from rich import progress
-        from rich.console import Console
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
         if self._bar is None:
-            self._bar = progress.Progress(
+            self._bar = make_bars(
                 TextColumn("Comparing"),
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f} %"),
                 TextColumn("{task.fields[told]}"),
                 TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
             )
-            if not self._bar.console.is_terminal:
-                self._bar.disable = True
             self._task = self._bar.add_task("", total=None, told="")
             self._bar.start()
-        told = f"{notice.matches:,} matches, {notice.bytes / 1e6:,.0f} MB"
+        told = f"{counted(notice.matches, 'match', 'matches')}, {notice.bytes / 1e6:,.0f} MB"
         self._bar.update(self._task, completed=notice.comparisons, total=notice.most_comparisons, told=told)
 
 
@@ -105,5 +101,5 @@ def _sentence(notice: Listening | Waiting | Dropped | Connected | Mended | Charg
         case Charged(run):
             return f"Run {run}."
         case Done():
-            work = f"{notice.comparisons:,} comparisons, {notice.bytes:,} bytes, {notice.seconds:.1f} s."
-            return f"{work} Receipt of run {notice.run} is kept."
+            work = f"{counted(notice.comparisons, 'comparison')}, {notice.bytes:,} bytes"
+            return f"{work}, {notice.seconds:.1f} s. Receipt of run {notice.run} is kept."

@@ -1,4 +1,4 @@
-"""The course of two runs side by side: two bars on a terminal, plain lines in a pipe."""
+"""The course of two runs side by side: two bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import typer
-
 from accord.cli.children import Ended, Note, Told
+from accord.cli.terminal import make_bars, say
 from accord.session.notices import (
     Charged,
     Connected,
@@ -21,6 +20,7 @@ from accord.session.notices import (
     Progress,
     Waiting,
 )
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -32,18 +32,15 @@ class PairDisplay:
     """Shows on stderr what two runs tell; use it as a context."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        from rich import progress
-        from rich.console import Console
         from rich.progress import BarColumn, TextColumn
 
-        self._bars = progress.Progress(
+        self._bars = make_bars(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f} %"),
             TextColumn("{task.fields[told]}"),
-            console=Console(stderr=True),
+            transient=False,
         )
-        self._terminal = self._bars.console.is_terminal
         self._tasks: dict[str, TaskID] = {
             name: self._bars.add_task(name, total=None, told="starts") for name in names
         }
@@ -51,8 +48,7 @@ class PairDisplay:
         self._at = dict.fromkeys(names, 0.0)
 
     def __enter__(self) -> PairDisplay:
-        if self._terminal:
-            self._bars.start()
+        self._bars.start()
         return self
 
     def __exit__(
@@ -68,11 +64,11 @@ class PairDisplay:
         sentence = _sentence(told.what)
         if sentence is None or sentence == self._said[told.child]:
             return
-        if self._terminal:
+        if not self._bars.disable:
             completed, total = _share(told.what)
             self._bars.update(self._tasks[told.child], told=sentence, completed=completed, total=total)
         elif self._due(told):
-            typer.echo(f"{told.child}  {sentence}", err=True)
+            say(f"{told.child}  {sentence}", err=True)
         self._said[told.child] = sentence
 
     def _due(self, told: Told) -> bool:
@@ -102,10 +98,11 @@ def _sentence(what: Notice | Note | Ended) -> str | None:
         case Charged(run, epsilon):
             return f"ledger charged: ε = {epsilon:g}; run {run}"
         case Progress():
-            done = f"{what.comparisons:,} comparisons, {what.matches:,} matches"
+            done = f"{counted(what.comparisons, 'comparison')}, {counted(what.matches, 'match', 'matches')}"
             return f"{done}, {what.bytes / 1e6:,.0f} MB"
         case Done():
-            return f"done: {what.matches:,} matches after {what.comparisons:,} comparisons"
+            found = counted(what.matches, "match", "matches")
+            return f"done: {found} after {counted(what.comparisons, 'comparison')}"
         case Note():
             return "compiles for this machine, once" if is_compiling(what) else None
         case Dropped() | Mended() | Ended():

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import StateOption
+from accord.cli.completion import complete_finished_run
+from accord.cli.options import StateOption, example
+from accord.cli.terminal import say
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.session.receipt import Receipt
@@ -18,13 +21,24 @@ if TYPE_CHECKING:
 
 Signers = dict[str, dict[str, str | bool | None]]
 
-app = typer.Typer(help="Show a receipt, or verify it.", no_args_is_help=True)
+app = typer.Typer(
+    help="Show a receipt, or verify it.",
+    epilog=example("accord receipt verify 64b0dc2671d70861"),
+    no_args_is_help=True,
+)
 
-Which = Annotated[str, typer.Argument(metavar="RUN_OR_FILE", help="A run of yours, or a receipt's file.")]
+Which = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN_OR_FILE",
+        help="A run of yours, or a receipt's file.",
+        autocompletion=complete_finished_run,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command()
+@app.command(epilog=example("accord receipt show 64b0dc2671d70861"))
 def show(which: Which, as_json: Json = False, state: StateOption = None) -> None:
     """Print what a receipt says; both signatures must hold."""
     receipt, _ = _open(which, state)
@@ -33,24 +47,25 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
         # In ASCII: a column's name may hold what steers a terminal.
         typer.echo(json.dumps(facts, indent=2))
         return
-    typer.echo(f"Run          {facts['run']}")
-    typer.echo(f"Agreement    {facts['agreement']}")
-    typer.echo(f"Protocol     {facts['protocol']}, engine {facts['engine']}")
-    typer.echo(f"Matches      {facts['matches']:,}, in {facts['comparisons']:,} secure comparisons")
-    typer.echo(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
+    say(f"Run          {facts['run']}")
+    say(f"Agreement    {facts['agreement']}")
+    say(f"Protocol     {facts['protocol']}, engine {facts['engine']}")
+    say(f"Matches      {facts['matches']:,}, in {counted(facts['comparisons'], 'secure comparison')}")
+    say(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
     for side, party in facts["parties"].items():
         shown = ", ".join(_printable(name) for name in party["disclosed"]) or "no column"
         epsilon, delta = (party[name] or "none" for name in ("epsilon", "delta"))
         most = party.get("records_per_person")
         people = f" for each person with up to {most:,} records" if most else ""
-        typer.echo(
-            f"{side}            {party['name']}, card {party['card']}: {party['records']:,} records, noisy "
-            f"total {party['noisy_total']:,}; ε = {epsilon}, δ = {delta}{people}; disclosed {shown} of "
+        records = counted(party["records"], "record")
+        say(
+            f"{side}            {party['name']}, card {party['card']}: {records}, "
+            f"noisy total {party['noisy_total']:,}; ε = {epsilon}, δ = {delta}{people}; disclosed {shown} of "
             f"matching records; Accord {party['accord']}, {party['time']}"
         )
 
 
-@app.command()
+@app.command(epilog=example("accord receipt verify 64b0dc2671d70861 --out pairs.csv"))
 def verify(
     which: Which,
     out: Annotated[
@@ -59,7 +74,10 @@ def verify(
     as_json: Json = False,
     state: StateOption = None,
 ) -> None:
-    """Verify both signatures and that both cards are known; with --out, also that a file is the output."""
+    """Verify both signatures and that both cards are known.
+
+    With --out, also that a file is the output.
+    """
     receipt, opened = _open(which, state)
     signers = {side.value: _signer(receipt, side, opened) for side in receipt.cards}
     trusted = all(signer["trusted"] for signer in signers.values())
@@ -74,7 +92,7 @@ def verify(
     if not trusted:
         _refuse(receipt, signers)
     if out is not None and not as_json:
-        typer.echo(f"{out} holds the very pairs that both signed.")
+        say(f"{out} holds the very pairs that both signed.")
 
 
 def _require_output(receipt: Receipt, state: State, out: Path) -> None:
@@ -90,7 +108,7 @@ def _print_signers(signers: Signers) -> None:
     for side, signer in signers.items():
         known = signer["known_as"]
         trust = f"known here as {known}" if known else "not known here: compare the fingerprint"
-        typer.echo(f"{side}  signed with the card '{signer['card']}', {signer['fingerprint']}, {trust}")
+        say(f"{side}  signed with the card '{signer['card']}', {signer['fingerprint']}, {trust}")
 
 
 def _refuse(receipt: Receipt, signers: Signers) -> None:

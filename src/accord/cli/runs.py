@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.options import StateOption
+from accord.cli.table import print_table
+from accord.cli.terminal import say
 
 if TYPE_CHECKING:
     from accord.session.store import RunFolder
@@ -18,14 +20,17 @@ def runs(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
     state: StateOption = None,
 ) -> None:
-    """List the runs: with whom, on which data, how far, done or how to go on."""
+    """List the runs that are kept here.
+
+    With whom, on which data, how far, and whether they are done.
+    """
     from accord.session.state import open_state
     from accord.session.store import list_runs
 
     found, broken = list_runs(open_state(state, os.environ))
     steps = {run.manifest.run: _steps(run) for run in found}
     for name in broken:
-        typer.echo(f"accord: the run {name} cannot be read. `accord forget {name}` removes it.", err=True)
+        say(f"accord: the run {name} cannot be read. `accord forget {name}` removes it.", err=True)
     if as_json:
         typer.echo(
             json.dumps([_facts(run, steps[run.manifest.run]) for run in found], indent=2, ensure_ascii=False)
@@ -33,7 +38,7 @@ def runs(
     elif found:
         _print_table(found, steps)
     else:
-        typer.echo("No run is kept here.")
+        say("No run is kept here.")
 
 
 def _steps(run: RunFolder) -> int | None:
@@ -43,7 +48,7 @@ def _steps(run: RunFolder) -> int | None:
     try:
         return run.steps()
     except StateError as error:
-        typer.echo(f"accord: {error} `accord forget {run.manifest.run}` removes the run.", err=True)
+        say(f"accord: {error} `accord forget {run.manifest.run}` removes the run.", err=True)
         return None
 
 
@@ -66,20 +71,17 @@ def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
 
 
 def _print_table(found: list[RunFolder], steps: dict[str, int | None]) -> None:
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    names = ("partner", "data set", "began", "steps", "resumed")
-    table = Table(Column("run", no_wrap=True), *names, Column("state", min_width=len("closed")))
-    for run in found:
-        known = run.manifest
-        began = known.began[:16].replace("T", " ")
-        count = steps[known.run]
-        state = "done" if known.done else "closed" if known.closed else "waits"
-        state = "broken" if count is None else state
-        shown = "–" if count is None else str(count)
-        table.add_row(known.run, known.partner, known.dataset, began, shown, str(known.resumes), state)
-    Console(highlight=False, markup=False, soft_wrap=False).print(table)
+    names = ("run", "partner", "data set", "began", "steps", "resumed", "state")
+    print_table("Runs", names, [_row(run, steps[run.manifest.run]) for run in found])
     ended = [run.manifest.done or run.manifest.closed for run in found]
     if not all(end or steps[run.manifest.run] is None for end, run in zip(ended, found, strict=True)):
-        typer.echo("Go on with `accord resume RUN`, on both sides.")
+        say("Go on with `accord resume RUN`, on both sides.", err=True)
+
+
+def _row(run: RunFolder, steps: int | None) -> list[str]:
+    known = run.manifest
+    began = known.began[:16].replace("T", " ")
+    state = "done" if known.done else "closed" if known.closed else "waits"
+    if steps is None:
+        return [known.run, known.partner, known.dataset, began, "–", str(known.resumes), "broken"]
+    return [known.run, known.partner, known.dataset, began, str(steps), str(known.resumes), state]

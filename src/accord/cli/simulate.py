@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.cli.options import Delimiter, Encoding, Json, Raw, read_own_layout
-from accord.cli.terminal import progress
+from accord.cli.terminal import progress, say
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.protocols.mine import Status, Watch
     from accord.simulation import Simulation
 
 _PROTOCOLS = (
-    "Instead of the agreed: laplace, all-pairs, psi, psi-expand, local-dp; or blocking, laplace-suppress, "
-    "which leak and can only be simulated."
+    "Instead of the agreed: laplace, all-pairs, psi, psi-expand, local-dp; or, leaky and for simulations "
+    "only, blocking, laplace-suppress."
 )
 
 
 def simulate(
-    a: Annotated[Path, typer.Argument(help="Party A's table: csv, parquet, arrow or xlsx.")],
-    b: Annotated[Path, typer.Argument(help="Party B's table.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="Party A's table: csv, parquet, arrow or xlsx.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Party B's table.")],
     agreement: Annotated[Path, typer.Option("--agreement", help="The agreement.")],
     out: Annotated[Path | None, typer.Option(help="Write the matching pairs: .csv, .parquet, .arrow")] = None,
     truth: Annotated[
@@ -53,8 +54,12 @@ def simulate(
     seed: Annotated[int | None, typer.Option(help="Same seed, same run.")] = None,
     columns_a: Annotated[Path | None, typer.Option(help="A's layout, see `accord check --columns`.")] = None,
     columns_b: Annotated[Path | None, typer.Option(help="B's layout.")] = None,
-    column_a: Annotated[list[str] | None, typer.Option(help="FIELD=COLUMN of A; repeatable.")] = None,
-    column_b: Annotated[list[str] | None, typer.Option(help="FIELD=COLUMN of B; repeatable.")] = None,
+    column_a: Annotated[
+        list[str] | None, typer.Option(metavar="FIELD=COLUMN", help="Of A; repeatable.")
+    ] = None,
+    column_b: Annotated[
+        list[str] | None, typer.Option(metavar="FIELD=COLUMN", help="Of B; repeatable.")
+    ] = None,
     id_a: Annotated[str | None, typer.Option(help="A's id column.")] = None,
     id_b: Annotated[str | None, typer.Option(help="B's id column.")] = None,
     encoding: Encoding = None,
@@ -63,7 +68,10 @@ def simulate(
     raw: Raw = False,
     as_json: Json = False,
 ) -> None:
-    """Run the protocol on two tables in one process: matches, recall, comparisons. For data you may see."""
+    """Run the protocol on two tables in one process.
+
+    Prints matches, recall and comparisons; for data of which you may see both sides.
+    """
     from accord.agreement.file import read_agreement
     from accord.records.sinks import require_target, write_table
     from accord.simulation import adjust, peak_mib
@@ -105,9 +113,12 @@ def simulate(
         facts |= asdict(score(result.found.ids(), true)) | {"peak_mib": peak_mib()}
     if out is not None:
         write_table(result.found, out, raw=raw)
-    typer.echo(json.dumps(facts) if as_json else words(facts, result))
+    if as_json:
+        typer.echo(json.dumps(facts))
+    else:
+        say(words(facts, result))
     if out is not None:
-        typer.echo(f"Wrote {out}.", err=True)
+        say(f"Wrote {out}.", err=True)
 
 
 @contextmanager
@@ -158,7 +169,7 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     if "true_pairs" in facts:
         lines.append(
             f"Against truth    recall {facts['recall_of_truth']:.4f}, precision "
-            f"{facts['precision_of_truth']:.4f} ({facts['true_pairs']:,} true pairs)"
+            f"{facts['precision_of_truth']:.4f} ({counted(facts['true_pairs'], 'true pair')})"
         )
     shown = result.found.head(5).to_pylist()
     if shown:

@@ -1,29 +1,104 @@
-"""What people see on stderr: progress with the time left, on work that takes over a second."""
+"""What people see: lines that break between words, and progress that never shares a line with them.
+
+Whatever is said is written to the stream that is there at that moment. While bars are drawn, that is one that
+puts each line above them; a stream that somebody has kept from before would write into the bars.
+"""
 
 from __future__ import annotations
 
+import logging
+import re
+import shutil
+import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 _PATIENCE = 1.0
+_HEAD = re.compile(r" *(?:- |\S.{0,20}? {2,}(?=\S))?")
+"""What later lines of a paragraph stand behind: spaces, a dash or a label with two spaces after it."""
+_COMMAND = re.compile(r"`[^`\n]*`")
+_HARD_SPACE = "\0"
+
+
+def say(text: str, err: bool = False) -> None:
+    """Print a text for people; on a terminal its lines break between words."""
+    stream = sys.stderr if err else sys.stdout
+    width = width_of(stream)
+    stream.write(f"{text if width is None else wrap(text, width)}\n")
+    stream.flush()
+
+
+def width_of(stream: TextIO) -> int | None:
+    """The columns of a terminal; None for what is no terminal, where lines stay as they are."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def wrap(text: str, width: int) -> str:
+    """The text in lines of this width, broken between words alone: a path, an id, a fingerprint or a command
+    in backquotes may have to be copied, and stays whole."""
+    return "\n".join(_wrap_line(line, width) for line in text.split("\n"))
+
+
+def _wrap_line(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    head = _HEAD.match(line)
+    indent = head.end() if head is not None else 0
+    whole = _COMMAND.sub(lambda command: command[0].replace(" ", _HARD_SPACE), line[indent:])
+    lines = textwrap.wrap(
+        whole,
+        max(width - indent, 1),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    broken = ("\n" + " " * indent).join(lines)
+    return line[:indent] + broken.replace(_HARD_SPACE, " ")
+
+
+class SayingHandler(logging.Handler):
+    """Says on stderr what is logged; that loops are compiled is said once, not of each of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compiles = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.name != "accord.kernel":
+            say(self.format(record), err=True)
+        elif not self._compiles:
+            self._compiles = True
+            say("Compiling for this machine, once: it takes about half a minute.", err=True)
+
+
+def make_bars(*columns: str | ProgressColumn, transient: bool = True) -> Progress:
+    """Bars on stderr; disabled where they cannot be drawn over: in a pipe, on a terminal without a cursor."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    return Progress(
+        *columns,
+        console=console,
+        transient=transient,
+        # A result that goes into a file is none of the bars' business.
+        redirect_stdout=sys.stdout.isatty(),
+        disable=not console.is_terminal or console.is_dumb_terminal,
+    )
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """A callback (done, total) that draws a bar once the work has lasted a second; silent in a pipe."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-    bar = Progress(
-        TextColumn(label),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    bar.disable = not bar.console.is_terminal
+    percent = TextColumn("{task.percentage:>3.0f} %")
+    bar = make_bars(TextColumn(label), BarColumn(), percent, TimeRemainingColumn())
     task = bar.add_task(label, total=None)
     began = time.monotonic()
 

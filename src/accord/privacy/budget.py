@@ -16,6 +16,7 @@ from accord.errors import BudgetError
 from accord.privacy.accounting import basic, exact
 from accord.privacy.events import NO_COST, Cost, Event, PublicBins
 from accord.privacy.number import show
+from accord.wording import counted
 
 MOST_EPSILON = 1_000
 """A larger limit limits nothing, and says so less plainly than none."""
@@ -32,12 +33,16 @@ class Budget:
 def check(dataset: str, budget: Budget, past: Sequence[Event], runs: int, asked: Event) -> None:
     """Raise unless `asked` fits into the budget beside `past`, the events of the `runs` runs so far."""
     if budget.runs is not None and runs + 1 > budget.runs:
-        raise _refusal(dataset, budget, past, runs, asked, f"all {budget.runs} runs are used.")
+        raise _refusal(dataset, budget, past, runs, asked, _say_used(budget.runs))
     if isinstance(asked, PublicBins) and budget.cost is not None:
         reason = "it shows the bin of every record, which no limit allows; the agreement calls them public."
         raise _refusal(dataset, budget, past, runs, asked, reason)
     if not _fits(budget, past, asked):
         raise _refusal(dataset, budget, past, runs, asked, "it would overspend.")
+
+
+def _say_used(runs: int) -> str:
+    return "its one run is used." if runs == 1 else f"all {runs:,} runs are used."
 
 
 def left(budget: Budget, past: Sequence[Event]) -> Cost | None:
@@ -68,7 +73,7 @@ def _refusal(
 ) -> BudgetError:
     rest = left(budget, past)
     parts = [] if rest is None else [f"ε = {show(rest.epsilon, up=False)}, δ = {show(rest.delta, up=False)}"]
-    parts += [] if budget.runs is None else [f"{max(0, budget.runs - runs)} of {budget.runs} runs"]
+    parts += [] if budget.runs is None else [f"{max(0, budget.runs - runs)} of {counted(budget.runs, 'run')}"]
     return BudgetError(
         dataset=dataset,
         reason=reason,

@@ -53,6 +53,7 @@ from accord.session.receipt import Statement
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, create_run
 from accord.side import Side
+from accord.wording import counted
 
 _SECONDS_A_COMPARISON = {"ot": 2e-5, "garbled": 1e-4, "paillier": 0.1, "paillier-packed": 0.01}
 """With a large circuit, on a slow machine."""
@@ -227,7 +228,7 @@ def _require_room(own: Ready, size: int) -> None:
     room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if slots * _BYTES_A_SLOT > room // 2:
         raise RefusedError(
-            problem=f"{own.partner} announces {size:,} records. With the agreed noise they can need "
+            problem=f"{own.partner} announces {counted(size, 'record')}. With the agreed noise they can need "
             f"{slots * _BYTES_A_SLOT / 1e9:,.0f} GB of memory here; this machine has {room / 1e9:,.0f} GB."
         )
 

@@ -23,6 +23,7 @@ from accord.session.connect import ASK_CARD, WELCOME, Address, make_context, set
 from accord.session.identity import Card
 from accord.session.notices import Dropped, Listening, Tell
 from accord.session.state import State
+from accord.wording import counted
 
 CALLERS = 8
 CALLER_SECONDS = 10.0
@@ -45,7 +46,7 @@ def listen(
         return found
     raise ConnectionLostError(
         partner=partner,
-        problem=f"was not made: {door.nobody} within {wait:,.0f} seconds",
+        problem=f"was not made: {door.nobody} within {counted(round(wait), 'second')}",
         mend=door.mend,
     )
 

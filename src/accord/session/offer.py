@@ -18,6 +18,7 @@ from accord.records.columns import Records
 from accord.session.accounts import Account, account
 from accord.session.ledger import Ask, Ledger
 from accord.side import Side
+from accord.wording import counted
 
 _SHOWN = 5
 
@@ -163,8 +164,7 @@ def _describe_left(account: Account) -> str:
         left = f"ε = {show(account.left.epsilon, up=False)}, δ = {show(account.left.delta, up=False)}"
     if account.budget.runs is None:
         return left
-    rest = max(0, account.budget.runs - account.runs)
-    return f"{left}; {rest:,} {'run' if rest == 1 else 'runs'}"
+    return f"{left}; {counted(max(0, account.budget.runs - account.runs), 'run')}"
 
 
 def ask(offer: Offer) -> bool:

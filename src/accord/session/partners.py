@@ -48,10 +48,15 @@ def partners(state: State) -> dict[str, Card]:
     found = {}
     for path in sorted(state.partners.glob("*.pem")):
         line, _, pem = path.read_bytes().partition(b"\n")
-        if not line.startswith(_LINE):
-            raise TrustError(problem=f"{path} names no partner.", mend="Remove it and add the partner again.")
-        found[line.removeprefix(_LINE).decode(errors="replace")] = parse_card(pem, path)
+        found[read_name(line, path)] = parse_card(pem, path)
     return dict(sorted(found.items()))
+
+
+def read_name(line: bytes, path: Path) -> str:
+    """The partner whom the first line of a file names."""
+    if not line.startswith(_LINE):
+        raise TrustError(problem=f"{path} names no partner.", mend="Remove it and add the partner again.")
+    return line.removeprefix(_LINE).decode(errors="replace")
 
 
 def _path(state: State, name: str) -> Path:

@@ -74,14 +74,20 @@ class State:
 
 def open_state(folder: Path | None, environment: Mapping[str, str]) -> State:
     """The state in `folder`, or in the user's own place, made if it is missing."""
-    if folder is None:
-        base = environment.get("XDG_STATE_HOME", "")
-        # The standard says that a relative path is to be ignored.
-        home = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
-        folder = home / "accord"
-    _make(folder)
-    _require_private(folder)
-    return State(folder)
+    found = state_folder(folder, environment)
+    _make(found)
+    _require_private(found)
+    return State(found)
+
+
+def state_folder(folder: Path | None, environment: Mapping[str, str]) -> Path:
+    """Where the state is or would be."""
+    if folder is not None:
+        return folder
+    base = environment.get("XDG_STATE_HOME", "")
+    # The standard says that a relative path is to be ignored.
+    home = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
+    return home / "accord"
 
 
 def _require_private(folder: Path) -> None:

@@ -1,0 +1,228 @@
+"""Lines and bars on real terminals, narrow and wide, with colours and without."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from accord.cli.children import Told
+from accord.cli.progress import Display
+from accord.cli.progress_pair import PairDisplay
+from accord.cli.terminal import SayingHandler, progress, say, wrap
+from accord.session.notices import Charged, Connected, Done, Progress, Waiting
+from tests.cli.screen import COLOURS, Screen, Typed, drain, open_terminal
+from tests.cli.terminal import accord, free_port
+
+BAR = re.compile(r"(Comparing|north|south|[a-z]+-shop) +[━╸╺ ]+ +\d+ %( .*)?")
+WIDTHS = pytest.mark.parametrize("width", [80, 200])
+TERMINALS = pytest.mark.parametrize("colour", COLOURS.values(), ids=COLOURS)
+DONE = Done("64b0dc2671d70861", 7, 50, 2_000_000, 1.0, 1.6, 0.0, 1.6, 0.0)
+HALF = Progress(50, 100, matches=7, bytes=2_000_000, seconds=1.0, seconds_left=1.0)
+
+
+def require_tidy(screen: Screen) -> None:
+    """No line ever held a bar and something else; only what must stay whole ran over the edge."""
+    assert screen.shown
+    assert not [line for line in screen.overrun if " " in line.strip()]
+    for line in screen.shown:
+        assert "━" not in line or BAR.fullmatch(line), line
+
+
+def test_lines_break_between_words_behind_their_label() -> None:
+    label = "Spent        north-shop: ε = 1.6, δ = 2^-40; south-shop: ε = 1.6"
+    assert wrap(label, 40).splitlines() == [
+        "Spent        north-shop: ε = 1.6, δ =",
+        "             2^-40; south-shop: ε = 1.6",
+    ]
+    assert wrap("  - one two three", 11) == "  - one two\n    three"
+    assert wrap("short\n\nlines", 10) == "short\n\nlines"
+
+
+def test_what_may_have_to_be_copied_stays_whole() -> None:
+    path = "/a/very-long/path-with-dashes/" + "x" * 60
+    assert path in wrap(f"Wrote the pairs to {path}, which is long.", 40).splitlines()[1]
+    assert "`accord partner add NAME CARD`" in wrap("Take their card: `accord partner add NAME CARD`.", 32)
+    for width in range(1, 60):
+        assert wrap("one two-three `four five`", width).split() == ["one", "two-three", "`four", "five`"]
+
+
+@contextlib.contextmanager
+def at_terminal(
+    monkeypatch: pytest.MonkeyPatch, width: int, colour: Mapping[str, str]
+) -> Iterator[Callable[[], Screen]]:
+    """This process at a terminal; the answer reads what it shows."""
+    user, program = open_terminal(width)
+    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"COLUMNS": str(width), **colour}.items():
+        monkeypatch.setenv(name, value)
+
+    def read() -> Screen:
+        stream.close()
+        screen = Screen(width)
+        screen.write(drain(user))
+        return screen
+
+    with os.fdopen(program, "w", encoding="utf-8") as stream, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", stream)
+        patch.setattr(sys, "stderr", stream)
+        yield read
+    os.close(user)
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
+    """Where kernels log, with a command's own handler and no other."""
+    accords = logging.getLogger("accord")
+    monkeypatch.setattr(accords, "handlers", [SayingHandler()])
+    level = accords.level
+    accords.setLevel(logging.INFO)
+    yield logging.getLogger("accord.kernel")
+    accords.setLevel(level)
+
+
+@WIDTHS
+@TERMINALS
+def test_a_run_says_its_piece_above_the_bar(
+    monkeypatch: pytest.MonkeyPatch, log: logging.Logger, width: int, colour: Mapping[str, str]
+) -> None:
+    reason = (
+        "nobody listens there yet, which may be so for quite some time, since people start when they like"
+    )
+    with at_terminal(monkeypatch, width, colour) as read:
+        with Display(as_json=False, quiet=False) as display:
+            display.tell(HALF)
+            for loop in ("_choose", "_fold"):
+                log.info("Compiling %s for this machine, once.", loop)
+            display.tell(Waiting("south-shop", "localhost", 7000, reason))
+            display.tell(DONE)
+        say("7 matching pairs in pairs.csv.")
+        screen = read()
+    require_tidy(screen)
+    assert any("━" in line for line in screen.shown) == (colour["TERM"] != "dumb")
+    assert not any("━" in line for line in screen.lines)
+    told = "Compiling for this machine, once: it takes about half a minute."
+    assert [line for line in screen.lines if "Compiling" in line] == [told]
+    assert screen.lines[-2:] == ["7 matching pairs in pairs.csv.", ""]
+    assert reason in " ".join(screen.lines)
+
+
+@WIDTHS
+@TERMINALS
+def test_two_runs_say_their_piece_above_their_bars(
+    monkeypatch: pytest.MonkeyPatch, width: int, colour: Mapping[str, str]
+) -> None:
+    with at_terminal(monkeypatch, width, colour) as read:
+        with PairDisplay(["north", "south"]) as display:
+            say(
+                "north$ accord link a.csv --agreement agreement.toml --partner south-shop --yes --json",
+                err=True,
+            )
+            display.show(Told("north", Connected("south")))
+            display.show(Told("south", Charged("64b0dc2671d70861", 1.6, 0.0)))
+            display.show(Told("north", HALF))
+            say("south$ accord link b.csv", err=True)
+            display.show(Told("north", DONE))
+        say("\nWhat both now know")
+        screen = read()
+    require_tidy(screen)
+    assert "south$ accord link b.csv" in screen.lines
+    assert screen.lines[-3:] == ["", "What both now know", ""]
+    assert any("done: 7 matches after 50 comparisons" in line for line in screen.lines)
+
+
+def test_progress_is_gone_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.cli.terminal._PATIENCE", 0.0)
+    with at_terminal(monkeypatch, 80, COLOURS["colour"]) as read:
+        with progress("Comparing") as advance:
+            advance(1, 2)
+            say("Something to know.", err=True)
+        say("The result.")
+        screen = read()
+    require_tidy(screen)
+    assert any("━" in line for line in screen.shown)
+    assert screen.lines == ["Something to know.", "The result.", ""]
+
+
+@pytest.mark.slow
+@WIDTHS
+def test_check_and_simulate_at_a_terminal(tmp_path: Path, width: int) -> None:
+    assert accord(tmp_path, "generate", "products", "--records", "20").returncode == 0
+    assert accord(tmp_path, "init", "products").returncode == 0
+    for words in ("check agreement.toml a.csv", "simulate a.csv b.csv --agreement agreement.toml"):
+        typed = Typed(tmp_path, width, COLOURS["colour"], *words.split())
+        assert typed.finish() == 0
+        require_tidy(typed.screen)
+
+
+@pytest.mark.slow
+@TERMINALS
+@WIDTHS
+def test_the_demo_at_a_terminal(tmp_path: Path, width: int, colour: Mapping[str, str]) -> None:
+    typed = Typed(tmp_path, width, colour, "demo", "--records", "20")
+    assert typed.finish() == 0
+    require_tidy(typed.screen)
+    text = "\n".join(typed.screen.lines)
+    assert "What neither learned" in text
+    assert len(re.findall(r"^(?:north|south)-shop +(?:━+ 100 % )?done: ", text, re.M)) == 2
+
+
+@pytest.fixture
+def shops(tmp_path: Path) -> dict[str, Path]:
+    """Two folders, each with a table, an agreement, an account and the card of the other."""
+    folders = {name: tmp_path / name for name in ("north-shop", "south-shop")}
+    for name, folder in folders.items():
+        folder.mkdir()
+        type_in(folder, f"identity --name {name}", "init products", "generate products --records 2000")
+        type_in(folder, "ledger budget products --unlimited")
+    # One agreement, since each has a salt of its own.
+    (folders["south-shop"] / "agreement.toml").write_bytes(
+        (folders["north-shop"] / "agreement.toml").read_bytes()
+    )
+    type_in(folders["north-shop"], "partner add south-shop ../south-shop/south-shop.card")
+    type_in(folders["south-shop"], "partner add north-shop ../north-shop/north-shop.card")
+    return folders
+
+
+def type_in(folder: Path, *commands: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        for words in commands:
+            assert accord(folder, *words.split()).returncode == 0
+
+
+@pytest.mark.slow
+@TERMINALS
+@WIDTHS
+def test_a_run_that_is_cut_and_resumed_at_two_terminals(
+    shops: dict[str, Path], width: int, colour: Mapping[str, str]
+) -> None:
+    at = f"localhost:{free_port()}"
+    link = ("link", "--agreement", "agreement.toml", "--out", "pairs.csv", "--partner")
+    north = Typed(shops["north-shop"], width, colour, *link, "south-shop", "--listen", at, "a.csv")
+    south = Typed(shops["south-shop"], width, colour, *link, "north-shop", "--connect", at, "b.csv")
+    while not all(list(folder.glob("state/accord/runs/*/run.json")) for folder in shops.values()):
+        time.sleep(0.01)
+    north.cut()
+    # The partner hears that it was stopped, or only that the line is dead.
+    assert finish_both(north, south) in ([130, 10], [130, 8])
+    north, south = (Typed(folder, width, colour, "resume") for folder in shops.values())
+    assert finish_both(north, south) == [0, 0]
+    assert any("━" in line for line in north.screen.shown) == (colour["TERM"] != "dumb")
+    assert re.search(r"^[\d,]+ matching pairs in\s\S+pairs.csv\.$", "\n".join(north.screen.lines), re.M)
+
+
+def finish_both(*typed: Typed) -> list[int]:
+    """The exit codes, once all have ended; their screens are tidy."""
+    codes = [each.finish() for each in typed]
+    for each in typed:
+        require_tidy(each.screen)
+    return codes

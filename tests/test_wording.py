@@ -1,0 +1,10 @@
+"""Numbers with their nouns."""
+
+from __future__ import annotations
+
+from accord.wording import counted
+
+
+def test_one_is_one() -> None:
+    assert [counted(n, "run") for n in (0, 1, 2, 1_000)] == ["0 runs", "1 run", "2 runs", "1,000 runs"]
+    assert [counted(n, "match", "matches") for n in (1, 2)] == ["1 match", "2 matches"]
