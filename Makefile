@@ -39,9 +39,11 @@ check: lint test  ## what every landing passes
 slow: $(VENV)/.dev  ## what is too long for every landing, and nothing else
 	$(PYTEST) -m slow
 
-.venv-peers/.done: benchmarks/peers.txt
+# SPU has wheels for one Python and some machines; where there is none, the benchmark says so and goes on.
+.venv-peers/.done: benchmarks/peers.txt benchmarks/peers-spu.txt
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers.txt
+	-.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r benchmarks/peers-spu.txt
 	touch $@
 
 bench: $(VENV)/.dev .venv-peers/.done  ## speed against peers, side by side in one run

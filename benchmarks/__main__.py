@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks import bloom, linkage, places
+from benchmarks import bloom, linkage, places, spu
 
-for benchmark in (places, bloom):
+for benchmark in (places, bloom, spu):
     benchmark.run()
 if linkage.DATA.is_dir():
     linkage.run_case("ab")

@@ -32,7 +32,6 @@ from accord.datasets.starter import starter
 from accord.entropy import System
 from accord.records.load import load_records
 from accord.records.sinks import write_table
-from accord.secure.engines import engine_named
 from accord.secure.party import Meter, meter_party, run
 from accord.session.accounts import set_budget
 from accord.session.handshake import exchange_sizes
@@ -56,7 +55,7 @@ def party(side: Side, folder: Path, port: int) -> None:
     meter = Meter()
     began = time.perf_counter()
     size = run(exchange_sizes(records.size, "the partner"), channel)
-    mine = start_party(agreed, side, records, size, System(), engine_named(agreed.engine))
+    mine = start_party(agreed, side, records, size, System(), agreed.engine.build())
     outcome = run(meter_party(mine, meter), channel)
     seconds = time.perf_counter() - began
     channel.close()

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from accord.benchmarking import Measurement, measure
+from accord.network import Network
 from reproduction.lab import OURS, Lab, Size
-from reproduction.parties import Link, link_once
+from reproduction.parties import link_once
 from reproduction.settings import EPSILONS, laplace
 from reproduction.sweep import Experiment, Measures, Point
 
-LINKS = {"loopback": Link(), "slow": Link(megabits=100, milliseconds=10)}
+LINKS = {"loopback": None, "slow": Network(megabits=100, milliseconds=20)}
 _SAMPLED = ("paillier", "paillier-packed")
 
 
@@ -36,7 +37,7 @@ def run_engine(lab: Lab, point: Point) -> Measures:
     setup = lab.setup(str(point["data"]), 1, int(point["per_day"]))
     agreed = laplace(setup.agreement, "1.6", noise=OURS, engine=str(point["engine"]))
     if not point["sample"]:
-        found = link_once(setup.made, agreed, Link(), lab.seed)
+        found = link_once(setup.made, agreed, None, lab.seed)
         return {
             "comparisons": found.comparisons,
             "microseconds": found.seconds / max(1, found.comparisons) * 1e6,

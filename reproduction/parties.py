@@ -2,21 +2,19 @@
 
 Each party loads its own table from its own file, draws its own noise and knows nothing of the other's; the
 noise is that of the first run of `simulate` with a seed, so that a count of comparisons is that of the timed
-linkage and the same are timed again, which a linkage must never do. A link
-can be slowed to a rate and a delay, so that a slow network can be tried on one machine: a message leaves
-after the delay, and no sooner than those before it have passed at the rate. Loopback alone stands for a LAN.
+linkage and the same are timed again, which a linkage must never do. A slow network can be tried on one
+machine: a proxy between the processes shapes it. Loopback alone stands for a LAN.
 """
 
 from __future__ import annotations
 
 import json
-import queue
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -25,20 +23,12 @@ import pyarrow.parquet
 from accord import Agreement, read_agreement, simulate
 from accord.benchmarking import SocketChannel
 from accord.datasets.generated import Generated
+from accord.network import Network
 from accord.records.load import load_records
-from accord.secure.engines import engine_named
-from accord.secure.party import Buffer, Channel, Meter, meter_party, run
+from accord.secure.party import Meter, meter_party, run
+from accord.shaping import Proxy
 from accord.side import Side
 from accord.simulation import seeded_run, start_party
-
-
-@dataclass(frozen=True)
-class Link:
-    """What lies between the parties; a rate of 0 is as fast as loopback is."""
-
-    megabits: float = 0
-    milliseconds: float = 0
-    """One way."""
 
 
 @dataclass(frozen=True)
@@ -54,67 +44,37 @@ class Timed:
     """In both directions."""
 
 
-class Slowed:
-    """A channel at a rate and a delay, in the direction of sending; the peer slows the other."""
-
-    def __init__(self, channel: Channel, link: Link) -> None:
-        self._channel, self._link = channel, link
-        self._outbox: queue.SimpleQueue[tuple[float, Buffer] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._pass_on, daemon=True)
-        self._thread.start()
-
-    def send(self, buffer: Buffer) -> None:
-        self._outbox.put((time.monotonic(), buffer))
-
-    def receive(self, size: int, look: object = None) -> Buffer:
-        return self._channel.receive(size)
-
-    def close(self) -> None:
-        self._outbox.put(None)
-        self._thread.join()
-
-    def _pass_on(self) -> None:
-        free = 0.0
-        while (entry := self._outbox.get()) is not None:
-            sent, buffer = entry
-            free = max(free, sent) + len(buffer) * 8 / (self._link.megabits * 1e6)
-            time.sleep(max(0.0, free + self._link.milliseconds / 1e3 - time.monotonic()))
-            self._channel.send(buffer)
-
-
-def link_once(made: Generated, agreement: Agreement, link: Link, seed: int) -> Timed:
+def link_once(made: Generated, agreement: Agreement, network: Network | None, seed: int) -> Timed:
     """Both parties as processes; the slower one's time. No process outlives the measurement."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         (folder / "agreement.toml").write_text(agreement.to_toml(), encoding="utf-8")
         pyarrow.parquet.write_table(made.a, folder / "A.parquet")
         pyarrow.parquet.write_table(made.b, folder / "B.parquet")
-        children = [_start(Side.A, folder, 0, link, seed)]
-        try:
-            assert children[0].stdout is not None
-            port = children[0].stdout.readline()
-            if port:
-                children.append(_start(Side.B, folder, int(port), link, seed))
-            outputs = [child.communicate()[0] for child in children]
-            if len(children) < 2 or any(child.returncode for child in children):
-                raise RuntimeError("a party of the measurement ended early; what it said is above")
-        finally:
-            for child in children:
-                child.kill()
+        children = [_start(Side.A, folder, 0, seed, stack)]
+        assert children[0].stdout is not None
+        port = children[0].stdout.readline()
+        if port:
+            way = stack.enter_context(Proxy(network, int(port))).port if network else int(port)
+            children.append(_start(Side.B, folder, way, seed, stack))
+        outputs = [child.communicate()[0] for child in children]
+        if len(children) < 2 or any(child.returncode for child in children):
+            raise RuntimeError("a party of the measurement ended early; what it said is above")
     a, b = (Timed(**json.loads(output.splitlines()[-1])) for output in outputs)
     busier = max(a.cpu_seconds, b.cpu_seconds)
     return Timed(a.matches, a.comparisons, max(a.seconds, b.seconds), busier, a.bytes)
 
 
-def _start(side: Side, folder: Path, port: int, link: Link, seed: int) -> subprocess.Popen[str]:
-    place = {"side": side.value, "folder": str(folder), "port": port, "seed": seed}
-    arguments = json.dumps(place | asdict(link))
+def _start(side: Side, folder: Path, port: int, seed: int, stack: ExitStack) -> subprocess.Popen[str]:
+    arguments = json.dumps({"side": side.value, "folder": str(folder), "port": port, "seed": seed})
     command = [sys.executable, "-m", "reproduction.parties", arguments]
     # Ctrl-C is for the parent, which ends both: a child that took it, too, would fill the screen.
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    stack.callback(child.kill)
+    return child
 
 
-def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
+def _party(side: Side, folder: Path, port: int, seed: int) -> Timed:
     """One side: what an organisation would run."""
     door = _door(side)
     agreed = read_agreement(folder / "agreement.toml")
@@ -122,24 +82,21 @@ def _party(side: Side, folder: Path, port: int, link: Link, seed: int) -> Timed:
     records = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(side))
     size = pyarrow.parquet.read_metadata(folder / f"{side.other.value}.parquet").num_rows
     entropy = seeded_run(seed, 0).stream(side.value)
-    mine = start_party(agreed, side, records, size, entropy, engine_named(agreed.engine))
+    mine = start_party(agreed, side, records, size, entropy, agreed.engine.build())
     _warm_up(agreed, table)
-    plain = SocketChannel(_connected(door, port))
-    channel = Slowed(plain, link) if link.megabits else plain
+    channel = SocketChannel(_connected(door, port))
     meter = Meter()
     began, spent = time.perf_counter(), time.process_time()
     outcome = run(meter_party(mine, meter), channel)
     seconds, cpu = time.perf_counter() - began, time.process_time() - spent
-    if isinstance(channel, Slowed):
-        channel.close()
-    plain.close()
+    channel.close()
     return Timed(len(outcome.own), outcome.comparisons, seconds, cpu, meter.sent + meter.received)
 
 
 def _warm_up(agreed: Agreement, table: Path) -> None:
     """A linkage of a few rows with themselves: kernels are compiled and loaded before the clock starts."""
     few = pyarrow.parquet.read_table(table).slice(0, 4)
-    simulate(few, few, agreed, engine=agreed.engine)
+    simulate(few, few, agreed, engine=agreed.engine.name)
 
 
 def _door(side: Side) -> socket.socket | None:
@@ -172,7 +129,7 @@ def _child(arguments: str) -> None:
     fields = json.loads(arguments)
     side, folder = Side(fields.pop("side")), Path(fields.pop("folder"))
     port, seed = fields.pop("port"), fields.pop("seed")
-    sys.stdout.write(json.dumps(asdict(_party(side, folder, port, Link(**fields), seed))))
+    sys.stdout.write(json.dumps(asdict(_party(side, folder, port, seed))))
 
 
 if __name__ == "__main__":

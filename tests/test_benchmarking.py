@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pytest
 from typer.testing import CliRunner
 
-from accord.benchmarking import RULES, Measurement, measure
+from accord.benchmarking import Measurement, measure
 from accord.cli import app
 from accord.errors import UsageError
+from accord.matching.lowering import lower
+from accord.matching.rule import Similar
+from accord.records.schema import Bloom, TextField
+from accord.secure.blocks import Blocks
 from accord.secure.engines import NAMES
 from accord.secure.ideal import match
 from accord.side import Side
+from accord.workload import RULES, Work, make_up_table
 
 FIELDS = {
     "engine",
     "rule",
     "pairs",
+    "width",
+    "network",
     "microseconds_per_pair",
     "bytes_per_pair",
     "rounds",
@@ -33,8 +41,59 @@ def test_json_is_a_list_of_measurements() -> None:
     assert set(measured) >= FIELDS
     assert (measured["engine"], measured["rule"], measured["pairs"]) == ("ot", "hamming50", 1600)
     assert measured["checked"]
-    assert measured["bytes_per_pair"] > 70
+    assert measured["bytes_per_pair"] > 30
     assert measured["rounds"] == 4
+    assert (measured["width"], measured["network"]) == (40, None)
+
+
+def test_narrow_blocks_over_a_slow_network() -> None:
+    options = ["--rows", "40", "--width", "16", "--network", "1000/1", "--repeat", "1"]
+    result = CliRunner().invoke(app, ["bench", "compare", *options, "--json"])
+    assert result.exit_code == 0, result.output
+    (measured,) = json.loads(result.stdout)
+    assert (measured["pairs"], measured["width"], measured["network"]) == (6 * 16 * 16, 16, "1000/1")
+    assert measured["checked"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "expected"),
+    [
+        (1000, None, Work(1, 1000, 1000)),
+        (1000, 1000, Work(1, 1000, 1000)),
+        (1000, 100, Work(100, 100, 100)),
+        (1000, 32, Work(977, 32, 32)),
+        (40, 100, Work(1, 16, 100)),
+        (3, 100, Work(1, 1, 100)),
+        (1, 1, Work(1, 1, 1)),
+    ],
+)
+def test_blocks_are_as_many_as_give_the_pairs(rows: int, width: int | None, expected: Work) -> None:
+    assert Work.of(rows, width) == expected
+
+
+@pytest.mark.parametrize(("rows", "width"), [(1000, None), (1000, 32), (300, 7), (3000, None), (2500, 5000)])
+def test_slabs_hold_every_pair_of_every_block(rows: int, width: int | None) -> None:
+    work = Work.of(rows, width)
+    slabs = list(work.cut())
+    assert sum(slab.pairs for slab in slabs) == work.pairs
+    assert all(slab.pairs <= 1 << 22 for slab in slabs)
+    assert all((slab.b_counts == work.width).all() for slab in slabs)
+    assert sum(int(slab.a_counts.sum()) for slab in slabs) == work.blocks * work.a_rows
+    assert all(max(slab.a_rows.max(), slab.b_rows.max()) < work.rows for slab in slabs)
+
+
+def test_a_row_meets_only_those_of_its_block() -> None:
+    (slab,) = Work(3, 2, 4).cut()
+    assert slab.a_rows.tolist() == [0, 1, 4, 5, 8, 9]
+    assert slab.b_rows.tolist() == list(range(12))
+    assert slab.b_counts.tolist() == [4, 4, 4]
+
+
+@pytest.mark.parametrize("bits", [128, 1024])
+def test_dice_is_what_an_agreement_would_compare(bits: int) -> None:
+    field = TextField(type="text", encoder=Bloom(kind="bloom", bits=bits, hashes=2, grams=2))
+    agreed = lower(Similar("dice", "grams", Fraction(4, 5)), {"grams": field})
+    assert RULES[f"dice{bits}"] == agreed.node
 
 
 @pytest.mark.slow
@@ -66,9 +125,6 @@ def check_engines(asked: list[str], names: list[str], pairs: list[int]) -> None:
 
 
 def test_every_rule_has_matches_and_others() -> None:
-    from accord.benchmarking import make_up_table
-    from accord.secure.blocks import Blocks
-
     for rule in RULES.values():
         a, b = (make_up_table(rule, side, 100) for side in Side)
         bits = match(rule, Blocks.whole(100, 100), a, b)

@@ -223,16 +223,16 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     for name, make in IN_THE_CLEAR.items():
         add(name, "ideal", make, many)
     for name, make in SECURE.items():
-        for engine in ("ot k=4", "ot k=1", "garbled"):
+        for engine in ("ot", "ot silent", "garbled"):
             add(name, engine, make, many)
     for name in ("all-pairs", "all-pairs, not greedy"):
         for engine in ("paillier", "paillier-packed"):
             add(name, engine, IN_THE_CLEAR[name], few)
     for name in ("psi", "psi-expand"):
-        add(f"{name}, asked by A", "ot k=4", IN_THE_CLEAR[name], many)
-        add(f"{name}, asked by B", "ot k=4", IN_THE_CLEAR[name], many[::-1])
+        add(f"{name}, asked by A", "ot", IN_THE_CLEAR[name], many)
+        add(f"{name}, asked by B", "ot", IN_THE_CLEAR[name], many[::-1])
     for name, generate in GENERATED.items():
-        for engine in ("ideal", "ot k=4", "garbled"):
+        for engine in ("ideal", "ot", "garbled"):
             add(name, engine, *_generated(name, generate))
     found |= {f"whole run: {kind}": partial(whole, kind) for kind in WHOLE}
     found |= {f"resumed run: {kind}": partial(whole, kind, cut=20) for kind in ("greedy", "plain")}

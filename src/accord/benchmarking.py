@@ -2,7 +2,8 @@
 
 The parent starts one process a party, with made-up rows that both derive from a public seed, so that it can
 check the answers against the plain interpreter. Kernels are compiled and warm before the clock starts; the
-set-up is timed by itself. What the machine could do at best is measured in the same run.
+set-up is timed by itself. What the machine could do at best is measured in the same run. With a network, a
+proxy in the parent carries the bytes of the connection at its rate and with its delay.
 """
 
 from __future__ import annotations
@@ -18,64 +19,49 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from accord.entropy import System
 from accord.errors import PeerError, UsageError
-from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import (
-    And,
-    AtMost,
-    Bilinear,
-    Equal,
-    Hamming,
-    Input,
-    Node,
-    Product,
-    SquaredEuclidean,
-    inputs,
-)
+from accord.network import Network
+from accord.secure.blocks import Blocks
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ot.engine import OtEngine
+from accord.secure.ot.settings import BETWEEN, Settings
 from accord.secure.party import Buffer, Meter, Party, meter_party, run
+from accord.shaping import Proxy
 from accord.side import Side
+from accord.workload import RULES, Work, make_up_table
 
 _HEADER = struct.Struct("<Q")
-_SLAB = 1 << 22
-
-_NAME = Input("name", 50, 1)
-_PLACE = Input("place", 2, (1 << 17) - 1)
-_BORN = Input("born", 1, (1 << 16) - 1)
-_GRAMS = Input("grams", 128, 1)
-_WEIGHT = Input("weight", 1, 128)
-
-_HAMMING = AtMost(Hamming(_NAME), 5)
-_EUCLIDEAN = AtMost(SquaredEuclidean(_PLACE), 1000**2)
-_EQUAL = Equal(_BORN)
-_DICE = AtMost(Bilinear((Product(_GRAMS, _GRAMS, -20),), _WEIGHT, 8, 8, -4 * 128, 16 * 128), 0)
-
-RULES: dict[str, Node] = {
-    "hamming50": _HAMMING,
-    "euclidean2d": _EUCLIDEAN,
-    "equal16": _EQUAL,
-    "dice128": _DICE,
-    "conjunction": And((_HAMMING, _EUCLIDEAN, _EQUAL)),
-}
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measurement."""
+    """One measurement; without a width one block, without a network the loopback as it is."""
 
     engine: str
     rule: str
     rows: int
-    k: int = 4
+    k: int | None = None
+    group: int | None = None
     repeats: int = 3
+    width: int | None = None
+    network: Network | None = None
+
+    @property
+    def work(self) -> Work:
+        return Work.of(self.rows, self.width)
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the `ot` engine."""
+        return Settings(self.network or BETWEEN, field=self.k, group=self.group)
 
     def sample(self, rows: int) -> Measurement:
         """The same, but with few rows and one run where an engine takes milliseconds a pair."""
@@ -105,13 +91,16 @@ class Measured:
     """One line of the result; times at the slower party in the best of some runs, bytes in both directions.
 
     `cpu_microseconds_per_pair` is the processor time of the busier party, which other work on the machine
-    disturbs less. `aes_microseconds_per_pair` and `copy_microseconds_per_pair` are what the machine needs
+    disturbs less. `width` is how many rows of B meet a row of A, `network` what lay between the parties, such
+    as `100/20`. `aes_microseconds_per_pair` and `copy_microseconds_per_pair` are what the machine needs
     at least: for the AES blocks of the busier party, and to copy every byte sent once.
     """
 
     engine: str
     rule: str
     pairs: int
+    width: int
+    network: str | None
     microseconds_per_pair: float
     cpu_microseconds_per_pair: float
     bytes_per_pair: float
@@ -165,29 +154,6 @@ class SocketChannel:
             self._socket.sendall(buffer)
 
 
-def make_up_table(rule: Node, side: Side, rows: int) -> Table:
-    """Rows of one side; every tenth row is almost the same on both sides, one in twenty is a dummy."""
-    alike = np.random.default_rng(1)
-    own = np.random.default_rng([2, ord(side.value)])
-    columns = {}
-    for of in inputs(rule, side):
-        shared = alike.integers(0, of.high, (rows, of.length), endpoint=True)
-        values = own.integers(0, of.high, (rows, of.length), endpoint=True)
-        values[::10] = shared[::10]
-        columns[of.name] = values
-    if _WEIGHT.name in columns:
-        columns[_WEIGHT.name] = columns[_GRAMS.name].sum(axis=1, keepdims=True)
-    return Table(columns, own.random(rows) >= 0.05)
-
-
-def _slabs(rows: int) -> Iterator[Blocks]:
-    """All pairs, some rows of A at a time, so that the answers held at once are bounded."""
-    step = max(1, _SLAB // max(1, rows))
-    for first in range(0, rows, step):
-        a_rows = np.arange(first, min(rows, first + step))
-        yield Blocks(a_rows, np.array([len(a_rows)]), np.arange(rows), np.array([rows]))
-
-
 def measure(asked: Measurement) -> Measured:
     """Run both parties as processes and put their reports together."""
     if asked.rule not in RULES:
@@ -200,37 +166,38 @@ def measure(asked: Measurement) -> Measured:
 
 def _reports(asked: Measurement) -> list[Report]:
     """Both parties' reports; no process outlives the measurement."""
-    children = [_start(Side.A, asked, 0)]
-    try:
+    with ExitStack() as stack:
+        children = [_start(Side.A, asked, 0, stack)]
         assert children[0].stdout is not None
         port = children[0].stdout.readline()
         if port:
-            children.append(_start(Side.B, asked, int(port)))
+            way = stack.enter_context(Proxy(asked.network, int(port))).port if asked.network else int(port)
+            children.append(_start(Side.B, asked, way, stack))
         outputs = [child.communicate()[0] for child in reversed(children)]
         if len(children) < 2 or any(child.returncode for child in children):
             raise RuntimeError("a party of the measurement ended early; what it said is above")
         return [Report(**json.loads(output)) for output in reversed(outputs)]
-    finally:
-        for child in children:
-            child.kill()
 
 
-def _start(side: Side, asked: Measurement, port: int) -> subprocess.Popen[str]:
-    arguments = json.dumps({"side": side.value, "port": port, **asdict(asked)})
+def _start(side: Side, asked: Measurement, port: int, stack: ExitStack) -> subprocess.Popen[str]:
+    # The network lies between the parties, and neither knows of it.
+    arguments = json.dumps({"side": side.value, "port": port, **asdict(replace(asked, network=None))})
     command = [sys.executable, "-m", "accord.benchmarking", arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    stack.callback(child.kill)
+    return child
 
 
 def _check(asked: Measurement, answers: str) -> bool:
     """Whether the answers were compared with the plain interpreter's; wrong ones end the measurement."""
     from accord.secure.ideal import match
 
-    if asked.rows**2 > 1 << 20:
+    if asked.work.pairs > 1 << 20:
         return False
     rule = RULES[asked.rule]
-    tables = [make_up_table(rule, side, asked.rows) for side in Side]
+    tables = [make_up_table(rule, side, asked.work.rows) for side in Side]
     digest = hashlib.sha256()
-    for blocks in _slabs(asked.rows):
+    for blocks in asked.work.cut():
         digest.update(match(rule, blocks, *tables).tobytes())
     if digest.hexdigest() != answers:
         raise RuntimeError("the answers are wrong")
@@ -240,7 +207,7 @@ def _check(asked: Measurement, answers: str) -> bool:
 def _join_reports(asked: Measurement, reports: list[Report], checked: bool) -> Measured:
     from accord.secure.cost import price
 
-    pairs = max(1, asked.rows**2)
+    rule, pairs = RULES[asked.rule], asked.work.pairs
     seconds = min(map(max, *(report.seconds for report in reports)))
     cpu_seconds = min(map(max, *(report.cpu_seconds for report in reports)))
     busier = max(reports, key=lambda report: report.aes_seconds)
@@ -248,13 +215,13 @@ def _join_reports(asked: Measurement, reports: list[Report], checked: bool) -> M
     return Measured(
         engine=asked.engine,
         rule=asked.rule,
-        pairs=asked.rows**2,
+        pairs=pairs,
+        width=asked.work.width,
+        network=str(asked.network) if asked.network else None,
         microseconds_per_pair=round(seconds / pairs * 1e6, 4),
         cpu_microseconds_per_pair=round(cpu_seconds / pairs * 1e6, 4),
         bytes_per_pair=round(sent / pairs, 3),
-        rounds=sum(
-            price(RULES[asked.rule], blocks, asked.engine, asked.k).rounds for blocks in _slabs(asked.rows)
-        ),
+        rounds=sum(price(rule, blocks, asked.engine, asked.settings).rounds for blocks in asked.work.cut()),
         setup_seconds=round(max(report.setup_seconds for report in reports), 4),
         peak_mib=round(max(report.peak_mib for report in reports), 1),
         aes_microseconds_per_pair=round(busier.aes_seconds / pairs * 1e6, 4),
@@ -268,7 +235,7 @@ def _join_reports(asked: Measurement, reports: list[Report], checked: bool) -> M
 def _party(side: Side, asked: Measurement, channel: SocketChannel) -> Report:
     """One party: warm up, set up, evaluate, and measure the limits of the machine."""
     engine, rule = _engine(asked), RULES[asked.rule]
-    table, small = make_up_table(rule, side, asked.rows), make_up_table(rule, side, 2)
+    table, small = make_up_table(rule, side, asked.work.rows), make_up_table(rule, side, 2)
     warm = run(engine.set_up(side, System()), channel)
     run(engine.evaluate(warm, rule, Blocks.whole(2, 2), small), channel)
     started = time.perf_counter()
@@ -278,7 +245,7 @@ def _party(side: Side, asked: Measurement, channel: SocketChannel) -> Report:
     for _ in range(asked.repeats):
         before, meter, digest = session.aes_blocks, Meter(), hashlib.sha256()
         clock, cpu = time.perf_counter(), time.process_time()
-        for blocks in _slabs(asked.rows):
+        for blocks in asked.work.cut():
             party: Party[np.ndarray] = meter_party(engine.evaluate(session, rule, blocks, table), meter)
             digest.update(run(party, channel).tobytes())
         seconds.append(time.perf_counter() - clock)
@@ -302,7 +269,7 @@ def _party(side: Side, asked: Measurement, channel: SocketChannel) -> Report:
 def _engine(asked: Measurement) -> Engine:
     """The engine that is asked for, with its k if it has one."""
     engine = engine_named(asked.engine)
-    return replace(engine, k=asked.k) if isinstance(engine, OtEngine) else engine
+    return OtEngine(asked.settings) if isinstance(engine, OtEngine) else engine
 
 
 def aes_rate(size: int = 1 << 16) -> float:

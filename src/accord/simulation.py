@@ -327,6 +327,13 @@ def start_party(
     return agreement.protocol.party(agreement.task, mine, engine)
 
 
+def _engine(agreement: Agreement, name: str) -> Engine:
+    """The engine of this name, with the agreement's options if it is the one that the agreement names."""
+    if name == "ideal":
+        return IdealEngine()
+    return agreement.engine.build() if name == agreement.engine.name else engine_named(name)
+
+
 def _run(
     agreement: Agreement,
     left: Records,
@@ -337,7 +344,7 @@ def _run(
     watch: Watch,
 ) -> tuple[Outcome, Trial]:
     began = time.perf_counter()
-    chosen: Engine = IdealEngine() if engine == "ideal" else engine_named(engine)
+    chosen = _engine(agreement, engine)
     a = make_mine(releases[Side.A], left, right.size, entropy.stream("A"), watch)
     b = make_mine(releases[Side.B], right, left.size, entropy.stream("B"))
     wire, task = Wire(), agreement.task

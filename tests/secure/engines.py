@@ -16,24 +16,34 @@ from accord.secure.engine import Engine
 from accord.secure.garbled.engine import GarbledEngine
 from accord.secure.ideal import IdealEngine, match
 from accord.secure.ot.engine import OtEngine
+from accord.secure.ot.settings import Settings
 from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Buffer, Effect, Party, Receive, Send, Wire, run_pair
+from accord.secure.transfer.lpn import Parameters
 from accord.side import Side
 from tests.secure.worlds import Fixed
 
-REAL = ["ot k=4", "garbled", "paillier", "paillier-packed"]
+FEW = Parameters(secret_bits=7, trees=64, depth=6)
+"""A code that protects nothing, so small that every evaluation feeds its reserve."""
+OT = {
+    "ot": Settings(),
+    "ot silent": Settings(many=0, code=FEW),
+    **{f"ot field={k}": Settings(field=k, silent=False) for k in (1, 2, 4)},
+    **{f"ot group={k}": Settings(group=k) for k in (1, 2, 3, 6)},
+}
+REAL = ["ot", "ot silent", "garbled", "paillier", "paillier-packed"]
 """One of each that runs between two parties; keys are short, which only the time depends on."""
 
-EVERY = ["ideal", "ot k=1", "ot k=2", "ot k=8", *REAL]
+EVERY = ["ideal", *OT, *REAL[2:]]
 
 
 def engine_of(name: str) -> Engine:
-    match name.split(" k="):
-        case ["ideal"]:
+    if name in OT:
+        return OtEngine(OT[name])
+    match name:
+        case "ideal":
             return IdealEngine()
-        case ["ot", k]:
-            return OtEngine(int(k))
-        case ["garbled"]:
+        case "garbled":
             return GarbledEngine()
         case _:
             return PaillierEngine(packed=name == "paillier-packed", bits=512)

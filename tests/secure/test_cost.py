@@ -12,14 +12,15 @@ from accord.secure.circuit import AtMost, Hamming, Input, Node, SquaredEuclidean
 from accord.secure.cost import price
 from accord.secure.engines import NAMES, engine_named
 from accord.secure.garbled import batch as garbled_batch
+from accord.secure.ot.engine import TAG
+from accord.secure.ot.settings import USUAL
 from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Wire, run_pair
-from accord.secure.transfer import setup
 from accord.side import Side
-from tests.secure.engines import World
+from tests.secure.engines import OT, World
 from tests.secure.worlds import Fixed, blocks, random_circuit, table
 
-PRICED = [("ot", k) for k in (1, 2, 4, 8)] + [("garbled", 4)]
+PRICED = [*OT, "garbled"]
 
 
 def carried(world: World, circuit: Node, over: Blocks, rows: int) -> Wire:
@@ -28,16 +29,16 @@ def carried(world: World, circuit: Node, over: Blocks, rows: int) -> Wire:
     return world.wire(circuit, over, a, b)
 
 
-@pytest.mark.parametrize(("engine", "k"), PRICED)
-def test_bytes_and_rounds_are_those_of_the_engine(
-    world_of: Callable[[str], World], engine: str, k: int
-) -> None:
-    random = np.random.default_rng(k)
-    world = world_of(f"ot k={k}" if engine == "ot" else engine)
+@pytest.mark.parametrize("name", PRICED)
+def test_bytes_and_rounds_are_those_of_the_engine(name: str) -> None:
+    random = np.random.default_rng(PRICED.index(name))
+    engine, settings = ("ot", OT[name]) if name in OT else (name, USUAL)
+    world = World(name)
     for sizes in ([], [(0, 4)], [(1, 1)], [(3, 5), (0, 1), (9, 2)], [(2, 5000)], [(70, 90), (3, 3)]):
         circuit = random_circuit(random)
         over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
-        wire, cost = carried(world, circuit, over, 20), price(circuit, over, engine, k)
+        world.sides = world.fresh()
+        wire, cost = carried(world, circuit, over, 20), price(circuit, over, engine, settings)
         assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
 
 
@@ -55,13 +56,11 @@ def test_bytes_and_rounds_with_long_ciphertexts(
         assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
 
 
-@pytest.mark.parametrize(("engine", "rounds"), [("ot k=4", 8), ("garbled", 40)])
-def test_rounds_are_counted_over_many_batches(
-    world_of: Callable[[str], World], engine: str, rounds: int
-) -> None:
-    size = 600 if engine.startswith("ot") else 400
+@pytest.mark.parametrize(("engine", "rounds"), [("ot", 9), ("garbled", 40)])
+def test_rounds_are_counted_over_many_batches(engine: str, rounds: int) -> None:
+    size = 600 if engine == "ot" else 400
     circuit, over = AtMost(Hamming(Input("x", 5, 1)), 2), Blocks.whole(size, size)
-    wire, cost = carried(world_of(engine), circuit, over, size), price(circuit, over, engine.split()[0])
+    wire, cost = carried(World(engine), circuit, over, size), price(circuit, over, engine)
     assert (cost.bytes, cost.rounds) == (wire.bytes, wire.rounds)
     assert cost.rounds == rounds
 
@@ -80,8 +79,8 @@ def test_a_set_up_has_a_fixed_price(engine: str) -> None:
     a, b = (engine_named(engine).set_up(side, Fixed(side.value)) for side in Side)
     run_pair(a, b, wire)
     # Hellos; in both directions a point, one a base OT, two seeds a base OT; then Paillier's hellos and key.
-    tag = garbled_batch.TAG if engine != "ot" else setup.TAG
-    size, rounds = 2 * (len(tag) + 1) + 2 * (32 + 128 * (32 + 2 * 16)), 7
+    hello = garbled_batch.TAG if engine != "ot" else TAG + USUAL.hello
+    size, rounds = 2 * len(hello) + 2 * (32 + 128 * (32 + 2 * 16)), 7
     if engine.startswith("paillier"):
         made = PaillierEngine(packed=engine == "paillier-packed")
         size, rounds = size + 2 * len(made.hello) + made.bits // 8, rounds + 2
@@ -94,7 +93,7 @@ def test_the_prices_that_the_documentation_names() -> None:
         AtMost(Hamming(Input("x", 50, 1)), 5),
         AtMost(SquaredEuclidean(Input("x", 2, (1 << 17) - 1)), 1000**2),
     )
-    assert price(hamming, over).bytes / over.pairs < 72
-    assert price(euclidean, over).bytes / over.pairs < 420
+    assert price(hamming, over).bytes / over.pairs < 16
+    assert price(euclidean, over).bytes / over.pairs < 80
     assert price(hamming, over, "garbled").bytes / over.pairs < 1700
     assert price(euclidean, over, "garbled").bytes / over.pairs < 9000

@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from accord.secure.circuit import AtMost, Equal, Hamming, Input, Product, SquaredEuclidean, inputs
-from accord.secure.forms import Formed, choice_bits, factors, form_of, own_part
-from accord.secure.ideal import _value
+from accord.secure.circuit import AtMost, Bilinear, Equal, Hamming, Input, Product, SquaredEuclidean, inputs
+from accord.secure.forms import (
+    Ceiling,
+    Form,
+    Reader,
+    alternatives,
+    choice_bits,
+    factors,
+    form_of,
+    own_part,
+    with_dummies,
+)
+from accord.secure.ideal import _value, evaluate
 from accord.side import Side
-from tests.secure.worlds import AHEAD, BITS, CODE, COSINE, DICE, FAR, POINT, table
+from tests.secure.worlds import AHEAD, BITS, CODE, COSINE, COUNT, DICE, FAR, POINT, table
 
 EVEN = Product(BITS, Input("grade", 9, 7), -24)
+
+
+def value_of(form: Form, a: Reader, b: Reader, rows: int) -> Any:
+    """The value of row i of A with row i of B, as the form says."""
+    bits, factor = choice_bits(form, a), factors(form, b)
+    assert len(bits) == len(factor) == len(form.shifts)
+    total = own_part(form, Side.A, a, rows) + own_part(form, Side.B, b, rows)
+    for shift, bit, f in zip(form.shifts, bits, factor, strict=True):
+        total = total + (bit * f << shift)
+    return total
 
 
 @pytest.mark.parametrize(
     "of", [Hamming(BITS), SquaredEuclidean(POINT), SquaredEuclidean(FAR), DICE, AHEAD, COSINE, Equal(CODE)]
 )
-def test_the_parts_add_up_to_the_value(of: Formed) -> None:
+def test_the_parts_add_up_to_the_value(of: Hamming | SquaredEuclidean | Bilinear | Equal) -> None:
     random = np.random.default_rng(0)
     circuit = of if isinstance(of, Equal) else AtMost(of, 0)
     a, b = table(random, circuit, Side.A, 20), table(random, circuit, Side.B, 20)
     assert inputs(circuit, Side.A)
     form = form_of(of)
-    bits = choice_bits(form, a.read)
-    factor = factors(form, b.read)
-    total = own_part(form, Side.A, a.read, 20) + own_part(form, Side.B, b.read, 20)
-    for shift, bit, f in zip(form.shifts, bits, factor, strict=False):
-        total = total + (bit * f << shift)
+    total = value_of(form, a.read, b.read, 20)
     rows = np.arange(20)
     if isinstance(of, Equal):
         same = np.all(a.inputs[CODE.name] == b.inputs[CODE.name], axis=1)
@@ -39,9 +57,66 @@ def test_the_parts_add_up_to_the_value(of: Formed) -> None:
 
 
 def test_powers_of_two_leave_the_weight() -> None:
-    from accord.secure.circuit import Bilinear
-
     form = form_of(Bilinear((EVEN,), None, 0, 0, -2000, 0))
     assert form.shifts == (3,) * 9
     values = np.arange(9)[None, :] % 8
     assert (factors(form, lambda of: values)[:, 0] == -3 * values[0]).all()
+
+
+def overlap(v: int, w: int) -> AtMost:
+    """v·(|a| + |b|) − w·⟨a, b⟩ ≤ 0."""
+    low, high = BITS.length * min(0, 2 * v - w), 2 * v * BITS.length
+    return AtMost(Bilinear((Product(BITS, BITS, -w),), COUNT, v, v, low, high), 0)
+
+
+@pytest.mark.parametrize(
+    ("node", "divisors"),
+    [
+        *((AtMost(Hamming(BITS), bound), [2]) for bound in range(9)),
+        (Equal(CODE), [2]),
+        (overlap(8, 20), [5]),
+        (overlap(4, 9), [3, 9]),
+        (overlap(17, 40), [2, 4, 5, 8, 10, 20, 40]),
+        (overlap(1, 1), []),
+        (AtMost(COSINE, -20), []),
+        (AtMost(AHEAD, 100), []),
+        (AtMost(SquaredEuclidean(POINT), 400), []),
+    ],
+    ids=str,
+)
+def test_what_is_divided_says_the_same(node: AtMost | Equal, divisors: list[int]) -> None:
+    random = np.random.default_rng(0)
+    found = alternatives(node)
+    assert [f.of.divisor for f, _ in found if isinstance(f.of, Ceiling)] == divisors
+    a, b = table(random, node, Side.A, 2000), table(random, node, Side.B, 2000)
+    rows = np.arange(2000)
+    expected = evaluate(node, a.inputs, b.inputs, rows, rows)
+    for form, bound in found:
+        total = value_of(form, a.read, b.read, 2000)
+        assert ((total <= bound) == expected).all()
+        assert form.low <= total.min()
+        assert total.max() <= form.high
+
+
+@pytest.mark.parametrize(
+    "node", [AtMost(Hamming(BITS), 4), Equal(CODE), overlap(2, 5), AtMost(AHEAD, 3)], ids=str
+)
+def test_rows_of_zeros_stay_in_the_bounds_that_dummies_have(node: AtMost | Equal) -> None:
+    random = np.random.default_rng(1)
+    a, b = table(random, node, Side.A, 500), table(random, node, Side.B, 500)
+
+    def nothing(of: Input) -> Any:
+        return np.zeros((500, of.length), dtype=np.int64)
+
+    for form, _ in alternatives(node):
+        low, high = with_dummies(form)
+        for left, right in ((nothing, b.read), (a.read, nothing), (nothing, nothing)):
+            total = value_of(form, left, right, 500)
+            assert low <= total.min()
+            assert total.max() <= high
+
+
+def test_what_does_not_fit_a_machine_word_is_not_divided() -> None:
+    large = 3 << 52
+    wide = Bilinear((Product(BITS, BITS, -2 * large),), Input("own", 1, 1 << 11), large + 1, 1, 0, 1 << 12)
+    assert [form.of for form, _ in alternatives(AtMost(wide, 2000))] == [wide]

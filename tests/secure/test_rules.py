@@ -17,7 +17,7 @@ from tests.matching import worlds
 from tests.secure.engines import World
 
 
-@pytest.fixture(params=["ot k=4", "garbled", "paillier-packed"], scope="module")
+@pytest.fixture(params=["ot", "garbled", "paillier-packed"], scope="module")
 def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> World:
     return world_of(request.param)
 

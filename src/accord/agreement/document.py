@@ -15,19 +15,27 @@ from typing import Annotated, Literal
 
 import tomli_w
 from pydantic import (
+    AfterValidator,
+    BeforeValidator,
     Field,
     PlainSerializer,
     PlainValidator,
+    StrictBool,
     StringConstraints,
     WithJsonSchema,
 )
 
+from accord.errors import UsageError
 from accord.matching.blocking import Blocking, PartSpec, build_blocking
 from accord.matching.rule import Rule
 from accord.matching.rule_text import parse_rule
+from accord.network import Network
 from accord.protocols.base import Leakage, Task
 from accord.protocols.registry import ProtocolOptions
 from accord.records.schema import FieldSpec, Name, Spec
+from accord.secure.engine import Engine
+from accord.secure.engines import engine_named
+from accord.secure.ot.settings import USUAL, Settings
 from accord.side import Side
 
 _DOMAIN = b"accord agreement 1\n"
@@ -35,6 +43,7 @@ _DOMAIN = b"accord agreement 1\n"
 PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
 SALT_PATTERN = r"^[0-9a-f]{8,64}$"
 PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
+EngineName = Literal["ot", "garbled", "paillier", "paillier-packed"]
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Columns = Annotated[tuple[ColumnName, ...], Field(max_length=4096)]
 """Bounded, as the receipt names them all: see the limit there."""
@@ -70,6 +79,54 @@ class DisclosedColumns(Spec):
     B: Columns = ()
 
 
+def _network(value: str) -> str:
+    try:
+        return str(Network.parse(value))
+    except UsageError as error:
+        raise ValueError(str(error).removesuffix(".")) from None
+
+
+class OtOptions(Spec):
+    """The default engine: what the line between the parties is like, and whether LPN may be assumed."""
+
+    name: Literal["ot"]
+    network: Annotated[str, AfterValidator(_network)] = str(USUAL.network)
+    """Mbit/s in each direction and milliseconds there and back; decides how bytes are traded for work."""
+    silent: StrictBool = USUAL.silent
+    """Whether large linkages take their oblivious transfers from LPN, which costs a fraction of the bytes."""
+
+    def build(self) -> Engine:
+        return engine_named(self.name, Settings(Network.parse(self.network), self.silent))
+
+
+class OtherEngine(Spec):
+    """An engine without options."""
+
+    name: Literal["garbled", "paillier", "paillier-packed"]
+
+    def build(self) -> Engine:
+        return engine_named(self.name)
+
+
+def _by_name(value: object) -> object:
+    if not isinstance(value, str | dict | OtOptions | OtherEngine):
+        raise ValueError('must be a name such as "ot", or a table')
+    return {"name": value} if isinstance(value, str) else value
+
+
+def _short(engine: OtOptions | OtherEngine) -> object:
+    options = engine.model_dump(exclude_defaults=True)
+    return engine.name if len(options) == 1 else options
+
+
+EngineOptions = Annotated[
+    OtOptions | OtherEngine,
+    Field(discriminator="name"),
+    BeforeValidator(_by_name, json_schema_input_type=OtOptions | OtherEngine | EngineName),
+    PlainSerializer(_short),
+]
+
+
 class Agreement(Spec):
     """Everything that must be the same on both sides.
 
@@ -85,11 +142,11 @@ class Agreement(Spec):
     blocking: tuple[PartSpec, ...] = ()
     protocol: ProtocolOptions
     disclose: DisclosedColumns = DisclosedColumns()
-    engine: Literal["ot", "garbled", "paillier", "paillier-packed"]
+    engine: EngineOptions
 
     def canonical(self) -> bytes:
         """The bytes that are compared: a domain tag, then JSON with sorted keys and the defaults."""
-        plain = self.model_dump(mode="json")
+        plain = self.model_dump(mode="json") | {"engine": self.engine.model_dump(mode="json")}
         return _DOMAIN + json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
 
     @property

@@ -2,7 +2,8 @@
 
 A block is a group of A's rows against a group of B's rows, all pairs. A *strip* is one row of A against a
 stretch of B's rows; a batch is a list of strips. Work that belongs to a row of A is done once a strip, so
-strips are as long as the block allows, up to `LONGEST` or what an engine says.
+strips are as long as the block allows, up to `LONGEST` or what an engine says. Neighbouring strips over the
+same stretch can form a *group*, which is never torn apart, so that they share what belongs to a row of B.
 
 The order of pairs, in every engine: block after block; in a block A's rows in order, and for each of them
 B's rows in order. The invariant: nothing here depends on anyone's values, nor on which rows are dummies.
@@ -98,6 +99,13 @@ class Batch:
     b_rows: Ints
     place: Ints
     pairs: int
+    members: Ints
+    """Strips of each group, in order."""
+
+    @property
+    def columns(self) -> int:
+        """Pairs of a group with a row of B."""
+        return int(self.width[np.cumsum(self.members) - self.members].sum())
 
     def put(self, bits: NDArray[np.bool_], answer: NDArray[np.bool_]) -> None:
         """Write the bits of the batch's pairs to their places in the answer."""
@@ -118,15 +126,16 @@ class Batch:
 
 @dataclass(frozen=True)
 class _Strips:
-    """All strips of some blocks, in the order in which they are worked on."""
+    """All strips of some blocks, in the order in which they are worked on, and the first of each group."""
 
     a_rows: Ints
     width: Ints
     b_first: Ints
     place: Ints
+    heads: Ints
 
 
-def _cut_strips(blocks: Blocks, longest: int) -> _Strips:
+def _cut_strips(blocks: Blocks, longest: int, group: Ints | int) -> _Strips:
     """Cut each block into stretches of B's rows; one strip for each row of A and stretch."""
     pieces = -(-blocks.b_counts // longest)
     block = np.repeat(np.arange(len(pieces)), pieces)
@@ -139,7 +148,9 @@ def _cut_strips(blocks: Blocks, longest: int) -> _Strips:
     row = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
     spread = np.repeat(np.arange(len(rows)), rows)
     place = pair_first[spread] + row * blocks.b_counts[block][spread] + (piece * longest)[spread]
-    return _Strips(blocks.a_rows[a_first[spread] + row], width[spread], b_first[spread], place)
+    size = np.broadcast_to(np.asarray(group, dtype=np.int64), blocks.a_counts.shape)[block][spread]
+    heads = np.flatnonzero(row % size == 0)
+    return _Strips(blocks.a_rows[a_first[spread] + row], width[spread], b_first[spread], place, heads)
 
 
 @dataclass(frozen=True)
@@ -151,21 +162,24 @@ class Limit:
     longest: int = LONGEST
 
 
-def _cut_batches(width: Ints, limit: Limit) -> Iterator[tuple[int, int]]:
-    """Consecutive ranges of strips within the limit, or of one strip."""
-    ends = np.cumsum(width + limit.strip)
+def _cut_batches(strips: _Strips, limit: Limit) -> Iterator[tuple[int, int]]:
+    """Consecutive ranges of groups within the limit, or of one group."""
+    weights = strips.width + limit.strip
+    ends = np.cumsum(np.add.reduceat(weights, strips.heads)) if len(weights) else weights
     first = 0
-    while first < len(width):
+    while first < len(ends):
         done = ends[first - 1] if first else 0
         last = max(first + 1, int(np.searchsorted(ends, done + limit.most, side="right")))
         yield first, last
         first = last
 
 
-def batches(blocks: Blocks, limit: Limit) -> Iterator[Batch]:
-    """Cut the blocks into batches; blocks without a pair vanish."""
-    strips = _cut_strips(blocks, limit.longest)
-    for first, last in _cut_batches(strips.width, limit):
+def batches(blocks: Blocks, limit: Limit, group: Ints | int = 1) -> Iterator[Batch]:
+    """Cut the blocks into batches, with groups of so many strips in each; blocks without a pair vanish."""
+    strips = _cut_strips(blocks, limit.longest, group)
+    bounds = np.append(strips.heads, len(strips.width))
+    for begin, end in _cut_batches(strips, limit):
+        first, last = bounds[begin], bounds[end]
         width, b_first = strips.width[first:last], strips.b_first[first:last]
         fresh = np.diff(b_first, prepend=-1) != 0
         lengths = width[fresh]
@@ -179,26 +193,40 @@ def batches(blocks: Blocks, limit: Limit) -> Iterator[Batch]:
             b_rows=blocks.b_rows[b_index],
             place=strips.place[first:last],
             pairs=int(width.sum()),
+            members=np.diff(bounds[begin : end + 1]),
         )
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """The size of each batch: its strips, its rows of B and its pairs; all that a price depends on."""
+    """The size of each batch: all that a price depends on.
+
+    Its strips, groups, rows of B, pairs, and pairs of a group with a row of B (`columns`).
+    """
 
     strips: Ints
+    groups: Ints
     b_rows: Ints
     pairs: Ints
+    columns: Ints
 
 
-def shapes(blocks: Blocks, limit: Limit) -> Shapes:
+def shapes(blocks: Blocks, limit: Limit, group: Ints | int = 1) -> Shapes:
     """The sizes of all batches."""
-    strips = _cut_strips(blocks, limit.longest)
-    cuts = np.array(list(_cut_batches(strips.width, limit)), dtype=np.int64).reshape(-1, 2)
-    first, last = cuts.T
+    strips = _cut_strips(blocks, limit.longest, group)
+    cuts = np.array(list(_cut_batches(strips, limit)), dtype=np.int64).reshape(-1, 2)
+    begin, end = cuts.T
+    first, last = np.append(strips.heads, len(strips.width))[cuts.T]
     done = np.concatenate([[0], np.cumsum(strips.width)])
+    columns = np.concatenate([[0], np.cumsum(strips.width[strips.heads])])
     # A stretch of B's rows counts once a batch: where it starts, and where a batch starts within it.
     fresh = np.diff(strips.b_first, prepend=-1) != 0
     fresh[first] = True
     rows = np.concatenate([[0], np.cumsum(strips.width * fresh)])
-    return Shapes(last - first, rows[last] - rows[first], done[last] - done[first])
+    return Shapes(
+        last - first,
+        end - begin,
+        rows[last] - rows[first],
+        done[last] - done[first],
+        columns[end] - columns[begin],
+    )

@@ -17,9 +17,13 @@ from accord.secure.garbled.compiler import boolean_circuit
 from accord.secure.garbled.tape import tapes_of
 from accord.secure.ot import sizes as ot_sizes
 from accord.secure.ot.compiler import compile_circuit
+from accord.secure.ot.settings import USUAL, Settings
+from accord.secure.ot.supply import Use, needs, schedule
 from accord.secure.paillier import engine as engine_paillier
 from accord.secure.paillier.distance import pack_sizes, packs
 from accord.secure.paillier.engine import PaillierEngine, plan_of
+from accord.secure.transfer.silent import feed_bytes
+from accord.side import Side
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,10 @@ class Price:
     comparisons: int
 
 
-def price(circuit: Node, blocks: Blocks, engine: str = "ot", k: int = 4) -> Price:
-    """The cost of evaluating a circuit over blocks, without the set-up."""
+def price(circuit: Node, blocks: Blocks, engine: str = "ot", settings: Settings = USUAL) -> Price:
+    """The cost of evaluating a circuit over blocks in a new session, without the set-up."""
     if engine == "ot":
-        total, rounds = _ot(circuit, blocks, k)
+        total, rounds = _ot(circuit, blocks, settings)
     elif engine == "garbled":
         total, rounds = _garbled(circuit, blocks)
     else:
@@ -42,14 +46,45 @@ def price(circuit: Node, blocks: Blocks, engine: str = "ot", k: int = 4) -> Pric
     return Price(total, rounds, blocks.pairs)
 
 
-def _ot(circuit: Node, blocks: Blocks, k: int) -> tuple[int, int]:
+def _ot(circuit: Node, blocks: Blocks, settings: Settings) -> tuple[int, int]:
     program = compile_circuit(circuit, "ot")
-    sizes = shapes(blocks, ot_sizes.batch_limit(program))
+    sizes = shapes(blocks, ot_sizes.batch_limit(program), settings.groups(program, blocks))
+    plan = schedule(needs(program, sizes), (Use(), Use()), settings)
+    rate = 128 // settings.k
+    rates = (1 if plan.silent[0] else rate, 1 if plan.silent[1] else rate)
+    kinds = np.stack([sizes.strips, sizes.groups, sizes.columns, sizes.pairs])
+    kinds, counts = np.unique(kinds, axis=1, return_counts=True)
     total = 0
-    kinds, counts = np.unique(np.stack([sizes.strips, sizes.pairs]), axis=1, return_counts=True)
-    for (strips, pairs), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
-        total += count * ot_sizes.batch_sizes(program, k, strips, pairs).total
-    return total, ot_sizes.message_count(program) * -(-len(sizes.pairs) // ot_sizes.WINDOW)
+    for kind, count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
+        total += count * ot_sizes.batch_sizes(program, rates, ot_sizes.Shape(*kind)).total
+    chain, done, fed = _Chain(), 0, [0, 0]
+    for stage in plan.stages:
+        for way, receiver in enumerate((Side.A, Side.B)):
+            for _ in range(stage.feeds[way]):
+                if not fed[way]:
+                    chain.send(receiver)
+                chain.send(receiver.other)
+                total += feed_bytes(not fed[way], rate, settings.code)
+                fed[way] += 1
+        for _ in range(-(-(stage.last - done) // ot_sizes.WINDOW)):
+            for message in range(ot_sizes.message_count(program)):
+                chain.send(Side.B if message % 2 else Side.A)
+        done = stage.last
+    return total, chain.rounds
+
+
+class _Chain:
+    """The longest chain of messages of which each could depend on the one before, as `Wire` counts it."""
+
+    def __init__(self) -> None:
+        self.depth = {side: 0 for side in Side}
+
+    def send(self, sender: Side) -> None:
+        self.depth[sender.other] = max(self.depth[sender.other], self.depth[sender] + 1)
+
+    @property
+    def rounds(self) -> int:
+        return max(self.depth.values())
 
 
 def _garbled(circuit: Node, blocks: Blocks) -> tuple[int, int]:
@@ -61,7 +96,7 @@ def _garbled(circuit: Node, blocks: Blocks) -> tuple[int, int]:
     kinds = np.stack([by_b, np.where(by_b, sizes.strips, sizes.b_rows), sizes.pairs])
     kinds, counts = np.unique(kinds, axis=1, return_counts=True)
     for (other, rows, pair), count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
-        total += count * garbled_batch.batch_sizes(tapes[other], garbled_batch.K, rows, pair).total
+        total += count * garbled_batch.batch_sizes(tapes[other], 128 // garbled_batch.K, rows, pair).total
     return total, garbled_batch.MESSAGES * -(-len(sizes.pairs) // garbled_batch.WINDOW)
 
 

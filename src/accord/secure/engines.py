@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from accord.errors import UsageError
 from accord.secure.engine import Engine
+from accord.secure.ot.settings import USUAL, Settings
 
 NAMES = ("ot", "garbled", "paillier", "paillier-packed")
 
 
-def engine_named(name: str) -> Engine:
-    """The engine that an agreement names."""
+def engine_named(name: str, settings: Settings = USUAL) -> Engine:
+    """The engine that an agreement names; only `ot` has settings."""
     if name == "ot":
         from accord.secure.ot.engine import OtEngine
 
-        return OtEngine()
+        return OtEngine(settings)
     if name == "garbled":
         from accord.secure.garbled.engine import GarbledEngine
 

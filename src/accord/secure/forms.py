@@ -9,6 +9,14 @@ with bits that A computes alone and factors that B computes alone:
     bilinear           weights split into an odd part, which B multiplies in, and a power of two
     equality           the Hamming distance of all bits, at most 0
 
+What is compared with a bound t can be divided by what all its products have in common, g, so that a smaller
+ring holds it. With α and β the own parts, v = α + β + g·S, and v ≤ t exactly if ⌈(v − t)/g⌉ ≤ 0, which is
+
+    ceiling            S + ⌊α/g⌋ − ⌊(t − β)/g⌋ + Σ_c [α mod g = c]·[(t − β) mod g < c],  c = 1 … g − 1
+
+since ⌈(α + β − t)/g⌉ is the difference of the two floors, and one more where α's rest is the larger one. Here
+a Hamming distance is |a| + |b| − 2·⟨a, b⟩, so its half costs one product more, of two parities.
+
 Where A's elements can be multiplied whole, as under homomorphic encryption, they take the place of bits:
 
     value(a, b) = own_a(a) + own_b(b) + Σᵢ elementᵢ(a) · multiplierᵢ(b)
@@ -19,8 +27,9 @@ The invariant: bits, factors and own parts are functions of one side's rows alon
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +41,24 @@ Ints = NDArray[np.int64]
 Reader = Callable[[Input], Ints]
 """Gives the rows of an input, shape (rows, length)."""
 
-Formed = Hamming | SquaredEuclidean | Bilinear | Equal
+Linear = Hamming | Bilinear | Equal
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """⌈(value − bound)/divisor⌉ of a value whose products all have weights that the divisor divides."""
+
+    of: Linear
+    bound: int
+    divisor: int
+
+
+Formed = Hamming | SquaredEuclidean | Bilinear | Equal | Ceiling
+
+LARGEST = 64
+"""No larger divisor is tried: each costs as many products, less one."""
+
+_ONLY_BITS = "a ceiling is a sum over A's bits, not over its elements"
 
 
 @dataclass(frozen=True)
@@ -55,6 +81,48 @@ def form_of(of: Formed) -> Form:
             return Form(of, of.low, of.high, tuple(range(1, source.bits + 1)) * source.length)
         case Bilinear(products):
             return Form(of, of.low, of.high, tuple(s for p in products for s in _product_shifts(p)))
+        case Ceiling(whole, bound, divisor):
+            form = form_of(_divide(whole, divisor) if isinstance(whole, Bilinear) else whole)
+            low, high = (-((bound - end) // divisor) for end in (form_of(whole).low, form_of(whole).high))
+            return Form(of, low, high, form.shifts + (0,) * (divisor - 1))
+
+
+def _divide(of: Bilinear, divisor: int) -> Bilinear:
+    """The same with weights of the products divided; of its bounds and offsets nothing is kept."""
+    products = tuple(replace(p, weight=p.weight // divisor) for p in of.products)
+    return replace(of, products=products)
+
+
+def alternatives(node: AtMost | Equal) -> list[tuple[Form, int]]:
+    """Forms and bounds that all say whether the comparison holds: as it is, and divided where that goes."""
+    form, bound = comparison_of(node)
+    match form.of:
+        case Bilinear() as of:
+            of, bound = _simplify(of, bound)
+            form = form_of(of)
+            # Floors and rests must be those of the true numbers, so these have to fit a machine word.
+            fits = max(abs(end) for end in (bound, *with_dummies(form))) < 1 << 61
+            common = math.gcd(*(p.weight for p in of.products)) if fits else 1
+        case Hamming() | Equal() as of:
+            common = 2
+        case _:
+            return [(form, bound)]
+    divisors = [d for d in range(2, min(common, LARGEST) + 1) if common % d == 0]
+    return [(form, bound), *((form_of(Ceiling(of, bound, d)), 0) for d in divisors)]
+
+
+def _simplify(of: Bilinear, bound: int) -> tuple[Bilinear, int]:
+    """Without what all weights have in common."""
+    own = (of.weight_a, of.weight_b) if of.offset is not None else ()
+    common = math.gcd(*own, *(p.weight for p in of.products)) or 1
+    less = replace(
+        _divide(of, common),
+        weight_a=of.weight_a // common,
+        weight_b=of.weight_b // common,
+        low=-(-of.low // common),
+        high=of.high // common,
+    )
+    return less, bound // common
 
 
 def comparison_of(node: AtMost | Equal) -> tuple[Form, int]:
@@ -96,6 +164,10 @@ def choice_bits(form: Form, read: Reader) -> NDArray[np.uint8]:
         case Bilinear(products):
             parts = [_bits(read(p.left), p.left.bits) for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.uint8)
+        case Ceiling(whole, _, divisor):
+            bits = choice_bits(form_of(whole), read)
+            rest = _whole_part(whole, Side.A, read, bits.shape[1]) % divisor
+            return np.concatenate([bits, rest == np.arange(1, divisor)[:, None]])
 
 
 def factors(form: Form, read: Reader) -> Ints:
@@ -108,6 +180,20 @@ def factors(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [np.repeat(_odd(p) * read(p.right).T, p.left.bits, axis=0) for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
+        case Ceiling(whole, bound, divisor):
+            if isinstance(whole, Bilinear):
+                factor = factors(form_of(_divide(whole, divisor)), read)
+            else:
+                factor = -_bits(read(whole.of), whole.of.bits).astype(np.int64)
+            rest = (bound - _whole_part(whole, Side.B, read, factor.shape[1])) % divisor
+            return np.concatenate([factor, rest < np.arange(1, divisor)[:, None]])
+
+
+def _whole_part(of: Linear, side: Side, read: Reader, rows: int) -> Ints:
+    """What a side adds to a value that is to be divided: |a| or |b|, or its weighted offset."""
+    if isinstance(of, Bilinear):
+        return own_part(form_of(of), side, read, rows)
+    return _bits(read(of.of), of.of.bits).sum(axis=0, dtype=np.int64)
 
 
 def elements(form: Form, read: Reader) -> Ints:
@@ -120,6 +206,8 @@ def elements(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [read(p.left).T for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
+        case Ceiling():
+            raise TypeError(_ONLY_BITS)
 
 
 def multipliers(form: Form, read: Reader) -> Ints:
@@ -132,6 +220,8 @@ def multipliers(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [p.weight * read(p.right).T for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
+        case Ceiling():
+            raise TypeError(_ONLY_BITS)
 
 
 def largest_multiplier(form: Form) -> int:
@@ -143,6 +233,8 @@ def largest_multiplier(form: Form) -> int:
             return 2 * max(1, source.high)
         case Bilinear(products):
             return max([1, *(abs(p.weight) * p.right.high for p in products)])
+        case Ceiling():
+            raise TypeError(_ONLY_BITS)
 
 
 def reach(form: Form) -> tuple[int, int]:
@@ -154,6 +246,20 @@ def reach(form: Form) -> tuple[int, int]:
     if of.offset is not None:
         ends += [of.weight_a * of.offset.high, of.weight_b * of.offset.high]
     return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)
+
+
+def with_dummies(form: Form) -> tuple[int, int]:
+    """The least and the largest value, also of pairs with a row all of whose inputs are zero."""
+    match form.of:
+        case Bilinear(_, offset, weight_a, weight_b):
+            most = 0 if offset is None else offset.high
+            ends = (form.low, form.high, 0, weight_a * most, weight_b * most)
+            return min(ends), max(ends)
+        case Ceiling(whole, bound, divisor):
+            low, high = (-((bound - end) // divisor) for end in with_dummies(form_of(whole)))
+            return low, high
+        case _:
+            return form.low, form.high
 
 
 def _odd(product: Product) -> int:
@@ -173,3 +279,6 @@ def own_part(form: Form, side: Side, read: Reader, rows: int) -> Ints:
             if offset is None:
                 return np.zeros(rows, dtype=np.int64)
             return (weight_a if side is Side.A else weight_b) * read(offset)[:, 0]
+        case Ceiling(whole, bound, divisor):
+            part = _whole_part(whole, side, read, rows)
+            return part // divisor if side is Side.A else -((bound - part) // divisor)

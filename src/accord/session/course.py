@@ -39,7 +39,6 @@ from accord.records.pairing import PairTable
 from accord.records.results import Paired
 from accord.records.sinks import write_table
 from accord.records.sources import TableLike
-from accord.secure.engines import engine_named
 from accord.secure.party import Party
 from accord.session import notices, receipt
 from accord.session.connection import Reach
@@ -305,12 +304,12 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     slots = own.records.size + len(kept.mine.slots.record) + _most_slots(own, kept.mine.partner_size)
 
     def expect(comparisons: int, clear: int) -> None:
-        secure = comparisons * _SECONDS_A_COMPARISON[agreement.engine]
+        secure = comparisons * _SECONDS_A_COMPARISON[agreement.engine.name]
         line.expect(secure + clear * _SECONDS_OF_WORK + slots * _SECONDS_A_RECORD)
 
     mine = replace(kept.mine, journal=kept.journal, watch=watch, expect=expect)
     expect(0, 0)
-    outcome = yield from task.protocol.party(task, mine, engine_named(agreement.engine))
+    outcome = yield from task.protocol.party(task, mine, agreement.engine.build())
     found = arrange_output(agreement, own.side, own.records, outcome)
     if own.out is not None:
         write_table(found, own.out, raw=own.raw)

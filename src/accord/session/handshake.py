@@ -26,7 +26,7 @@ from accord.protocols.slots import COMMITMENT
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 
-WIRE = 1
+WIRE = 2
 HELLO = 256
 NONCE = 32
 NO_RUN = ""

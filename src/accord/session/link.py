@@ -47,7 +47,6 @@ from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sinks import require_target
 from accord.records.sources import TableLike
-from accord.secure.engines import engine_named
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
@@ -229,7 +228,7 @@ def get_ready(
     now = datetime.now(UTC)
     side = own_side(agreement, partner)
     task = agreement.task
-    task.protocol.require_engine(task, engine_named(agreement.engine))
+    task.protocol.require_engine(task, agreement.engine.build())
     cards = {side: require_own_card(state, now), side.other: find_partner(state, partner)}
     require_valid(cards[side.other], partner, now)
     shown, per_person = agreement.disclosed(side), task.protocol.records_per_person(side)

@@ -120,7 +120,7 @@ def facts(
         "run": run,
         "agreement": agreement.digest,
         "protocol": agreement.protocol.name,
-        "engine": agreement.engine,
+        "engine": agreement.engine.name,
         "matches": len(outcome.own),
         "comparisons": outcome.comparisons,
         "output": outcome.digest.value.hex(),

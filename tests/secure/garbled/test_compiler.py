@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.benchmarking import RULES
 from accord.errors import UnsupportedError
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import (
@@ -28,6 +27,7 @@ from accord.secure.garbled.sources import source_bits
 from accord.secure.garbled.tape import TABLES, tape_of
 from accord.secure.ideal import match
 from accord.side import Side
+from accord.workload import RULES
 from tests.secure.garbled.costs import half_gates
 from tests.secure.worlds import COUNT, HERE, LEAVES, STEP, THERE, random_circuit, table
 
@@ -100,6 +100,7 @@ def test_the_circuits_that_the_documentation_names_have_their_sizes() -> None:
         "euclidean2d": 2 * (279 + 1),
         "equal16": 2 * (15 + 1),
         "dice128": 2 * (215 + 1),
+        "dice1024": 2 * (1568 + 1),
         "conjunction": 2 * (51 + 279 + 15 + 2 + 1),
     }
 

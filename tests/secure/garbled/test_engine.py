@@ -73,7 +73,7 @@ def test_the_trace_notices_numbers_that_come_back() -> None:
         for session in made:
             session.tables = 0
             for end in (session.ot.sender, session.ot.receiver):
-                end._block = end._row = 0
+                end._block = 0
         run(made, CIRCUIT, Blocks.whole(3, 3), 3)
     assert all(pi.repeated() for pi in pis)
 

@@ -6,24 +6,34 @@ import numpy as np
 import pytest
 
 from accord.errors import UnsupportedError
-from accord.secure.circuit import And, AtMost, Bilinear, Equal, Hamming, Input, Not, SquaredEuclidean
+from accord.secure.circuit import And, AtMost, Bilinear, Equal, Hamming, Input, Not, Product, SquaredEuclidean
 from accord.secure.ot.compiler import compile_circuit
-from accord.secure.ot.program import OwnBit
-from tests.secure.worlds import AHEAD, BITS, DICE, FAR, LEAVES, random_circuit
+from accord.secure.ot.program import Digit, OwnBit
+from tests.secure.worlds import AHEAD, BITS, COSINE, DICE, FAR, LEAVES, random_circuit
 
 
-def test_the_hamming_distance_of_the_paper_needs_six_bits_dummies_included() -> None:
+def test_the_hamming_distance_of_the_paper_needs_five_bits_dummies_included() -> None:
     program = compile_circuit(AtMost(Hamming(Input("x", 50, 1)), 5), "ot")
     (share,), (lookup,) = program.shares, program.lookups
-    assert (share.bits, share.lane, share.penalty, lookup.bits) == (6, 8, 6, 6)
+    assert (share.bits, share.lane, share.penalty, lookup.bits) == (5, 8, 3, 5)
+    assert len(share.form.shifts) == 51
 
 
 def test_a_narrow_lookup_says_what_the_shares_add_up_to() -> None:
-    program = compile_circuit(AtMost(Hamming(BITS), 3), "ot")
-    truth = program.lookups[0].truth
-    size = len(truth)
+    program = compile_circuit(AtMost(Hamming(Input("x", 50, 1)), 5), "ot")
+    truth, size = program.lookups[0].truth, 32
     for y, j in np.random.default_rng(0).integers(0, size, (200, 2)):
-        assert truth[y, j] == ((y + j) % size <= 3)
+        assert truth[y, j] == ((y + j) % size <= 2)
+
+
+def test_of_what_says_the_same_the_lightest_is_taken() -> None:
+    """Dice is divided by five; a squared distance is as it was; a sum of two halves costs a bit less."""
+    grams, ones = Input("grams", 128, 1), Input("ones", 1, 128)
+    dice = Bilinear((Product(grams, grams, -20),), ones, 8, 8, -4 * 128, 16 * 128)
+    (share,) = compile_circuit(AtMost(dice, 0), "ot").shares
+    assert (share.bits, len(share.form.shifts)) == (8, 128 + 4)
+    (share,) = compile_circuit(AtMost(SquaredEuclidean(FAR), 1000**2), "ot").shares
+    assert len(share.form.shifts) == 34
 
 
 def test_a_chain_of_digits_gives_the_sign() -> None:
@@ -35,10 +45,10 @@ def test_a_chain_of_digits_gives_the_sign() -> None:
         yours = (value - mine) % (1 << share.bits)
         state = index = 0
         carry = (0, 0)
-        for lookup in program.lookups:
+        for lookup in program.lookups[:-1]:
             digit = lookup.shared[0]
-            assert not isinstance(digit, OwnBit)
-            low, bits = digit.low, digit.bits  # type: ignore[union-attr]
+            assert isinstance(digit, Digit)
+            low, bits = digit.low, digit.bits
             state = (mine >> low & ((1 << bits) - 1)) | (carry[0] << bits)
             index = (yours >> low & ((1 << bits) - 1)) | (carry[1] << bits)
             mask = int(random.integers(2))
@@ -46,10 +56,11 @@ def test_a_chain_of_digits_gives_the_sign() -> None:
         assert (carry[0] ^ carry[1]) == (value < 0)
 
 
-def test_only_where_bounds_hold_for_dummies_do_penalties_replace_conjuncts() -> None:
-    assert compile_circuit(AtMost(Hamming(BITS), 3), "ot").shares[0].penalty == 4
+def test_only_where_it_is_lighter_do_penalties_replace_conjuncts() -> None:
+    assert compile_circuit(AtMost(Hamming(Input("x", 50, 1)), 5), "ot").shares[0].penalty == 3
     assert compile_circuit(Equal(BITS), "ot").shares[0].penalty == 1
-    for circuit in (AtMost(DICE, 0), Not(AtMost(Hamming(BITS), 3)), And((Equal(BITS),))):
+    assert compile_circuit(AtMost(DICE, 0), "ot").shares[0].penalty == 2
+    for circuit in (AtMost(COSINE, -20), Not(AtMost(Hamming(BITS), 3)), And((Equal(BITS),))):
         program = compile_circuit(circuit, "ot")
         assert [share.penalty for share in program.shares] == [0]
         assert OwnBit(None) in program.lookups[-1].own
@@ -82,7 +93,7 @@ def test_a_comparison_that_occurs_twice_is_made_once() -> None:
 )
 def test_what_cannot_be_done_is_named(circuit: object, node: str) -> None:
     with pytest.raises(UnsupportedError, match=f"'ot' cannot evaluate.*{node}"):
-        compile_circuit(circuit, "ot")  # type: ignore[arg-type]
+        compile_circuit(circuit, "ot")
 
 
 def test_a_distance_too_wide_for_penalties_is_compared_without() -> None:

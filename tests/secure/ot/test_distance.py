@@ -1,4 +1,4 @@
-"""Shares of distances: they add up for every width, alone they say nothing, and padding is checked."""
+"""Shares of distances: they add up for every width and size of groups, and padding is checked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accord.errors import PeerError
 from accord.secure.blocks import Batch, Limit, batches
 from accord.secure.circuit import Bilinear, Input, Product
 from accord.secure.forms import choice_bits, factors, form_of, own_part
-from accord.secure.ot.distance import Keys, correction_bytes, receive_distance, send_distance, term_widths
+from accord.secure.ot.distance import correction_bytes, receive_distance, send_distance, sum_bytes
 from accord.secure.ot.program import Share
 from accord.secure.transfer.extension import correction_words, padded_count
 from accord.side import Side
@@ -27,11 +27,11 @@ FORM = form_of(Bilinear((Product(BITS, NUMBERS, -12), Product(BITS, BITS, 5)), O
 class World:
     """One batch of ragged strips, and rows for it."""
 
-    def __init__(self, bits: int) -> None:
+    def __init__(self, bits: int, group: int = 4) -> None:
         random = np.random.default_rng(bits)
         self.share = Share(FORM, bits, 0, 0)
         over = blocks(random, [3, 1, 40], [5, 1, 33], 50)
-        (self.batch,) = list(batches(over, Limit(10_000)))
+        (self.batch,) = list(batches(over, Limit(10_000), group))
         self.rows = {
             side: {of.name: random.integers(0, of.high + 1, (50, of.length)) for of in (BITS, NUMBERS, OWN)}
             for side in Side
@@ -52,23 +52,21 @@ class World:
         a, b = sessions
         bits = choice_bits(FORM, self.read(Side.A))
         choices = np.zeros(padded_count(bits.size), dtype=np.uint8)
-        choices[: bits.size] = bits.reshape(-1)
-        corrections = np.empty(correction_words(bits.size, 4), dtype=np.uint64)
+        choices[: bits.size] = 1 - bits.reshape(-1)
+        corrections = np.empty(correction_words(bits.size, a.receiver.rate), dtype=np.uint64)
         packed = np.packbits(choices, bitorder="little").view("<u8")
-        (mine,) = [
-            Keys(t.rows[: bits.size].copy(), t.number)
-            for t in a.receiver.extend(packed, corrections, bits.size)
-        ]
-        (theirs,) = [
-            Keys(t.rows.reshape(2, -1, 2)[:, : bits.size].reshape(-1, 2), t.number)
-            for t in b.sender.extend(corrections, bits.size)
-        ]
-        size = correction_bytes(self.share, self.batch.pairs)
+        (mine,) = [t.rows[: bits.size].copy() for t in a.receiver.extend(packed, corrections, bits.size)]
+        (theirs,) = [t.rows[: bits.size].copy() for t in b.sender.extend(corrections, bits.size)]
+        batch = self.batch
+        size = correction_bytes(self.share, batch.columns)
+        sums = np.empty(sum_bytes(self.share, len(batch.width), len(batch.members)) // 8, dtype=np.uint64)
         sent = np.empty(size * 8 // self.share.lane, dtype=f"u{self.share.lane // 8}")
         factor = factors(FORM, self.read(Side.B))
-        right = send_distance(b.sender.pi, self.share, theirs, self.batch, factor, self.own(Side.B), sent)
+        of_b, of_a = self.own(Side.B), self.own(Side.A)
+        pi, delta = b.sender.pi, b.sender.delta
+        right = send_distance(pi, self.share, theirs, delta, batch, factor, of_b, sums, sent)
         change(sent)
-        left = receive_distance(a.receiver.pi, self.share, mine, self.batch, bits, self.own(Side.A), sent)
+        left = receive_distance(a.receiver.pi, self.share, mine, batch, bits, of_a, sums, sent)
         return left, right
 
     def expected(self) -> NDArray[np.int64]:
@@ -78,9 +76,10 @@ class World:
         return total + 2 * a["own"][:, 0] - 3 * b["own"][:, 0]
 
 
+@pytest.mark.parametrize("group", [1, 2, 3, 4, 6])
 @pytest.mark.parametrize("bits", [1, 3, 8, 9, 16, 17, 31, 33, 62])
-def test_the_shares_add_up_to_the_value(sessions: Callable[[int], Sessions], bits: int) -> None:
-    world = World(bits)
+def test_the_shares_add_up_to_the_value(sessions: Callable[[int], Sessions], bits: int, group: int) -> None:
+    world = World(bits, group)
     left, right = world.run(sessions(4))
     total = (left.astype(np.uint64) + right.astype(np.uint64)) & np.uint64((1 << bits) - 1)
     assert (total == world.expected().astype(np.uint64) & np.uint64((1 << bits) - 1)).all()
@@ -95,8 +94,8 @@ def test_the_same_rows_get_other_shares_in_another_batch(sessions: Callable[[int
 
 
 def test_terms_with_a_power_of_two_are_sent_in_fewer_bits() -> None:
-    assert term_widths(World(9).share).tolist() == [7] * 7 + [9] * 7
-    assert term_widths(World(1).share).tolist() == [0] * 7 + [1] * 7
+    assert World(9).share.widths.tolist() == [7] * 7 + [9] * 7
+    assert World(1).share.widths.tolist() == [0] * 7 + [1] * 7
 
 
 def test_padding_that_is_not_zero_is_refused(sessions: Callable[[int], Sessions]) -> None:

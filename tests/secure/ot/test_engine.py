@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,27 @@ import pytest
 from accord.errors import PeerError
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import And, AtMost, Equal, Hamming, Node, Not, SquaredEuclidean
+from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
+from accord.secure.ot.settings import USUAL, Settings
+from accord.secure.ot.supply import OtSession
 from accord.secure.party import Party, Wire, run_pair
 from accord.secure.transfer.permutation import Permutation, Words
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
-from tests.secure.conftest import Sessions
-from tests.secure.engines import tampered
+from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, table
 
+OT_WIRE = "03ee4b50628d12d8cb2350f1a58736439966fcf0cd50f3d3df57ad1625a2c101"
+SILENT_WIRE = "9acc650260a31bd0ac9dd363b611d11d640a6215e6c83a7d93fd1f7db15e3e9c"
+OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 
 
 def both(
-    sessions: Sessions, circuit: Node, over: Blocks, a: Table, b: Table
+    sessions: OtSessions, circuit: Node, over: Blocks, a: Table, b: Table
 ) -> tuple[Party[Any], Party[Any]]:
-    engine = OtEngine(sessions[0].sender.k)
+    engine = OtEngine(sessions[0].settings)
     return engine.evaluate(sessions[0], circuit, over, a), engine.evaluate(sessions[1], circuit, over, b)
 
 
@@ -46,14 +50,15 @@ class Traced(Permutation):
         return len(inputs) - len(np.unique(inputs, axis=0))
 
 
-def traced_sessions() -> tuple[Sessions, tuple[Traced, Traced]]:
-    pis = Traced(), Traced()
-    made = run_pair(set_up(Side.A, 4, Fixed("a"), pis[0]), set_up(Side.B, 4, Fixed("b"), pis[1]))
+def traced_sessions(settings: Settings = USUAL) -> tuple[OtSessions, tuple[Traced, Traced]]:
+    pis, engine = (Traced(), Traced()), OtEngine(settings)
+    made = run_pair(engine.set_up(Side.A, Fixed("a"), pis[0]), engine.set_up(Side.B, Fixed("b"), pis[1]))
     return made, pis
 
 
-def test_no_key_and_tweak_are_hashed_twice_in_a_session() -> None:
-    made, pis = traced_sessions()
+@pytest.mark.parametrize("name", ["ot", "ot silent", "ot group=6"])
+def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str) -> None:
+    made, pis = traced_sessions(OT[name])
     random = np.random.default_rng(0)
     a, b = table(random, CIRCUIT, Side.A, 40), table(random, CIRCUIT, Side.B, 40)
     for over in (Blocks.whole(40, 40), Blocks.whole(3, 40), Blocks.whole(1, 1)):
@@ -68,8 +73,8 @@ def test_the_trace_notices_numbers_that_come_back() -> None:
     a, b = table(random, CIRCUIT, Side.A, 3), table(random, CIRCUIT, Side.B, 3)
     for _ in range(2):
         for session in made:
-            for end in (session.sender, session.receiver):
-                end._block = end._row = 0
+            for end in (session.ot.sender, session.ot.receiver):
+                end._block = 0
         run_pair(*both(made, CIRCUIT, Blocks.whole(3, 3), a, b))
     assert all(pi.repeated() for pi in pis)
 
@@ -81,29 +86,33 @@ def counted_table(rows: int, step: int) -> Table:
     return Table(shaped, np.arange(rows) % 5 != 0)
 
 
-def test_the_wire_is_the_one_that_was_agreed_on() -> None:
+@pytest.mark.parametrize(("name", "digest"), [("ot", OT_WIRE), ("ot silent", SILENT_WIRE)])
+def test_the_wire_is_the_one_that_was_agreed_on(name: str, digest: str) -> None:
     """If this fails on purpose, the version tags of the formats have to change with it."""
     wire = Wire()
-    made = run_pair(set_up(Side.A, 4, Fixed("a")), set_up(Side.B, 4, Fixed("b")), wire)
+    made = fresh(OT[name], wire)
     a, b = counted_table(20, 3), counted_table(30, 7)
     run_pair(*both(made, CIRCUIT, Blocks.whole(20, 30), a, b), wire)
-    assert wire.digest == "d21eb0b05998fb16f231ab2147913952b386e74dc78485dcc14fed52d05c0174"
+    assert wire.digest == digest
 
 
 def test_sessions_of_different_settings_part_at_once() -> None:
+    loud = Settings(silent=False)
     with pytest.raises(PeerError, match="another version"):
-        run_pair(set_up(Side.A, 2, Fixed("a")), set_up(Side.B, 4, Fixed("b")))
+        run_pair(OtEngine().set_up(Side.A, Fixed("a")), OtEngine(loud).set_up(Side.B, Fixed("b")))
     with pytest.raises(ValueError, match="k is"):
         next(set_up(Side.A, 3, Fixed("a")))
 
 
-def fresh(k: int = 4) -> Sessions:
-    return run_pair(set_up(Side.A, k, Fixed("a")), set_up(Side.B, k, Fixed("b")))
+def fresh(settings: Settings = USUAL, wire: Wire | None = None) -> OtSessions:
+    engine = OtEngine(settings)
+    return run_pair(engine.set_up(Side.A, Fixed("a")), engine.set_up(Side.B, Fixed("b")), wire)
 
 
-def test_bits_after_the_last_answer_are_refused(sessions: Callable[[int], Sessions]) -> None:
+def test_bits_after_the_last_answer_are_refused() -> None:
     random, circuit = np.random.default_rng(0), AtMost(Hamming(BITS), 3)
     a, b = table(random, circuit, Side.A, 3), table(random, circuit, Side.B, 3)
     left, right = both(fresh(), circuit, Blocks.whole(3, 3), a, b)
+    last = len(compile_circuit(circuit, "ot").levels)
     with pytest.raises(PeerError, match="after the last"):
-        run_pair(left, tampered(right, 1, lambda data: data[:-1] + bytes([data[-1] | 128])))
+        run_pair(left, tampered(right, last, lambda data: data[:-1] + bytes([data[-1] | 128])))

@@ -30,7 +30,7 @@ def test_the_entry_of_the_table_arrives(sessions: Callable[[int], Sessions], bit
     truth = random.random((5, 1 << bits)) < 0.5
     state = random.integers(0, 5, count).astype(np.uint8)
     index = random.integers(0, 1 << bits, count).astype(np.uint8)
-    question = np.empty(question_words(count, bits, 4), dtype=np.uint64)
+    question = np.empty(question_words(count, bits, 32), dtype=np.uint64)
     masks = ask(b.receiver, index, bits, question)
     tables = answer(a.sender, pack_truth(truth), state, bits, question)
     wire = to_wire(tables, bits)
@@ -66,7 +66,7 @@ def test_a_shared_lookup_shows_one_uniform_bit_and_nothing_else(
     truth = random.random((3, 1 << bits)) < 0.5
     state = random.integers(0, 3, count).astype(np.uint8)
     index = random.integers(0, 1 << bits, count).astype(np.uint8)
-    question = np.empty(question_words(count, bits, 4), dtype=np.uint64)
+    question = np.empty(question_words(count, bits, 32), dtype=np.uint64)
     masks = ask(b.receiver, index, bits, question)[:count]
     tables = answer(a.sender, pack_truth(truth), state, bits, question)
     share = random.integers(0, 2, count).astype(np.uint64)

@@ -45,3 +45,13 @@ def test_padding_that_is_not_zero_is_refused() -> None:
     unpack(words, widths, 8, values)
     with pytest.raises(PeerError, match="padding"):
         unpack(words, widths, 7, values)
+
+
+def test_terms_without_a_bit_take_no_room_and_come_back_as_zeros() -> None:
+    values = np.arange(3 * 8, dtype=np.uint8).reshape(3, 8)
+    widths = np.array([0, 5, 0])
+    packed = np.empty(packed_words(8, 8, widths), dtype=np.uint8)
+    pack(values, widths, packed)
+    found = np.full((3, 8), 7, dtype=np.uint8)
+    unpack(packed, widths, 8, found)
+    assert (found == [[0] * 8, values[1] & 31, [0] * 8]).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from accord.secure.transfer.permutation import KEY, LEAF, ROW, Permutation, counter_blocks, hash_rows
+from accord.secure.transfer.permutation import KEY, LEAF, Permutation, counter_blocks, hash_blocks, mix
 
 
 def aes(block: bytes) -> bytes:
@@ -30,15 +30,25 @@ def test_the_permutation_has_known_answers() -> None:
     assert result[:16].hex() == "db6dc3103bc80f287f7152fb339275d7"
 
 
-def test_the_hash_is_tmmo_with_little_endian_tweaks() -> None:
+def test_the_hash_is_matyas_meyer_oseas_after_a_linear_orthomorphism() -> None:
     pi, rows = Permutation(), bytes(range(100, 164))
-    inner = pi.apply(np.frombuffer(rows, dtype="<u8").reshape(4, 2), "inner")
-    outer = hash_rows(pi, inner, 7, 3, copies=2)
-    for place in range(4):
-        x = aes(rows[16 * place : 16 * place + 16])
-        expected = aes(xor(x, tweak(7 + place % 2, ROW | 3)))
-        assert outer[place].tobytes() == expected
-    assert xor(outer[0].tobytes(), inner[0].tobytes()).hex() == "5fd064c2b9f0aca20ebff5059b32cf96"
+    words = np.frombuffer(rows, dtype="<u8").reshape(4, 2).copy()
+    for block in (0, 3):
+        inner, outer = hash_blocks(pi, words, block)
+        for place in range(4):
+            left, right = rows[16 * place : 16 * place + 8], rows[16 * place + 8 : 16 * place + 16]
+            mixed = bytes(x ^ y for x, y in zip(left, right, strict=True)) + left
+            expected = xor(aes(xor(mixed, tweak(0, block))), mixed)
+            assert xor(inner[place].tobytes(), outer[place].tobytes()) == expected
+    assert (mix(words) == inner).all()
+
+
+def test_neither_the_mixing_nor_its_sum_with_the_identity_loses_anything() -> None:
+    """σ and σ ⊕ 1 are linear; on a basis both have full rank, bit by bit of the two halves."""
+    for ones in ([[1, 1], [1, 0]], [[0, 1], [1, 1]]):
+        assert round(abs(np.linalg.det(np.array(ones)))) == 1
+    basis = mix(np.array([[1, 0], [0, 1]], dtype=np.uint64))
+    assert basis.tolist() == [[1, 1], [1, 0]]
 
 
 def test_the_counter_blocks_of_a_seed_differ_in_number_and_domain() -> None:

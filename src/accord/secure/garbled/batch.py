@@ -32,7 +32,7 @@ Answer = NDArray[np.bool_]
 Bits = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-TAG = b"accord/garbled/1 k="
+TAG = b"accord/garbled/1 k=4"
 
 K = 4
 """The field of the OT extension, which carries little here."""
@@ -60,10 +60,10 @@ class Sizes:
         return self.choices + self.tables + self.answers
 
 
-def batch_sizes(tape: Tape, k: int, rows: int, pairs: int) -> Sizes:
-    """The sizes for a batch with so many rows of the evaluator and pairs."""
+def batch_sizes(tape: Tape, rate: int, rows: int, pairs: int) -> Sizes:
+    """The sizes for a batch with so many rows of the evaluator and pairs, and OTs of so many bits."""
     answers = -(-pairs // 8)
-    choices = 8 * correction_words(len(tape.theirs) * rows, k)
+    choices = 8 * correction_words(len(tape.theirs) * rows, rate)
     return Sizes(choices, 16 * tape.tables * pairs + answers, answers)
 
 
@@ -105,11 +105,11 @@ def run_garbler(own: BatchSide) -> Party[Answer]:
     if side is Side.A:
         yield from send(np.zeros(0, dtype=np.uint8))
     (theirs, rows), (ours, _) = own.rows(side.other), own.rows(side)
-    sizes = batch_sizes(tape, end.k, rows, own.batch.pairs)
+    sizes = batch_sizes(tape, end.rate, rows, own.batch.pairs)
     choices = yield from receive(sizes.choices)
     labels = np.zeros((0, rows, 2), dtype=np.uint64)
     if tape.theirs:
-        made, _ = collect(end.extend(choices.view("<u8"), len(tape.theirs) * rows), 2)
+        made = collect(end.extend(choices.view("<u8"), len(tape.theirs) * rows), 2)
         labels = np.ascontiguousarray(made[0, : len(tape.theirs) * rows]).reshape(-1, rows, 2)
     feed = Feed(labels, theirs, own.bits(garbler=True), ours)
     message = np.empty(sizes.tables, dtype=np.uint8)
@@ -129,13 +129,13 @@ def run_evaluator(own: BatchSide) -> Party[Answer]:
     if side is Side.B:
         yield from receive(0)
     (theirs, rows), (ours, count) = own.rows(side), own.rows(side.other)
-    sizes, known = batch_sizes(tape, end.k, rows, own.batch.pairs), own.bits(garbler=False)
+    sizes, known = batch_sizes(tape, end.rate, rows, own.batch.pairs), own.bits(garbler=False)
     choices = np.empty(sizes.choices // 8, dtype="<u8")
     labels = np.zeros((0, rows, 2), dtype=np.uint64)
     if tape.theirs:
         chosen = np.zeros(padded_count(known.size), dtype=np.uint8)
         chosen[: known.size] = known.reshape(-1)
-        made, _ = collect(end.extend(bits_to_wire(chosen).view("<u8"), choices, known.size), 1)
+        made = collect(end.extend(bits_to_wire(chosen).view("<u8"), choices, known.size), 1)
         labels = np.ascontiguousarray(made[0, : known.size]).reshape(-1, rows, 2)
     yield from send(choices)
     message = yield from receive(sizes.tables)

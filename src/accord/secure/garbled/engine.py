@@ -61,7 +61,7 @@ class GarbledEngine:
     def set_up(
         self, side: Side, entropy: Entropy, permutation: Permutation | None = None
     ) -> Party[GarbledSession]:
-        return GarbledSession((yield from set_up(side, K, entropy, permutation, TAG, odd=True)))
+        return GarbledSession((yield from set_up(side, K, entropy, permutation, TAG)))
 
     def evaluate(
         self, session: GarbledSession, circuit: Node, blocks: Blocks, table: Table

@@ -1,7 +1,7 @@
 """One batch of the `ot` engine, once from A's side and once from B's.
 
     A → B   choices of all distances           (empty if there is none)
-    B → A   corrections of all distances, and the questions of the first level of lookups
+    B → A   sums and corrections of all distances, and the questions of the first level of lookups
     A → B   the tables of that level           then B's questions of the next level, and so on
     B → A   the answers, in clear
 
@@ -17,20 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from accord.entropy import Entropy
 from accord.secure.blocks import Batch
 from accord.secure.circuit import Input
 from accord.secure.forms import choice_bits, factors, own_part
-from accord.secure.ot.distance import Keys, receive_distance, send_distance
+from accord.secure.ot.distance import receive_distance, send_distance
 from accord.secure.ot.lookup import answer, ask, from_wire, open_entries, pack_truth, to_wire
 from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share
-from accord.secure.ot.sizes import Sizes, batch_sizes
+from accord.secure.ot.sizes import Shape, Sizes, batch_sizes
+from accord.secure.ot.supply import Ends
 from accord.secure.party import Party, receive, send
 from accord.secure.transfer.extension import collect, padded_count
 from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
-from accord.secure.transfer.setup import Session
 from accord.side import Side
 
 Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
 Answer = NDArray[np.bool_]
 
 
@@ -39,31 +41,33 @@ class BatchSide:
 
     def __init__(
         self,
-        session: Session,
+        ends: Ends,
+        entropy: Entropy,
         program: Program,
         batch: Batch,
         inputs: Mapping[str, NDArray[np.int64]],
         real: NDArray[np.bool_],
     ) -> None:
-        self.session, self.program, self.batch = session, program, batch
-        self._rows = batch.a_rows if session.side is Side.A else batch.b_rows
+        self.ends, self.entropy, self.program, self.batch = ends, entropy, program, batch
+        self._rows = batch.a_rows if ends.side is Side.A else batch.b_rows
         self._inputs, self._real = inputs, real
-        self.sizes: Sizes = batch_sizes(program, session.sender.k, len(batch.width), batch.pairs)
+        shape = Shape(len(batch.width), len(batch.members), batch.columns, batch.pairs)
+        self.sizes: Sizes = batch_sizes(program, ends.rates, shape)
         self.shares: list[NDArray[Any]] = []
         self.bits: dict[int, Bytes] = {}
 
     def read(self, of: Input) -> NDArray[np.int64]:
-        """The values of an input for the rows of the batch."""
-        return self._inputs[of.name][self._rows]
+        """The values of an input for the rows of the batch; those of a dummy are zero."""
+        return self._inputs[of.name][self._rows] * self._real[self._rows, None]
 
     def per_pair(self, values: NDArray[Any]) -> NDArray[Any]:
-        return self.batch.of_a(values) if self.session.side is Side.A else self.batch.of_b(values)
+        return self.batch.of_a(values) if self.ends.side is Side.A else self.batch.of_b(values)
 
     def own_part(self, share: Share) -> NDArray[np.int64]:
         """What this side adds to its share of each pair, with the penalty of its dummies."""
-        own = own_part(share.form, self.session.side, self.read, len(self._rows))
+        own = own_part(share.form, self.ends.side, self.read, len(self._rows))
         own = own + share.penalty * ~self._real[self._rows]
-        if self.session.side is Side.A:
+        if self.ends.side is Side.A:
             own = own + share.shift
         return self.per_pair(own)
 
@@ -98,12 +102,14 @@ def run_a(mine: BatchSide) -> Party[Answer]:
     program, sizes = mine.program, mine.sizes
     levels = program.levels
     keys, bits = yield from _choose(mine)
-    message = yield from receive(sum(sizes.corrections) + sum(sizes.questions[0]))
-    parts = _cut(message, (*sizes.corrections, *sizes.questions[0]))
-    pi = mine.session.receiver.pi
-    for share, key, bit in zip(program.shares, keys, bits, strict=True):
-        got, own = parts.pop(0).view(f"<u{share.lane // 8}"), mine.own_part(share)
-        mine.shares.append(receive_distance(pi, share, key, mine.batch, bit, own, got))
+    due: tuple[int, ...] = (*sizes.sums, *sizes.corrections, *sizes.questions[0])
+    parts = _cut((yield from receive(sum(due))), due)
+    pi, count = mine.ends.receiver.pi, len(program.shares)
+    for share, key, bit, sums in zip(program.shares, keys, bits, parts[:count], strict=True):
+        got, own = parts[count].view(f"<u{share.lane // 8}"), mine.own_part(share)
+        mine.shares.append(receive_distance(pi, share, key, mine.batch, bit, own, sums.view("<u8"), got))
+        parts.pop(count)
+    del parts[:count]
     for number, level in enumerate(levels):
         last = number == len(levels) - 1
         asked = [part.view("<u8") for part in parts]
@@ -114,37 +120,36 @@ def run_a(mine: BatchSide) -> Party[Answer]:
     return bits_from_wire(parts[0], mine.batch.pairs)
 
 
-def _choose(mine: BatchSide) -> Party[tuple[list[Keys], list[Bytes]]]:
+def _choose(mine: BatchSide) -> Party[tuple[list[Words], list[Bytes]]]:
     """A's rows of the OTs of all distances, and the bits by which it chose."""
     if not mine.program.terms:
         # A starts every batch and B ends it, also here: this is what keeps interleaved batches in step.
         yield from send(np.zeros(0, dtype=np.uint8))
         count = len(mine.program.shares)
-        return [Keys(np.zeros((0, 2), np.uint64), 0)] * count, [np.zeros((0, 0), np.uint8)] * count
+        return [np.zeros((0, 2), np.uint64)] * count, [np.zeros((0, 0), np.uint8)] * count
     bits = [choice_bits(share.form, mine.read) for share in mine.program.shares]
-    flat = np.concatenate([part.reshape(-1) for part in bits])
+    # In the OTs A asks for the side of each tree that its path leaves.
+    flat = 1 - np.concatenate([part.reshape(-1) for part in bits])
     choices = np.zeros(padded_count(len(flat)), dtype=np.uint8)
     choices[: len(flat)] = flat
     packed = np.packbits(choices, bitorder="little").view("<u8")
     corrections = np.empty(mine.sizes.choices // 8, dtype="<u8")
-    rows, number = collect(mine.session.receiver.extend(packed, corrections, len(flat)), 1)
+    rows = collect(mine.ends.receiver.extend(packed, corrections, len(flat)), 1)
     yield from send(corrections)
-    return _per_share(rows, number, [part.size for part in bits]), bits
+    return _per_share(rows[0], [part.size for part in bits]), bits
 
 
-def _per_share(rows: NDArray[np.uint64], number: int, counts: list[int]) -> list[Keys]:
+def _per_share(rows: Words, counts: list[int]) -> list[Words]:
     starts = np.cumsum([0, *counts])
-    return [
-        Keys(rows[:, s : s + n].reshape(-1, 2), number + int(s)) for s, n in zip(starts, counts, strict=False)
-    ]
+    return [rows[start : start + count] for start, count in zip(starts, counts, strict=False)]
 
 
 def _table(mine: BatchSide, number: int, question: NDArray[np.uint64], reveal: bool) -> Bytes:
     """A's tables of one lookup: masked, with A's share noted, or such that they reveal the answer to B."""
     lookup, pairs = mine.program.lookups[number], mine.batch.pairs
-    tables = answer(mine.session.sender, pack_truth(lookup.truth), mine.wires(lookup), lookup.bits, question)
+    tables = answer(mine.ends.sender, pack_truth(lookup.truth), mine.wires(lookup), lookup.bits, question)
     if not reveal:
-        random = np.frombuffer(mine.session.entropy.bytes(-(-pairs // 8)), dtype=np.uint8)
+        random = np.frombuffer(mine.entropy.bytes(-(-pairs // 8)), dtype=np.uint8)
         mask = np.unpackbits(random, bitorder="little")[:pairs]
         mine.bits[number] = mask
         tables ^= np.uint64(0) - mask.astype(np.uint64)[:, None]
@@ -155,7 +160,7 @@ def run_b(mine: BatchSide) -> Party[Answer]:
     """B's side of a batch. Learns: the answers, from the last tables."""
     sizes, levels = mine.sizes, mine.program.levels
     choices = yield from receive(sizes.choices)
-    before = sizes.corrections
+    before = (*sizes.sums, *sizes.corrections)
     for number, level in enumerate(levels):
         message = np.empty(sum(before) + sum(sizes.questions[number]), dtype=np.uint8)
         parts = _cut(message, (*before, *sizes.questions[number]))
@@ -174,20 +179,25 @@ def run_b(mine: BatchSide) -> Party[Answer]:
 
 def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -> None:
     """B's shares of all distances; fills the corrections that A needs for its own."""
-    end, strips = mine.session.sender, len(mine.batch.width)
-    counts = [len(share.form.shifts) * strips for share in mine.program.shares]
-    rows, number = np.zeros((2, 0, 2), dtype=np.uint64), 0
+    end, strips, shares = mine.ends.sender, len(mine.batch.width), mine.program.shares
+    counts = [len(share.form.shifts) * strips for share in shares]
+    rows = np.zeros((2, 0, 2), dtype=np.uint64)
     if mine.program.terms:
-        rows, number = collect(end.extend(choices, sum(counts)), 2)
-    every = zip(mine.program.shares, _per_share(rows, number, counts), parts, strict=True)
-    for share, keys, part in every:
-        sent, factor = part.view(f"<u{share.lane // 8}"), factors(share.form, mine.read)
-        made = send_distance(end.pi, share, keys, mine.batch, factor, mine.own_part(share), sent)
-        mine.shares.append(made)
+        rows = collect(end.extend(choices, sum(counts)), 2)
+    keys, sums, corrections = _per_share(rows[0], counts), parts[: len(shares)], parts[len(shares) :]
+    for share, key, total, part in zip(shares, keys, sums, corrections, strict=True):
+        sent, factor, own = (
+            part.view(f"<u{share.lane // 8}"),
+            factors(share.form, mine.read),
+            mine.own_part(share),
+        )
+        mine.shares.append(
+            send_distance(end.pi, share, key, end.delta, mine.batch, factor, own, total.view("<u8"), sent)
+        )
 
 
 def _ask(mine: BatchSide, number: int, question: Bytes) -> tuple[NDArray[np.uint64], Bytes]:
     """B's question of one lookup, written into the message; the masks that open the answer, and the index."""
     lookup = mine.program.lookups[number]
     index = mine.wires(lookup)
-    return ask(mine.session.receiver, index, lookup.bits, question.view("<u8")), index
+    return ask(mine.ends.receiver, index, lookup.bits, question.view("<u8")), index

@@ -9,46 +9,49 @@
 so a conjunction costs one lookup, not an AND a part, and a bit that a side knows of its own row (a value is
 present, the row is real) joins a formula without being shared.
 
-Dummies cannot match. Where the circuit is one at-most whose value stays in its bounds also for dummies, each
-side adds t + 1 to its own share of a dummy's row; otherwise 'both rows are real' is one more conjunct of the
-last lookup. A bilinear value may leave its bounds on a dummy, so it takes the second way.
+A comparison may be divided (`forms.py`), looked up whole or digit by digit: of the programs that say the
+same, the lightest is taken, by weights that are constants of the code.
+
+Dummies cannot match. Their inputs are zero, so that their values have bounds; where the circuit is one
+comparison, each side can add to its own share of a dummy's row as much as puts every value over the bound.
+Otherwise, and where it is lighter, 'both rows are real' is one more conjunct of the last lookup.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import UnsupportedError
 from accord.secure.circuit import And, AtMost, Bilinear, Both, Equal, Hamming, Node, Not, Or
-from accord.secure.forms import comparison_of, constant
+from accord.secure.forms import Form, alternatives, comparison_of, constant, with_dummies
 from accord.secure.ot.formula import Formula, Wire, join, shrink, truth_of, wires
-from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share
+from accord.secure.ot.program import CHEAP, Bit, Digit, Lookup, OwnBit, Program, Share
 
 NARROW = 8
-DIGIT = 4
+DIGIT = 3
 GATE = 6
 WIDEST = 62
 
 Comparison = AtMost | Equal
+Truth = NDArray[np.bool_]
 
 
+@cache
 def compile_circuit(node: Node, engine: str) -> Program:
-    """The program of a circuit, or an `UnsupportedError` that names the node that has none."""
-    build = _Build(engine)
-    if isinstance(node, AtMost | Equal) and constant(node) is None and _can_penalise(node):
-        build.compare(node, dummies=True)
-    else:
-        build.answer(node)
-    return Program(tuple(build.shares), tuple(build.lookups))
-
-
-def _can_penalise(node: Comparison) -> bool:
-    """Whether a dummy can be kept from matching by what its owner adds, within the widest ring."""
-    if isinstance(node, AtMost) and isinstance(node.value, Bilinear):
-        return False
-    form, bound = comparison_of(node)
-    return form.high - form.low + 2 * (bound - form.low + 1) < 1 << (WIDEST - 1)
+    """The lightest program of a circuit, or an `UnsupportedError` that names the node that has none."""
+    whole = _Build(engine)
+    whole.answer(node)
+    found = [whole.program]
+    if isinstance(node, AtMost | Equal) and constant(node) is None:
+        alone = _Build(engine)
+        if alone.compare(node, dummies=True) is not None:
+            found.append(alone.program)
+    return min(found, key=lambda program: program.weight)
 
 
 class _Build:
@@ -65,19 +68,28 @@ class _Build:
         whole = join("all", [self._formula(node), OwnBit(None)])
         self._gate(shrink(whole, GATE, self._gate))
 
-    def compare(self, node: Comparison, dummies: bool) -> Bit:
-        """Lookups that compare a distance with its bound."""
+    @property
+    def program(self) -> Program:
+        return Program(tuple(self.shares), tuple(self.lookups))
+
+    def compare(self, node: Comparison, dummies: bool) -> Bit | None:
+        """The lightest lookups that compare a distance with its bound; none if the widest ring is too narrow.
+
+        With `dummies` each side adds so much to its share of a dummy's row that the bound is exceeded.
+        """
         self._check(node)
-        form, bound = comparison_of(node)
-        bound -= form.low
-        penalty = bound + 1 if dummies else 0
-        highest = form.high - form.low + 2 * penalty
-        if highest.bit_length() <= NARROW:
-            return self._narrow(Share(form, highest.bit_length(), -form.low, penalty), bound)
-        bits = 1 + max(bound, highest - bound - 1).bit_length()
-        if bits > WIDEST:
-            raise UnsupportedError(engine=self.engine, node=f"a distance that needs {bits} bits")
-        return self._wide(Share(form, bits, -form.low - bound - 1, penalty))
+        found = [plan for form, bound in alternatives(node) for plan in _plans(form, bound, dummies)]
+        if not found:
+            return None
+        best = min(found, key=lambda plan: plan.weight)
+        self.shares.append(best.share)
+        carry: tuple[Bit, ...] = ()
+        low = 0
+        for width, truth in best.digits:
+            digit = Digit(len(self.shares) - 1, low, width)
+            carry = (self._add((digit, *carry), (), truth),)
+            low += width
+        return carry[0]
 
     def _check(self, node: Comparison) -> None:
         if isinstance(node, AtMost) and isinstance(node.value, Hamming) and node.value.of.high > 1:
@@ -88,25 +100,7 @@ class _Build:
             if max(map(abs, numbers)) >= 1 << WIDEST:
                 raise UnsupportedError(engine=self.engine, node=f"a weight or a bound of over {WIDEST} bits")
 
-    def _narrow(self, share: Share, bound: int) -> Bit:
-        size = 1 << share.bits
-        y, j = np.arange(size)[:, None], np.arange(size)[None, :]
-        self.shares.append(share)
-        digit = Digit(len(self.shares) - 1, 0, share.bits)
-        return self._add((digit,), (), (y + j) % size <= bound)
-
-    def _wide(self, share: Share) -> Bit:
-        self.shares.append(share)
-        carry: tuple[Bit, ...] = ()
-        low = 0
-        while low < share.bits:
-            width = min(DIGIT if carry else DIGIT + 1, share.bits - low)
-            digit = Digit(len(self.shares) - 1, low, width)
-            low += width
-            carry = (self._add((digit, *carry), (), _carry(width, bool(carry), low == share.bits)),)
-        return carry[0]
-
-    def _add(self, shared: tuple[Digit | Bit, ...], own: tuple[OwnBit, ...], truth: NDArray[np.bool_]) -> Bit:
+    def _add(self, shared: tuple[Digit | Bit, ...], own: tuple[OwnBit, ...], truth: Truth) -> Bit:
         level = 1 + max((self.lookups[w.lookup].level for w in shared if isinstance(w, Bit)), default=-1)
         self.lookups.append(Lookup(shared, own, level, truth))
         return Bit(len(self.lookups) - 1)
@@ -130,7 +124,13 @@ class _Build:
         if known is not None:
             return Formula("all" if known else "any", ())
         if node not in self._known:
-            self._known[node] = self.compare(node, dummies=False)
+            made = self.compare(node, dummies=False)
+            if made is None:
+                form, bound = comparison_of(node)
+                raise UnsupportedError(
+                    engine=self.engine, node=f"a distance that needs {_sign_bits(form, bound)} bits"
+                )
+            self._known[node] = made
         return self._known[node]
 
     def _gate(self, formula: Formula | Wire) -> Bit:
@@ -141,7 +141,54 @@ class _Build:
         return self._add(bits, own, truth_of(formula, (*bits, *own)))
 
 
-def _carry(width: int, carry: bool, top: bool) -> NDArray[np.bool_]:
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """One way to compare: the share, and the lookups over its digits from the lowest."""
+
+    share: Share
+    digits: list[tuple[int, Truth]]
+
+    @property
+    def weight(self) -> float:
+        return self.share.weight + sum(
+            CHEAP * (len(t).bit_length() - 1) + max(8, len(t)) for _, t in self.digits
+        )
+
+
+def _plans(form: Form, bound: int, dummies: bool) -> Iterator[_Plan]:
+    """Narrow and wide, where they fit."""
+    low, high = with_dummies(form) if dummies else (form.low, form.high)
+    bound -= low
+    penalty = bound + 1 if dummies else 0
+    highest = high - low + 2 * penalty
+    if highest.bit_length() <= NARROW:
+        share = Share(form, highest.bit_length(), -low, penalty)
+        yield _Plan(share, [(share.bits, _sum_at_most(share.bits, bound))])
+    bits = 1 + max(bound, highest - bound - 1).bit_length()
+    if bits <= WIDEST:
+        yield _Plan(Share(form, bits, -low - bound - 1, penalty), list(_signs(bits)))
+
+
+def _sign_bits(form: Form, bound: int) -> int:
+    """Bits of a ring in which the sign of value − bound − 1 can be seen."""
+    return 1 + max(bound - form.low, form.high - bound - 1).bit_length()
+
+
+def _sum_at_most(bits: int, bound: int) -> Truth:
+    size = 1 << bits
+    return (np.arange(size)[:, None] + np.arange(size)[None, :]) % size <= bound
+
+
+def _signs(bits: int) -> Iterator[tuple[int, Truth]]:
+    """The digits of a sum of two numbers, from the lowest, and what the lookup of each says."""
+    low = 0
+    while low < bits:
+        width = min(DIGIT if low else DIGIT + 1, bits - low)
+        yield width, _carry(width, low > 0, low + width == bits)
+        low += width
+
+
+def _carry(width: int, carry: bool, top: bool) -> Truth:
     """Digit plus digit plus carry: the carry out, or the top bit of the last digit."""
     values = np.arange(1 << (width + carry))
     digit, bit = values & ((1 << width) - 1), values >> width

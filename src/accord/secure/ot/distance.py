@@ -1,22 +1,30 @@
-"""Shares of a distance for all pairs of a batch: correlated OTs that are amortised over rows of B.
+"""Shares of a distance for all pairs of a batch: choices of a group of A's rows, shared by the rows of B.
 
-For each strip (one row of A against a stretch of B's rows) and each term i of the form there is *one* OT, in
-which A chooses by its bit. Its two rows expand to one ring element for each row of the stretch, r⁰ and r¹
-(additive correlated OT: Asharov, Lindell, Schneider, Zohner, CCS'13; products after Gilboa, CRYPTO'99):
+A group is k rows of A that meet the same stretch of B's rows. For each term i of the form it has one tree of
+2ᵏ seeds (`transfer/half_tree.py`), of which A lacks number Δ: its k bits, by which it chose in k OTs. Seeds
+expand to one ring element for each row of the stretch, r_x. For one row of B, with v_j = Σ r_x over the x
+that have bit j, and u = Σ r_x over all x,
 
-    B sends     c = r⁰ − r¹ + factorᵢ(b)                     in ℓ − shiftᵢ bits, for each pair and term
-    B's share   own_b(b) − Σᵢ 2^shiftᵢ · r⁰
-    A's share   own_a(a) + Σᵢ 2^shiftᵢ · (r^bit + bit·c)     so that the two add up to the value mod 2^ℓ
+    B sends     c = factorᵢ(b) − u                          in ℓ − shiftᵢ bits, once for the k rows
+    B's share   own_b(b) + Σᵢ 2^shiftᵢ · v_j
+    A's share   own_a(a) + Σᵢ 2^shiftᵢ · (Δ_j·(u′ + c) − v′_j), u′ and v′ being sums without r_Δ
 
-Assumption: H of `transfer/permutation.py` is correlation robust; the tweaks are (number of the OT, block).
-Learns: B nothing; A, for each pair and term, one ring element that is uniform to it. A row that occurs in
-several strips gets OTs of its own in each, so that copies of a record cannot be linked.
+and the two add up to the value mod 2^ℓ: v_j − v′_j = Δ_j·r_Δ and u − u′ = r_Δ, so A's bracket is
+Δ_j·factor − v_j. For k = 1 this is the additive correlated OT of Asharov, Lindell, Schneider, Zohner
+(CCS'13); for larger k the small-field VOLE of Roy (SoftSpokenOT, CRYPTO'22), over the integers mod 2^ℓ.
+Products are Gilboa's (CRYPTO'99).
+
+Assumption: H of `transfer/permutation.py` is correlation robust; t is the block.
+Learns: B nothing; A, for each row of B, group and term, one ring element that r_Δ makes uniform to it. A row
+that occurs in several blocks is in a tree of its own in each, so that copies of a record cannot be linked.
+
+What seeds expand to is summed over the terms before it is folded to k sums: a byte is touched when it is
+made, added to u, and added to the line of its x.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,35 +34,27 @@ from accord.errors import PeerError
 from accord.kernel import Kernel, kernel
 from accord.secure.blocks import Batch
 from accord.secure.ot.program import Share
+from accord.secure.transfer.half_tree import grow, rebuild
 from accord.secure.transfer.packing import LANES, groups, pack, packed_words, unpack
-from accord.secure.transfer.permutation import ROW, Permutation
+from accord.secure.transfer.permutation import Permutation, mix
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
-_ELEMENTS = 1 << 19
-"""Bytes of ring elements that are worked on at once."""
+_LINES = 1 << 17
+"""Bytes of lines that are summed into at once: they stay in the cache while all terms pass."""
+_STREAM = 1 << 17
+"""Bytes that seeds are expanded to at once."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Keys:
-    """The OTs of one share in a batch: rows of shape (sets · terms · strips, 2) and the number of the first.
-
-    A has one set (its chosen rows), B two (q, then q ⊕ Δ).
-    """
-
-    rows: Words
-    number: int
-
-
-def term_widths(share: Share) -> Ints:
-    """Bits that a correction of each term takes."""
-    return np.maximum(share.bits - np.array(share.form.shifts, dtype=np.int64), 0)
-
-
-def correction_bytes(share: Share, pairs: int) -> int:
+def correction_bytes(share: Share, columns: int) -> int:
     """Bytes of all corrections of a batch, up to whole words so that what follows is aligned."""
-    return -(-packed_words(pairs, share.lane, term_widths(share)) * share.lane // 64) * 8
+    return -(-packed_words(columns, share.lane, share.widths) * share.lane // 64) * 8
+
+
+def sum_bytes(share: Share, strips: int, groups: int) -> int:
+    """Bytes of what B sends to complete the trees of a batch."""
+    return 16 * len(share.form.shifts) * (strips - groups)
 
 
 def _shifts(share: Share) -> Ints:
@@ -62,182 +62,321 @@ def _shifts(share: Share) -> Ints:
     return np.minimum(np.array(share.form.shifts, dtype=np.int64), 63)
 
 
-StripPlaces = tuple[Ints, Ints, Ints, Ints]
-"""Of each strip of a batch: its first ring element, pair and row of B, and how many these are."""
+GroupPlaces = tuple[Ints, Ints, Ints, Ints]
+"""Of each group: its first column, pair and row of B, and its width."""
 _PLACES = "UniTuple(int64[::1], 4)"
 
 
-class _Placement:
-    """How one share of a batch lies in memory: whole hashes a strip, some terms at a time."""
+class _Class:
+    """The groups of a batch with the same number of members, and how one share of them lies in memory."""
 
-    def __init__(self, share: Share, batch: Batch) -> None:
-        self.share, self.batch, self.lane = share, batch, share.lane
-        self.dtype = np.dtype(f"u{share.lane // 8}")
-        self.hashes = -(-batch.width * share.lane // 128)
-        element = (np.cumsum(self.hashes) - self.hashes) * (128 // share.lane)
-        self.places = element, batch.start, batch.b_start, batch.width
-        self.shifts, self.widths = _shifts(share), term_widths(share)
-        self.size = groups(batch.pairs, share.lane) * share.lane
+    def __init__(self, share: Share, batch: Batch, k: int) -> None:
+        heads = np.cumsum(batch.members) - batch.members
+        width = batch.width[heads]
+        self.of = np.flatnonzero(batch.members == k)
+        self.k, self.lane, self.dtype = k, share.lane, np.dtype(f"u{share.lane // 8}")
+        self.heads, self.strips = heads[self.of], len(batch.width)
+        columns = (np.cumsum(width) - width)[self.of]
+        self.places = columns, batch.start[self.heads], batch.b_start[self.heads], width[self.of]
+        self.hashes = -(-width[self.of] * share.lane // 128)
+        self.shifts = _shifts(share)
+        before = np.cumsum(batch.members - 1) - (batch.members - 1)
+        self.sums_first, self.sums_all = before[self.of], int((batch.members - 1).sum())
 
-    def parts(self) -> Iterator[tuple[slice, slice, slice]]:
-        """Terms that are worked on together, their OTs, and their words in the corrections."""
-        strips, terms = len(self.batch.width), len(self.shifts)
-        step = max(1, _ELEMENTS // max(1, self.size * self.lane // 8))
-        done = 0
-        for first in range(0, terms, step):
-            part = slice(first, min(terms, first + step))
-            words = packed_words(self.batch.pairs, self.lane, self.widths[part])
-            yield part, slice(part.start * strips, part.stop * strips), slice(done, done + words)
-            done += words
+    @property
+    def _members(self) -> Ints:
+        """The strips of each group, the last one first: a tree's levels begin with the highest bit."""
+        return self.heads[:, None] + np.arange(self.k)[::-1]
 
-    def elements(self, pi: Permutation, inner: Words, number: int, name: str) -> NDArray[Any]:
-        """The ring elements of some rows, shape (terms, lanes)."""
-        terms = len(inner) // len(self.hashes)
-        source = pi.scratch("streams", terms * int(self.hashes.sum()))
-        _spread(inner, np.uint64(number), np.uint64(ROW), self.hashes, source)
-        result = pi.apply(source, name)
-        _feed(inner, self.hashes, result)
-        return result.reshape(terms, -1).view(self.dtype)
+    def rows(self, rows: Words) -> Words:
+        """The OT rows of every tree, shape (terms · groups, k, 2)."""
+        return rows.reshape(-1, self.strips, 2)[:, self._members].reshape(-1, self.k, 2)
 
-    def values(self, pi: Permutation, terms: int) -> NDArray[Any]:
-        """Room for one value a term and pair, padded with zeros."""
-        flat = pi.scratch("values", -(-terms * self.size * self.lane // 128))
-        result = flat.reshape(-1).view(self.dtype)[: terms * self.size].reshape(terms, self.size)
-        result[:, self.batch.pairs :] = 0
-        return result
+    def points(self, bits: NDArray[np.uint8]) -> Ints:
+        """The seed that A lacks of every tree."""
+        chosen = bits[:, self._members].astype(np.int64)
+        return (chosen << np.arange(self.k)[::-1]).sum(axis=2).reshape(-1)
 
-    def reduce(self, result: NDArray[Any]) -> NDArray[Any]:
-        """Shares mod 2^ℓ."""
-        result &= self.dtype.type((1 << self.share.bits) - 1)
-        return result
+    @property
+    def sums(self) -> Ints:
+        """Where the sums of every tree are, of all sums of a share."""
+        terms = np.arange(len(self.shifts))[:, None, None] * self.sums_all
+        return (terms + self.sums_first[:, None] + np.arange(self.k - 1)).reshape(-1)
+
+    def parts(self) -> Iterator[tuple[slice, list[slice]]]:
+        """Groups whose lines stay in the cache, and for them the terms that are expanded together."""
+        lines = np.cumsum(self.hashes * (16 << self.k))
+        first = 0
+        while first < len(lines):
+            done = int(lines[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(lines, done + _LINES, side="right")))
+            step = max(1, _STREAM // (int(lines[last - 1]) - done))
+            terms = len(self.shifts)
+            yield slice(first, last), [slice(t, min(terms, t + step)) for t in range(0, terms, step)]
+            first = last
+
+
+class _Expansion:
+    """The leaves of all trees of a class, ready to be expanded part by part."""
+
+    def __init__(self, pi: Permutation, of: _Class, leaves: Words, holes: Ints) -> None:
+        self.pi, self.of = pi, of
+        shape = len(of.shifts), len(of.of)
+        self.inner = mix(leaves).reshape(*shape, 1 << of.k, 2)
+        self.holes = holes.reshape(shape)
+
+    def add(self, groups: slice, terms: slice, values: NDArray[Any], lines: NDArray[Any]) -> None:
+        """Write the sums u of these groups and terms into `values`, and add to the lines of each x."""
+        inner = np.ascontiguousarray(self.inner[terms, groups])
+        holes = np.ascontiguousarray(self.holes[terms, groups])
+        hashes = self.of.hashes[groups]
+        source = self.pi.scratch("streams", len(inner) * int(hashes.sum()) << self.of.k)
+        _spread(inner, hashes, source)
+        stream = self.pi.apply(source, "stream").reshape(-1)
+        work = self.pi.scratch("work", int(hashes.max())).reshape(-1)
+        columns, _, _, width = self.of.places
+        _GATHER[self.of.lane](
+            stream,
+            inner,
+            holes,
+            (columns[groups], hashes, width[groups]),
+            self.of.shifts[terms],
+            (work, work.view(self.of.dtype)),
+            values[terms],
+            lines,
+        )
+
+    def lines(self, groups: slice) -> NDArray[Any]:
+        """Room for the line of each x of some groups."""
+        count = int(self.of.hashes[groups].sum()) << self.of.k
+        flat = self.pi.scratch("lines", count).reshape(-1)
+        flat[:] = 0
+        return flat.view(self.of.dtype)
+
+
+def _values(pi: Permutation, share: Share, batch: Batch) -> NDArray[Any]:
+    """Room for one value a term and column, padded with zeros."""
+    size, terms = groups(batch.columns, share.lane) * share.lane, len(share.form.shifts)
+    flat = pi.scratch("values", -(-terms * size * share.lane // 128)).reshape(-1)
+    result = flat.view(f"u{share.lane // 8}")[: terms * size].reshape(terms, size)
+    result[:, batch.columns :] = 0
+    return result
+
+
+def _reduce(share: Share, result: NDArray[Any]) -> NDArray[Any]:
+    """Shares mod 2^ℓ."""
+    result &= result.dtype.type((1 << share.bits) - 1)
+    return result
 
 
 def send_distance(
     pi: Permutation,
     share: Share,
-    keys: Keys,
+    rows: Words,
+    delta: Words,
     batch: Batch,
     factors: Ints,
     own: Ints,
+    sums: Words,
     corrections: NDArray[Any],
 ) -> NDArray[Any]:
-    """B's shares, one a pair; fills the corrections. `factors` is (terms, rows of B), `own` one a pair."""
-    placed, half = _Placement(share, batch), len(keys.rows) // 2
-    inner = pi.apply(keys.rows, "inner").copy()
-    result, factor = own.astype(placed.dtype), factors.astype(placed.dtype, order="C")
-    used = 0
-    for part, of, words in placed.parts():
-        number, used = keys.number + of.start, words.stop
-        zero = placed.elements(pi, inner[:half][of], number, "zero")
-        one = placed.elements(pi, inner[half:][of], number, "one")
-        sent = placed.values(pi, len(zero))
-        _CORRECT[placed.lane](zero, one, placed.places, factor[part], placed.shifts[part], sent, result)
-        pack(sent, placed.widths[part], corrections[words])
+    """B's shares, one a pair; fills sums and corrections. `factors` is (terms, rows of B)."""
+    result = own.astype(f"u{share.lane // 8}")
+    if not len(share.form.shifts):
+        return _reduce(share, result)
+    factor = factors.astype(result.dtype, order="C")
+    values, sums = _values(pi, share, batch), sums.reshape(-1, 2)
+    for k in np.unique(batch.members).tolist():
+        of = _Class(share, batch, k)
+        trees = of.rows(rows)
+        leaves = np.empty((len(trees), 1 << k, 2), dtype=np.uint64)
+        sums[of.sums] = grow(pi, trees, delta, leaves).reshape(-1, 2)
+        expansion = _Expansion(pi, of, leaves, np.full(len(trees), -1))
+        for some, parts in of.parts():
+            lines = expansion.lines(some)
+            for terms in parts:
+                expansion.add(some, terms, values, lines)
+            places = tuple(part[some] for part in of.places)
+            _CORRECT[share.lane](places, of.hashes[some], k, factor, values, lines, result)
+    used = packed_words(batch.columns, share.lane, share.widths)
+    pack(values, share.widths, corrections[:used])
     corrections[used:] = 0
-    return placed.reduce(result)
+    return _reduce(share, result)
 
 
 def receive_distance(
     pi: Permutation,
     share: Share,
-    keys: Keys,
+    rows: Words,
     batch: Batch,
     bits: NDArray[np.uint8],
     own: Ints,
+    sums: Words,
     corrections: NDArray[Any],
 ) -> NDArray[Any]:
     """A's shares, one a pair. `bits` is (terms, strips), `own` a number a pair."""
-    placed = _Placement(share, batch)
-    inner = pi.apply(keys.rows, "inner").copy()
-    result = own.astype(placed.dtype)
-    used = 0
-    for part, of, words in placed.parts():
-        number, used = keys.number + of.start, words.stop
-        chosen = placed.elements(pi, inner[of], number, "zero")
-        got = placed.values(pi, len(chosen))
-        unpack(corrections[words], placed.widths[part], batch.pairs, got)
-        _COLLECT[placed.lane](chosen, placed.places, bits[part], placed.shifts[part], got, result)
+    result = own.astype(f"u{share.lane // 8}")
+    if not len(share.form.shifts):
+        return _reduce(share, result)
+    values, sums = _values(pi, share, batch), sums.reshape(-1, 2)
+    got = np.empty_like(values)
+    used = packed_words(batch.columns, share.lane, share.widths)
+    unpack(corrections[:used], share.widths, batch.columns, got)
     if corrections[used:].any():
         raise PeerError(problem="padding that is not zero")
-    return placed.reduce(result)
+    for k in np.unique(batch.members).tolist():
+        of = _Class(share, batch, k)
+        trees, points = of.rows(rows), of.points(bits)
+        leaves = np.empty((len(trees), 1 << k, 2), dtype=np.uint64)
+        rebuild(pi, trees, points, sums[of.sums].reshape(len(trees), k - 1, 2), leaves)
+        expansion = _Expansion(pi, of, leaves, points)
+        for some, parts in of.parts():
+            lines = expansion.lines(some)
+            for terms in parts:
+                expansion.add(some, terms, values, lines)
+            places = tuple(part[some] for part in of.places)
+            _COLLECT[share.lane](
+                places, of.hashes[some], k, expansion.holes[:, some], of.shifts, values, got, lines, result
+            )
+    return _reduce(share, result)
 
 
-@kernel("void(uint64[:,::1], uint64, uint64, int64[::1], uint64[:,::1])")
-def _spread(inner: Words, number: np.uint64, domain: np.uint64, hashes: Ints, result: Words) -> None:
-    """π(x) ⊕ t for each row and each of its hashes."""
-    strips, place = hashes.shape[0], 0
-    for row in range(inner.shape[0]):
-        low, high = inner[row, 0] ^ (number + np.uint64(row)), inner[row, 1] ^ domain
-        count = hashes[row % strips]
-        target = result[place : place + count]
-        for block in range(count):
-            target[block, 0] = low
-            target[block, 1] = high ^ np.uint64(block)
-        place += count
+@kernel("void(uint64[:,:,:,::1], int64[::1], uint64[:,::1])")
+def _spread(inner: Words, hashes: Ints, result: Words) -> None:
+    """σ(x) ⊕ block for each leaf and each of its blocks."""
+    place = 0
+    for term in range(inner.shape[0]):
+        for group in range(inner.shape[1]):
+            count = hashes[group]
+            for leaf in range(inner.shape[2]):
+                low, high = inner[term, group, leaf, 0], inner[term, group, leaf, 1]
+                target = result[place : place + count]
+                for block in range(count):
+                    target[block, 0] = low
+                    target[block, 1] = high ^ np.uint64(block)
+                place += count
 
 
-@kernel("void(uint64[:,::1], int64[::1], uint64[:,::1])")
-def _feed(inner: Words, hashes: Ints, result: Words) -> None:
-    """result ⊕= π(x), the last step of the hash."""
-    strips, place = hashes.shape[0], 0
-    for row in range(inner.shape[0]):
-        low, high, count = inner[row, 0], inner[row, 1], hashes[row % strips]
-        target = result[place : place + count]
-        for block in range(count):
-            target[block, 0] ^= low
-            target[block, 1] ^= high
-        place += count
+def _gather(
+    stream: Any, inner: Any, holes: Any, places: Any, shifts: Ints, work: Any, values: Any, lines: Any
+) -> None:
+    """For each term, group and x: u += r_x, and the line of x += 2^shift · r_x, mod 2^lane; r_Δ is 0.
+
+    The last step of the hash is done on the way, into memory that does not leave the innermost cache. The
+    inner loops run over slices of one length that they index alike, so that the compiler takes many at once.
+    """
+    columns, hashes, width = places
+    words, lanes = work
+    place, per_word = 0, lanes.shape[0] // words.shape[0]
+    for term in range(inner.shape[0]):
+        shift, first = np.uint64(shifts[term]), 0
+        for group in range(inner.shape[1]):
+            n, count = width[group], 2 * hashes[group]
+            u = values[term, columns[group] : columns[group] + n]
+            u[:] = 0
+            for leaf in range(inner.shape[2]):
+                there = np.uint64(0) - np.uint64(leaf != holes[term, group])
+                low, high = inner[term, group, leaf, 0], inner[term, group, leaf, 1]
+                source = stream[place : place + count]
+                for block in range(hashes[group]):
+                    words[2 * block] = (source[2 * block] ^ low) & there
+                    words[2 * block + 1] = (source[2 * block + 1] ^ high) & there
+                line, r = lines[first : first + n], lanes[:n]
+                if shift == 0:
+                    for i in range(n):
+                        u[i] += r[i]
+                        line[i] += r[i]
+                else:
+                    for i in range(n):
+                        u[i] += r[i]
+                        line[i] += r[i] << shift
+                place += count
+                first += count * per_word
 
 
 def _correct(
-    zero: Any, one: Any, places: StripPlaces, factors: Any, shifts: Ints, sent: Any, result: Any
+    places: GroupPlaces, hashes: Ints, k: int, factors: Any, values: Any, lines: Any, result: Any
 ) -> None:
-    """For each term and pair: sent = r⁰ − r¹ + factor, and result −= 2^shift · r⁰, mod 2^lane.
-
-    The inner loop runs over slices of one length that it indexes alike, so that the compiler takes many pairs
-    at once; what a strip's pairs have in common is found once a strip.
-    """
-    element, pair, b_row, width = places
-    for term in range(zero.shape[0]):
-        shift = np.uint64(shifts[term])
-        for strip in range(width.shape[0]):
-            n = width[strip]
-            r0 = zero[term, element[strip] : element[strip] + n]
-            r1 = one[term, element[strip] : element[strip] + n]
-            factor = factors[term, b_row[strip] : b_row[strip] + n]
-            c = sent[term, pair[strip] : pair[strip] + n]
-            share = result[pair[strip] : pair[strip] + n]
+    """values = factor − u for each term and column; each pair's share += the lines of the x with its bit."""
+    columns, pair, b_row, width = places
+    for term in range(values.shape[0]):
+        for group in range(width.shape[0]):
+            n = width[group]
+            value = values[term, columns[group] : columns[group] + n]
+            factor = factors[term, b_row[group] : b_row[group] + n]
             for i in range(n):
-                c[i] = r0[i] - r1[i] + factor[i]
-                share[i] -= r0[i] << shift
+                value[i] = factor[i] - value[i]
+    first = 0
+    for group in range(width.shape[0]):
+        n = width[group]
+        size = lines.itemsize
+        step = 16 * hashes[group] // size
+        for leaf in range(1 << k):
+            line = lines[first : first + n]
+            for member in range(k):
+                if leaf >> member & 1:
+                    share = result[pair[group] + member * n : pair[group] + (member + 1) * n]
+                    for i in range(n):
+                        share[i] += line[i]
+            first += step
 
 
-def _collect(chosen: Any, places: StripPlaces, bits: Any, shifts: Ints, got: Any, result: Any) -> None:
-    """For each term and pair: result += 2^shift · (r + bit · c), mod 2^lane; no branch on the secret bit."""
-    element, pair, _, width = places
-    for term in range(chosen.shape[0]):
+def _collect(
+    places: GroupPlaces,
+    hashes: Ints,
+    k: int,
+    holes: Any,
+    shifts: Ints,
+    values: Any,
+    got: Any,
+    lines: Any,
+    result: Any,
+) -> None:
+    """Each pair's share += 2^shift · Δ_j·(u′ + c) for each term, and −= the lines of the x with bit j."""
+    columns, pair, _, width = places
+    for term in range(values.shape[0]):
         shift = np.uint64(shifts[term])
-        for strip in range(width.shape[0]):
-            n = width[strip]
-            r = chosen[term, element[strip] : element[strip] + n]
-            c = got[term, pair[strip] : pair[strip] + n]
-            share = result[pair[strip] : pair[strip] + n]
-            bit = bits[term, strip]
-            for i in range(n):
-                share[i] += (r[i] + c[i] * bit) << shift
+        for group in range(width.shape[0]):
+            n = width[group]
+            value = values[term, columns[group] : columns[group] + n]
+            c = got[term, columns[group] : columns[group] + n]
+            for member in range(k):
+                bit = np.uint64(holes[term, group] >> member & 1)
+                share = result[pair[group] + member * n : pair[group] + (member + 1) * n]
+                for i in range(n):
+                    share[i] += ((value[i] + c[i]) * bit) << shift
+    first = 0
+    for group in range(width.shape[0]):
+        n = width[group]
+        step = 16 * hashes[group] // lines.itemsize
+        for leaf in range(1 << k):
+            line = lines[first : first + n]
+            for member in range(k):
+                if leaf >> member & 1:
+                    share = result[pair[group] + member * n : pair[group] + (member + 1) * n]
+                    for i in range(n):
+                        share[i] -= line[i]
+            first += step
 
 
 # One kernel a lane: ring elements of 8, 16, 32 or 64 bits are added and shifted as they lie.
+_GATHER: dict[int, Kernel[..., None]] = {
+    w: kernel(
+        f"void(uint64[::1], uint64[:,:,:,::1], int64[:,::1], UniTuple(int64[::1], 3), int64[::1], "
+        f"Tuple((uint64[::1], uint{w}[::1])), uint{w}[:,::1], uint{w}[::1])"
+    )(_gather)
+    for w in LANES
+}
 _CORRECT: dict[int, Kernel[..., None]] = {
     w: kernel(
-        f"void(uint{w}[:,::1], uint{w}[:,::1], {_PLACES}, uint{w}[:,::1], int64[::1], uint{w}[:,::1], "
-        f"uint{w}[::1])"
+        f"void({_PLACES}, int64[::1], int64, uint{w}[:,::1], uint{w}[:,::1], uint{w}[::1], uint{w}[::1])"
     )(_correct)
     for w in LANES
 }
 _COLLECT: dict[int, Kernel[..., None]] = {
-    w: kernel(f"void(uint{w}[:,::1], {_PLACES}, uint8[:,::1], int64[::1], uint{w}[:,::1], uint{w}[::1])")(
-        _collect
-    )
+    w: kernel(
+        f"void({_PLACES}, int64[::1], int64, int64[:,:], int64[::1], uint{w}[:,::1], uint{w}[:,::1], "
+        f"uint{w}[::1], uint{w}[::1])"
+    )(_collect)
     for w in LANES
 }

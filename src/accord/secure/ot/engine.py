@@ -9,29 +9,33 @@ Learns: both sides the match bits, and nothing else; `docs/engines.md` has the a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.secure.blocks import Batch, Blocks, Table, batches
+from accord.secure.blocks import Batch, Blocks, Table, batches, shapes
 from accord.secure.circuit import Node, inputs
 from accord.secure.ot.batch import BatchSide, run_a, run_b
 from accord.secure.ot.compiler import compile_circuit
+from accord.secure.ot.settings import USUAL, Settings
 from accord.secure.ot.sizes import WINDOW, batch_limit
+from accord.secure.ot.supply import OtSession, needs, schedule
 from accord.secure.party import Party, interleave
 from accord.secure.transfer.permutation import Permutation
-from accord.secure.transfer.setup import Session, set_up
+from accord.secure.transfer.setup import set_up
 from accord.side import Side
+
+TAG = b"accord/ot/2 "
 
 
 @dataclass(frozen=True)
 class OtEngine:
-    """The engine with SoftSpoken's field of 2ᵏ elements: a larger k sends less and computes more."""
+    """The engine for a network, with or without silent OTs."""
 
-    k: int = 4
+    settings: Settings = USUAL
 
     @property
     def name(self) -> str:
@@ -40,24 +44,34 @@ class OtEngine:
     def supports(self, circuit: Node) -> None:
         compile_circuit(circuit, self.name)
 
-    def set_up(self, side: Side, entropy: Entropy, permutation: Permutation | None = None) -> Party[Session]:
-        return set_up(side, self.k, entropy, permutation)
+    def set_up(
+        self, side: Side, entropy: Entropy, permutation: Permutation | None = None
+    ) -> Party[OtSession]:
+        hello = TAG + self.settings.hello
+        made = yield from set_up(side, self.settings.k, entropy, permutation, hello)
+        return OtSession(made, self.settings)
 
     def evaluate(
-        self, session: Session, circuit: Node, blocks: Blocks, table: Table
+        self, session: OtSession, circuit: Node, blocks: Blocks, table: Table
     ) -> Party[NDArray[np.bool_]]:
         program = compile_circuit(circuit, self.name)
         rows = {of.name: table.read(of) for of in inputs(circuit, session.side)}
         result = np.zeros(blocks.pairs, dtype=np.bool_)
         side = run_a if session.side is Side.A else run_b
+        groups, limit = self.settings.groups(program, blocks), batch_limit(program)
+        plan = schedule(needs(program, shapes(blocks, limit, groups)), session.used, self.settings)
+        ends, entropy = session.ends(plan.silent), session.ot.entropy
 
         def work(batch: Batch) -> Party[None]:
-            bits = yield from side(BatchSide(session, program, batch, rows, table.real))
+            bits = yield from side(BatchSide(ends, entropy, program, batch, rows, table.real))
             batch.put(bits, result)
 
-        def works() -> Iterator[Party[None]]:
-            return (work(batch) for batch in batches(blocks, batch_limit(program)))
-
-        with session.evaluating():
-            yield from interleave(works(), WINDOW)
+        every, done = batches(blocks, limit, groups), 0
+        with session.ot.evaluating():
+            for stage in plan.stages:
+                yield from session.feed(stage.feeds)
+                some = islice(every, stage.last - done)
+                yield from interleave((work(batch) for batch in some), WINDOW)
+                done = stage.last
+            session.used = plan.after
         return result

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.kernel import kernel
 from accord.secure.transfer.extension import Receiver, Sender, correction_words, padded_count
-from accord.secure.transfer.permutation import hash_rows
+from accord.secure.transfer.permutation import hash_blocks
+from accord.secure.transfer.silent import SilentReceiver, SilentSender
 
 Words = NDArray[np.uint64]
 N = TypeVar("N", bound=np.generic)
@@ -36,9 +37,14 @@ def table_bytes(count: int, bits: int) -> int:
     return count * max(1, (1 << bits) // 8)
 
 
-def question_words(count: int, bits: int, k: int) -> int:
-    """64-bit words in which B asks for `count` entries."""
-    return correction_words(_stride(count) * bits, k)
+def question_words(count: int, bits: int, rate: int) -> int:
+    """64-bit words in which B asks for `count` entries, with OTs of so many bits."""
+    return correction_words(asked(count, bits), rate)
+
+
+def asked(count: int, bits: int) -> int:
+    """OTs that `count` entries of tables of 2^bits take."""
+    return _stride(count) * bits
 
 
 def pack_truth(truth: NDArray[np.bool_]) -> Words:
@@ -55,7 +61,7 @@ def patterns(bits: int) -> Words:
     return pack_truth((entries[None, :] >> np.arange(bits)[:, None]) & 1 != 0)
 
 
-def ask(end: Receiver, index: NDArray[np.uint8], bits: int, question: Words) -> Words:
+def ask(end: Receiver | SilentReceiver, index: NDArray[np.uint8], bits: int, question: Words) -> Words:
     """B's half before the answer: fills the question and returns the masks of its entries, (n, words).
 
     Requires: every index is below 2^bits.
@@ -65,22 +71,22 @@ def ask(end: Receiver, index: NDArray[np.uint8], bits: int, question: Words) -> 
     choices = np.zeros(padded_count(count * bits) // 64, dtype=np.uint64)
     _planes(_stretch(index, count).view(np.uint64), bits, choices.view(np.uint8))
     for tile in end.extend(choices, question, count * bits):
-        inner = end.pi.apply(tile.rows, "inner")
         for block in range(-(-masks.shape[1] // 2)):
-            outer = hash_rows(end.pi, inner, tile.number, block, 1)
+            inner, outer = hash_blocks(end.pi, tile.rows, block)
             _absorb_one(inner, outer, tile.first, bits, 2 * block, masks)
     return masks
 
 
-def answer(end: Sender, truth: Words, state: NDArray[np.uint8], bits: int, question: Words) -> Words:
+def answer(
+    end: Sender | SilentSender, truth: Words, state: NDArray[np.uint8], bits: int, question: Words
+) -> Words:
     """A's tables under their masks, (n, words); to share the answers, XOR a random bit to a whole table."""
     count = _stride(len(state))
     tables = truth[_stretch(state, count)]
     pattern = patterns(bits)
     for tile in end.extend(question, count * bits):
-        inner = end.pi.apply(tile.rows, "inner")
         for block in range(-(-tables.shape[1] // 2)):
-            outer = hash_rows(end.pi, inner, tile.number, block, 2)
+            inner, outer = hash_blocks(end.pi, tile.rows, block)
             _absorb_two(inner, outer, tile.first, 2 * block, pattern, tables)
     return tables[: len(state)]
 

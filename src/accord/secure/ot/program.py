@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from accord.secure.circuit import Input
 from accord.secure.forms import Form
 
+USUAL, CHEAP = 4, 2
+"""By what programs for one circuit are weighed against each other; what a batch costs is in `sizes.py`."""
+
 
 @dataclass(frozen=True)
 class Share:
@@ -24,6 +27,15 @@ class Share:
     bits: int
     shift: int
     penalty: int
+
+    @property
+    def widths(self) -> NDArray[np.int64]:
+        """Bits that a correction of each term takes."""
+        return np.maximum(self.bits - np.array(self.form.shifts, dtype=np.int64), 0)
+
+    @property
+    def weight(self) -> float:
+        return float(self.widths.sum()) / USUAL
 
     @property
     def lane(self) -> int:
@@ -70,6 +82,10 @@ class Lookup:
         """Bits of the index, and of the state."""
         return sum(wire.bits for wire in self.shared) + len(self.own)
 
+    @property
+    def weight(self) -> float:
+        return CHEAP * self.bits + max(8, 1 << self.bits)
+
 
 @dataclass(frozen=True)
 class Program:
@@ -77,6 +93,11 @@ class Program:
 
     shares: tuple[Share, ...]
     lookups: tuple[Lookup, ...]
+
+    @property
+    def weight(self) -> float:
+        """About the bits that a pair takes, where groups are `USUAL` rows and an OT costs `CHEAP` bits."""
+        return sum(share.weight for share in self.shares) + sum(lookup.weight for lookup in self.lookups)
 
     @property
     def levels(self) -> list[list[int]]:

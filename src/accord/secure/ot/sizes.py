@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from accord.secure.blocks import Limit
-from accord.secure.ot.distance import correction_bytes, term_widths
+from accord.secure.ot.distance import correction_bytes, sum_bytes
 from accord.secure.ot.lookup import question_words, table_bytes
 from accord.secure.ot.program import Program
 from accord.secure.transfer.extension import correction_words
@@ -21,10 +21,21 @@ _BYTES = 1 << 23
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What the sizes of a batch depend on, as in `blocks.Shapes`."""
+
+    strips: int
+    groups: int
+    columns: int
+    pairs: int
+
+
+@dataclass(frozen=True)
 class Sizes:
     """Bytes of the messages of one batch, in order."""
 
     choices: int
+    sums: tuple[int, ...]
     corrections: tuple[int, ...]
     """One number a share."""
     questions: tuple[tuple[int, ...], ...]
@@ -36,6 +47,7 @@ class Sizes:
     def total(self) -> int:
         return (
             self.choices
+            + sum(self.sums)
             + sum(self.corrections)
             + sum(map(sum, self.questions))
             + sum(map(sum, self.tables))
@@ -43,15 +55,19 @@ class Sizes:
         )
 
 
-def batch_sizes(program: Program, k: int, strips: int, pairs: int) -> Sizes:
-    """The sizes for a batch of so many strips and pairs."""
+def batch_sizes(program: Program, rates: tuple[int, int], shape: Shape) -> Sizes:
+    """The sizes for a batch of this shape; the rates are bits an OT, of the distances and of the lookups."""
+    of_distances, of_lookups = rates
     levels = [[program.lookups[i].bits for i in level] for level in program.levels]
     return Sizes(
-        choices=8 * correction_words(program.terms * strips, k),
-        corrections=tuple(correction_bytes(share, pairs) for share in program.shares),
-        questions=tuple(tuple(8 * question_words(pairs, bits, k) for bits in level) for level in levels),
-        tables=tuple(tuple(table_bytes(pairs, bits) for bits in level) for level in levels),
-        bits=-(-pairs // 8),
+        choices=8 * correction_words(program.terms * shape.strips, of_distances),
+        sums=tuple(sum_bytes(share, shape.strips, shape.groups) for share in program.shares),
+        corrections=tuple(correction_bytes(share, shape.columns) for share in program.shares),
+        questions=tuple(
+            tuple(8 * question_words(shape.pairs, bits, of_lookups) for bits in level) for level in levels
+        ),
+        tables=tuple(tuple(table_bytes(shape.pairs, bits) for bits in level) for level in levels),
+        bits=-(-shape.pairs // 8),
     )
 
 
@@ -62,6 +78,8 @@ def message_count(program: Program) -> int:
 
 def batch_limit(program: Program) -> Limit:
     """How much goes into a batch, so that memory is bounded whatever the circuit and the blocks are."""
-    bits = sum(int(term_widths(share).sum()) for share in program.shares)
-    pair = 128 + bits // 8
-    return Limit(max(1, min(_PAIRS, _BYTES // pair)), strip=64 * program.terms // pair)
+    bits = sum(int(share.widths.sum()) for share in program.shares)
+    # Most rows share their corrections with three others.
+    pair = 128 + bits // 32 + 8 * sum(lookup.bits for lookup in program.lookups)
+    # A row of A takes its OT, and its part of a tree of seeds, for each term.
+    return Limit(max(1, min(_PAIRS, _BYTES // pair)), strip=128 * program.terms // pair)

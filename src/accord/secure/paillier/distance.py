@@ -26,6 +26,7 @@ from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import LONGEST, Blocks
 from accord.secure.circuit import Bilinear, Equal, Hamming, Input, SquaredEuclidean
 from accord.secure.forms import (
+    Ceiling,
     Form,
     Reader,
     elements,
@@ -93,6 +94,8 @@ def ciphertexts(form: Form) -> int:
             return 1 + of.length
         case Bilinear(products):
             return 1 + sum(p.left.length for p in products)
+        case Ceiling():
+            raise TypeError("a ceiling has no elements")
 
 
 @dataclass(frozen=True, eq=False)

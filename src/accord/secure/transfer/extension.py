@@ -8,13 +8,13 @@ seeds and the sender all of them but number Δᵢ. With r_x the expansion of see
     sender     w = ⊕ₓ (x ⊕ Δᵢ)·r_x = v ⊕ Δᵢ·u,  q = w ⊕ Δᵢ·c = v ⊕ Δᵢ·choices
 
 so row j of the sender is q_j = t_j ⊕ choice_j·Δ with t_j the receiver's row. k = 1 is Ishai, Kilian, Nissim,
-Petrank (CRYPTO'03). Messages are masked with H(q_j, ·) and H(q_j ⊕ Δ, ·); the receiver can compute one.
+Petrank (CRYPTO'03). Messages are masked with H(q_j) and H(q_j ⊕ Δ); the receiver can compute one.
 
 Assumption: the expansion is a pseudorandom generator, H is correlation robust (`permutation.py`).
 Learns: the sender nothing (c is masked by the seed that it lacks); the receiver nothing of Δ.
 
-The numbers of rows and blocks only ever grow, so no tweak comes back as long as an end lives. Rows come in
-tiles that fit the L2 cache.
+The numbers of blocks only ever grow, so no tweak comes back as long as an end lives. Rows come in tiles that
+fit the L2 cache.
 """
 
 from __future__ import annotations
@@ -43,17 +43,16 @@ def padded_count(count: int) -> int:
     return -(-count // 128) * 128
 
 
-def correction_words(count: int, k: int) -> int:
-    """64-bit words that the receiver sends for `count` OTs."""
-    return padded_count(count) // 64 * (128 // k)
+def correction_words(count: int, rate: int) -> int:
+    """64-bit words that the receiver sends for `count` OTs at so many bits each."""
+    return padded_count(count) // 64 * rate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tile:
-    """Some rows of one call: numbered from `first` in the call and from `number` in the session."""
+    """Some rows of one call, numbered from `first`."""
 
     first: int
-    number: int
     rows: Words
     """Shape (n, 2), or (2n, 2) at the sender: q, then q ⊕ Δ. Valid until the next tile."""
 
@@ -64,9 +63,9 @@ class _End:
     def __init__(self, leaves: Words, k: int, permutation: Permutation) -> None:
         self._leaves = leaves
         self.k = k
+        self.rate = 128 // k
         self.pi = permutation
         self._block = 0
-        self._row = 0
 
     def _tiles(self, count: int) -> Iterator[tuple[int, int]]:
         for first in range(0, padded_count(count), TILE):
@@ -91,10 +90,8 @@ class _End:
         count = 64 * columns.shape[1]
         rows = self.pi.scratch("rows", sets * count)
         transpose(columns, rows[:count])
-        tile = Tile(first, self._row, rows)
         self._block += count // 128
-        self._row += count
-        return tile
+        return Tile(first, rows)
 
 
 class Receiver(_End):
@@ -108,8 +105,8 @@ class Receiver(_End):
         for first, length in self._tiles(count):
             words = length // 64
             columns = np.empty((128, words), dtype=np.uint64)
-            start = first // 64 * (128 // self.k)
-            sent = corrections[start : start + correction_words(length, self.k)].reshape(-1, words)
+            start = first // 64 * self.rate
+            sent = corrections[start : start + correction_words(length, self.rate)].reshape(-1, words)
             chosen = choices[first // 64 : first // 64 + words]
             for trees in self._groups(words // 2):
                 expanded = self._expand(trees, 0, words // 2)
@@ -132,8 +129,8 @@ class Sender(_End):
         for first, length in self._tiles(count):
             words = length // 64
             columns = np.empty((128, words), dtype=np.uint64)
-            start = first // 64 * (128 // self.k)
-            got = corrections[start : start + correction_words(length, self.k)].reshape(-1, words)
+            start = first // 64 * self.rate
+            got = corrections[start : start + correction_words(length, self.rate)].reshape(-1, words)
             for trees in self._groups(words // 2):
                 expanded = self._expand(trees, 1, words // 2)
                 of = _columns(trees, self.k)
@@ -238,7 +235,6 @@ def _absorb(leaves: Words, mask: int, target: Words) -> None:
         target[2 * pair + 1] ^= odd
 
 
-def collect(tiles: Iterator[Tile], sets: int) -> tuple[NDArray[np.uint64], int]:
-    """All rows of a call, shape (sets, n, 2), and the number of the first."""
-    parts = [(tile.rows.reshape(sets, -1, 2).copy(), tile.number) for tile in tiles]
-    return np.concatenate([rows for rows, _ in parts], axis=1), parts[0][1]
+def collect(tiles: Iterator[Tile], sets: int) -> NDArray[np.uint64]:
+    """All rows of a call, shape (sets, n, 2)."""
+    return np.concatenate([tile.rows.reshape(sets, -1, 2).copy() for tile in tiles], axis=1)

@@ -62,7 +62,9 @@ def _pack(values: Any, widths: Any, result: Any) -> None:
     base = 0
     for term in range(values.shape[0]):
         width = widths[term]
-        mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - width) if width else np.uint64(0)
+        if width == 0:
+            continue
+        mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - width)
         for e in range(lane):
             word, low = (e * width) // lane, (e * width) % lane
             source = values[term, e * group : (e + 1) * group]
@@ -82,7 +84,10 @@ def _unpack(words: Any, widths: Any, values: Any) -> None:
     base = 0
     for term in range(values.shape[0]):
         width = widths[term]
-        mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - width) if width else np.uint64(0)
+        if width == 0:
+            values[term] = 0
+            continue
+        mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - width)
         for e in range(lane):
             word, low = (e * width) // lane, (e * width) % lane
             target = values[term, e * group : (e + 1) * group]

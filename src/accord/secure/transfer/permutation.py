@@ -3,13 +3,18 @@
 π is AES-128 under a fixed public key; the constructions on it are analysed with π as an ideal permutation
 (Guo, Katz, Wang, Yu: Efficient and Secure Multiparty Computation from Fixed-Key Block Ciphers, S&P'20):
 
-    hash       H(x, t) = π(π(x) ⊕ t) ⊕ π(x)      their TMMO: tweakable, circular correlation robust
-    expansion  E(s, t) = π(s ⊕ t) ⊕ s            a seed's blocks; s is uniform and never leaves its owner
+    hash       H(x, t) = π(σ(x) ⊕ t) ⊕ σ(x)      circular correlation robust; σ(l, r) = (l ⊕ r, l)
+    labels     π(π(x) ⊕ t) ⊕ π(x)                TMMO, for the labels of garbled circuits (`garbled/gates.py`)
+    expansion  π(s ⊕ t) ⊕ s                      a seed's blocks; s is uniform and never leaves its owner
+    code       π(s ⊕ t)                          public numbers that look random, from a public seed
+
+The hash is their construction π(σ(x)) ⊕ σ(x), moved by a constant: σ is linear, so H(x, t) is t more than the
+construction at x ⊕ σ⁻¹(t). It needs no tweak that numbers its uses, since what it is used on (rows of OTs,
+nodes of trees) looks random and is used once; t is the number of the block where more than one is asked for.
 
 One key schedule serves a whole session and one library call serves a whole tile, which is where the speed
-comes from. A block is two little-endian 64-bit words; a tweak is (number, `domain` | block). The invariant on
-which both rest: in a session no (x, t) and no (s, t) is used twice, so π never sees an input twice except by
-chance.
+comes from. A block is two little-endian 64-bit words. The invariant on which all rest: π never sees an input
+twice in a session, except by chance.
 """
 
 from __future__ import annotations
@@ -25,8 +30,8 @@ Words = NDArray[np.uint64]
 KEY = b"accord/ot/1 perm"
 """Public; it only has to be fixed before anybody chooses an input."""
 
-LEAF, ROW, GATE = 1 << 56, 2 << 56, 3 << 56
-"""Domains of tweaks: expansion of leaves, hash of rows, hash of a garbled circuit's labels."""
+LEAF, GATE, CODE = 1 << 56, 3 << 56, 6 << 56
+"""Domains of tweaks: expansion of leaves, hash of a garbled circuit's labels, public code of silent OTs."""
 
 
 class Permutation:
@@ -57,24 +62,31 @@ class Permutation:
         return result
 
 
-def hash_rows(pi: Permutation, inner: Words, first: int, block: int, copies: int) -> Words:
-    """π(π(x) ⊕ t) for rows numbered from `first`, given `inner` = π(x); the caller XORs `inner` to it.
+def hash_blocks(pi: Permutation, rows: Words, block: int = 0) -> tuple[Words, Words]:
+    """Two parts whose XOR is H of each row, for one block."""
+    inner = pi.scratch("inner", len(rows))
+    _mix(rows, np.uint64(0), inner)
+    if not block:
+        return inner, pi.apply(inner, "outer")
+    tweaked = pi.scratch("tweaked", len(rows))
+    _mix(rows, np.uint64(block), tweaked)
+    return inner, pi.apply(tweaked, "outer")
 
-    Requires: numbers and block that were not used with these rows before. `copies` sets of rows that follow
-    each other (q, then q ⊕ Δ) have the same numbers.
-    """
-    tweaked = pi.scratch("tweaked", len(inner))
-    _tweak(inner, np.uint64(first), np.uint64(ROW | block), copies, tweaked)
-    return pi.apply(tweaked, "outer")
+
+def mix(rows: Words) -> Words:
+    """σ of every block, in memory of its own."""
+    result = np.empty_like(rows)
+    _mix(rows.reshape(-1, 2), np.uint64(0), result.reshape(-1, 2))
+    return result
 
 
-@kernel("void(uint64[:,::1], uint64, uint64, int64, uint64[:,::1])")
-def _tweak(inner: Words, first: np.uint64, high: np.uint64, copies: int, result: Words) -> None:
-    rows = inner.shape[0] // copies
-    for copy in range(copies):
-        for row in range(rows):
-            result[copy * rows + row, 0] = inner[copy * rows + row, 0] ^ (first + np.uint64(row))
-            result[copy * rows + row, 1] = inner[copy * rows + row, 1] ^ high
+@kernel("void(uint64[:,::1], uint64, uint64[:,::1])")
+def _mix(rows: Words, block: np.uint64, result: Words) -> None:
+    """σ(x) ⊕ block."""
+    for row in range(rows.shape[0]):
+        low, high = rows[row, 0], rows[row, 1]
+        result[row, 0] = low ^ high
+        result[row, 1] = low ^ block
 
 
 @kernel("void(uint64[:,::1], uint64, uint64, uint64[:,:,::1])")

@@ -4,7 +4,7 @@ A receives in distances and B in lookups, which balances the work; so each side 
 and the receiver of the other. The set-up is a value of its own: it is made once and serves any number of
 evaluations, and it counts what was used of it.
 
-The first message of each side says version and field size, so that two different programs part at once.
+The first message of each side says version and settings, so that two different programs part at once.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from accord.secure.transfer.extension import Receiver, Sender
 from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.tree import SEED, grow_trees, rebuild_trees
 from accord.side import Side
-
-TAG = b"accord/ot/1 k="
 
 
 @dataclass(eq=False, repr=False)
@@ -62,25 +60,23 @@ def set_up(
     k: int,
     entropy: Entropy,
     permutation: Permutation | None = None,
-    tag: bytes = TAG,
-    odd: bool = False,
+    hello: bytes = b"",
 ) -> Party[Session]:
-    """Both extensions of one side; with `odd`, the lowest bit of Δ is 1 and the other 127 are uniform.
+    """Both extensions of one side. The lowest bit of Δ is 1 and the other 127 are uniform.
 
     Requires: k is 1, 2, 4 or 8, the same on both sides. Learns: what `base.py` and `tree.py` say.
     """
     if k not in (1, 2, 4, 8):
         raise ValueError("k is 1, 2, 4 or 8")
     pi = permutation or Permutation()
-    hello = tag + str(k).encode()
     yield Send(hello)
     if (yield from receive(len(hello))).tobytes() != hello:
         raise PeerError(problem="another version or other settings of the engine")
     if side is Side.A:
         receiver = yield from _receiver(k, entropy, pi)
-        sender = yield from _sender(k, entropy, pi, odd)
+        sender = yield from _sender(k, entropy, pi)
     else:
-        sender = yield from _sender(k, entropy, pi, odd)
+        sender = yield from _sender(k, entropy, pi)
         receiver = yield from _receiver(k, entropy, pi)
     return Session(side, sender, receiver, entropy)
 
@@ -94,9 +90,9 @@ def _receiver(k: int, entropy: Entropy, pi: Permutation) -> Party[Receiver]:
     return Receiver(leaves.view("<u8"), k, pi)
 
 
-def _sender(k: int, entropy: Entropy, pi: Permutation, odd: bool) -> Party[Sender]:
+def _sender(k: int, entropy: Entropy, pi: Permutation) -> Party[Sender]:
     delta = np.frombuffer(entropy.bytes(COUNT // 8), dtype=np.uint8).copy()
-    delta[0] |= np.uint8(odd)
+    delta[0] |= np.uint8(1)
     bits = np.unpackbits(delta, bitorder="little").astype(np.bool_)
     # Bit i of a piece of Δ is bit i of a leaf's number, and a path has the highest bit first.
     path = bits.reshape(-1, k)[:, ::-1].reshape(-1)

@@ -1,0 +1,139 @@
+"""The public code of silent OTs, and how hard it is to see through its noise.
+
+x = A·u ⊕ e with u of K = 2^18 uniform bits, A public, and e of N = t·2^d bits that has one 1 in each block of
+2^d, at a uniform place ("regular" noise). Each row of A names ten of the K places, uniform and independent,
+so A·v for rows v of 128 bits is ten reads a row: the local linear code of Boyle, Couteau, Gilboa, Ishai,
+Compressing Vector OLE (CCS'18), and of Ferret. A is expanded by π from a counter and a public seed that is
+new in each session, since one A for everybody could be studied once for all; K is a power of two, so that
+indices are cut from π's words without rejection. Two equal indices cancel; that a whole row cancels, and
+shows a bit of e, has probability under 2⁻⁵⁸ a round.
+
+Assumption: x cannot be told from uniform bits (LPN over F2, regular noise, this sparse code). It is newer and
+less studied than all else that the engines assume. What is known costs, in bits, by the formulas that
+`tests/secure/transfer/hardness.py` has and the tests check:
+
+    set                 N           K        t      random code   peeled   floor
+    Ferret, emp-ot      10,485,760  452,000  1,280          129       86      82
+    smaller secret       2,396,160  131,072  1,170          135       89      85
+    ours                 2,359,296  262,144  1,152          231      155     147
+
+"Random code" is the least of pooled Gauss, statistical decoding and Dumer's information-set decoding (Liu,
+Wang, Yang, Yu, EUROCRYPT'24) and of the algebraic attack on regular noise (Briaud, Øygarden, EUROCRYPT'23).
+These treat A as random, which it is not: rows that lie within some of the columns are an instance with a
+shorter secret and the same noise (domain reduction: Chen, Shu, Zhou, Algorithms for Sparse LPN and LSPN
+Against Low-noise, 2024). "Peeled" is Dumer's attack on what is left when the columns in the fewest rows are
+taken away, one by one, while there are still as many rows as columns: two thirds of K here. "Floor" is the
+same on the smallest such part that can exist at all, by counting. Both let the attacker find ever new parts
+at no cost. This is why K is larger than a random code would need: the set keeps 128 bits at the floor.
+
+Not covered: parity checks lighter than elimination gives, which exist and which we know no way to find;
+representations (BJMM), and the algebraic and hybrid attacks on regular noise of 2025, which would have to
+gain a hundred bits on a random code and were not joined with sparsity here; quantum computers. R rounds are R
+instances, and one of them may be enough.
+
+Addresses depend on public numbers alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.kernel import kernel
+from accord.secure.transfer.permutation import CODE, Permutation, counter_blocks
+
+Words = NDArray[np.uint64]
+
+WEIGHT = 10
+"""Rows of the secret that each output is the sum of."""
+
+_CHUNK = 1 << 12
+"""Outputs whose indices are expanded at once."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Sizes of one round; the real ones are `REAL`, others are for tests."""
+
+    secret_bits: int
+    """The secret has 2^secret_bits rows."""
+    trees: int
+    """Blocks of noise, each with one point."""
+    depth: int
+    """A block has 2^depth outputs."""
+
+    def __post_init__(self) -> None:
+        if 3 * self.secret_bits > 63 or self.base % 128 or self.outputs < 128:
+            raise ValueError("sizes that do not fit the words, or give nothing")
+
+    @property
+    def secret(self) -> int:
+        return 1 << self.secret_bits
+
+    @property
+    def noisy(self) -> int:
+        """Outputs of one round, N."""
+        return self.trees << self.depth
+
+    @property
+    def base(self) -> int:
+        """Outputs that the next round is made from: its secret, and the choices of its trees."""
+        return self.secret + self.trees * self.depth
+
+    @property
+    def outputs(self) -> int:
+        """Outputs of one round that can be used."""
+        return self.noisy - self.base
+
+
+REAL = Parameters(secret_bits=18, trees=1152, depth=11)
+"""What a linkage uses; see the head of this file before making any of it smaller."""
+
+
+def encode(pi: Permutation, secret: Words, seed: Words, number: int, rows: Words) -> None:
+    """rows ⊕= A·secret, row by row.
+
+    Requires: 2^b rows of secret; a seed (1, 2); numbers from `number`, as many as rows, that are new to it.
+    """
+    bits = np.uint64(len(secret).bit_length() - 1)
+    for first in range(0, len(rows), _CHUNK):
+        part = rows[first : first + _CHUNK]
+        source = pi.scratch("counters", 2 * len(part)).reshape(1, -1, 2)
+        counter_blocks(seed, np.uint64(2 * (number + first)), np.uint64(CODE), source)
+        _add(pi.apply(source, "code").reshape(-1), secret.reshape(-1), bits, part.reshape(-1))
+
+
+@kernel("void(uint64[::1], uint64[::1], uint64, uint64[::1])")
+def _add(code: Words, secret: Words, bits: np.uint64, rows: Words) -> None:
+    """Add ten rows of the secret to each row: three indices from each even word of the code, two from odd.
+
+    What takes the time is waiting for memory, so the ten rows must be on their way at once: all is flat and
+    written out. An index is `bits` bits that stand one place up, which is the place of the row's first word.
+    """
+    mask, twice, one = np.uint64(secret.shape[0] - 2), bits + bits, np.uint64(1)
+    for row in range(rows.shape[0] // 2):
+        a, b, c, d = code[4 * row], code[4 * row + 1], code[4 * row + 2], code[4 * row + 3]
+        at = a & mask
+        x, y = secret[at], secret[at + one]
+        at = (a >> bits) & mask
+        x, y = x ^ secret[at], y ^ secret[at + one]
+        at = (a >> twice) & mask
+        x, y = x ^ secret[at], y ^ secret[at + one]
+        at = b & mask
+        x, y = x ^ secret[at], y ^ secret[at + one]
+        at = (b >> bits) & mask
+        x, y = x ^ secret[at], y ^ secret[at + one]
+        at = c & mask
+        x, y = x ^ secret[at], y ^ secret[at + one]
+        at = (c >> bits) & mask
+        x, y = x ^ secret[at], y ^ secret[at + one]
+        at = (c >> twice) & mask
+        x, y = x ^ secret[at], y ^ secret[at + one]
+        at = d & mask
+        x, y = x ^ secret[at], y ^ secret[at + one]
+        at = (d >> bits) & mask
+        x, y = x ^ secret[at], y ^ secret[at + one]
+        rows[2 * row] ^= x
+        rows[2 * row + 1] ^= y
