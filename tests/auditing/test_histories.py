@@ -57,7 +57,7 @@ def judge(question: History, trials: int) -> Any:
 # -- acquitted ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["left-out", "move"])
+@pytest.mark.parametrize("name", ["left-out", pytest.param("move", marks=pytest.mark.slow)])
 def test_the_program_as_it_is_is_acquitted(name: str) -> None:
     assert not judge(history(name), 60).leaky
 
@@ -91,7 +91,8 @@ def test_a_size_without_the_rows_that_are_left_out_is_convicted(
     assert found.leaky
 
 
-@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("side", Side)
 def test_noise_named_by_what_is_in_the_table_is_convicted(
     side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_no_leak_as_json(accord: Accord, chosen: tuple[str, ...], names: list[st
         assert 0 <= case["epsilon_lower"] <= case["epsilon_most"]
 
 
+@pytest.mark.slow
 def test_too_few_runs_to_convict_are_warned_of(accord: Accord) -> None:
     few = ("audit", "protocol", "laplace", "--case", "alone", "--trials", "40")
     assert accord(*few)[2] == "Warning: 40 runs cannot refute ε = 1.6; take more.\n"

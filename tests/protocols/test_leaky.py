@@ -43,6 +43,7 @@ def test_the_exact_delta_of_suppression(epsilon: float, matching: int, expected:
     assert noise_suppress.delta(epsilon, matching) == pytest.approx(expected, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_suppression_in_the_protocol_has_that_delta() -> None:
     """The view that convicts it: noisy sizes (1, 5) with all five matches; its two probabilities, from runs.
 
