@@ -121,7 +121,7 @@ def trickle(clients: list[socket.socket], over: threading.Event) -> None:
 
 @contextmanager
 def listening(tmp_path: Path) -> Iterator[tuple[int, Callable[[], list[Dropped]]]]:
-    """A listens at a port; B, as soon as the context is left, connects and must get in. Then: who was dropped."""
+    """A listens at a port; with the function B connects, must get in, and says who was dropped before."""
     both = faults.offices(tmp_path)
     mine, theirs = both[Side.A], both[Side.B]
     told: list[Notice] = []

@@ -21,7 +21,7 @@ from accord.session.notices import Tell, Waiting
 from accord.session.state import State
 
 _HANDSHAKE_SECONDS = 45.0
-"""For an attempt: longer than a full queue takes at the listener's door, where it would begin at the end again."""
+"""For an attempt: longer than a full queue takes at the listener's door; who calls again is its last."""
 _AGAIN_SECONDS = 0.5
 _TELL_SECONDS = 30.0
 WELCOME = b"\x06"

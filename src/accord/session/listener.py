@@ -2,8 +2,8 @@
 
 Whoever calls has ten seconds to complete the handshake with the partner's card; eight may try at a time, the
 others wait in the system's queue. While somebody waits there, two seconds must do: the eldest of the eight
-makes room. So a queue, which holds at most `_QUEUE`, is served in less time than who connects is patient, and a
-crowd that says nothing does not keep the partner out. The first one with the right card is the partner. All
+makes room. So a full queue is served before who connects loses patience, and a crowd that says nothing does
+not keep the partner out. The first one with the right card is the partner. All
 others, be it a port scan, a health check, a wrong or a missing card, somebody who says nothing or says it
 slowly, are dropped and noted, and the waiting goes on until its time is over.
 
@@ -30,8 +30,8 @@ from accord.wording import counted
 CALLERS = 8
 CALLER_SECONDS = 10.0
 CROWDED_SECONDS = 2.0
-"""For a caller while another waits: a few round trips, of which a handshake takes two. Not counted by address:
-partners share one behind a gateway."""
+"""For a caller while another waits: a handshake takes two round trips. Not counted by address, which partners
+behind a gateway share."""
 _QUEUE = 100
 _FAREWELL_SECONDS = 1.0
 _NOTE_SECONDS = 60.0
@@ -185,7 +185,7 @@ class _Door:
         return None
 
     def _ready(self, until: float) -> tuple[list[_Caller], bool]:
-        """Wait for something to happen; whose turn it is, and whether somebody comes for whom there is room."""
+        """Wait for something to happen; whose turn it is, and whether somebody new is to be let in."""
         with selectors.DefaultSelector() as selector:
             soonest = min([until, *(caller.until for caller in self._callers)])
             if len(self._callers) < CALLERS or self._callers[0].yields <= time.monotonic():
