@@ -10,7 +10,8 @@ A partner is given up when nothing at all came from it for `silence` seconds; wh
 after a grace comes slower than a rate, on average, at any moment; or when no message begins in four times the
 time that the step should take and `message` seconds more, whether it pings or not. So no trickle of bytes, of
 whatever kind, keeps a connection alive. A `send` that waits gives up after the time that the next message
-would have, at the same rate for what the partner does take. The time in which this side computes does not count.
+would have, at the same rate for what the partner does take. The time in which this side computes does not
+count.
 
 OpenSSL allows one call on a connection at a time, so both threads share a lock and never wait while they hold
 it.
