@@ -166,10 +166,10 @@ def leaving(party: Party[Linked]) -> Party[Linked]:
     return Linked.__new__(Linked)
 
 
-def cut_off(both: dict[Side, Office], name: str | None) -> BaseException:
-    """What A raises when B takes its records and goes."""
+def cut_off(both: dict[Side, Office], name: str = "") -> BaseException:
+    """What A raises when B takes its records and goes, in a new run or in one that goes on."""
     with ExitStack() as stack:
-        parties = faults.linking(both) if name is None else {}
+        parties = {} if name else faults.linking(both)
         for side, o in both.items() if name else ():
             own, kept = stack.enter_context(reopen(o.state, name, None, None, o.reach(), tell_nobody))
             parties[side] = go_on(own, kept, Line())
@@ -182,7 +182,7 @@ def cut_off(both: dict[Side, Office], name: str | None) -> BaseException:
 @pytest.mark.parametrize("kind", ["greedy", "plain"])
 def test_who_takes_records_and_goes_three_times_closes_the_run(kind: str, tmp_path: Path) -> None:
     both = faults.offices(tmp_path, kind)
-    first = cut_off(both, None)
+    first = cut_off(both)
     assert isinstance(first, WithheldError)
     assert (first.exit_code, "before its own came" in str(first)) == (8, True)
     name = faults.common_run(both)

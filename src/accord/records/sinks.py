@@ -107,9 +107,7 @@ def _require_room(octets: int, path: Path) -> None:
     except OSError as error:
         raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None
     if octets + min(octets, _RESERVE) > free:
-        reason = (
-            f"its pairs take {sized(octets)}, and of {sized(free)} that are left there some must stay free"
-        )
+        reason = f"its pairs take {sized(octets)}, and of the {sized(free)} left there some must stay free"
         raise OutputError(path=path, reason=reason)
 
 
