@@ -186,6 +186,11 @@ class ConnectionLostError(AccordError):
     exit_code = 8
 
 
+class WithheldError(ConnectionLostError):
+    """{lost} It ended after your matching records had been sent and before its own came, which counts as a
+    wrong answer: the third closes the run."""
+
+
 class TrustError(AccordError):
     """{problem} {mend}"""
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
 
 def counted(number: int, one: str, many: str = "") -> str:
     """The number with its noun, in the singular where it is one."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def sized(octets: int) -> str:
+    """So many bytes, in a unit that can be read."""
+    found = next(((unit, name) for unit, name in _UNITS if octets >= unit), None)
+    return f"{octets:,} bytes" if found is None else f"{octets / found[0]:,.1f} {found[1]}"

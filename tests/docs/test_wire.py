@@ -75,12 +75,14 @@ def test_limits_and_times() -> None:
         [1, disclosed._SHARE],
         [receipt._MOST_BYTES],
         [channel._AHEAD],
+        [channel._QUEUED],
         [10_000, int(channel._PINGS_A_SECOND)],
     ]
     assert numbers("Waiting") == [
         [int(Reach().wait)],
         [int(connect._HANDSHAKE_SECONDS)],
-        [int(listener.CALLER_SECONDS)],
+        [int(listener.CALLER_SECONDS), int(listener.CROWDED_SECONDS)],
+        [int(Patience().message), int(channel._STEPS), 1, int(channel._SLOWEST)],
         [int(Patience().silence)],
         [int(Patience().message), int(channel._STEPS)],
         [int(Patience().grace), 1, int(channel._SLOWEST)],

@@ -303,6 +303,12 @@ def test_an_asker_that_lies_is_refused(number: int, change: Callable[[bytes], by
         run_altered(Side.A, number, change, OtEngine())
 
 
+def test_an_asker_that_names_more_pairs_than_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "memory", lambda: 0)
+    with pytest.raises(PeerError, match="where this machine has memory for 0"):
+        run_altered(Side.A, 1, lambda message: message, OtEngine())
+
+
 @pytest.mark.parametrize(("number", "change", "problem"), FROM_B)
 def test_a_lister_that_lies_is_refused(number: int, change: Callable[[bytes], bytes], problem: str) -> None:
     with pytest.raises(PeerError, match=problem):

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
-from accord.errors import DataError, UsageError
-from accord.records import sources_csv
+from accord.errors import DataError, UnreadableError, UsageError
+from accord.records import load, sources_csv
 from accord.records.columns import Integers
 from accord.records.layout import Layout, Source
 from accord.records.load import Tally, load_records
@@ -270,3 +270,17 @@ def test_without_a_promise_to_people_nobody_is_asked_for(tmp_path: Path) -> None
     with pytest.raises(DataError, match="more than one record; agree on more"):
         load_records(path, FIELDS, "00", (), PERSON, per_person=1)
     assert load_records(path, FIELDS, "00", (), Layout(person="id"), per_person=1).size == 3
+
+
+@pytest.mark.parametrize("error", [MemoryError(), pa.ArrowMemoryError("malloc of size 68719476736 failed")])
+def test_a_table_that_takes_too_much_memory_is_named(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    (tmp_path / "small.csv").write_text("id,name,day,price\n1,x,,\n")
+    monkeypatch.setattr(load, "_encode_batch", fail)
+    with pytest.raises(UnreadableError, match=r"small\.csv cannot be read: it takes more memory") as caught:
+        load_records(tmp_path / "small.csv", FIELDS, "00")
+    assert caught.value.exit_code == 4

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from accord.errors import OutputError
 from accord.records import sinks
+from accord.records.pairing import Half, PairTable
 
 TABLE = pa.table({"id_a": ["1"], "id_b": ["2"]})
 
@@ -28,19 +31,22 @@ def test_every_ending(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["out.arrow", "out.csv", "out.parquet"]
 
 
-ODD = ["=1", "+x", "-x", "@x", "\tx", "\rx", "'x", "''", "'", "+"]
-PLAIN = ["-5", "+1.5e-3", "-.5", "x=1", "", "\n=1", "a'b", " =1", None]
+ODD = [
+    "=1", "+x", "-x", "@x", "\tx", "\rx", "'x", "''", "'", "+", "\n=1", " =1", "\v=1", "\x00=1",
+    "\u00a0=1", "\u3000-x", "\ufeff=1", " \n@x", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20x",
+]  # fmt: skip
+PLAIN = ["-5", "+1.5e-3", "-.5", "x=1", "", "a'b", " -5", "\nx", "x;=1", None]
 
 
 def test_formulas_get_a_quote_that_can_be_taken_away(tmp_path: Path) -> None:
-    table = pa.table({"=x": ODD + PLAIN, "n": pa.array(range(-9, 10))})
+    table = pa.table({"=x": ODD + PLAIN, "n": pa.array(range(len(ODD + PLAIN)))})
     sinks.write_table(table, tmp_path / "out.csv")
     options = pyarrow.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False)
     lines = pyarrow.csv.ParseOptions(newlines_in_values=True)
     found = pyarrow.csv.read_csv(tmp_path / "out.csv", parse_options=lines, convert_options=options)
     assert found.column_names == ["'=x", "n"]
     assert found["'=x"].to_pylist() == [f"'{cell}" for cell in ODD] + PLAIN
-    assert found["n"].to_pylist() == list(range(-9, 10))
+    assert found["n"].to_pylist() == list(range(len(ODD + PLAIN)))
     assert sinks.unquote_formulas(found["'=x"]).to_pylist() == ODD + PLAIN
 
 
@@ -60,6 +66,26 @@ def test_no_text_is_lost(texts: list[str]) -> None:
     quoted = sinks.quote_formulas(cells)
     assert sinks.unquote_formulas(quoted).to_pylist() == texts
     assert all(not text.startswith(("=", "@", "\t", "\r")) for text in quoted.to_pylist())
+
+
+def test_pairs_that_do_not_fit_are_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One long cell that stands in a hundred pairs."""
+    ids = pa.array([str(i) for i in range(100)], pa.large_string())
+    long = pa.table({"y": pa.array(["x" * 10_000], pa.large_string())})
+    pairs = PairTable(
+        Half.of(ids, pa.table({}), np.arange(100)), Half.of(ids[:1], long, np.zeros(100, np.int64))
+    )
+    sinks.write_table(pairs, tmp_path / "out.csv")
+    size = (tmp_path / "out.csv").stat().st_size
+    assert abs(pairs.octets() - size) < 100
+    (tmp_path / "out.csv").unlink()
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=size + 5000))
+    for name in ("out.csv", "out.arrow"):
+        with pytest.raises(OutputError, match=r"its pairs take 9\d\d\.\d KiB"):
+            sinks.write_table(pairs, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    sinks.write_table(pairs, tmp_path / "out.parquet")
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(

@@ -22,6 +22,7 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
+from accord.errors import ConnectionLostError
 from accord.privacy.budget import Budget
 from accord.records.layout import Layout
 from accord.secure.party import Buffer, Party, Receive, Send
@@ -152,6 +153,7 @@ class Wire:
 
     `frames`: after so many frames, both directions together; `lost`: whether those on their way are lost.
     `to`: so many frames reach a side, and the rest of those for it is lost.
+    `told`: whether who still waits in the end hears of it, as over a real connection, or is killed.
     """
 
     frames: int | None = None
@@ -159,6 +161,7 @@ class Wire:
     to: dict[Side, int] = field(default_factory=dict)
     passed: list[tuple[Side, bytes]] = field(default_factory=list)
     active: Side | None = None
+    told: bool = False
 
     @property
     def ended(self) -> bool:
@@ -209,6 +212,11 @@ def drive(parties: dict[Side, Party[Linked]], wire: Wire) -> Ending:
         pass
     wire.active = None
     for end in ends.values():
+        if wire.told and end.result is None:
+            try:
+                end.party.throw(ConnectionLostError(partner="bob", problem="was cut", mend=""))
+            except BaseException as error:
+                end.result = error
         end.party.close()
     return {side: end.result for side, end in ends.items()}
 

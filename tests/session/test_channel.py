@@ -232,6 +232,49 @@ def test_what_was_not_sent_yet_is_no_silence_of_the_partner(sockets: tuple[Any, 
     leave(a, b)
 
 
+def test_a_partner_that_sends_and_never_reads_is_given_up_and_fills_no_memory(
+    sockets: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_QUEUED", 1 << 20)
+    a, b = sockets[0], TlsChannel(sockets[1], "alice", Patience(silence=5.0, message=1.0))
+    size, over = 1 << 16, threading.Event()
+
+    def flood() -> None:
+        while not over.wait(0.01):
+            a.sendall(encode_header(Kind.MESSAGE, 1) + b"x")
+
+    sender = threading.Thread(target=flood, daemon=True)
+    sender.start()
+
+    def answer() -> None:
+        for _ in range(10_000):
+            b.send(bytes(size))
+            b.receive(1)
+
+    with pytest.raises(ConnectionLostError, match="does not take what is sent"):
+        answer()
+    over.set()
+    sender.join()
+    assert b.sent - b._written <= (1 << 20) + HEADER + size
+    leave(a, b)
+
+
+def test_a_full_outbox_waits_for_a_partner_that_reads(
+    channels: tuple[TlsChannel, TlsChannel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both send more than fits, in messages of which each alone is more than fits, and receive in between."""
+    monkeypatch.setattr(module, "_QUEUED", 1 << 20)
+    body = bytes(3 << 20)
+
+    def work(end: TlsChannel) -> None:
+        for _ in range(20):
+            end.send(body)
+            assert len(end.receive(len(body))) == len(body)
+
+    worlds.in_threads(*(lambda end=end: work(end) for end in channels))
+    assert [end.received for end in channels] == [20 * (HEADER + len(body))] * 2
+
+
 def test_a_message_is_shown_while_it_comes_and_may_be_refused(
     channels: tuple[TlsChannel, TlsChannel],
 ) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import hmac
 import socket
 import ssl
+import struct
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from accord.errors import AccordError, ConnectionLostError, TrustError, UsageError
 from accord.session import listener
-from accord.session.connect import Address, connect, parse_address
+from accord.session.connect import Address, connect, make_context, parse_address
 from accord.session.connection import Reach
 from accord.session.identity import make_identity, own_card
 from accord.session.listener import listen
@@ -115,6 +122,47 @@ def test_a_plain_text_server_is_refused(both: Both) -> None:
         address = Address("127.0.0.1", server.getsockname()[1])
         with pytest.raises(TrustError, match=r"does not speak TLS 1\.3"):
             connect(address, both[1].state, both[0].card, "alice", 5, tell_nobody)
+
+
+def test_tickets_instead_of_a_welcome_do_not_hold_who_connects(both: Both, tmp_path: Path) -> None:
+    """The partner itself, with the right card, sends session tickets faster than OpenSSL takes them in."""
+    context = make_context(ssl.PROTOCOL_TLS_SERVER, both[0].state, both[1].card)
+    context.keylog_filename = str(tmp_path / "keys")
+    outlasted = threading.Event()
+
+    def serve() -> None:
+        tls = context.wrap_socket(server.accept()[0], server_side=True)
+        with socket.socket(fileno=tls.detach()) as plain, suppress(OSError):
+            plain.settimeout(5)
+            records = ticket_records((tmp_path / "keys").read_text())
+            until = time.monotonic() + 20
+            while time.monotonic() < until:
+                plain.sendall(next(records))
+            outlasted.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        address = Address("127.0.0.1", server.getsockname()[1])
+        with pytest.raises(ConnectionLostError, match="no answer in time"):
+            connect(address, both[1].state, both[0].card, "alice", 1, tell_nobody)
+    assert not outlasted.is_set(), "as long as tickets came, it waited"
+
+
+def ticket_records(keys: str) -> Iterator[bytes]:
+    """TLS records full of session tickets, from the logged key of the server (RFC 8446, 5.2 and 7.3)."""
+    (line,) = [line for line in keys.splitlines() if line.startswith("SERVER_TRAFFIC_SECRET_0")]
+    secret = bytes.fromhex(line.split()[2])
+
+    def expand(label: bytes, length: int) -> bytes:
+        info = struct.pack(">HB", length, len(label) + 6) + b"tls13 " + label + b"\0"
+        return hmac.digest(secret, info + b"\1", "sha384")[:length]
+
+    key, start = AESGCM(expand(b"key", 32)), int.from_bytes(expand(b"iv", 12), "big")
+    body = struct.pack(">IIBH1sH", 60, 0, 0, 1, b"x", 0)
+    tickets = (b"\x04" + len(body).to_bytes(3, "big") + body) * 900 + b"\x16"
+    head = b"\x17\x03\x03" + (len(tickets) + 16).to_bytes(2, "big")
+    for number in count():
+        yield head + key.encrypt((start ^ number).to_bytes(12, "big"), tickets, head)
 
 
 def test_an_older_tls_is_refused(both: Both) -> None:

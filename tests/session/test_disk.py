@@ -114,6 +114,24 @@ def test_a_ledger_without_room_charges_nothing(tmp_path: Path) -> None:
     faults.require_done(faults.link(both), both, EXPECTED["greedy"])
 
 
+def test_an_output_that_would_not_fit_is_not_begun_and_the_run_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = faults.offices(tmp_path, "plain")
+    with monkeypatch.context() as patch:
+        usage = shutil.disk_usage(tmp_path)
+        patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
+        ending = faults.link(both)
+    for side, office in both.items():
+        assert isinstance(ending[side], OutputError), ending
+        assert "10 bytes left there" in str(ending[side])
+        assert not office.out.exists()
+    name = faults.common_run(both)
+    assert name
+    assert open_run(both[Side.A].state, name).manifest.wrong == 0
+    faults.require_done(faults.resume(both, name), both, EXPECTED["plain"])
+
+
 def test_an_output_whose_folder_vanishes(tmp_path: Path) -> None:
     """At the end of a run: the error says how to go on, and the run goes on with another place."""
     both = faults.offices(tmp_path, "plain")

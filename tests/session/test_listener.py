@@ -8,13 +8,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from accord.session import connect as connect_module
 from accord.session import listener
 from accord.session.connect import Address, connect
 from accord.session.identity import make_identity
@@ -118,9 +119,9 @@ def trickle(clients: list[socket.socket], over: threading.Event) -> None:
             return
 
 
-def test_slow_callers_make_room_for_the_partner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More of them than may try at a time come first; each is dropped when its time is over."""
-    monkeypatch.setattr(listener, "CALLER_SECONDS", 1.0)
+@contextmanager
+def listening(tmp_path: Path) -> Iterator[tuple[int, Callable[[], list[Dropped]]]]:
+    """A listens at a port; with the function B connects, must get in, and says who was dropped before."""
     both = faults.offices(tmp_path)
     mine, theirs = both[Side.A], both[Side.B]
     told: list[Notice] = []
@@ -135,21 +136,50 @@ def test_slow_callers_make_room_for_the_partner(tmp_path: Path, monkeypatch: pyt
     thread = threading.Thread(
         target=lambda: found.append(listen(Address("127.0.0.1", 0), mine.state, card_of_b, "bob", 30, tell))
     )
+
+    def enter() -> list[Dropped]:
+        with connect(Address("127.0.0.1", port), theirs.state, card_of_a, "alice", 30, tell_nobody):
+            thread.join(30)
+        assert len(found) == 1
+        found[0].close()
+        return [notice for notice in told if isinstance(notice, Dropped)]
+
     thread.start()
     assert ready.wait(20)
     assert isinstance(told[0], Listening)
-    port, over = told[0].port, threading.Event()
-    with calling(port, CALLERS + 3) as clients:
+    port = told[0].port
+    yield port, enter
+    thread.join(30)
+
+
+def test_slow_callers_make_room_for_the_partner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More of them than may try at a time come first; each is dropped when its time is over."""
+    monkeypatch.setattr(listener, "CALLER_SECONDS", 1.0)
+    over = threading.Event()
+    with listening(tmp_path) as (port, enter), calling(port, CALLERS + 3) as clients:
         slow = threading.Thread(target=trickle, args=(clients, over))
         slow.start()
-        with connect(Address("127.0.0.1", port), theirs.state, card_of_a, "alice", 30, tell_nobody):
-            thread.join(30)
+        dropped = enter()
         over.set()
         slow.join()
-    assert len(found) == 1
-    found[0].close()
-    dropped = [notice for notice in told if isinstance(notice, Dropped)]
     assert [notice.reason for notice in dropped] == ["it did not show a card within 1 seconds"]
+
+
+def test_a_crowd_that_says_nothing_does_not_keep_the_partner_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six times as many as may try come first: with ten seconds for each the wait would be over before."""
+    monkeypatch.setattr(listener, "CALLERS", 2)
+    monkeypatch.setattr(listener, "CROWDED_SECONDS", 0.2)
+    with listening(tmp_path) as (port, enter), calling(port, 12):
+        dropped = enter()
+    assert {notice.reason for notice in dropped} == {
+        "it did not show a card within 0 seconds, and others wait"
+    }
+
+
+def test_two_seconds_for_each_serve_a_whole_queue_before_who_connects_gives_up() -> None:
+    assert listener._QUEUE / CALLERS * listener.CROWDED_SECONDS < connect_module._HANDSHAKE_SECONDS - 10
 
 
 def serve_nothing(port: int, until: threading.Event) -> threading.Thread:

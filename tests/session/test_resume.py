@@ -347,6 +347,18 @@ def test_a_run_in_use_is_left_alone(tmp_path: Path) -> None:
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
 
 
+def test_a_folder_among_the_files_of_a_run_is_left_alone(tmp_path: Path) -> None:
+    """What a killed process left is cleared away; a folder that begins with a dot is somebody else's."""
+    both, name = cut_run(tmp_path)
+    run = both[Side.A].state.run(name)
+    (run / ".folder").mkdir(mode=0o700)
+    (run / ".folder" / "file").touch(mode=0o600)
+    (run / ".left").touch(mode=0o600)
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+    assert (run / ".folder" / "file").exists()
+    assert not (run / ".left").exists()
+
+
 def test_who_is_done_helps_a_partner_that_has_no_receipt_yet(tmp_path: Path) -> None:
     """A's signature is the last frame, and it is lost; without greedy every run has as many frames."""
     both, wire = faults.offices(tmp_path / "whole", "plain"), Wire()

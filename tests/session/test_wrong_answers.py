@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from accord.errors import ClosedError, PeerError
+from accord.errors import ClosedError, PeerError, WithheldError
 from accord.protocols.greedy import GreedyClean
 from accord.secure.ot.engine import OtEngine
-from accord.secure.party import Party
+from accord.secure.party import Buffer, Party, Receive
 from accord.session.course import Linked, go_on
 from accord.session.link import reopen
 from accord.session.notices import tell_nobody
@@ -149,3 +149,57 @@ def test_after_three_wrong_answers_the_run_is_closed(tmp_path: Path) -> None:
     assert "closed" in accord(tmp_path, "runs", *state).stdout
     # The way out costs nothing, since the release is that of a snapshot.
     faults.require_done(faults.link(both), both, EXPECTED["plain"])
+
+
+def leaving(party: Party[Linked]) -> Party[Linked]:
+    """B up to A's disclosed records, which it takes; it goes without showing its own."""
+    answer: Buffer | None = None
+    while True:
+        effect = party.send(answer) if answer is not None else next(party)
+        answer = None
+        if isinstance(effect, Receive):
+            answer = yield effect
+            if bytes(answer[:16]) == b"accord disclosed":
+                break
+        elif bytes(effect.buffer[:16]) != b"accord disclosed":
+            yield effect
+    return Linked.__new__(Linked)
+
+
+def cut_off(both: dict[Side, Office], name: str = "") -> BaseException:
+    """What A raises when B takes its records and goes, in a new run or in one that goes on."""
+    with ExitStack() as stack:
+        parties = {} if name else faults.linking(both)
+        for side, o in both.items() if name else ():
+            own, kept = stack.enter_context(reopen(o.state, name, None, None, o.reach(), tell_nobody))
+            parties[side] = go_on(own, kept, Line())
+        parties[Side.B] = leaving(parties[Side.B])
+        found = faults.drive(parties, Wire(told=True))[Side.A]
+    assert isinstance(found, BaseException)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["greedy", "plain"])
+def test_who_takes_records_and_goes_three_times_closes_the_run(kind: str, tmp_path: Path) -> None:
+    both = faults.offices(tmp_path, kind)
+    first = cut_off(both)
+    assert isinstance(first, WithheldError)
+    assert (first.exit_code, "before its own came" in str(first)) == (8, True)
+    name = faults.common_run(both)
+    assert name
+    assert open_run(both[Side.A].state, name).manifest.wrong == 1
+    assert isinstance(cut_off(both, name), WithheldError)
+    last = cut_off(both, name)
+    assert isinstance(last, ClosedError)
+    assert "nothing where its matching records were due" in str(last)
+
+
+def test_a_cut_before_or_after_the_disclosure_is_not_counted(tmp_path: Path) -> None:
+    """And a run that was cut in it, fewer times than would close it, goes on."""
+    both = faults.offices(tmp_path, "plain")
+    faults.link(both, Wire(frames=20, told=True))
+    name = faults.common_run(both)
+    assert name
+    assert open_run(both[Side.A].state, name).manifest.wrong == 0
+    assert isinstance(cut_off(both, name), WithheldError)
+    faults.require_done(faults.resume(both, name), both, EXPECTED["plain"])

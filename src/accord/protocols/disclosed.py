@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.errors import PeerError
+from accord.errors import ConnectionLostError, PeerError, StoppedError, WithheldError
 from accord.matching.thresholds import Fields
 from accord.protocols.journal import Answer, halve
 from accord.ranges import distinct
@@ -86,7 +86,9 @@ def take(records: Records, rows: Ints, names: Sequence[str]) -> tuple[Columns, p
 def exchange(own: Disclosed, shape: Shape, due: int) -> Party[Answer]:
     """Show these records and see the partner's: how many, in eight bytes, then the records.
 
-    `due`: more records than this cannot have matched.
+    `due`: more records than this cannot have matched. Neither side can be made to show first what the other
+    holds back, so a partner may take records and go; raises `WithheldError` then, for it to be counted. An
+    honest partner that is cut off just here looks the same.
     """
     body = encode(own)
     yield Send(np.array([len(own), len(body)], "<u8").tobytes())
@@ -99,7 +101,13 @@ def exchange(own: Disclosed, shape: Shape, due: int) -> Party[Answer]:
         raise PeerError(problem=f"{size:,} bytes for {count:,} disclosed records")
     yield Send(body)
     coming = Coming(count, size, shape)
-    return int(count).to_bytes(_COUNT, "little"), (yield from receive(size, coming.look)).data
+    try:
+        came = yield from receive(size, coming.look)
+    except (ConnectionLostError, StoppedError) as error:
+        if len(own):
+            raise WithheldError(lost=error) from None
+        raise
+    return int(count).to_bytes(_COUNT, "little"), came.data
 
 
 def partner_records(answer: Answer, shape: Shape) -> Disclosed:

@@ -85,8 +85,8 @@ _WORK_A_VALUE = 2000
 """To encrypt it; the lister is silent until it has encrypted all."""
 _WORK_A_MATCH = 100
 """In the clear: to sort the output, to compare its digest and to write it."""
-_BYTES_A_PAIR = 128
-"""Of memory, at the least, for each pair that the partner may name."""
+_BYTES_A_PAIR = 320
+"""Of memory, at the least, for each pair that the partner may name: four times what it takes to read it."""
 
 
 @dataclass(frozen=True)
@@ -217,9 +217,9 @@ class _Side:
         for part in batches(self.lines, CHUNK):
             yield from send(lines[part])
         head = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
-        most = min(head[0] * self.partner_size, _MOST_PAIRS, memory() // _BYTES_A_PAIR)
-        if head[0] > len(tokens) or head[1] > most:
+        if head[0] > len(tokens) or head[1] > head[0] * self.partner_size:
             raise PeerError(problem="more matches than there are records")
+        _require_pairs(head[1])
         named = (yield from receive(head[0] * HALF)).reshape(head[0], HALF)
         records = find_records(named, tokens)
         if len(records) and records.max() >= len(self.own.records):
@@ -357,6 +357,13 @@ class _Side:
             released=self.own.released,
             seconds=Seconds(),
         )
+
+
+def _require_pairs(count: int) -> None:
+    """Raise for more pairs than this machine can hold, whether or not they are true."""
+    most = min(_MOST_PAIRS, memory() // _BYTES_A_PAIR)
+    if count > most:
+        raise PeerError(problem=f"{count:,} matching pairs, where this machine has memory for {most:,}")
 
 
 def _split(kept: Answer) -> tuple[Ints, Ints, int, Answer]:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.errors import DataError, Fault, UsageError
+from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.records.columns import Bits, Column, Integers, Records, rows_of
 from accord.records.csv_scan import MOST_CELL
 from accord.records.encoders import encode
@@ -39,6 +40,9 @@ _REPEATED = (
 _NOBODY = "is empty or no text; every record needs its person"
 
 
+_NO_MEMORY = "Does it hold what you expect? Take fewer rows, shorter cells or a larger machine."
+
+
 def load_records(
     source: TableLike,
     fields: Mapping[str, FieldSpec],
@@ -54,7 +58,24 @@ def load_records(
     may go without such a column, since then the promise is to records; None asks for none. A `tally` takes
     what its owner may want to know, people included if their column is named.
     """
-    layout = layout or Layout()
+    try:
+        return _load(source, fields, salt, disclose, layout or Layout(), per_person, tally)
+    except MemoryError:
+        # Arrow's own is one, too. A small file may hold very much: by compression, or one cell many times.
+        path = source if isinstance(source, str | Path) else "The table"
+        reason = "it takes more memory than there is"
+        raise UnreadableError(path=path, reason=reason, mend=_NO_MEMORY) from None
+
+
+def _load(
+    source: TableLike,
+    fields: Mapping[str, FieldSpec],
+    salt: str,
+    disclose: Sequence[str],
+    layout: Layout,
+    per_person: int | None,
+    tally: Tally | None,
+) -> Records:
     person = _person_column(layout, 1 if per_person is None and tally is not None else per_person)
     tally = tally or Tally()
     where = {name: layout.source(name).column for name in (*fields, *disclose)}

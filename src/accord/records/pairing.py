@@ -56,6 +56,11 @@ class PairTable:
     def schema(self) -> pa.Schema:
         return self.head(0).schema
 
+    def octets(self) -> int:
+        """What all pairs take as text: each cell with its quotes and a comma."""
+        cells = 2 + len(self.a.columns) + len(self.b.columns)
+        return sum(int(half.sizes()[half.rows].sum()) for _, half in self._halves()) + 3 * cells * len(self)
+
     def head(self, count: int) -> pa.Table:
         """The first pairs."""
         return pa.Table.from_batches([self._take(0, min(count, len(self)))])

@@ -4,11 +4,15 @@ What a partner disclosed stands in a csv that somebody opens in a spreadsheet, w
 formulas. Such a cell, and one that begins with a quote, gets a quote in front, so that whoever takes one
 quote away from every cell that begins with it has the true cells again. Numbers stay: a spreadsheet takes
 them for what they are. Parquet and Arrow hold cells as they are, and so does a csv that is written raw.
+
+A record that matches many has its cells in each of its pairs, so a partner with one long cell can make a file
+far longer than what it sent. A file that would not fit is not begun.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,10 +24,16 @@ import pyarrow.parquet
 
 from accord.errors import OutputError
 from accord.records.pairing import PairTable
+from accord.wording import sized
 
 ENDINGS = (".csv", ".parquet", ".arrow")
-_FORMULA = r"^[=+\-@\t\r']"
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_BLANK = r"[\s\v\x00\x{A0}\x{3000}\x{FEFF}]"
+_SIGN = r"[=+\-@\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"
+"""With which a formula begins, also in full width."""
+_FORMULA = rf"^([\t\r']|{_BLANK}*{_SIGN})"
+_NUMBER = r"^ *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_RESERVE = 1 << 30
+"""What a large file leaves of its disk; a small one as much again as it takes."""
 
 _ROWS = 1 << 16
 """Of a csv that are put into words at a time."""
@@ -72,6 +82,9 @@ def _is_same(path: Path, other: Path) -> bool:
 def write_table(table: pa.Table | PairTable, path: Path, *, raw: bool = False) -> None:
     """Write beside the target and rename, so that a reader never sees half a file."""
     require_writable(path)
+    if isinstance(table, PairTable) and path.suffix.lower() != ".parquet":
+        # Parquet holds a cell that is repeated once for many times; what it takes nobody knows before.
+        _require_room(table.octets(), path)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         os.close(handle)
@@ -86,6 +99,16 @@ def write_table(table: pa.Table | PairTable, path: Path, *, raw: bool = False) -
             raise
     except OSError as error:
         raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None
+
+
+def _require_room(octets: int, path: Path) -> None:
+    try:
+        free = shutil.disk_usage(path.parent).free
+    except OSError as error:
+        raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None
+    if octets + min(octets, _RESERVE) > free:
+        reason = f"its pairs take {sized(octets)}, and of the {sized(free)} left there some must stay free"
+        raise OutputError(path=path, reason=reason)
 
 
 def _write(table: pa.Table | PairTable, path: Path, ending: str, raw: bool) -> None:

@@ -150,7 +150,8 @@ def run_pair(a: Party[T], b: Party[U], wire: Wire | None = None) -> tuple[T, U]:
 
 
 class Channel(Protocol):
-    """One's own end of an ordered connection. `send` must not wait for the peer to receive."""
+    """One's own end of an ordered connection. `send` must not wait for the peer to receive, unless very much
+    of what was sent before is not received yet."""
 
     def send(self, buffer: Buffer) -> None: ...
 
@@ -162,20 +163,23 @@ def run(party: Party[T], channel: Channel) -> T:
     try:
         effect = next(party)
         while True:
-            if isinstance(effect, Send):
-                channel.send(effect.buffer)
-                effect = next(party)
-                continue
             try:
-                buffer = channel.receive(effect.size, effect.look)
+                answer = _do(effect, channel)
             except BaseException as error:
                 effect = party.throw(error)
             else:
-                effect = party.send(buffer)
+                effect = next(party) if answer is None else party.send(answer)
     except StopIteration as end:
         return end.value
     finally:
         party.close()
+
+
+def _do(effect: Effect, channel: Channel) -> Buffer | None:
+    if isinstance(effect, Receive):
+        return channel.receive(effect.size, effect.look)
+    channel.send(effect.buffer)
+    return None
 
 
 @dataclass

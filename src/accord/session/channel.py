@@ -2,13 +2,16 @@
 
 Two threads move bytes, so that sending, receiving and computing overlap: one sends what waits in the outbox,
 and pings when there is nothing to send; one receives ahead, up to a few MiB, and then lets the partner wait
-(back-pressure by TCP). The outbox needs no bound of its own: between two messages that it waits for, a party
-sends no more than a batch; only a lister of psi queues all its lines, which it holds in memory anyway.
+(back-pressure by TCP). The outbox is bounded, since a partner may send without ever reading: while more than
+`_QUEUED` waits in it, `send` waits, and the receiving thread goes on. That is no deadlock between two honest
+parties: neither sends so much in several messages while the other does, too; a single one always finds room.
 
 A partner is given up when nothing at all came from it for `silence` seconds; when a message has begun and
 after a grace comes slower than a rate, on average, at any moment; or when no message begins in four times the
 time that the step should take and `message` seconds more, whether it pings or not. So no trickle of bytes, of
-whatever kind, keeps a connection alive. The time in which this side computes does not count.
+whatever kind, keeps a connection alive. A `send` that waits gives up after the time that the next message
+would have, at the same rate for what the partner does take. The time in which this side computes does not
+count.
 
 OpenSSL allows one call on a connection at a time, so both threads share a lock and never wait while they hold
 it.
@@ -36,6 +39,8 @@ from accord.session.frames import HEADER, Frame, Kind, Reason, decode_header, de
 
 _AHEAD = 1 << 25
 _CHUNK = 1 << 18
+_QUEUED = 1 << 28
+_QUEUED_AGAIN_SECONDS = 0.05
 _OVERHEAD = 1 << 9
 """What Python adds to a chunk, however small."""
 _SMALL = 1 << 14
@@ -98,8 +103,11 @@ class TlsChannel:
     # -- what a party uses --------------------------------------------------------------------------------
 
     def send(self, buffer: Buffer) -> None:
+        self._wait_for_room()
         self.sent += HEADER + len(buffer)
-        self._outbox.put((Kind.MESSAGE, buffer))
+        # Nobody would take it from there; what the partner said before the end can still be received.
+        if self._problem is None:
+            self._outbox.put((Kind.MESSAGE, buffer))
 
     def receive(self, size: int, look: Callable[[Buffer], None] | None = None) -> Buffer:
         frame = self._next_message()
@@ -271,6 +279,19 @@ class TlsChannel:
 
     # -- sending ------------------------------------------------------------------------------------------
 
+    def _wait_for_room(self) -> None:
+        """Wait while too much is queued, as long as the partner takes some of it."""
+        before = self._written
+        until = time.monotonic() + self._patience.message + _STEPS * self._expected
+        with self._ready:
+            while self.sent - self._written > _QUEUED and self._problem is None:
+                left = until + (self._written - before) / _SLOWEST - time.monotonic()
+                if left <= 0:
+                    problem = "does not take what is sent within the time allowed"
+                    raise ConnectionLostError(partner=self._partner, problem=problem, mend=self._mend)
+                # Not notified: that would wake whoever waits here for every record of TLS.
+                self._ready.wait(min(left, _QUEUED_AGAIN_SECONDS))
+
     def _send_all(self) -> None:
         """The sending thread."""
         try:
@@ -283,22 +304,21 @@ class TlsChannel:
                     return
                 kind, buffer = due
                 header = encode_header(kind, len(buffer))
-                if len(buffer) <= _SMALL:
-                    self._write(header + bytes(buffer))
-                else:
-                    self._write(header)
-                    self._write(buffer)
-                self._written += HEADER + len(buffer) if kind is Kind.MESSAGE else 0
+                parts = [header + bytes(buffer)] if len(buffer) <= _SMALL else [header, buffer]
+                for part in parts:
+                    self._write(part, kind is Kind.MESSAGE)
         except Exception as error:
             # Whatever it is: a thread that ended silently would leave the party waiting.
             self._end("has gone silent" if isinstance(error, TimeoutError) else "was cut")
 
-    def _write(self, buffer: Buffer) -> None:
+    def _write(self, buffer: Buffer, counts: bool) -> None:
         view = memoryview(buffer)
         while len(view):
             try:
                 with self._lock:
-                    view = view[self._socket.send(view) :]
+                    count = self._socket.send(view)
+                view = view[count:]
+                self._written += count if counts else 0
             except ssl.SSLWantWriteError:
                 # A partner that does not read is busy; whether it is alive, the reading thread knows.
                 _wait(self._socket, select.POLLOUT, 1.0)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from accord.errors import ConnectionLostError, TrustError, UsageError
@@ -18,7 +20,8 @@ from accord.session.identity import Card
 from accord.session.notices import Tell, Waiting
 from accord.session.state import State
 
-_HANDSHAKE_SECONDS = 20.0
+_HANDSHAKE_SECONDS = 45.0
+"""For an attempt: longer than a full queue takes at the listener's door; who calls again is its last."""
 _AGAIN_SECONDS = 0.5
 _TELL_SECONDS = 30.0
 WELCOME = b"\x06"
@@ -103,16 +106,54 @@ def _call(address: Address, context: ssl.SSLContext, card: Card, until: float) -
         plain.close()
         raise
     try:
-        found.do_handshake()
-        if found.getpeercert(binary_form=True) != card.der:
-            raise TrustError(problem="Who answered shows another card than the partner's.", mend=ASK_CARD)
-        # Who connects is done before its own card was judged: one byte tells it that it was accepted.
-        if found.recv(1) != WELCOME:
-            raise ConnectionResetError
+        _Greeting(found, card).within(seconds)
         return found
     except (OSError, TrustError):
         _drain(found)
         raise
+
+
+class _Greeting:
+    """The handshake and the byte of welcome, in a thread of their own.
+
+    One read of OpenSSL lasts as long as the other side sends what TLS keeps to itself, such as tickets. No
+    deadline and no signal would be heard in it, so the caller waits beside it, and cuts the connection.
+    """
+
+    def __init__(self, connection: ssl.SSLSocket, card: Card) -> None:
+        self._connection, self._card = connection, card
+        self._done = threading.Event()
+        self._error: Exception | None = None
+
+    def within(self, seconds: float) -> None:
+        """Raise unless the partner's card was shown and one's own accepted by then."""
+        thread = threading.Thread(target=self._work, daemon=True)
+        thread.start()
+        try:
+            in_time = self._done.wait(seconds)
+        finally:
+            if not self._done.is_set():
+                with suppress(OSError):
+                    socket.socket.shutdown(self._connection, socket.SHUT_RDWR)
+            thread.join(1.0)
+        if not in_time:
+            raise TimeoutError
+        if self._error is not None:
+            raise self._error
+
+    def _work(self) -> None:
+        try:
+            self._connection.do_handshake()
+            if self._connection.getpeercert(binary_form=True) != self._card.der:
+                raise TrustError(problem="Who answered shows another card than the partner's.", mend=ASK_CARD)
+            # Who connects is done before its own card was judged: one byte tells it that it was accepted.
+            if self._connection.recv(1) != WELCOME:
+                raise ConnectionResetError
+        except Exception as error:
+            # Whatever it is: it is raised where somebody waits for it.
+            self._error = error
+        finally:
+            self._done.set()
 
 
 def _in_words(error: Exception) -> str:

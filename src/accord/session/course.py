@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from accord import __version__
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
-from accord.errors import PeerError, RefusedError, StateError, UnstoredError
+from accord.errors import PeerError, RefusedError, StateError, UnstoredError, WithheldError
 from accord.privacy.events import NO_COST, Cost, Event
 from accord.privacy.number import show
 from accord.privacy.release import Snapshot
@@ -286,11 +286,14 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
 
 
 def _judge(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
-    """The rest of the run; what the partner says wrongly in it is counted."""
+    """The rest of the run; what the partner says wrongly in it, or withholds, is counted."""
     try:
         return (yield from _finish(own, kept, line))
     except PeerError as error:
         kept.run.refuse(error.problem)
+        raise
+    except WithheldError:
+        kept.run.refuse("nothing where its matching records were due")
         raise
 
 

@@ -1,9 +1,11 @@
 """Waiting for the partner at an open port, where anybody may call.
 
 Whoever calls has ten seconds to complete the handshake with the partner's card; eight may try at a time, the
-others wait in the system's queue. The first one with the right card is the partner. All others, be it a port
-scan, a health check, a wrong or a missing card, somebody who says nothing or says it slowly, are dropped and
-noted, and the waiting goes on until its time is over.
+others wait in the system's queue. While somebody waits there, two seconds must do: the eldest of the eight
+makes room. So a full queue is served before who connects loses patience, and a crowd that says nothing does
+not keep the partner out. The first one with the right card is the partner. All
+others, be it a port scan, a health check, a wrong or a missing card, somebody who says nothing or says it
+slowly, are dropped and noted, and the waiting goes on until its time is over.
 
 One thread serves all: nothing here waits for a single caller. Nothing that a caller says is repeated; it is
 noted by its address and by one of a few reasons.
@@ -27,6 +29,10 @@ from accord.wording import counted
 
 CALLERS = 8
 CALLER_SECONDS = 10.0
+CROWDED_SECONDS = 2.0
+"""For a caller while another waits: a handshake takes two round trips. Not counted by address, which partners
+behind a gateway share."""
+_QUEUE = 100
 _FAREWELL_SECONDS = 1.0
 _NOTE_SECONDS = 60.0
 """Until the same is noted again of the same address."""
@@ -66,7 +72,7 @@ def _server(address: Address) -> socket.socket:
     try:
         family, where = _place(address)
         both = family is socket.AF_INET6 and not address.host
-        return socket.create_server(where, family=family, dualstack_ipv6=both)
+        return socket.create_server(where, family=family, backlog=_QUEUE, dualstack_ipv6=both)
     except OSError as error:
         raise _cannot_listen(address, error) from None
 
@@ -92,7 +98,8 @@ class _Caller:
 
     def __init__(self, connection: ssl.SSLSocket, host: str) -> None:
         self.connection, self.host = connection, host
-        self.until = time.monotonic() + CALLER_SECONDS
+        now = time.monotonic()
+        self.until, self.yields = now + CALLER_SECONDS, now + CROWDED_SECONDS
         self.wants = selectors.EVENT_READ
         self.leaving = False
 
@@ -166,25 +173,40 @@ class _Door:
         """The partner's connection, if it comes in so many seconds."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            for caller in self._ready(until):
+            turns, more = self._ready(until)
+            for caller in turns:
                 if self._serve(caller):
                     self._callers.remove(caller)
                     return caller.connection
+            if more:
+                self._make_room()
+                self._let_in()
             self._expire()
         return None
 
-    def _ready(self, until: float) -> list[_Caller]:
-        """Wait for something to happen; whose turn it is. New callers are let in on the way."""
+    def _ready(self, until: float) -> tuple[list[_Caller], bool]:
+        """Wait for something to happen; whose turn it is, and whether somebody new is to be let in."""
         with selectors.DefaultSelector() as selector:
-            if len(self._callers) < CALLERS:
+            soonest = min([until, *(caller.until for caller in self._callers)])
+            if len(self._callers) < CALLERS or self._callers[0].yields <= time.monotonic():
                 selector.register(self._server, selectors.EVENT_READ)
+            else:
+                soonest = min(soonest, self._callers[0].yields)
             for caller in self._callers:
                 selector.register(caller.connection, caller.wants, caller)
-            soonest = min([until, *(caller.until for caller in self._callers)])
             found = selector.select(max(0.0, soonest - time.monotonic()))
-        if any(key.data is None for key, _ in found):
-            self._let_in()
-        return [key.data for key, _ in found if key.data is not None]
+        return [key.data for key, _ in found if key.data is not None], any(
+            key.data is None for key, _ in found
+        )
+
+    def _make_room(self) -> None:
+        """Let go whoever stands at the door the longest, if all places are taken."""
+        if len(self._callers) == CALLERS:
+            eldest = self._callers[0]
+            if not eldest.leaving:
+                seconds = counted(round(CROWDED_SECONDS), "second")
+                self._note(eldest, f"it did not show a card within {seconds}, and others wait")
+            self._close(eldest)
 
     def _let_in(self) -> None:
         # Who called may be gone already.

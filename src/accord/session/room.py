@@ -20,12 +20,11 @@ from pathlib import Path
 from accord.protocols.base import Task
 from accord.records.columns import Bits, Column, Records
 from accord.side import Side
+from accord.wording import sized
 
 _NUMBER = 8
 _CELL = 9
 """In front of every text: its length, and whether there is one."""
-
-_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def free_bytes(folder: Path) -> int:
@@ -52,8 +51,8 @@ def warn_of_room(task: Task, side: Side, records: Records, state: Path, out: Pat
         same = next((known for known in needs if _device(known) == _device(folder)), folder)
         needs[same] = needs.get(same, 0) + written
     return tuple(
-        f"{folder} has {_size(free)} left, and with a partner's table like yours this run takes "
-        f"{_size(need)} there. Make room first; a run that is cut for want of it can be resumed."
+        f"{folder} has {sized(free)} left, and with a partner's table like yours this run takes "
+        f"{sized(need)} there. Make room first; a run that is cut for want of it can be resumed."
         for folder, need in needs.items()
         if (free := free_bytes(folder)) < need
     )
@@ -72,8 +71,3 @@ def _field_bytes(column: Column) -> int:
 
 def _device(folder: Path) -> int:
     return folder.stat().st_dev
-
-
-def _size(octets: int) -> str:
-    found = next(((unit, name) for unit, name in _UNITS if octets >= unit), None)
-    return f"{octets:,} bytes" if found is None else f"{octets / found[0]:,.1f} {found[1]}"

@@ -151,7 +151,9 @@ class RunFolder:
         """Hold the run, so that no other process works on it, and clear away what a killed one left."""
         with hold(self._folder):
             for left in self._folder.glob(".*"):
-                left.unlink(missing_ok=True)
+                # A folder is none of ours: some file systems and tools put theirs everywhere.
+                if left.is_symlink() or not left.is_dir():
+                    left.unlink(missing_ok=True)
             yield
 
 
