@@ -58,3 +58,18 @@ def test_an_answer_that_is_no_element_is_refused() -> None:
 
     with pytest.raises(PeerError, match="not in the group"):
         run_pair(ask(Ed25519(b"test"), items(3), Seeded(1), lambda n: None), rogue())
+
+
+def test_an_answer_serves_for_no_other_item() -> None:
+    """A key holder that answers all items by its answer to the first gives none but the first its value."""
+    group = Ed25519(b"test")
+    key = group.secret(Seeded(1))
+
+    def lister() -> Party[None]:
+        blinded = np.frombuffer((yield Receive(4 * POINT)), np.uint8).reshape(4, POINT)
+        yield Send(np.repeat(group.times(key, blinded[:1]), 4, axis=0).tobytes())
+
+    values, _ = run_pair(ask(group, items(4), Seeded(2), lambda n: None), lister())
+    true = value(group, key, items(4))
+    assert (values[0] == true[0]).all()
+    assert len(np.unique(np.concatenate([values[1:], true]), axis=0)) == 7

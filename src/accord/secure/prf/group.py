@@ -43,8 +43,11 @@ class Group(Protocol):
     def secret(self, entropy: Entropy) -> bytes:
         """A fresh exponent."""
 
-    def inverse(self, secret: bytes) -> bytes:
-        """The exponent that undoes another."""
+    def blinds(self, count: int, entropy: Entropy) -> tuple[Bytes, Bytes]:
+        """Fresh exponents, and those that undo them, row by row."""
+
+    def times_each(self, secrets: Bytes, points: Bytes) -> Bytes:
+        """Every element to its own secret exponent; raises for what is no element."""
 
     def times(self, secret: bytes, points: Bytes) -> Bytes:
         """Every element to the secret exponent; raises for what is no element."""
@@ -72,14 +75,19 @@ class Ed25519:
         """*Distribution*: 512 bits reduced, within 2⁻²⁵⁰ of uniform."""
         return sodium.crypto_core_ed25519_scalar_reduce(entropy.bytes(64))
 
-    def inverse(self, secret: bytes) -> bytes:
-        return sodium.crypto_core_ed25519_scalar_invert(secret)
+    def blinds(self, count: int, entropy: Entropy) -> tuple[Bytes, Bytes]:
+        wide = np.frombuffer(entropy.bytes(64 * count), np.uint8).reshape(count, 64)
+        blinds = _each(sodium.crypto_core_ed25519_scalar_reduce, wide)
+        return blinds, _each(sodium.crypto_core_ed25519_scalar_invert, blinds)
+
+    def times_each(self, secrets: Bytes, points: Bytes) -> Bytes:
+        return _times(
+            lambda both: sodium.crypto_scalarmult_ed25519_noclamp(both[:POINT], both[POINT:]),
+            np.concatenate([secrets, points], axis=1),
+        )
 
     def times(self, secret: bytes, points: Bytes) -> Bytes:
-        try:
-            return _each(lambda point: sodium.crypto_scalarmult_ed25519_noclamp(secret, point), points)
-        except CryptoError:
-            raise PeerError(problem="a point that is not in the group") from None
+        return _times(lambda point: sodium.crypto_scalarmult_ed25519_noclamp(secret, point), points)
 
 
 @dataclass(frozen=True)
@@ -101,8 +109,12 @@ class Clear:
     def secret(self, entropy: Entropy) -> bytes:
         return b""
 
-    def inverse(self, secret: bytes) -> bytes:
-        return secret
+    def blinds(self, count: int, entropy: Entropy) -> tuple[Bytes, Bytes]:
+        none = np.zeros((count, 0), np.uint8)
+        return none, none
+
+    def times_each(self, secrets: Bytes, points: Bytes) -> Bytes:
+        return points
 
     def times(self, secret: bytes, points: Bytes) -> Bytes:
         return points
@@ -119,6 +131,13 @@ def _cut(rows: Bytes) -> Iterable[bytes]:
 
 def _rows(parts: Iterable[bytes], count: int) -> Bytes:
     return np.frombuffer(bytearray(b"".join(parts)), np.uint8).reshape(count, POINT)
+
+
+def _times(function: Callable[[bytes], bytes], rows: Bytes) -> Bytes:
+    try:
+        return _each(function, rows)
+    except CryptoError:
+        raise PeerError(problem="a point that is not in the group") from None
 
 
 def _each(function: Callable[[bytes], bytes], rows: Bytes) -> Bytes:

@@ -6,10 +6,12 @@
                                                         ←  (h(x)^r)^k                             key holder
               F_k(x) = (h(x)^rk)^(1/r)
 
+Every item has an r of its own. With one for all, a key holder that answers each item by its answer to the
+first would make all of them open to the value of the first.
+
 *Learns*: the asker F_k of its items, which without the key look random elsewhere; the key holder how many
-items there are. All items share one r, so equal items look equal: they must be distinct. Semi-honest;
-decisional Diffie-Hellman, h as a random oracle. Elements travel in batches, one ahead, so that both sides
-work at a time.
+items there are. Semi-honest; decisional Diffie-Hellman, h as a random oracle. Elements travel in batches, one
+ahead, so that both sides work at a time.
 """
 
 from __future__ import annotations
@@ -34,26 +36,25 @@ def batches(count: int, size: int = BATCH) -> Iterator[slice]:
 
 
 def ask(group: Group, items: Bytes, entropy: Entropy, progress: Progress) -> Party[Bytes]:
-    """The values of the items, which are distinct. *Learns*: nobody else anything but their number."""
-    blind = group.secret(entropy)
-    undo = group.inverse(blind)
+    """The values of the items. *Learns*: nobody else anything but their number."""
     values = np.empty((len(items), POINT), np.uint8)
-    waiting: slice | None = None
+    waiting: tuple[Bytes, Bytes] | None = None
     for part in batches(len(items)):
-        yield from send(group.times(blind, group.hash_items(items[part])))
+        blinds, undo = group.blinds(part.stop - part.start, entropy)
+        yield from send(group.times_each(blinds, group.hash_items(items[part])))
         if waiting is not None:
-            yield from _unblind(group, undo, waiting, values, progress)
-        waiting = part
+            yield from _unblind(group, *waiting, progress)
+        waiting = undo, values[part]
     if waiting is not None:
-        yield from _unblind(group, undo, waiting, values, progress)
+        yield from _unblind(group, *waiting, progress)
     return values
 
 
-def _unblind(group: Group, undo: bytes, part: slice, values: Bytes, progress: Progress) -> Party[None]:
-    size = part.stop - part.start
-    answer = yield from receive(size * POINT)
-    values[part] = group.times(undo, answer.reshape(size, POINT))
-    progress(size)
+def _unblind(group: Group, undo: Bytes, values: Bytes, progress: Progress) -> Party[None]:
+    """Fill the values of one batch."""
+    answer = yield from receive(len(values) * POINT)
+    values[:] = group.times_each(undo, answer.reshape(len(values), POINT))
+    progress(len(values))
 
 
 def answer(group: Group, key: bytes, count: int, progress: Progress) -> Party[None]:
