@@ -77,9 +77,12 @@ class UnreadableError(AccordError):
 
 
 class OutputError(AccordError):
-    """{path} cannot be written: {reason}. Name another place with `out=`."""
+    """{path} cannot be written: {reason}. Name another place with `{option}=`."""
 
     exit_code = 5
+
+    def __init__(self, *, path: object, reason: object, option: str = "out") -> None:
+        super().__init__(path=path, reason=reason, option=option)
 
 
 class UnsupportedError(AccordError):

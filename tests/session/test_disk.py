@@ -114,6 +114,43 @@ def test_a_ledger_without_room_charges_nothing(tmp_path: Path) -> None:
     faults.require_done(faults.link(both), both, EXPECTED["greedy"])
 
 
+def test_an_output_that_somebody_else_writes_meanwhile(tmp_path: Path) -> None:
+    """It is not replaced, by the run or by its resumption, until its owner says so; the run is kept."""
+    both = faults.offices(tmp_path, "plain")
+    office, other = both[Side.A], both[Side.B]
+    parties = faults.linking(both)
+
+    def appearing() -> Party[Linked]:
+        party = parties[Side.A]
+        effect = next(party)
+        office.out.write_text("another's")
+        while True:
+            answer = yield effect
+            try:
+                effect = party.send(answer)
+            except StopIteration as end:
+                return end.value
+
+    ending = faults.drive({**parties, Side.A: appearing()}, Wire())
+    assert isinstance(ending[Side.A], OutputError)
+    name = faults.common_run(both)
+    assert name
+    with pytest.raises(OutputError, match="there is such a file already"):
+        faults.resume(both, name)
+    assert office.out.read_text() == "another's"
+    elsewhere = tmp_path / "elsewhere.csv"
+    for _ in range(2):
+        # Twice: what the run has written it may write again.
+        with (
+            reopen(office.state, name, None, elsewhere, office.reach(), tell_nobody) as mine,
+            reopen(other.state, name, None, None, other.reach(), tell_nobody) as theirs,
+        ):
+            again = faults.drive({Side.A: go_on(*mine, Line()), Side.B: go_on(*theirs, Line())}, Wire())
+        assert isinstance(again[Side.A], Linked), again
+        assert elsewhere.read_bytes() == other.out.read_bytes() == EXPECTED["plain"]
+    assert office.out.read_text() == "another's"
+
+
 def test_an_output_whose_folder_vanishes(tmp_path: Path) -> None:
     """At the end of a run: the error says how to go on, and the run goes on with another place."""
     both = faults.offices(tmp_path, "plain")

@@ -112,7 +112,7 @@ def simulate(
     if true is not None:
         facts |= asdict(score(result.found.ids(), true)) | {"peak_mib": peak_mib()}
     if out is not None:
-        write_table(result.found, out, raw=raw)
+        write_table(result.found, out, raw=raw, replace=force)
     if as_json:
         typer.echo(json.dumps(facts))
     else:

@@ -114,5 +114,12 @@ def _name_partner(error: BaseException, partner: str, run: str) -> BaseException
         error = PeerError(problem=error.problem, partner=partner)
     if run and not isinstance(error, ConnectionLostError | StoppedError | ClosedError):
         # Those say what to do themselves.
-        error.add_note(f"What was done is kept. When it is mended, go on with `accord resume {run}`.")
+        error.add_note(_how_to_go_on(error, run))
     return error
+
+
+def _how_to_go_on(error: BaseException, run: str) -> str:
+    if isinstance(error, OutputError):
+        again = f"`accord resume {run} --out OTHER`, and the partner `accord resume {run}`"
+        return f"What was done is kept, and is not charged again. Go on with {again}."
+    return f"What was done is kept. When it is mended, go on with `accord resume {run}`."

@@ -37,7 +37,7 @@ from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.pairing import PairTable
 from accord.records.results import Paired
-from accord.records.sinks import write_table
+from accord.records.sinks import require_target, write_table
 from accord.records.sources import TableLike
 from accord.secure.engines import engine_named
 from accord.secure.party import Party
@@ -136,6 +136,8 @@ class Ready:
     tell: Tell
     raw: bool = False
     """A csv is written with cells as they are, even those that a spreadsheet takes for formulas."""
+    force: bool = False
+    """An output that is there is replaced."""
 
     @property
     def partner(self) -> str:
@@ -279,6 +281,7 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
         data=str(Path(own.data).resolve()) if isinstance(own.data, str | Path) else "",
         layout=own.layout.to_json(),
         out=str(own.out.resolve()) if own.out is not None else "",
+        replaces=str(own.out.resolve()) if own.out is not None and own.force else "",
         snapshot=own.snapshot.name if own.snapshot is not None else "",
         listen=own.reach.listen,
         connect=own.reach.connect,
@@ -313,7 +316,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     outcome = yield from task.protocol.party(task, mine, engine_named(agreement.engine))
     found = arrange_output(agreement, own.side, own.records, outcome)
     if own.out is not None:
-        write_table(found, own.out, raw=own.raw)
+        _write(own, kept, own.out, found)
     yield from _sign(own, kept, outcome)
     linked = Linked(
         run=kept.run.manifest.run,
@@ -328,6 +331,21 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     )
     own.tell(_done(linked))
     return linked
+
+
+def _write(own: Ready, kept: Kept, out: Path, found: PairTable) -> None:
+    """The output; it is the run's own from now on, to be replaced when the end is done again."""
+    where, before = str(out.resolve()), kept.run.manifest.replaces
+    may_replace = own.force or where == before
+    if not may_replace:
+        require_target(out, (), force=False)
+        # First: a run that is killed just after it wrote must know its output again.
+        kept.run.change(replaces=where)
+    try:
+        write_table(found, out, raw=own.raw, replace=may_replace)
+    except BaseException:
+        kept.run.change(replaces=before)
+        raise
 
 
 def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:

@@ -111,7 +111,7 @@ def link(
         require_target(out, _files(data), force)
     account = Ledger(opened.ledger).find_account(dataset)
     own = get_ready(
-        opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell, raw
+        opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell, raw, force
     )
     opened.require_writable()
     way.require_free()
@@ -224,6 +224,7 @@ def get_ready(
     reach: Reach,
     tell: Tell,
     raw: bool = False,
+    force: bool = False,
 ) -> Ready:
     """Everything that can be wrong on this side alone is found here, before anybody is called."""
     now = datetime.now(UTC)
@@ -251,6 +252,7 @@ def get_ready(
         entropy=System(),
         tell=tell,
         raw=raw,
+        force=force,
     )
 
 
@@ -272,14 +274,14 @@ def reopen(
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     way = reach if reach.listen or reach.connect else known.reach(reach)
     source = data if data is not None else known.source()
-    # What the run named for itself it may replace: it may have written it before it was cut.
     target = out or (Path(known.out) if known.out else None)
     if target is not None:
-        require_target(target, _files(source), force or out is None or str(out.resolve()) == known.out)
+        # It may have been written before the run was cut.
+        require_target(target, _files(source), force or str(target.resolve()) == known.replaces)
     with found.lock():
         own = get_ready(
             state, agreement, known.partner, source, known.read_layout(), known.dataset,
-            known.snapshot or None, target, way.require_way(), tell, raw or known.raw,
+            known.snapshot or None, target, way.require_way(), tell, raw or known.raw, force,
         )  # fmt: skip
         slots = found.slots()
         _require_same_table(own, known, slots)
