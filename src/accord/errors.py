@@ -202,7 +202,13 @@ class StoppedError(AccordError):
 
 
 class InterruptedRunError(AccordError):
-    """Stopped. What was done is kept; go on with `accord resume {run}`."""
+    """Stopped. The run {run} is kept, with what was done; go on with `accord resume {run}`."""
+
+    exit_code = 130
+
+
+class InterruptedEarlyError(AccordError):
+    """Stopped. Nothing was charged."""
 
     exit_code = 130
 

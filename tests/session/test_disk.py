@@ -302,7 +302,7 @@ def test_a_run_that_is_charged_and_cannot_be_stored(
 def test_the_partner_of_such_a_run_hears_it(tmp_path: Path) -> None:
     """Not that it should resume what is not there."""
     channel = TlsChannel.__new__(TlsChannel)
-    channel._partner, channel.run = "alice", "r1"
+    channel._partner, channel.run, channel._heard = "alice", "r1", False
     with pytest.raises(StoppedError, match="could not store the run") as caught:
         channel._raise_stopped(Reason.UNSTORED)
     assert "was charged" in str(caught.value)

@@ -119,8 +119,8 @@ def link(
     agreed = read_agreement(agreement)
     if out is not None:
         require_target(out, [data, agreement, *([columns] if columns else [])], force)
-    account = choose_account(dataset, state, asking=not yes)
     with Display(as_json, quiet) as display:
+        account = choose_account(dataset, state, asking=not yes)
         linked = run(
             data,
             agreed,

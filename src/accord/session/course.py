@@ -45,6 +45,7 @@ from accord.session import notices, receipt
 from accord.session.connection import Reach
 from accord.session.handshake import NONCE, Hello, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
+from accord.session.interrupts import hold_interrupts
 from accord.session.journal_file import FileJournal
 from accord.session.ledger import Ask, Ledger
 from accord.session.notices import Tell
@@ -187,9 +188,11 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     size = yield from exchange_sizes(own.records.size, own.partner)
     _require_room(own, size)
     name = run_name(hello, other)
-    charged, mine = _charge(own, name, size)
-    run = _store(own, _manifest(own, name, mine), mine, charged)
-    line.started(name)
+    with hold_interrupts():
+        charged, mine = _charge(own, name, size)
+        run = _store(own, _manifest(own, name, mine), mine, charged)
+        line.started(name)
+    own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
     with run.lock(), closing(run.open_journal()) as journal:
         return (yield from _judge(own, Kept(run, mine, journal, charged), line))
 
@@ -244,7 +247,6 @@ def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Mine]:
     """Charge the run, on disk; then fix my side of it with the noise that is kept."""
     ask = own.ask(name)
     charged = Ledger(own.state.ledger).charge(ask, own.draw, datetime.now(UTC))
-    own.tell(notices.Charged(name, float(charged.cost.epsilon), float(charged.cost.delta)))
     noise = own.draw() if ask.key is None else charged.noise
     task, events = own.agreement.task, (own.event,)
     mine = prepare(task, own.side, own.records, size, noise, own.entropy, events, own.padding(size))
