@@ -37,7 +37,7 @@ from accord.arguments import (
     wrong,
 )
 from accord.entropy import System
-from accord.errors import DeclinedError, StateError, UsageError
+from accord.errors import DataError, DeclinedError, Fault, StateError, UsageError
 from accord.privacy.events import NO_COST
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Task
@@ -104,6 +104,8 @@ def link(
     """
     _require_kinds(data, agreement, partner, confirm, dataset, snapshot, layout)
     require_sound(agreement)
+    if layout is not None:
+        layout.require_known(agreement.names)
     out, state = _judge_common(out, state, force, tell, reach, raw)
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
@@ -235,6 +237,8 @@ def get_ready(
     require_valid(cards[side.other], partner, now)
     shown, per_person = agreement.disclosed(side), task.protocol.records_per_person(side)
     records = load_records(data, agreement.fields, agreement.salt, shown, layout, per_person)
+    if not records.size:
+        raise DataError("the table", [Fault("", "There are no records in it.", "Is it the right one?")])
     release = task.protocol.release(task, side, records.size)
     return Ready(
         state=state,

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from accord.errors import StateError, UsageError
 
+_PROBE = 1 << 18
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -43,9 +44,12 @@ class State:
         return self.folder / "partners"
 
     def require_writable(self) -> None:
-        """Raise if nothing can be written here: tried, since rights alone do not tell."""
+        """Raise if nothing can be written here: tried, since rights alone do not tell.
+
+        As much as the ledger needs for a small run, with the journal of its transaction.
+        """
         probe = self.folder / ".probe"
-        write_private(probe, b"\0" * 4096)
+        write_private(probe, b"\0" * _PROBE)
         probe.unlink(missing_ok=True)
 
     def run(self, run: str) -> Path:
@@ -156,7 +160,7 @@ def write_private(path: Path, content: bytes) -> None:
         sync_folder(path.parent)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        mend = "Make room, or name another `state=`."
+        mend = "Make room there, or see that you may write; nothing in it is lost."
         raise StateError(path=path, reason=error.strerror, mend=mend) from None
 
 
