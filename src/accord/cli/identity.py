@@ -85,10 +85,15 @@ def add(
     state: StateOption = None,
 ) -> None:
     """Trust this card, and no other, for this partner."""
-    from accord.session.identity import read_card
+    from accord.session.identity import own_card, read_card
     from accord.session.partners import add_partner, partners
 
     found, opened = read_card(card), _open(state)
+    own = own_card(opened)
+    if own is not None and own.der == found.der:
+        raise UsageError(
+            problem=f"{card} is your own card: you are '{own.name}'. Name the card that the partner sent you."
+        )
     old = partners(opened).get(name)
     if old is not None and old.der != found.der and not force:
         raise UsageError(
@@ -109,7 +114,7 @@ def list_(state: StateOption = None, as_json: Json = False) -> None:
     """List the partners you know."""
     from accord.session.partners import partners
 
-    known = partners(_open(state))
+    known = partners(_open(state, new=False))
     if as_json:
         typer.echo(json.dumps({name: _facts(card) for name, card in known.items()}, ensure_ascii=False))
         return
@@ -133,14 +138,14 @@ def remove(
     """Trust this partner no longer."""
     from accord.session.partners import remove_partner
 
-    remove_partner(_open(state), name)
+    remove_partner(_open(state, new=False), name)
     say(f"{name}: removed.")
 
 
-def _open(state: Path | None) -> State:
+def _open(state: Path | None, *, new: bool = True) -> State:
     from accord.session.state import open_state
 
-    return open_state(state, os.environ)
+    return open_state(state, os.environ, new=new)
 
 
 def _facts(card: Card) -> dict[str, str]:

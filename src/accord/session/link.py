@@ -45,7 +45,7 @@ from accord.protocols.slots import Slots, content_digest, table_digest
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
-from accord.records.sinks import require_target
+from accord.records.sinks import require_target, require_writable
 from accord.records.sources import TableLike
 from accord.secure.engines import engine_named
 from accord.secure.party import run
@@ -146,7 +146,7 @@ def resume(
     if data is not None:
         require_table("data", data)
     out, state = _judge_common(out, state, force, tell, reach, raw)
-    opened = open_state(state, os.environ)
+    opened = open_state(state, os.environ, new=False)
     way = replace(reach or Reach(), listen=listen, connect=connect)
     with (
         reopen(opened, name, data, out, way, tell, raw, force) as (own, kept),
@@ -280,6 +280,7 @@ def reopen(
     source = data if data is not None else known.source()
     target = out or (Path(known.out) if known.out else None)
     if target is not None:
+        require_writable(target)
         # It may have been written before the run was cut.
         require_target(target, _files(source), force or str(target.resolve()) == known.replaces)
     with found.lock():

@@ -76,9 +76,12 @@ class State:
         return True
 
 
-def open_state(folder: Path | None, environment: Mapping[str, str]) -> State:
-    """The state in `folder`, or in the user's own place, made if it is missing."""
+def open_state(folder: Path | None, environment: Mapping[str, str], *, new: bool = True) -> State:
+    """The state in `folder`, or in the user's own place, made if it is missing; one that was named and that
+    need not be `new` must be there."""
     found = state_folder(folder, environment)
+    if folder is not None and not new and not os.path.isdir(folder):
+        raise UsageError(problem=f"There is no state folder {folder}, and none was made. Check `state=`.")
     _make(found)
     _require_private(found)
     return State(found)
