@@ -77,9 +77,12 @@ class UnreadableError(AccordError):
 
 
 class OutputError(AccordError):
-    """{path} cannot be written: {reason}. Name another place with `out=`."""
+    """{path} cannot be written: {reason}. Name another place with `{option}=`."""
 
     exit_code = 5
+
+    def __init__(self, *, path: object, reason: object, option: str = "out") -> None:
+        super().__init__(path=path, reason=reason, option=option)
 
 
 class UnsupportedError(AccordError):
@@ -204,7 +207,13 @@ class StoppedError(AccordError):
 
 
 class InterruptedRunError(AccordError):
-    """Stopped. What was done is kept; go on with `accord resume {run}`."""
+    """Stopped. The run {run} is kept, with what was done; go on with `accord resume {run}`."""
+
+    exit_code = 130
+
+
+class InterruptedEarlyError(AccordError):
+    """Stopped. Nothing was charged."""
 
     exit_code = 130
 

@@ -382,6 +382,8 @@ def load_both(
     loaded: list[Records] = []
     faulty: list[DataError] = []
     for source, side, layout in ((a, Side.A, layout_a), (b, Side.B, layout_b)):
+        if layout is not None:
+            layout.require_known(agreement.names)
         try:
             shown = agreement.disclosed(side)
             loaded.append(load_records(source, agreement.fields, agreement.salt, shown, layout))

@@ -86,7 +86,19 @@ def test_a_layout_that_is_there_stays_unless_its_owner_insists(folder: Path) -> 
     assert (folder / "a.csv.layout.toml").read_text() == 'id = "key"\n'
     run(folder, "agreement.toml", "a.csv", "--force")
     assert read_layout(folder / "a.csv.layout.toml") == Layout(delimiter=";")
-    run(folder, "agreement.toml", "a.csv", "--write-layout", "none/x.toml", code=2)
+    run(folder, "agreement.toml", "a.csv", "--write-layout", "none/x.toml", code=5)
+
+
+@pytest.mark.parametrize("named", ["a.csv", "agreement.toml", "link.toml", "hard.toml"])
+def test_a_layout_is_never_written_over_what_is_read(named: str, folder: Path) -> None:
+    (folder / "a.csv").write_text("id;name;birth\n1;x;2020-01-31\n")
+    (folder / "link.toml").symlink_to(folder / "a.csv")
+    (folder / "hard.toml").hardlink_to(folder / "agreement.toml")
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    done = run(folder, "agreement.toml", "a.csv", "--write-layout", named, "--force", code=5)
+    assert "which is read" in done.stderr
+    assert "--write-layout" in done.stderr
+    assert {path.name: path.read_text() for path in folder.iterdir()} == before
 
 
 AMBIGUOUS = "id,name,birth\n1,x,01/02/2020\n2,y,03/04/2020\n"

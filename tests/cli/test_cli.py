@@ -232,8 +232,8 @@ def test_bad_agreement_and_bad_words(shop: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten_or_half_written(shop: Path, tmp_path: Path) -> None:
-    refused(shop, 5, "there already", "init", "products")
-    refused(shop, 5, "there already", "generate", "products")
+    refused(shop, 5, "such a file already", "init", "products")
+    refused(shop, 5, "such a file already", "generate", "products")
     arguments = ["simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--out"]
     refused(shop, 5, "ending must be", *arguments, "pairs.doc")
     refused(shop, 5, "no folder", *arguments, str(tmp_path / "none" / "pairs.csv"))

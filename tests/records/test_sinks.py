@@ -112,6 +112,33 @@ def test_what_is_refused_at_once(tmp_path: Path, name: str, problem: str) -> Non
     assert caught.value.exit_code == 5
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_appears_meanwhile_is_not_replaced(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", link)
+    out = tmp_path / "out.csv"
+    sinks.write_table(TABLE, out, replace=False)
+    assert out.stat().st_mode & 0o777 == 0o600
+    out.write_text("another's")
+    with pytest.raises(OutputError, match="there is such a file already"):
+        sinks.write_table(TABLE, out, replace=False)
+    assert out.read_text() == "another's"
+    assert os.listdir(tmp_path) == ["out.csv"]
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "x\0.csv"])
+def test_a_name_that_no_file_can_have(name: str, tmp_path: Path) -> None:
+    with pytest.raises(OutputError):
+        sinks.require_writable(tmp_path / name)
+    with pytest.raises(OutputError):
+        sinks.write_table(TABLE, tmp_path / name)
+
+
 # -- before any work --------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import os
 from pathlib import Path
@@ -15,6 +16,8 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from accord.errors import AccordError, DataError, UnreadableError
 from accord.records.layout import Layout
@@ -225,3 +228,30 @@ def test_a_truncated_parquet_file(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(AccordError):
         rows(tmp_path / "t.parquet")
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(names=st.lists(st.text(st.sampled_from('ab";\n\r é'), max_size=5), min_size=2, max_size=4))
+def test_a_header_is_split_as_it_was_written(names: list[str], tmp_path: Path) -> None:
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file, delimiter=";", quoting=csv.QUOTE_ALL).writerows([names, ["1"] * len(names)])
+    assert column_names(tmp_path / "t.csv", Layout(delimiter=";")) == names
+
+
+def test_a_header_behind_empty_lines_and_without_quotes(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b'\n\r\nid,a"b,,"c,""d"')
+    assert column_names(tmp_path / "t.csv", Layout()) == ["id", 'a"b', "", 'c,"d']
+    assert column_names(tmp_path / "t.csv", Layout(quote="none"))[-2:] == ['"c', '""d"']
+    (tmp_path / "t.csv").write_bytes(b"\n\n")
+    with pytest.raises(UnreadableError, match="no table of cells"):
+        column_names(tmp_path / "t.csv", Layout())
+
+
+def test_no_thread_of_arrow_is_left_by_a_file_that_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that is dropped in mid-file may end the process when Python ends."""
+    (tmp_path / "t.csv").write_text("id;name\n1;x\n")
+    monkeypatch.setattr(pyarrow.csv, "open_csv", None)
+    with pytest.raises(DataError, match="one column only"):
+        open_table(tmp_path / "t.csv", ["id", "name"], Layout())

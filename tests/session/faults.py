@@ -230,7 +230,9 @@ def linking(both: dict[Side, Office]) -> dict[Side, Party[Linked]]:
 
 
 def link(both: dict[Side, Office], wire: Wire | None = None) -> Ending:
-    """Both start a new run."""
+    """Both start a new run, whose output may be there from an earlier one."""
+    for o in both.values():
+        o.out.unlink(missing_ok=True)
     return drive(linking(both), wire or Wire())
 
 

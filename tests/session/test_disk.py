@@ -132,6 +132,43 @@ def test_an_output_that_would_not_fit_is_not_begun_and_the_run_is_kept(
     faults.require_done(faults.resume(both, name), both, EXPECTED["plain"])
 
 
+def test_an_output_that_somebody_else_writes_meanwhile(tmp_path: Path) -> None:
+    """It is not replaced, by the run or by its resumption, until its owner says so; the run is kept."""
+    both = faults.offices(tmp_path, "plain")
+    office, other = both[Side.A], both[Side.B]
+    parties = faults.linking(both)
+
+    def appearing() -> Party[Linked]:
+        party = parties[Side.A]
+        effect = next(party)
+        office.out.write_text("another's")
+        while True:
+            answer = yield effect
+            try:
+                effect = party.send(answer)
+            except StopIteration as end:
+                return end.value
+
+    ending = faults.drive({**parties, Side.A: appearing()}, Wire())
+    assert isinstance(ending[Side.A], OutputError)
+    name = faults.common_run(both)
+    assert name
+    with pytest.raises(OutputError, match="there is such a file already"):
+        faults.resume(both, name)
+    assert office.out.read_text() == "another's"
+    elsewhere = tmp_path / "elsewhere.csv"
+    for _ in range(2):
+        # Twice: what the run has written it may write again.
+        with (
+            reopen(office.state, name, None, elsewhere, office.reach(), tell_nobody) as mine,
+            reopen(other.state, name, None, None, other.reach(), tell_nobody) as theirs,
+        ):
+            again = faults.drive({Side.A: go_on(*mine, Line()), Side.B: go_on(*theirs, Line())}, Wire())
+        assert isinstance(again[Side.A], Linked), again
+        assert elsewhere.read_bytes() == other.out.read_bytes() == EXPECTED["plain"]
+    assert office.out.read_text() == "another's"
+
+
 def test_an_output_whose_folder_vanishes(tmp_path: Path) -> None:
     """At the end of a run: the error says how to go on, and the run goes on with another place."""
     both = faults.offices(tmp_path, "plain")
@@ -283,7 +320,7 @@ def test_a_run_that_is_charged_and_cannot_be_stored(
 def test_the_partner_of_such_a_run_hears_it(tmp_path: Path) -> None:
     """Not that it should resume what is not there."""
     channel = TlsChannel.__new__(TlsChannel)
-    channel._partner, channel.run = "alice", "r1"
+    channel._partner, channel.run, channel._heard = "alice", "r1", False
     with pytest.raises(StoppedError, match="could not store the run") as caught:
         channel._raise_stopped(Reason.UNSTORED)
     assert "was charged" in str(caught.value)

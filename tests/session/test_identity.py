@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from accord.cli import app
-from accord.errors import TrustError, UnreadableError, UsageError
+from accord.errors import OutputError, TrustError, UnreadableError, UsageError
 from accord.session.identity import (
     make_identity,
     own_card,
@@ -51,7 +51,7 @@ def test_without_an_identity_the_way_to_one_is_told(state: State) -> None:
 
 @pytest.mark.parametrize("name", ["", " a", "a\n", "x" * 65, "\x07"])
 def test_a_name_that_cannot_stand_on_a_card(state: State, name: str) -> None:
-    with pytest.raises(TrustError, match="names its owner"):
+    with pytest.raises(UsageError, match="names its owner"):
         make_identity(state, name, NOW)
 
 
@@ -167,7 +167,7 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert facts["fingerprint"] in run("partner", "add", "hospital-a", "Hospital-A-1.card", *theirs)
     assert json.loads(run("partner", "list", "--json", *theirs))["hospital-a"]["name"] == "Hospital A/1"
     assert facts["fingerprint"] in run("partner", "list", *theirs)
-    assert facts["fingerprint"] not in run("identity", "--renew", *mine)
+    assert facts["fingerprint"] not in run("identity", "--renew", "--force", *mine)
     run("partner", "remove", "hospital-a", *theirs)
     assert run("partner", "list", *theirs) == ""
 
@@ -180,3 +180,33 @@ def test_a_second_name_needs_a_word(tmp_path: Path) -> None:
     again = runner.invoke(app, ["identity", "--name", "b", *words])
     assert isinstance(again.exception, UsageError)
     assert "--renew" in str(again.exception)
+
+
+def test_a_card_takes_nobody_elses_place(tmp_path: Path) -> None:
+    own, state = tmp_path / "own.csv", tmp_path / "state"
+    own.write_text("id\n1\n")
+    (tmp_path / "link.card").symlink_to(own)
+    (tmp_path / "hard.card").hardlink_to(own)
+    words = ["identity", "--name", "a", "--state", str(state), "--out"]
+    for name in ("own.csv", "link.card", "hard.card"):
+        refused = CliRunner().invoke(app, [*words, str(tmp_path / name)]).exception
+        assert isinstance(refused, OutputError)
+        assert "force" in str(refused)
+    assert not (state / "identity.pem").exists(), "a key was made for a card that could not be written"
+    for name in ("link.card", "hard.card"):
+        run(*words, str(tmp_path / name), "--force")
+        assert read_card(tmp_path / name).name == "a"
+    assert own.read_text() == "id\n1\n", "it was written through a link"
+    key = (state / "identity.pem").read_bytes()
+    for name in ("identity.pem", "ledger.sqlite", "x.card"):
+        refused = CliRunner().invoke(app, [*words, str(state / name), "--force"]).exception
+        assert "state folder" in str(refused)
+    renewed = [*words, str(tmp_path / "link.card"), "--renew"]
+    assert isinstance(CliRunner().invoke(app, renewed).exception, OutputError)
+    assert (state / "identity.pem").read_bytes() == key
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.card", "link.card", "own.csv", "state"]
+
+
+def test_a_name_that_no_card_can_have_is_a_wrong_call(tmp_path: Path) -> None:
+    words = ["identity", "--name", "x" * 65, "--state", str(tmp_path / "s"), "--out", str(tmp_path / "c")]
+    assert isinstance(CliRunner().invoke(app, words).exception, UsageError)

@@ -421,3 +421,27 @@ def test_people_from_the_command_line(both: Both, tmp_path: Path) -> None:
     assert "rows 1, 2, 4, column 'who'" in done.stderr
     assert "more than 2 records" in done.stderr
     assert worlds.untouched(*both)
+
+
+def test_an_empty_table_ends_before_anybody_is_asked(both: Both) -> None:
+    given = worlds.options(both[0], worlds.A_ROWS, agreement())
+    nothing = given["data"].slice(0, 0)
+    for data in (nothing, nothing.to_reader()):
+        with pytest.raises(DataError, match="no records in it"):
+            link(**given | {"data": data, "confirm": never}, listen="127.0.0.1:0")
+    assert worlds.untouched(*both)
+
+
+def test_a_mapped_name_that_nobody_agreed_on(both: Both) -> None:
+    agreed = agreement()
+    given = worlds.options(both[0], worlds.A_ROWS, agreed) | {"confirm": never}
+    name = next(iter(agreed.fields))
+    wrong = Layout(columns={f"{name}x": "y"})
+    with pytest.raises(UsageError, match=f"Did you mean '{name}'"):
+        link(**given, layout=wrong, listen="127.0.0.1:0")
+    with pytest.raises(UsageError, match=f"Did you mean '{name}'"):
+        simulate(given["data"], given["data"], agreed, layout_b=wrong)
+
+
+def never(offer: Offer) -> bool:
+    raise AssertionError("nobody was to be asked")

@@ -123,6 +123,7 @@ def verified(folder: Path, receipt: Path, *more: str) -> Result:
 
 def test_a_receipt_of_cards_that_are_not_known_is_refused(done: dict[Side, Office], tmp_path: Path) -> None:
     path, other = receipt_of(done[Side.A]), tmp_path / "other"
+    other.mkdir(mode=0o700)
     words = verified(other, path)
     assert isinstance(words.exception, TrustError)
     assert words.exception.exit_code == 9

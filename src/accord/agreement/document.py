@@ -198,6 +198,11 @@ class Agreement(Spec):
         """What the partner learns about this side's table."""
         return self.protocol.leakage(self.task, side)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of fields and disclosed columns: what a layout may map."""
+        return tuple(dict.fromkeys([*self.fields, *self.disclose.A, *self.disclose.B]))
+
     def disclosed(self, side: Side) -> tuple[str, ...]:
         return self.disclose.A if side is Side.A else self.disclose.B
 

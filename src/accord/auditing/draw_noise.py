@@ -6,12 +6,15 @@ again.
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accord.errors import OutputError, UsageError
+from accord.errors import UsageError
 from accord.exact import text
 from accord.privacy.audit import Audit
+from accord.records.sinks import require_target, write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,9 +48,9 @@ def draw(audit: Audit) -> Figure:
     return figure
 
 
-def save(audit: Audit, path: Path) -> None:
+def save(audit: Audit, path: Path, *, replace: bool = True) -> None:
     """Write the figure; the name's ending says how."""
-    save_figure(draw(audit), path)
+    save_figure(draw(audit), path, replace=replace)
 
 
 def require_format(path: Path) -> None:
@@ -56,13 +59,18 @@ def require_format(path: Path) -> None:
         raise UsageError(problem=f"A figure ends in one of {', '.join(FORMATS)}.")
 
 
-def save_figure(figure: Figure, path: Path) -> None:
+def require_place(path: Path, inputs: Iterable[Path], force: bool) -> None:
+    """Raise before any work unless a figure can be drawn there."""
+    require_format(path)
+    require_target(path, inputs, force, "draw", FORMATS)
+
+
+def save_figure(figure: Figure, path: Path, *, replace: bool = True) -> None:
     """Write any figure, if the name's ending is known and the place can be written."""
     require_format(path)
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise OutputError(path=path, reason=error.strerror) from None
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix.lower().removeprefix("."), dpi=150)
+    write_file(path, drawn.getvalue(), "draw", replace=replace)
 
 
 def _title(audit: Audit) -> str:

@@ -51,6 +51,6 @@ def draw(name: str, verdict: Verdict) -> Figure:
     return figure
 
 
-def save(name: str, verdict: Verdict, path: Path) -> None:
+def save(name: str, verdict: Verdict, path: Path, *, replace: bool = True) -> None:
     """Write the figure; the name's ending says how."""
-    save_figure(draw(name, verdict), path)
+    save_figure(draw(name, verdict), path, replace=replace)

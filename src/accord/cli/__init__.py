@@ -88,6 +88,11 @@ def main() -> None:
     except KeyboardInterrupt:
         say("accord: stopped.", err=True)
         raise SystemExit(130) from None
+    except SystemExit as end:
+        # Typer ends by itself, and silently, where somebody stops a command.
+        if end.code == 130:
+            say("accord: stopped.", err=True)
+        raise
     except Exception as error:
         _report(error)
         for line in getattr(error, "__notes__", ()):

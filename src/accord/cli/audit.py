@@ -50,18 +50,25 @@ def noise(
     drawing: Annotated[
         Path | None, typer.Option("--draw", help="Draw the curve into this .png, .svg or .pdf.")
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file of --draw if it is there.")
+    ] = False,
 ) -> None:
     """Print the exact δ(ε) curve of a noise against the claim."""
     from accord.privacy.audit import audit
     from accord.privacy.calibration import as_claimed
     from accord.privacy.noise import default_name
 
+    if drawing is not None:
+        from accord.auditing.draw_noise import require_place
+
+        require_place(drawing, (), force)
     name = noise or default_name(bins_per_record)
     found = audit(as_claimed(name, epsilon, delta, bins_per_record, records, records_per_person))
     if drawing is not None:
         from accord.auditing.draw_noise import save
 
-        save(found, drawing)
+        save(found, drawing, replace=force)
     for warning in found.setting.warnings:
         say(f"Warning: {warning}", err=True)
     if as_json:

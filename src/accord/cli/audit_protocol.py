@@ -83,6 +83,9 @@ def protocol(
     drawing: Annotated[
         Path | None, typer.Option("--draw", help="Draw the worst case into this .png, .svg or .pdf.")
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file of --draw if it is there.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """See how well the partner tells two neighbouring tables apart.
@@ -100,9 +103,9 @@ def protocol(
     asked = promise(epsilon or EPSILON, delta or DELTA)
     _require_meant(base, epsilon, delta)
     if drawing is not None:
-        from accord.auditing.draw_noise import require_format
+        from accord.auditing.draw_noise import require_place
 
-        require_format(drawing)
+        require_place(drawing, (), force)
     files = {Side.A: _Files(a, a_neighbour, columns_a), Side.B: _Files(b, b_neighbour, columns_b)}
     if any(named.table or named.neighbour for named in files.values()):
         if case is not None:
@@ -121,7 +124,7 @@ def protocol(
     if drawing is not None:
         from accord.auditing.draw_protocol import save
 
-        save(name, verdict, drawing)
+        save(name, verdict, drawing, replace=force)
     if as_json:
         typer.echo(_json(name, verdict, trials))
     else:

@@ -74,6 +74,10 @@ def check(
         return
     if agreement is None:
         raise UsageError(problem="Name the agreement: accord check AGREEMENT [DATA].")
+    if write_layout is not None:
+        from accord.records.sinks import require_no_input
+
+        require_no_input(write_layout, [agreement, *([data] if data else [])], "write_layout")
     try:
         own = columns, column, id, encoding, delimiter, person, date, id_row
         found, facts, side, file = _judge(agreement, data, party, own)
@@ -86,7 +90,7 @@ def check(
     else:
         say(_words(agreement, data, facts))
     if file is not None:
-        file.keep(columns, write_layout, force)
+        file.keep(agreement, columns, write_layout, force)
     if as_json:
         return
     if data is not None and side is None and (unchecked := _unchecked(found, person)):

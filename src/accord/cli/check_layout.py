@@ -139,12 +139,15 @@ class FileCheck:
         read |= people if self.tally.people is not None else {}
         return {"data": read, "layout": facts_of_layout(self.data, self.layout)}
 
-    def keep(self, named: Path | None, target: Path | None, force: bool) -> None:
+    def keep(self, agreement: Path, named: Path | None, target: Path | None, force: bool) -> None:
         """Write the layout where its owner says, else where it came from, else beside the data; nothing where
         a linkage reads the file as it is."""
+        from accord.records.sinks import require_no_input
+
         if target is None and not self.found:
             return
         path = target or named or self.data.with_name(f"{self.data.name}.layout.toml")
+        require_no_input(path, [agreement, self.data], "write_layout")
         is_new = write_layout(self.layout, self.data, path, force)
         told = f"Wrote {path}" if is_new else f"{path} says so already"
         say(f"{told}: link with --columns {path}.", err=True)
@@ -172,7 +175,9 @@ def write_layout(layout: Layout, data: Path, path: Path, force: bool) -> bool:
     """Write a layout file, or leave the one that says the same, and tell which; another one that is there
     stays, unless its owner insists."""
     from accord.records.layout import read_layout
+    from accord.records.sinks import require_writable, write_file
 
+    require_writable(path, "write_layout", ())
     if path.exists() and not force:
         if read_layout(path) == layout:
             return False
@@ -180,11 +185,8 @@ def write_layout(layout: Layout, data: Path, path: Path, force: bool) -> bool:
             problem=f"{path} is there and says something else. --force replaces it, --write-layout names "
             "another place."
         )
-    try:
-        path.write_text(f"# How {data.name} is written, found by `accord check`.\n{layout.to_toml()}")
-    except OSError as error:
-        reason = (error.strerror or "it cannot be written").lower()
-        raise UsageError(problem=f"{path} cannot be written: {reason}. See --write-layout.") from None
+    text = f"# How {data.name} is written, found by `accord check`.\n{layout.to_toml()}"
+    write_file(path, text.encode(), "write_layout", replace=force)
     return True
 
 

@@ -38,7 +38,7 @@ def forget(
     from accord.session.state import open_state
     from accord.session.store import hold
 
-    opened = open_state(state, os.environ)
+    opened = open_state(state, os.environ, new=False)
     ledger = Ledger(opened.ledger)
     kept = [entry for entry in ledger.runs() if entry.run == run and entry.stored and entry.snapshot]
     if kept and not force:

@@ -30,20 +30,20 @@ def generate(
     """
     from accord.datasets.places import generate_places
     from accord.datasets.products import generate_products
-    from accord.records.sinks import write_table
+    from accord.records.sinks import require_target, write_table
 
     paths = [out / name for name in ("a.csv", "b.csv", "truth.csv")]
-    for path in paths:
-        if path.exists() and not force:
-            raise OutputError(path=path, reason="it is there already; add --force to overwrite it")
     try:
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(path=out, reason=(error.strerror or "").lower()) from None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or "no folder can have this name").lower()
+        raise OutputError(path=out, reason=reason) from None
+    for path in paths:
+        require_target(path, [], force)
     make = generate_products if kind is Kind.products else generate_places
     made = make(records, overlap, seed, sparse)
     for table, path in zip((made.a, made.b, made.truth), paths, strict=True):
-        write_table(table, path, raw=True)
+        write_table(table, path, raw=True, replace=force)
     say(
         f"Wrote {paths[0]} and {paths[1]} ({counted(records, 'record')} each) and {paths[2]} "
         f"({counted(made.truth.num_rows, 'true pair')}).",

@@ -35,25 +35,29 @@ def identity(
         bool, typer.Option("--renew", help="Make a new key and card; the old card ends.")
     ] = False,
     state: StateOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace another file that is there.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make your identity, once, and write the card for partners."""
-    from accord.session.identity import make_identity, own_card
+    from accord.records.sinks import write_file
+    from accord.session.identity import make_identity, own_card, require_name
 
     opened = _open(state)
     card = own_card(opened)
     if card is not None and name not in (None, card.name) and not renew:
         problem = f"You are '{card.name}' already. A new name needs a new card: add --renew."
         raise UsageError(problem=problem)
+    chosen = name or (card.name if card is not None else None)
+    if chosen is None:
+        raise UsageError(problem="Say what your card is to call you: accord identity --name 'Hospital A'.")
+    require_name(chosen)
+    path = out or Path(re.sub(r"[^A-Za-z0-9._-]+", "-", chosen).strip("-.") + ".card")
+    # Before a key is made: the old one would be gone, and the new card not written.
+    is_there = _judge_place(path, opened, None if renew else card, force)
     if card is None or renew:
-        chosen = name or (card.name if card is not None else None)
-        if chosen is None:
-            raise UsageError(
-                problem="Say what your card is to call you: accord identity --name 'Hospital A'."
-            )
         card = make_identity(opened, chosen, datetime.now(UTC))
-    path = out or Path(re.sub(r"[^A-Za-z0-9._-]+", "-", card.name).strip("-.") + ".card")
-    _write(path, card)
+    if not is_there:
+        write_file(path, card.pem, replace=force)
     if as_json:
         typer.echo(json.dumps(_facts(card) | {"card": str(path)}, ensure_ascii=False))
         return
@@ -81,10 +85,15 @@ def add(
     state: StateOption = None,
 ) -> None:
     """Trust this card, and no other, for this partner."""
-    from accord.session.identity import read_card
+    from accord.session.identity import own_card, read_card
     from accord.session.partners import add_partner, partners
 
     found, opened = read_card(card), _open(state)
+    own = own_card(opened)
+    if own is not None and own.der == found.der:
+        raise UsageError(
+            problem=f"{card} is your own card: you are '{own.name}'. Name the card that the partner sent you."
+        )
     old = partners(opened).get(name)
     if old is not None and old.der != found.der and not force:
         raise UsageError(
@@ -105,7 +114,7 @@ def list_(state: StateOption = None, as_json: Json = False) -> None:
     """List the partners you know."""
     from accord.session.partners import partners
 
-    known = partners(_open(state))
+    known = partners(_open(state, new=False))
     if as_json:
         typer.echo(json.dumps({name: _facts(card) for name, card in known.items()}, ensure_ascii=False))
         return
@@ -129,22 +138,28 @@ def remove(
     """Trust this partner no longer."""
     from accord.session.partners import remove_partner
 
-    remove_partner(_open(state), name)
+    remove_partner(_open(state, new=False), name)
     say(f"{name}: removed.")
 
 
-def _open(state: Path | None) -> State:
+def _open(state: Path | None, *, new: bool = True) -> State:
     from accord.session.state import open_state
 
-    return open_state(state, os.environ)
+    return open_state(state, os.environ, new=new)
 
 
 def _facts(card: Card) -> dict[str, str]:
     return {"name": card.name, "fingerprint": card.fingerprint, "valid_to": card.ends.isoformat()}
 
 
-def _write(path: Path, card: Card) -> None:
-    try:
-        path.write_bytes(card.pem)
-    except OSError as error:
-        raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None
+def _judge_place(path: Path, state: State, card: Card | None, force: bool) -> bool:
+    """Whether the card is there already; raises if it cannot be written, or if something would be lost."""
+    from accord.records.sinks import require_target, require_writable
+
+    require_writable(path, endings=())
+    if path.parent.resolve().is_relative_to(state.folder.resolve()):
+        raise OutputError(path=path, reason="nothing but Accord itself writes into the state folder")
+    if card is not None and path.is_file() and path.read_bytes() == card.pem:
+        return True
+    require_target(path, [], force, endings=())
+    return False

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from accord.cli.terminal import say
-from accord.errors import OutputError
 
 
 class Kind(StrEnum):
@@ -28,12 +27,7 @@ def init(
     It fits the data of `accord generate`.
     """
     from accord.datasets.starter import starter_text
+    from accord.records.sinks import write_file
 
-    try:
-        with out.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(starter_text(kind.value, secrets.token_hex(16)))
-    except FileExistsError:
-        raise OutputError(path=out, reason="it is there already; add --force to overwrite it") from None
-    except OSError as error:
-        raise OutputError(path=out, reason=(error.strerror or "").lower()) from None
+    write_file(out, starter_text(kind.value, secrets.token_hex(16)).encode(), replace=force)
     say(f"Wrote {out}. Edit it with your partner, then: `accord check {out}`.", err=True)

@@ -43,7 +43,7 @@ def ledger(
         return
     from accord.session.accounts import accounts
 
-    opened = open_ledger(state)
+    opened = open_ledger(state, new=False)
     runs = opened.runs()
     found = accounts(runs, opened.budgets())
     if as_json:
@@ -103,7 +103,7 @@ def remove(
 
     It must be one to which no run was ever charged.
     """
-    removed = open_ledger(state or context.obj).remove_account(name.strip())
+    removed = open_ledger(state or context.obj, new=False).remove_account(name.strip())
     say(f"{removed}: removed.")
 
 
@@ -130,12 +130,12 @@ def _warn_of_spent(ledger: Ledger, name: str) -> None:
         )
 
 
-def open_ledger(state: Path | None) -> Ledger:
-    """The ledger in the state folder that was named, or in the usual one."""
+def open_ledger(state: Path | None, *, new: bool = True) -> Ledger:
+    """The ledger in the state folder that was named, or in the usual one; made if it may be new."""
     from accord.session.ledger import Ledger
     from accord.session.state import open_state
 
-    return Ledger(open_state(state, os.environ).ledger)
+    return Ledger(open_state(state, os.environ, new=new).ledger)
 
 
 def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:

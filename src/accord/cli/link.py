@@ -43,7 +43,10 @@ Connect = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(help="Write the matching pairs: .csv, .parquet, .arrow", show_default=False),
+    typer.Option(
+        help="Write the matching pairs: .csv, .parquet, .arrow; default: print them as csv.",
+        show_default=False,
+    ),
 ]
 Events = Annotated[bool, typer.Option("--json", help="Print events, one JSON object a line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress; only the result and errors.")]
@@ -119,8 +122,8 @@ def link(
     agreed = read_agreement(agreement)
     if out is not None:
         require_target(out, [data, agreement, *([columns] if columns else [])], force)
-    account = choose_account(dataset, state, asking=not yes)
     with Display(as_json, quiet) as display:
+        account = choose_account(dataset, state, asking=not yes)
         linked = run(
             data,
             agreed,
@@ -202,7 +205,7 @@ def _stored(run: str, state: Path | None) -> Manifest:
     from accord.session.state import open_state
     from accord.session.store import open_run
 
-    return open_run(open_state(state, os.environ), run).manifest
+    return open_run(open_state(state, os.environ, new=False), run).manifest
 
 
 def _reach(wait: float, silence: float) -> Reach:
@@ -216,7 +219,7 @@ def _latest(state: Path | None) -> str:
     from accord.session.state import open_state
     from accord.session.store import list_runs
 
-    found, _ = list_runs(open_state(state, os.environ))
+    found, _ = list_runs(open_state(state, os.environ, new=False))
     waiting = [run.manifest.run for run in found if not (run.manifest.done or run.manifest.closed)]
     if not waiting:
         raise UsageError(problem="No run waits to be resumed. `accord runs` lists all.")

@@ -77,5 +77,5 @@ def read_own_layout(
         id_row=id_row or (found.id_row and id is None),
     )
     mapped = mapped.map_columns(pairs or []).map_dates(dates or [])
-    mapped.require_known(dict.fromkeys([*agreement.fields, *agreement.disclose.A, *agreement.disclose.B]))
+    mapped.require_known(agreement.names)
     return mapped

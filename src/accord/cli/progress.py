@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from accord.cli.terminal import make_bars, say
+from accord.errors import InterruptedEarlyError
 from accord.session.notices import (
     Charged,
     Connected,
@@ -35,6 +36,7 @@ class Display:
         self._bar: Any = None
         self._task: Any = None
         self._last = 0.0
+        self._connected = False
 
     def __enter__(self) -> Display:
         return self
@@ -47,9 +49,12 @@ class Display:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+        if kind is KeyboardInterrupt and not self._connected:
+            raise InterruptedEarlyError from None
 
     def tell(self, notice: Notice) -> None:
         """Show one notice; progress is thinned out."""
+        self._connected = self._connected or isinstance(notice, Connected)
         if isinstance(notice, Progress):
             now = time.monotonic()
             if now - self._last < 1 / _EVENTS_A_SECOND:

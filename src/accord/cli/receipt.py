@@ -137,8 +137,8 @@ def _open(which: str, state: Path | None) -> tuple[Receipt, State]:
     from accord.session.state import open_state
     from accord.session.store import open_run
 
-    opened = open_state(state, os.environ)
-    if Path(which).is_file():
+    opened = open_state(state, os.environ, new=False)
+    if os.path.isfile(which):
         return read_receipt(Path(which)), opened
     run = open_run(opened, which)
     if not run.manifest.done:

@@ -27,7 +27,7 @@ def runs(
     from accord.session.state import open_state
     from accord.session.store import list_runs
 
-    found, broken = list_runs(open_state(state, os.environ))
+    found, broken = list_runs(open_state(state, os.environ, new=False))
     steps = {run.manifest.run: _steps(run) for run in found}
     for name in broken:
         say(f"accord: the run {name} cannot be read. `accord forget {name}` removes it.", err=True)

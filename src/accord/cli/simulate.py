@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord.cli.link import plain
 from accord.cli.options import Delimiter, Encoding, Json, Raw, read_own_layout
 from accord.cli.terminal import progress, say
 from accord.wording import counted
@@ -112,7 +113,7 @@ def simulate(
     if true is not None:
         facts |= asdict(score(result.found.ids(), true)) | {"peak_mib": peak_mib()}
     if out is not None:
-        write_table(result.found, out, raw=raw)
+        write_table(result.found, out, raw=raw, replace=force)
     if as_json:
         typer.echo(json.dumps(facts))
     else:
@@ -174,7 +175,7 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     shown = result.found.head(5).to_pylist()
     if shown:
         lines += ["", "The first pairs:"]
-        lines += [f"  {pair['id_a']} – {pair['id_b']}" for pair in shown]
+        lines += [plain(f"  {pair['id_a']} – {pair['id_b']}").replace("\n", " ") for pair in shown]
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-_ARGUMENT = re.compile(r"`([a-z_]+)=(?:True)?`")
+_ARGUMENT = re.compile(r"`(?:reach=accord\.Reach\()?([a-z_]+)=(?:True|…\))?`")
 _OTHERWISE = {"columns": "--column FIELD=COLUMN", "format": "--date FIELD=FORMAT"}
 """Where the option is not the argument's name with dashes."""
 

@@ -95,6 +95,7 @@ def _load(
             if per_person is not None:
                 faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
         faults.first += batch.num_rows
+    read = faults.first
     if not layout.id_row:
         _judge_ids(ids, layout.id, faults)
     for name in person:
@@ -103,7 +104,7 @@ def _load(
             _judge_people(people, name, per_person, faults)
     if found := [*table.broken.values(), *faults.in_order()]:
         raise DataError(table.name, found)
-    if not ids and table.is_file:
+    if not read and table.is_file:
         raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
     return _join(chunks, fields, disclose)
 

@@ -12,9 +12,12 @@ far longer than what it sent. A file that would not fit is not begun.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,70 +38,131 @@ _NUMBER = r"^ *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _RESERVE = 1 << 30
 """What a large file leaves of its disk; a small one as much again as it takes."""
 
+_THERE = "there is such a file already, which only `force=True` replaces"
+
 _ROWS = 1 << 16
 """Of a csv that are put into words at a time."""
 
 
-def require_writable(path: Path) -> None:
-    """Raise now, before any work, if the file could not be written later."""
-    if path.suffix.lower() not in ENDINGS:
-        reason = f"its ending must be {', '.join(ENDINGS)}"
-        raise OutputError(path=path, reason=reason)
-    if path.is_dir():
-        raise OutputError(path=path, reason="it is a folder")
-    if not path.parent.is_dir():
-        raise OutputError(path=path, reason=f"there is no folder {path.parent}")
+def require_writable(path: Path, option: str = "out", endings: tuple[str, ...] = ENDINGS) -> None:
+    """Raise now, before any work, if the file could not be written later; any ending will do if none is
+    named."""
+    if endings and path.suffix.lower() not in endings:
+        reason = f"its ending must be {', '.join(endings)}"
+        raise OutputError(path=path, reason=reason, option=option)
+    if "\0" in str(path):
+        raise OutputError(path=path, reason="no file can have this name", option=option)
+    with _told(path, option):
+        if _is_folder(path):
+            raise OutputError(path=path, reason="it is a folder", option=option)
+        if not _is_folder(path.parent):
+            raise OutputError(path=path, reason=f"there is no folder {path.parent}", option=option)
     if not os.access(path.parent, os.W_OK):
-        raise OutputError(path=path, reason=f"the folder {path.parent} is read-only")
+        raise OutputError(path=path, reason=f"the folder {path.parent} is read-only", option=option)
 
 
-def require_target(path: Path, inputs: Iterable[Path], force: bool) -> None:
+def require_target(
+    path: Path,
+    inputs: Iterable[Path],
+    force: bool,
+    option: str = "out",
+    endings: tuple[str, ...] = ENDINGS,
+) -> None:
     """Raise before any work if the output cannot be written, or if something would be lost by writing it.
 
     It must not be one of the inputs, by whatever path or link; a file that is there is replaced only by
-    force. Whether it can be written is tried, and not only asked for.
+    force. Whether it can be written is tried, and not only asked for. `option` is the argument that named it.
     """
-    require_writable(path)
+    require_writable(path, option, endings)
+    require_no_input(path, inputs, option)
+    if os.path.lexists(path) and not force:
+        raise OutputError(path=path, reason=_THERE, option=option)
+    with _told(path, option), tempfile.TemporaryFile(dir=path.parent) as tried:
+        tried.write(b"\0" * 4096)
+        tried.flush()
+
+
+def require_no_input(path: Path, inputs: Iterable[Path], option: str = "out") -> None:
+    """Raise if what would be written is one of the files that are read, by whatever path or link."""
     for given in inputs:
         if _is_same(path, given):
-            raise OutputError(path=path, reason=f"it is {given}, which is read")
-    if os.path.lexists(path) and not force:
-        raise OutputError(path=path, reason="there is such a file already, which only `force=True` replaces")
+            raise OutputError(path=path, reason=f"it is {given}, which is read", option=option)
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether there is a folder; raises where nobody may know, or where no file could have the name."""
     try:
-        with tempfile.TemporaryFile(dir=path.parent) as tried:
-            tried.write(b"\0" * 4096)
-            tried.flush()
-    except OSError as error:
-        raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None
+        return stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _is_same(path: Path, other: Path) -> bool:
     try:
         return path.resolve() == other.resolve() or os.path.samefile(path, other)
-    except OSError:
+    except (OSError, ValueError, RuntimeError):
         return False
 
 
-def write_table(table: pa.Table | PairTable, path: Path, *, raw: bool = False) -> None:
-    """Write beside the target and rename, so that a reader never sees half a file."""
+def write_table(table: pa.Table | PairTable, path: Path, *, raw: bool = False, replace: bool = True) -> None:
+    """Write the table, as the name's ending says; unless it may replace one, only where there is no file."""
     require_writable(path)
     if isinstance(table, PairTable) and path.suffix.lower() != ".parquet":
         # Parquet holds a cell that is repeated once for many times; what it takes nobody knows before.
         _require_room(table.octets(), path)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
+    with _beside(path, "out", replace, 0o600) as made:
+        _write(table, made, path.suffix.lower(), raw)
+
+
+def write_file(path: Path, content: bytes, option: str = "out", *, replace: bool) -> None:
+    """Write a file that holds no secret; unless it may replace one, only where there is none."""
+    require_writable(path, option, ())
+    with _beside(path, option, replace, 0o666) as made:
+        made.write_bytes(content)
+
+
+@contextmanager
+def _beside(path: Path, option: str, replace: bool, mode: int) -> Iterator[Path]:
+    """A new file beside the target, which takes its place when it is whole: no reader ever sees half a
+    file."""
+    with _told(path, option):
+        made = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
+        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         try:
-            _write(table, Path(name), path.suffix.lower(), raw)
-            with open(name, "rb") as file:
+            yield made
+            with open(made, "rb") as file:
                 os.fsync(file.fileno())
-            os.replace(name, path)
-        except BaseException:
-            # Not there any more if it was stopped just after the rename.
-            Path(name).unlink(missing_ok=True)
-            raise
+            if replace:
+                os.replace(made, path)
+            else:
+                _place_anew(made, path)
+        finally:
+            # Not there any more once it was renamed.
+            made.unlink(missing_ok=True)
+
+
+def _place_anew(made: Path, path: Path) -> None:
+    """Give a file its name, which nothing has: somebody may have made another since that was asked for."""
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Not every file system has links: there, the name is taken first, and then what it names replaced.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.replace(made, path)
+
+
+@contextmanager
+def _told(path: Path, option: str) -> Iterator[None]:
+    """What the system does not allow, in a sentence."""
+    try:
+        yield
+    except FileExistsError:
+        raise OutputError(path=path, reason=_THERE, option=option) from None
     except OSError as error:
-        raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None
+        reason = (error.strerror or str(error)).lower()
+        raise OutputError(path=path, reason=reason, option=option) from None
 
 
 def _require_room(octets: int, path: Path) -> None:

@@ -25,6 +25,7 @@ from accord.records.csv_scan import Stop, scan
 from accord.records.encoders import parse_date
 from accord.records.folding import trim
 from accord.records.layout import Layout
+from accord.records.opened import REFUSED, brief
 from accord.records.schema import DateField, FieldSpec
 from accord.records.sources import kind_of, open_table
 from accord.records.sources_csv import delimiter_of, quote_of, utf8_blocks
@@ -67,7 +68,13 @@ def sniff_text(path: Path, layout: Layout, named: Iterable[str], wanted: Sequenc
     """The layout with the encoding, delimiter and quote of a csv, those that are named taken as they are."""
     if kind_of(path) != "csv":
         return layout
-    known = set(named)
+    try:
+        return _sniff(path, layout, set(named), wanted)
+    except REFUSED as error:
+        raise UnreadableError(path=path, reason=brief(error), mend="Is it what its name says?") from None
+
+
+def _sniff(path: Path, layout: Layout, known: set[str], wanted: Sequence[str]) -> Layout:
     if "encoding" not in known:
         layout = replace(layout, encoding=find_encoding(path))
     delimiters: Sequence[str] = _DELIMITERS

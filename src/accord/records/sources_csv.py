@@ -7,7 +7,7 @@ and names the line or the row; the second hands the cells to Arrow, as text.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ _BLOCK = MOST_ROW
 def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
     """Open a csv, gzipped or not, for its wanted columns."""
     delimiter, quote = delimiter_of(path, layout), quote_of(path, layout)
-    _require_table(path, scan(utf8_blocks(path, layout.encoding), delimiter, quote, _BLOCK))
+    require_columns(columns, csv_header(path, layout), path)
     broken: dict[int, Fault] = {}
 
     def note(row: Any) -> str:
@@ -42,10 +42,6 @@ def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
         ignore_empty_lines=True,
     )
     read = pyarrow.csv.ReadOptions(encoding=layout.encoding, block_size=_BLOCK, use_threads=False)
-    with pa.input_stream(str(path), compression="detect") as stream:
-        header = pyarrow.csv.open_csv(stream, read, parse).schema.names
-    broken.clear()
-    require_columns(columns, header, path)
     convert = pyarrow.csv.ConvertOptions(
         include_columns=list(columns),
         column_types={name: pa.large_string() for name in columns},
@@ -58,18 +54,37 @@ def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
 
 
 def csv_header(path: Path, layout: Layout) -> list[str]:
-    """The names in the header."""
+    """The names in the header of what is a table to its end."""
     delimiter, quote = delimiter_of(path, layout), quote_of(path, layout)
     _require_table(path, scan(utf8_blocks(path, layout.encoding), delimiter, quote, _BLOCK))
-    parse = pyarrow.csv.ParseOptions(
-        delimiter=delimiter,
-        quote_char=quote or False,
-        newlines_in_values=True,
-        invalid_row_handler=lambda row: "skip",
-    )
-    read = pyarrow.csv.ReadOptions(encoding=layout.encoding, block_size=_BLOCK, use_threads=False)
-    with pa.input_stream(str(path), compression="detect") as stream:
-        return list(pyarrow.csv.open_csv(stream, read, parse).schema.names)
+    return _first_row(utf8_blocks(path, layout.encoding), delimiter, quote)
+
+
+def _first_row(blocks: Iterable[bytes], delimiter: str, quote: str | None) -> list[str]:
+    """The cells of the first line that is not empty, split as `csv_scan` does.
+
+    Not by Arrow, which reads ahead in a thread of its own: one that is left in mid-file can end the process.
+    """
+    cells: list[str] = []
+    cell, started, inside, closing = bytearray(), False, False, False
+    end, mark = ord(delimiter), ord(quote) if quote else None
+    for octet in (octet for block in blocks for octet in block):
+        if inside and octet == mark:
+            inside, closing = False, True
+        elif inside or octet not in (end, 10, 13):
+            if octet == mark and (closing or not started):
+                # Doubled inside quotes, it is a letter; else it opens them.
+                cell += bytes([octet]) if closing else b""
+                inside, closing = True, False
+            else:
+                cell.append(octet)
+            started = True
+        elif octet == end or cells or started:
+            cells.append(bytes(cell).decode())
+            cell, closing, started = bytearray(), False, False
+            if octet != end:
+                return cells
+    return [*cells, bytes(cell).decode()]
 
 
 def delimiter_of(path: Path, layout: Layout) -> str:
@@ -126,8 +141,11 @@ def _decoder(path: Path, encoding: str) -> codecs.IncrementalDecoder:
 
 
 def _require_table(path: Path, found: Scan) -> None:
-    """Raise if the pass over the file did not reach its end."""
+    """Raise if the pass over the file did not reach its end, or found nothing."""
     if found.stop is Stop.NONE:
+        if not found.rows:
+            reason = "it holds no table of cells"
+            raise UnreadableError(path=path, reason=reason, mend="Is it what its name says?")
         return
     if found.stop is Stop.MANY_COLUMNS:
         raise too_many_columns(path)

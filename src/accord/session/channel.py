@@ -50,8 +50,7 @@ _STEPS = 4.0
 """How many times the predicted time of a step the partner may take."""
 _PIECE = 1 << 20
 _LINK_AGAIN = (
-    "Your side of it was charged. Both link again: under the same snapshot that costs nothing again, "
-    "without one it is charged anew."
+    "both link again: under the same snapshot that costs nothing again, without one it is charged anew."
 )
 _LINGER_SECONDS = 3.0
 _PING_SECONDS = 2.0
@@ -82,6 +81,8 @@ class TlsChannel:
         self.sent = self.received = self._written = 0
         self.run = ""
         """The run that this connection serves, once it is on disk."""
+        self._heard = False
+        """Whether the partner has said anything in this run: if not, it may not have stored it."""
         self._began = time.monotonic()
         self._expected = 0.0
         self._partner = partner
@@ -128,12 +129,17 @@ class TlsChannel:
 
     def started(self, run: str) -> None:
         """From now on there is something to go on with."""
-        self.run = run
+        self.run, self._heard = run, False
 
     @property
     def _mend(self) -> str:
         if not self.run:
             return "Nothing was charged. Run again when it is mended."
+        if not self._heard:
+            return (
+                f"Your side is kept: go on with `accord resume {self.run}` on both sides. If {self._partner} "
+                f"has no such run, {_LINK_AGAIN}"
+            )
         return f"What was done is kept: go on with `accord resume {self.run}` on both sides."
 
     @property
@@ -180,6 +186,7 @@ class TlsChannel:
             self._fill(memoryview(header)[1:], min(until, time.monotonic() + self._patience.grace))
             frame = decode_header(header)
             if frame.kind is Kind.MESSAGE:
+                self._heard = True
                 return frame
             if frame.kind is Kind.STOP:
                 body = bytearray(1)
@@ -194,7 +201,8 @@ class TlsChannel:
             raise PeerError(problem="nothing but pings")
 
     def _raise_stopped(self, reason: Reason) -> None:
-        mend = _LINK_AGAIN if self.run and reason is Reason.UNSTORED else self._mend
+        unstored = self.run and reason is Reason.UNSTORED
+        mend = f"Your side of it was charged. B{_LINK_AGAIN[1:]}" if unstored else self._mend
         raise StoppedError(partner=self._partner, reason=reason.words, mend=mend)
 
     def _fill(self, view: memoryview, until: float, before: int | None = None) -> None:

@@ -7,7 +7,7 @@ ended, and not more.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from accord.arguments import require, require_seconds, require_text
@@ -17,6 +17,7 @@ from accord.errors import (
     ClosedError,
     ConnectionLostError,
     DifferentAgreementError,
+    InterruptedEarlyError,
     InterruptedRunError,
     LedgerError,
     OutputError,
@@ -103,16 +104,25 @@ def open_channel(reach: Reach, state: State, card: Card, partner: str, tell: Tel
             channel.stop(reason)
         raise _name_partner(error, partner, channel.run) from None
     finally:
-        channel.close()
+        # Who is interrupted twice has heard at the first time what became of the run, or will at once.
+        with suppress(KeyboardInterrupt):
+            channel.close()
 
 
 def _name_partner(error: BaseException, partner: str, run: str) -> BaseException:
     """The same error, with the partner's name, and with what to do about a run that has begun."""
-    if isinstance(error, KeyboardInterrupt) and run:
-        return InterruptedRunError(run=run)
+    if isinstance(error, KeyboardInterrupt):
+        return InterruptedRunError(run=run) if run else InterruptedEarlyError()
     if isinstance(error, PeerError):
         error = PeerError(problem=error.problem, partner=partner)
     if run and not isinstance(error, ConnectionLostError | StoppedError | ClosedError):
         # Those say what to do themselves.
-        error.add_note(f"What was done is kept. When it is mended, go on with `accord resume {run}`.")
+        error.add_note(_how_to_go_on(error, run))
     return error
+
+
+def _how_to_go_on(error: BaseException, run: str) -> str:
+    if isinstance(error, OutputError):
+        again = f"`accord resume {run} --out OTHER`, and the partner `accord resume {run}`"
+        return f"What was done is kept, and is not charged again. Go on with {again}."
+    return f"What was done is kept. When it is mended, go on with `accord resume {run}`."

@@ -37,13 +37,14 @@ from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.pairing import PairTable
 from accord.records.results import Paired
-from accord.records.sinks import write_table
+from accord.records.sinks import require_target, write_table
 from accord.records.sources import TableLike
 from accord.secure.party import Party
 from accord.session import notices, receipt
 from accord.session.connection import Reach
 from accord.session.handshake import NONCE, Hello, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
+from accord.session.interrupts import hold_interrupts
 from accord.session.journal_file import FileJournal
 from accord.session.ledger import Ask, Ledger
 from accord.session.notices import Tell
@@ -135,6 +136,8 @@ class Ready:
     tell: Tell
     raw: bool = False
     """A csv is written with cells as they are, even those that a spreadsheet takes for formulas."""
+    force: bool = False
+    """An output that is there is replaced."""
 
     @property
     def partner(self) -> str:
@@ -184,9 +187,11 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     size = yield from exchange_sizes(own.records.size, own.partner)
     _require_room(own, size)
     name = run_name(hello, other)
-    charged, mine = _charge(own, name, size)
-    run = _store(own, _manifest(own, name, mine), mine, charged)
-    line.started(name)
+    with hold_interrupts():
+        charged, mine = _charge(own, name, size)
+        run = _store(own, _manifest(own, name, mine), mine, charged)
+        line.started(name)
+    own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
     with run.lock(), closing(run.open_journal()) as journal:
         return (yield from _judge(own, Kept(run, mine, journal, charged), line))
 
@@ -241,7 +246,6 @@ def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Mine]:
     """Charge the run, on disk; then fix my side of it with the noise that is kept."""
     ask = own.ask(name)
     charged = Ledger(own.state.ledger).charge(ask, own.draw, datetime.now(UTC))
-    own.tell(notices.Charged(name, float(charged.cost.epsilon), float(charged.cost.delta)))
     noise = own.draw() if ask.key is None else charged.noise
     task, events = own.agreement.task, (own.event,)
     mine = prepare(task, own.side, own.records, size, noise, own.entropy, events, own.padding(size))
@@ -278,6 +282,7 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
         data=str(Path(own.data).resolve()) if isinstance(own.data, str | Path) else "",
         layout=own.layout.to_json(),
         out=str(own.out.resolve()) if own.out is not None else "",
+        replaces=str(own.out.resolve()) if own.out is not None and own.force else "",
         snapshot=own.snapshot.name if own.snapshot is not None else "",
         listen=own.reach.listen,
         connect=own.reach.connect,
@@ -315,7 +320,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     outcome = yield from task.protocol.party(task, mine, agreement.engine.build())
     found = arrange_output(agreement, own.side, own.records, outcome)
     if own.out is not None:
-        write_table(found, own.out, raw=own.raw)
+        _write(own, kept, own.out, found)
     yield from _sign(own, kept, outcome)
     linked = Linked(
         run=kept.run.manifest.run,
@@ -330,6 +335,21 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     )
     own.tell(_done(linked))
     return linked
+
+
+def _write(own: Ready, kept: Kept, out: Path, found: PairTable) -> None:
+    """The output; it is the run's own from now on, to be replaced when the end is done again."""
+    where, before = str(out.resolve()), kept.run.manifest.replaces
+    may_replace = own.force or where == before
+    if not may_replace:
+        require_target(out, (), force=False)
+        # First: a run that is killed just after it wrote must know its output again.
+        kept.run.change(replaces=where)
+    try:
+        write_table(found, out, raw=own.raw, replace=may_replace)
+    except BaseException:
+        kept.run.change(replaces=before)
+        raise
 
 
 def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:

@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accord.errors import TrustError, UnreadableError
+from accord.errors import TrustError, UnreadableError, UsageError
 from accord.session.state import State, write_private
 
 if TYPE_CHECKING:
@@ -58,13 +58,22 @@ def make_identity(state: State, name: str, now: datetime) -> Card:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    if not 0 < len(name.encode()) <= _NAME_BYTES or not name.isprintable() or name != name.strip():
-        raise TrustError(problem="A card names its owner in 1 to 64 printable bytes.", mend="Choose another.")
+    require_name(name)
     key = Ed25519PrivateKey.generate()
     pem = _certificate(key, name, now).public_bytes(Encoding.PEM)
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     write_private(state.identity, secret + pem)
     return parse_card(pem, state.identity)
+
+
+def require_name(name: str) -> None:
+    """Raise unless a card can call its owner so."""
+    if (
+        not 0 < len(name.encode(errors="replace")) <= _NAME_BYTES
+        or not name.isprintable()
+        or name != name.strip()
+    ):
+        raise UsageError(problem="A card names its owner in 1 to 64 printable bytes. Choose another name.")
 
 
 def own_card(state: State) -> Card | None:

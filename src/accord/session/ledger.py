@@ -226,11 +226,7 @@ class Ledger:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            locked = "locked" in str(error)
-            mend = (
-                "Wait for the other run." if locked else "Restore it from a copy, or name another `state=`."
-            )
-            raise LedgerError(path=self._path, reason=str(error), mend=mend) from error
+            raise LedgerError(path=self._path, reason=str(error), mend=_mend(error)) from error
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
@@ -264,6 +260,21 @@ class Ledger:
         with self._connect() as db:
             db.execute("BEGIN")
             yield db
+
+
+def _mend(error: sqlite3.Error | OSError) -> str:
+    """What to do. An old copy would forget what was spent since, so it is the last thing to name, and only
+    where the file itself is damaged."""
+    if "locked" in str(error):
+        return "Wait for the other run."
+    damaged = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+    if isinstance(error, OSError) or not getattr(error, "sqlite_errorname", "SQLITE_CORRUPT").startswith(
+        damaged
+    ):
+        return (
+            "Nothing in it is lost. Make room on its disk, and see that you may write there; then run again."
+        )
+    return "Restore it from the latest copy: what was spent since is then to be counted by hand."
 
 
 _SELECT_RUNS = (

@@ -40,7 +40,7 @@ def remove_account(db: sqlite3.Connection, dataset: str) -> str:
     not come to another table under an old name.
     """
     rows = db.execute("SELECT account, name, confirmed FROM accounts").fetchall()
-    account, name, _ = _find(rows, dataset)
+    account, name, _ = _find(rows, dataset, making=False)
     (runs,) = db.execute("SELECT COUNT(*) FROM runs WHERE account = ?", (account,)).fetchone()
     if runs:
         raise AccountError(
@@ -51,11 +51,13 @@ def remove_account(db: sqlite3.Connection, dataset: str) -> str:
     return name
 
 
-def _find(rows: Iterable[tuple[str, str, int]], dataset: str) -> tuple[str, str, int]:
-    """The row of an account, by any spelling of its name."""
+def _find(rows: Iterable[tuple[str, str, int]], dataset: str, making: bool = True) -> tuple[str, str, int]:
+    """The row of an account, by any spelling of its name; who looks for none to use need not hear how it is
+    made."""
     known = {row[0]: row for row in rows}
     if fold_name(dataset) not in known:
-        raise AccountError(problem=_say_unknown(dataset, {key: row[1] for key, row in known.items()}))
+        names = {key: row[1] for key, row in known.items()}
+        raise AccountError(problem=_say_unknown(dataset, names, making))
     return known[fold_name(dataset)]
 
 
@@ -66,10 +68,10 @@ def _say_choose(names: list[str]) -> str:
     return f"There are several accounts: {shown}. Say with `dataset=` which one this table belongs to."
 
 
-def _say_unknown(dataset: str, known: dict[str, str]) -> str:
+def _say_unknown(dataset: str, known: dict[str, str], making: bool) -> str:
     close = nearest(fold_name(dataset), known)
     hint = f"Did you mean '{known[close]}'? " if close else ""
-    return f"There is no account '{dataset}'. {hint}{_say_how(dataset)}"
+    return f"There is no account '{dataset}'. {hint}{_say_how(dataset) if making else ''}".rstrip()
 
 
 def _say_how(name: str) -> str:

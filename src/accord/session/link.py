@@ -37,7 +37,7 @@ from accord.arguments import (
     wrong,
 )
 from accord.entropy import System
-from accord.errors import DeclinedError, StateError, UsageError
+from accord.errors import DataError, DeclinedError, Fault, StateError, UsageError
 from accord.privacy.events import NO_COST
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Task
@@ -45,7 +45,7 @@ from accord.protocols.slots import Slots, content_digest, table_digest
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
-from accord.records.sinks import require_target
+from accord.records.sinks import require_target, require_writable
 from accord.records.sources import TableLike
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
@@ -103,6 +103,8 @@ def link(
     """
     _require_kinds(data, agreement, partner, confirm, dataset, snapshot, layout)
     require_sound(agreement)
+    if layout is not None:
+        layout.require_known(agreement.names)
     out, state = _judge_common(out, state, force, tell, reach, raw)
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
@@ -110,7 +112,7 @@ def link(
         require_target(out, _files(data), force)
     account = Ledger(opened.ledger).find_account(dataset)
     own = get_ready(
-        opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell, raw
+        opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell, raw, force
     )
     opened.require_writable()
     way.require_free()
@@ -143,7 +145,7 @@ def resume(
     if data is not None:
         require_table("data", data)
     out, state = _judge_common(out, state, force, tell, reach, raw)
-    opened = open_state(state, os.environ)
+    opened = open_state(state, os.environ, new=False)
     way = replace(reach or Reach(), listen=listen, connect=connect)
     with (
         reopen(opened, name, data, out, way, tell, raw, force) as (own, kept),
@@ -223,6 +225,7 @@ def get_ready(
     reach: Reach,
     tell: Tell,
     raw: bool = False,
+    force: bool = False,
 ) -> Ready:
     """Everything that can be wrong on this side alone is found here, before anybody is called."""
     now = datetime.now(UTC)
@@ -233,6 +236,8 @@ def get_ready(
     require_valid(cards[side.other], partner, now)
     shown, per_person = agreement.disclosed(side), task.protocol.records_per_person(side)
     records = load_records(data, agreement.fields, agreement.salt, shown, layout, per_person)
+    if not records.size:
+        raise DataError("the table", [Fault("", "There are no records in it.", "Is it the right one?")])
     release = task.protocol.release(task, side, records.size)
     return Ready(
         state=state,
@@ -250,6 +255,7 @@ def get_ready(
         entropy=System(),
         tell=tell,
         raw=raw,
+        force=force,
     )
 
 
@@ -271,14 +277,15 @@ def reopen(
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     way = reach if reach.listen or reach.connect else known.reach(reach)
     source = data if data is not None else known.source()
-    # What the run named for itself it may replace: it may have written it before it was cut.
     target = out or (Path(known.out) if known.out else None)
     if target is not None:
-        require_target(target, _files(source), force or out is None or str(out.resolve()) == known.out)
+        require_writable(target)
+        # It may have been written before the run was cut.
+        require_target(target, _files(source), force or str(target.resolve()) == known.replaces)
     with found.lock():
         own = get_ready(
             state, agreement, known.partner, source, known.read_layout(), known.dataset,
-            known.snapshot or None, target, way.require_way(), tell, raw or known.raw,
+            known.snapshot or None, target, way.require_way(), tell, raw or known.raw, force,
         )  # fmt: skip
         slots = found.slots()
         _require_same_table(own, known, slots)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from accord.agreement.disclosure import learned_about
 from accord.agreement.document import Agreement
 from accord.arguments import require
+from accord.errors import UsageError
 from accord.privacy.events import NO_COST, Cost, Event, covered_records
 from accord.privacy.number import show
 from accord.privacy.release import fold_name
@@ -172,7 +173,12 @@ def ask(offer: Offer) -> bool:
     require("offer", offer, "an Offer; give accord.ask itself as `confirm=`", Offer)
     sys.stderr.write(describe(offer) + "\n")
     sys.stderr.flush()
-    return input("Go on? [y/N] ").strip().lower() in ("y", "yes")
+    try:
+        return input("Go on? [y/N] ").strip().lower() in ("y", "yes")
+    except (EOFError, RuntimeError):
+        # Without a keyboard: the second, where there is no stdin at all.
+        problem = "Nobody can answer here: read what is spent, then give accord.agree as `confirm=`."
+        raise UsageError(problem=problem) from None
 
 
 def agree(offer: Offer) -> bool:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from accord.errors import StateError, UsageError
 
+_PROBE = 1 << 18
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -43,9 +44,12 @@ class State:
         return self.folder / "partners"
 
     def require_writable(self) -> None:
-        """Raise if nothing can be written here: tried, since rights alone do not tell."""
+        """Raise if nothing can be written here: tried, since rights alone do not tell.
+
+        As much as the ledger needs for a small run, with the journal of its transaction.
+        """
         probe = self.folder / ".probe"
-        write_private(probe, b"\0" * 4096)
+        write_private(probe, b"\0" * _PROBE)
         probe.unlink(missing_ok=True)
 
     def run(self, run: str) -> Path:
@@ -72,9 +76,12 @@ class State:
         return True
 
 
-def open_state(folder: Path | None, environment: Mapping[str, str]) -> State:
-    """The state in `folder`, or in the user's own place, made if it is missing."""
+def open_state(folder: Path | None, environment: Mapping[str, str], *, new: bool = True) -> State:
+    """The state in `folder`, or in the user's own place, made if it is missing; one that was named and that
+    need not be `new` must be there."""
     found = state_folder(folder, environment)
+    if folder is not None and not new and not os.path.isdir(folder):
+        raise UsageError(problem=f"There is no state folder {folder}, and none was made. Check `state=`.")
     _make(found)
     _require_private(found)
     return State(found)
@@ -156,7 +163,7 @@ def write_private(path: Path, content: bytes) -> None:
         sync_folder(path.parent)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        mend = "Make room, or name another `state=`."
+        mend = "Make room there, or see that you may write; nothing in it is lost."
         raise StateError(path=path, reason=error.strerror, mend=mend) from None
 
 

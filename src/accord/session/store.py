@@ -69,6 +69,8 @@ class Manifest:
     """How often the two sides met again to go on."""
     raw: bool = False
     """Whether a csv is written with cells as they are."""
+    replaces: str = ""
+    """The output that the run may replace: what it has written, or what its owner said so of."""
     wrong: int = 0
     """How many answers of the partner did not fit the protocol."""
 
