@@ -248,7 +248,7 @@ def test_every_argument_that_a_message_names_is_one() -> None:
     }
     known = {argument for function in WRONG for argument in inspect.signature(function).parameters}
     assert named <= known | {"format"}
-    assert {"out", "force", "snapshot", "listen", "columns"} <= named
+    assert {"force", "snapshot", "listen", "columns"} <= named
 
 
 def test_the_command_line_says_options() -> None:

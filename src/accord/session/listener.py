@@ -167,7 +167,8 @@ class _Door:
     @property
     def mend(self) -> str:
         cards = f" {ASK_CARD}" if self._last is not None and "card" in self._last.reason else ""
-        return f"Ask the partner to connect, or wait longer with `reach=accord.Reach(wait=…)`.{cards}"
+        ask = "Ask the partner to connect, or wait longer with `reach=accord.Reach(wait=…)`."
+        return f"Nothing new was charged. {ask}{cards}"
 
     def open_for(self, seconds: float) -> ssl.SSLSocket | None:
         """The partner's connection, if it comes in so many seconds."""

@@ -56,7 +56,7 @@ def traced_sessions(settings: Settings = USUAL) -> tuple[OtSessions, tuple[Trace
     return made, pis
 
 
-@pytest.mark.parametrize("name", ["ot", "ot silent", "ot group=6"])
+@pytest.mark.parametrize("name", ["ot", "ot silent", "ot field=4"])
 def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str) -> None:
     made, pis = traced_sessions(OT[name])
     random = np.random.default_rng(0)
