@@ -74,8 +74,8 @@ def connect(
             raise ConnectionLostError(
                 partner=partner,
                 problem=f"was not made: {address} does not answer as {partner} ({reason})",
-                mend="Nothing new was charged. Ask the partner whether it listens there and whether a firewall "
-                "is in between.",
+                mend="Nothing new was charged. Ask the partner whether it listens there and whether a "
+                "firewall is in between.",
             )
         said.again(reason)
         time.sleep(_AGAIN_SECONDS)
