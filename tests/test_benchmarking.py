@@ -101,6 +101,7 @@ def test_all_engines_side_by_side() -> None:
     check_engines(["all"], list(NAMES), [400, 400, 4, 4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "pairs"),
     [

@@ -94,6 +94,7 @@ def require_nothing_left(group: int, folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_command_leaves_nothing_behind(tmp_path: Path) -> None:
     demo = run_demo(tmp_path, 100)
     out, err = demo.communicate(timeout=120)

@@ -73,6 +73,7 @@ def test_it_runs_as_a_module_from_the_root() -> None:
     assert "table1" in done.stdout
 
 
+@pytest.mark.slow
 def test_noise_runs_draws_and_is_reported(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -89,6 +89,7 @@ def test_a_listener_among_strangers_waits_for_its_partner(tmp_path: Path) -> Non
     assert {event["host"] for event in a.events if event["event"] == "dropped"} == {"127.0.0.1"}
 
 
+@pytest.mark.slow
 def test_the_wait_ends_also_with_callers_at_the_door(tmp_path: Path) -> None:
     both = faults.offices(tmp_path)
     with processes.ended() as begin:
@@ -246,6 +247,7 @@ def test_a_wrong_card_ends_who_connects_at_once(tmp_path: Path) -> None:
         assert a.popen.poll() is None, "the listener went, too"
 
 
+@pytest.mark.slow
 def test_people_read_whom_a_listener_dropped(tmp_path: Path) -> None:
     both = faults.offices(tmp_path)
     mine = both[Side.A]

@@ -61,6 +61,7 @@ def test_an_undisturbed_run_and_its_size(tmp_path: Path) -> None:
         faults.require_one_charge(office, least=2)
 
 
+@pytest.mark.slow
 def test_cut_in_the_middle(tmp_path: Path) -> None:
     check(tmp_path, Fault(17_000, True))
 
