@@ -24,6 +24,7 @@ from accord.secure.circuit import (
     SquaredEuclidean,
     inputs,
 )
+from accord.secure.transfer.permutation import Permutation, Words
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -41,6 +42,22 @@ class Fixed:
 
     def stream(self, name: str) -> Fixed:
         return Fixed(f"{self._seed}/{name}")
+
+
+class Traced(Permutation):
+    """π that remembers what it was applied to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Words] = []
+
+    def apply(self, source: Words, name: str) -> Words:
+        self.seen.append(np.array(source).reshape(-1, 2))
+        return super().apply(source, name)
+
+    def repeated(self) -> int:
+        inputs = np.concatenate(self.seen)
+        return len(inputs) - len(np.unique(inputs, axis=0))
 
 
 BITS = Input("bits", 9, 1)

@@ -91,7 +91,7 @@ class OtOptions(Spec):
 
     name: Literal["ot"]
     network: Annotated[str, AfterValidator(_network)] = str(USUAL.network)
-    """Mbit/s in each direction and milliseconds there and back; decides how bytes are traded for work."""
+    """Mbit/s in each direction, by which bytes are traded for work, and milliseconds there and back."""
     silent: StrictBool = USUAL.silent
     """Whether large linkages take their oblivious transfers from LPN, which costs a fraction of the bytes."""
 

@@ -15,11 +15,10 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.settings import USUAL, Settings
 from accord.secure.ot.supply import OtSession
 from accord.secure.party import Party, Wire, run_pair
-from accord.secure.transfer.permutation import Permutation, Words
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
 from tests.secure.engines import OT, tampered
-from tests.secure.worlds import BITS, POINT, Fixed, table
+from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
 OT_WIRE = "03ee4b50628d12d8cb2350f1a58736439966fcf0cd50f3d3df57ad1625a2c101"
 SILENT_WIRE = "9acc650260a31bd0ac9dd363b611d11d640a6215e6c83a7d93fd1f7db15e3e9c"
@@ -32,22 +31,6 @@ def both(
 ) -> tuple[Party[Any], Party[Any]]:
     engine = OtEngine(sessions[0].settings)
     return engine.evaluate(sessions[0], circuit, over, a), engine.evaluate(sessions[1], circuit, over, b)
-
-
-class Traced(Permutation):
-    """π that remembers what it was applied to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[Words] = []
-
-    def apply(self, source: Words, name: str) -> Words:
-        self.seen.append(np.array(source).reshape(-1, 2))
-        return super().apply(source, name)
-
-    def repeated(self) -> int:
-        inputs = np.concatenate(self.seen)
-        return len(inputs) - len(np.unique(inputs, axis=0))
 
 
 def traced_sessions(settings: Settings = USUAL) -> tuple[OtSessions, tuple[Traced, Traced]]:

@@ -12,39 +12,21 @@ from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
-from accord.secure.transfer.extension import TILE, padded_count
+from accord.secure.transfer.extension import TILE, correction_words, padded_count
 from accord.secure.transfer.lpn import REAL, Parameters
 from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.setup import Session, set_up
 from accord.secure.transfer.silent import (
-    OUTPUTS,
     SilentReceiver,
     SilentSender,
-    correction_words,
     feed_bytes,
 )
 from accord.side import Side
-from tests.secure.worlds import Fixed
+from tests.secure.worlds import Fixed, Traced
 
 Words = NDArray[np.uint64]
 TINY = Parameters(secret_bits=9, trees=64, depth=6)
 MEDIUM = Parameters(secret_bits=11, trees=256, depth=8)
-
-
-class Traced(Permutation):
-    """π that remembers what it was applied to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[Words] = []
-
-    def apply(self, source: Words, name: str) -> Words:
-        self.seen.append(np.array(source).reshape(-1, 2))
-        return super().apply(source, name)
-
-    def repeated(self) -> int:
-        inputs = np.concatenate(self.seen)
-        return len(inputs) - len(np.unique(inputs, axis=0))
 
 
 def sessions(k: int = 4, pis: tuple[Permutation, Permutation] | None = None) -> tuple[Session, Session]:
@@ -65,7 +47,7 @@ class Pair:
     def take(self, count: int) -> tuple[Words, Words, Words, Words]:
         """Choices, corrections and both ends' rows, after a look at the contract."""
         random = np.random.default_rng(count)
-        choices = random.integers(0, 1 << 64, correction_words(count), dtype=np.uint64)
+        choices = random.integers(0, 1 << 64, correction_words(count, 1), dtype=np.uint64)
         corrections = np.empty_like(choices)
         t = np.concatenate([tile.rows.copy() for tile in self.receiver.extend(choices, corrections, count)])
         tiles = (tile.rows.reshape(2, -1, 2).copy() for tile in self.sender.extend(corrections, count))
@@ -121,7 +103,7 @@ def test_known_answers() -> None:
     ends, wire = pair(), Wire()
     ends.feed(wire)
     ends.feed(wire)
-    drawn = np.empty(correction_words(5_000), dtype=np.uint64)
+    drawn = np.empty(correction_words(5_000, 1), dtype=np.uint64)
     found = hashlib.sha256()
     for tile in ends.receiver.extend(np.zeros_like(drawn), drawn, 5_000):
         found.update(tile.rows.astype("<u8").tobytes())
@@ -142,11 +124,11 @@ def test_sizes_are_known_before(k: int) -> None:
 
 
 def test_the_sizes_of_the_real_parameters() -> None:
-    assert REAL.outputs == OUTPUTS == 2_084_480
+    assert REAL.outputs == 2_084_480
     assert REAL.noisy * 16 < 40_000_000
     assert feed_bytes(False, 32) == 184_320
     assert feed_bytes(True, 32) == 184_320 + 16 + 274_816 * 4
-    assert correction_words(129) == 4
+    assert correction_words(129, 1) == 4
 
 
 def test_no_input_of_the_permutation_comes_twice() -> None:
@@ -240,4 +222,4 @@ def test_the_real_parameters_over_three_rounds() -> None:
         wire = Wire()
         ends.feed(wire)
         assert wire.bytes == feed_bytes(first, 32)
-        ends.take(OUTPUTS)
+        ends.take(REAL.outputs)

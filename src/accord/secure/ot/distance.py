@@ -197,7 +197,8 @@ def send_distance(
             for terms in parts:
                 expansion.add(some, terms, values, lines)
             places = tuple(part[some] for part in of.places)
-            _CORRECT[share.lane](places, of.hashes[some], k, factor, values, lines, result)
+            _CORRECT[share.lane](places, factor, values)
+            _FOLD[share.lane](places, of.hashes[some], k, lines, result)
     used = packed_words(batch.columns, share.lane, share.widths)
     pack(values, share.widths, corrections[:used])
     corrections[used:] = 0
@@ -235,9 +236,8 @@ def receive_distance(
             for terms in parts:
                 expansion.add(some, terms, values, lines)
             places = tuple(part[some] for part in of.places)
-            _COLLECT[share.lane](
-                places, of.hashes[some], k, expansion.holes[:, some], of.shifts, values, got, lines, result
-            )
+            _COLLECT[share.lane](places, k, expansion.holes[:, some], of.shifts, values, got, result)
+            _FOLD[share.lane](places, of.hashes[some], k, np.negative(lines, out=lines), result)
     return _reduce(share, result)
 
 
@@ -294,11 +294,9 @@ def _gather(
                 first += count * per_word
 
 
-def _correct(
-    places: GroupPlaces, hashes: Ints, k: int, factors: Any, values: Any, lines: Any, result: Any
-) -> None:
-    """values = factor − u for each term and column; each pair's share += the lines of the x with its bit."""
-    columns, pair, b_row, width = places
+def _correct(places: GroupPlaces, factors: Any, values: Any) -> None:
+    """values = factor − u for each term and column."""
+    columns, _, b_row, width = places
     for term in range(values.shape[0]):
         for group in range(width.shape[0]):
             n = width[group]
@@ -306,33 +304,12 @@ def _correct(
             factor = factors[term, b_row[group] : b_row[group] + n]
             for i in range(n):
                 value[i] = factor[i] - value[i]
-    first = 0
-    for group in range(width.shape[0]):
-        n = width[group]
-        size = lines.itemsize
-        step = 16 * hashes[group] // size
-        for leaf in range(1 << k):
-            line = lines[first : first + n]
-            for member in range(k):
-                if leaf >> member & 1:
-                    share = result[pair[group] + member * n : pair[group] + (member + 1) * n]
-                    for i in range(n):
-                        share[i] += line[i]
-            first += step
 
 
 def _collect(
-    places: GroupPlaces,
-    hashes: Ints,
-    k: int,
-    holes: Any,
-    shifts: Ints,
-    values: Any,
-    got: Any,
-    lines: Any,
-    result: Any,
+    places: GroupPlaces, k: int, holes: Any, shifts: Ints, values: Any, got: Any, result: Any
 ) -> None:
-    """Each pair's share += 2^shift · Δ_j·(u′ + c) for each term, and −= the lines of the x with bit j."""
+    """Each pair's share += 2^shift · Δ_j·(u′ + c) for each term."""
     columns, pair, _, width = places
     for term in range(values.shape[0]):
         shift = np.uint64(shifts[term])
@@ -345,6 +322,11 @@ def _collect(
                 share = result[pair[group] + member * n : pair[group] + (member + 1) * n]
                 for i in range(n):
                     share[i] += ((value[i] + c[i]) * bit) << shift
+
+
+def _fold(places: GroupPlaces, hashes: Ints, k: int, lines: Any, result: Any) -> None:
+    """Each pair's share += the lines of the x that have its row's bit."""
+    _, pair, _, width = places
     first = 0
     for group in range(width.shape[0]):
         n = width[group]
@@ -355,7 +337,7 @@ def _collect(
                 if leaf >> member & 1:
                     share = result[pair[group] + member * n : pair[group] + (member + 1) * n]
                     for i in range(n):
-                        share[i] -= line[i]
+                        share[i] += line[i]
             first += step
 
 
@@ -368,15 +350,14 @@ _GATHER: dict[int, Kernel[..., None]] = {
     for w in LANES
 }
 _CORRECT: dict[int, Kernel[..., None]] = {
-    w: kernel(
-        f"void({_PLACES}, int64[::1], int64, uint{w}[:,::1], uint{w}[:,::1], uint{w}[::1], uint{w}[::1])"
-    )(_correct)
-    for w in LANES
+    w: kernel(f"void({_PLACES}, uint{w}[:,::1], uint{w}[:,::1])")(_correct) for w in LANES
 }
 _COLLECT: dict[int, Kernel[..., None]] = {
     w: kernel(
-        f"void({_PLACES}, int64[::1], int64, int64[:,:], int64[::1], uint{w}[:,::1], uint{w}[:,::1], "
-        f"uint{w}[::1], uint{w}[::1])"
+        f"void({_PLACES}, int64, int64[:,:], int64[::1], uint{w}[:,::1], uint{w}[:,::1], uint{w}[::1])"
     )(_collect)
     for w in LANES
+}
+_FOLD: dict[int, Kernel[..., None]] = {
+    w: kernel(f"void({_PLACES}, int64[::1], int64, uint{w}[::1], uint{w}[::1])")(_fold) for w in LANES
 }

@@ -1,8 +1,9 @@
 """One choice rule for both sides: what a batch's messages look like, from public sizes and constants alone.
 
-The two parties agree on a network, "MBIT/MS" (bandwidth of each direction, round trip). From it, the program
-and the sizes of the blocks follow the size of the groups in each block, SoftSpoken's field, and from where on
-OTs are made silently. Nothing here is measured when it runs: two machines that differ must choose alike.
+The two parties agree on a network, "MBIT/MS" (bandwidth of each direction, round trip). From its bandwidth,
+the program and the sizes of the blocks follow the size of the groups in each block, SoftSpoken's field, and
+from where on OTs are made silently; the round trip decides nothing yet. Nothing here is measured when it
+runs: two machines that differ must choose alike.
 
 A group of k rows sends 1/k of the corrections and expands 2ᵏ/k times as much, and its tree takes
 16·(k − 1) bytes a term, which only a wide block makes up for.

@@ -32,7 +32,6 @@ class Use:
 
     made: int = 0
     ready: int = 0
-    fed: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def schedule(needed: NDArray[np.int64], before: tuple[Use, Use], settings: Setti
             if silently[way]:
                 feeds[way] = max(0, -(-(counts[way] - uses[way].ready) // outputs))
                 ready = uses[way].ready + feeds[way] * outputs - counts[way]
-                uses[way] = replace(uses[way], ready=ready, fed=uses[way].fed + feeds[way])
+                uses[way] = replace(uses[way], ready=ready)
         if any(feeds) or not stages:
             stages.append(Stage(first, (feeds[0], feeds[1])))
         stages[-1] = replace(stages[-1], last=min(first + WINDOW, needed.shape[1]))

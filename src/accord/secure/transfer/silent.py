@@ -46,15 +46,7 @@ from accord.secure.transfer.lpn import REAL, Parameters, encode
 
 Words = NDArray[np.uint64]
 
-OUTPUTS = REAL.outputs
-"""OTs that one round adds to the reserve."""
-
 _BLOCK = 16
-
-
-def correction_words(count: int) -> int:
-    """64-bit words that the receiver sends for `count` OTs with chosen bits."""
-    return padded_count(count) // 64
 
 
 def feed_bytes(first: bool, rate: int, parameters: Parameters = REAL) -> int:
