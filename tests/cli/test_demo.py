@@ -85,7 +85,13 @@ def run_demo(folder: Path, records: int) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=_hear_interrupts,
     )
+
+
+def _hear_interrupts() -> None:
+    """Whoever starts the tests in the background has had interrupts ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def require_nothing_left(group: int, folder: Path) -> None:

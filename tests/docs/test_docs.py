@@ -31,8 +31,9 @@ def scripts(page: Path) -> list[str]:
     return [re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda port: ports[port[0]], s) for s in blocks(page, "sh")]
 
 
-# The example of an audit takes hundreds of linkages.
-EXAMPLES = [pytest.param(p, marks=pytest.mark.slow) if p.name == "audit.md" else p for p in PAGES]
+# The example of an audit takes hundreds of linkages; that of a resumed run needs one that lasts.
+LONG = {"audit.md", "resume.md"}
+EXAMPLES = [pytest.param(p, marks=pytest.mark.slow) if p.name in LONG else p for p in PAGES]
 
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)

@@ -99,12 +99,12 @@ def check_coupled_runs(cases: int, engine: Engine, seed: int) -> None:
         done += 1
 
 
-@pytest.mark.parametrize("cases", [100, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cases", [40, pytest.param(300, marks=pytest.mark.slow)])
 def test_neighbours_look_alike(cases: int) -> None:
     check_coupled_runs(cases, IdealEngine(), 1)
 
 
-@pytest.mark.parametrize("cases", [4, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cases", [2, pytest.param(12, marks=pytest.mark.slow)])
 def test_neighbours_look_alike_with_real_cryptography(cases: int) -> None:
     check_coupled_runs(cases, OtEngine(), 2)
 
@@ -191,6 +191,7 @@ def delta(p: dict[object, float], q: dict[object, float], epsilon: float) -> flo
     return sum(max(0.0, mass - exp(epsilon) * q.get(seen, 0.0)) for seen, mass in p.items())
 
 
+@pytest.mark.slow
 def test_the_shuffled_transcript_leaks_exactly_what_the_counts_leak() -> None:
     agreed = two_bins()
     here, there = (distribution(agreed, inert, shuffled=True) for inert in (HERE, THERE))

@@ -33,7 +33,7 @@ def tables() -> tuple[Table, Table]:
     return table(random, CIRCUIT, Side.A, 3), table(random, CIRCUIT, Side.B, 3)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 1 << 32), st.integers(0, 1 << 32), st.floats(0, 1), st.floats(0, 1))
 def test_sizes_and_order_of_messages_do_not_depend_on_data(
     world: World, seed: int, other: int, real: float, other_real: float

@@ -203,7 +203,11 @@ def link_processes(
     return texts | {"A out": lines[0] + out, "A err": err}, (a.returncode, b.returncode)
 
 
-@pytest.mark.parametrize(("greedy", "flags"), [(True, ("--json",)), (False, ())], ids=["json", "words"])
+@pytest.mark.parametrize(
+    ("greedy", "flags"),
+    [(True, ("--json",)), pytest.param(False, (), marks=pytest.mark.slow)],
+    ids=["json", "words"],
+)
 def test_two_processes_tell_and_keep_nothing_of_it(
     tmp_path: Path, greedy: bool, flags: tuple[str, ...]
 ) -> None:

@@ -58,7 +58,7 @@ def require_dropped(error: object, words: str) -> None:
     assert words in str(error), error
 
 
-BRIEF = {"reach": Reach(wait=2.0)}
+BRIEF = {"reach": Reach(wait=1.0)}
 
 
 @pytest.mark.parametrize("who", [0, 1])
@@ -195,7 +195,7 @@ def test_a_client_without_a_card_is_refused(both: Both) -> None:
     assert isinstance(result[1], ssl.SSLError), result
 
 
-def _against(state: State, partner: worlds.Organisation, client: Any, wait: float = 2.0) -> tuple[Any, Any]:
+def _against(state: State, partner: worlds.Organisation, client: Any, wait: float = 1.0) -> tuple[Any, Any]:
     """A listener and some client."""
     ready, port = threading.Event(), [0]
 
