@@ -276,7 +276,7 @@ def _join(agreement: Agreement, left: Records, right: Records) -> Joined:
 
 
 def _matches(agreement: Agreement, left: Records, right: Records) -> Iterator[tuple[Ints, Ints]]:
-    index = Index(agreement.rule, agreement.fields, right.columns, len(right))
+    index = Index(agreement.rule, agreement.fields, Side.B, right.columns, len(right))
     for first in range(0, len(left), _SLICE):
         rows = np.arange(first, min(first + _SLICE, len(left)))
         some = {name: rows_of(column, rows) for name, column in left.columns.items()}

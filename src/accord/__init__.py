@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from accord.agreement.file import parse_agreement as parse_agreement
     from accord.agreement.file import read_agreement as read_agreement
     from accord.errors import AccordError as AccordError
+    from accord.matching.either_way import either_way as either_way
     from accord.matching.rule import Rule as Rule
     from accord.matching.rule import cosine as cosine
     from accord.matching.rule import dice as dice
     from accord.matching.rule import euclidean as euclidean
     from accord.matching.rule import hamming as hamming
     from accord.matching.rule import jaccard as jaccard
+    from accord.matching.rule import missing as missing
     from accord.matching.rule import same as same
     from accord.matching.rule import within as within
     from accord.records.layout import Layout as Layout
@@ -65,7 +67,10 @@ _HOME = {
     "accord.agreement.differences": ("diff",),
     "accord.agreement.file": ("parse_agreement", "read_agreement"),
     "accord.errors": ("AccordError",),
-    "accord.matching.rule": ("Rule", "cosine", "dice", "euclidean", "hamming", "jaccard", "same", "within"),
+    "accord.matching.either_way": ("either_way",),
+    "accord.matching.rule": (
+        *("Rule", "cosine", "dice", "euclidean", "hamming", "jaccard", "missing", "same", "within"),
+    ),
     "accord.records.layout": ("Layout",),
     "accord.session.accounts": ("set_budget",),
     "accord.session.channel": ("Patience",),

@@ -10,19 +10,23 @@ from hypothesis import strategies as st
 
 from accord.matching import join
 from accord.matching.evaluate import Tables, holds
-from accord.matching.join import full_join
-from accord.matching.rule import Or, Rule, euclidean, same, within
+from accord.matching.join import Index, full_join
+from accord.matching.rule import Or, Rule, euclidean, missing, same, within
 from accord.records.columns import Columns, Integers
+from accord.side import Side
 from tests.matching import worlds
 
 
 @given(worlds.rules, worlds.tables, worlds.tables)
-def test_join_equals_the_textbook(rule: Rule, a: list[worlds.Row], b: list[worlds.Row]) -> None:
+def test_join_equals_the_textbook_whosever_table_is_indexed(
+    rule: Rule, a: list[worlds.Row], b: list[worlds.Row]
+) -> None:
     tables, left, right = worlds.both(a, b)
+    expected = worlds.expected(rule, a, b, left, right)
     rows_a, rows_b = full_join(rule, tables, (len(a), len(b)))
-    assert list(zip(rows_a.tolist(), rows_b.tolist(), strict=True)) == worlds.expected(
-        rule, a, b, left, right
-    )
+    assert list(zip(rows_a.tolist(), rows_b.tolist(), strict=True)) == expected
+    theirs, mine = Index(rule, worlds.FIELDS, Side.A, tables.a, len(a)).matches(tables.b, len(b))
+    assert sorted(zip(mine.tolist(), theirs.tolist(), strict=True)) == expected
 
 
 def integers(rng: np.random.Generator, count: int, high: int) -> Integers:
@@ -36,12 +40,15 @@ def integers(rng: np.random.Generator, count: int, high: int) -> Integers:
         within("x", 1) & within("y", 3) & within("birth", days=2),
         same("hour") | (same("brand") & within("x", 0)),
         euclidean("x", "y") <= 0,
+        same("birth", "baptism") & within("x", "z", 1),
+        same("brand", "colour") & within("x", 2) & ~missing("birth", "A"),
+        within("birth", "baptism", days=1) & within("z", "x", 1) & (same("hour") | missing("birth")),
     ],
 )
 def test_join_equals_all_pairs_on_larger_tables(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(join, "_BATCH", 1000)
     rng = np.random.default_rng(5)
-    highs = {"hour": 3, "x": 20, "y": 12, "birth": 19, "brand": 2}
+    highs = {"hour": 3, "x": 20, "y": 12, "birth": 19, "brand": 2, "z": 20, "baptism": 19, "colour": 2}
     a: Columns = {name: integers(rng, 300, high) for name, high in highs.items()}
     b: Columns = {name: integers(rng, 400, high) for name, high in highs.items()}
     tables = Tables(worlds.FIELDS, a, b)
@@ -53,13 +60,17 @@ def test_join_equals_all_pairs_on_larger_tables(rule: Rule, monkeypatch: pytest.
     assert rows_b.tolist() == j[held].tolist()
     tried = sum(total for done, total in seen if done == total)
     assert seen[-1][0] == seen[-1][1]
+    theirs, mine = Index(rule, worlds.FIELDS, Side.A, a, 300).matches(b, 400)
+    assert sorted(zip(mine.tolist(), theirs.tolist(), strict=True)) == list(
+        zip(rows_a.tolist(), rows_b.tolist(), strict=True)
+    )
     if not isinstance(rule, Or):
         assert tried < 120_000, "the index tried as many pairs as brute force"
 
 
 @given(st.integers(0, 3), st.integers(0, 3))
 def test_empty_tables(n: int, m: int) -> None:
-    row = {"name": "a", "code": "x", "brand": "red", "hour": 1, "x": 1.0, "y": 1.0, "birth": None}
+    row = worlds.EMPTY | {"x": 1.0}
     tables, _, _ = worlds.both([row] * n, [row] * m)
     rows_a, _ = full_join(same("hour") & (euclidean("x", "y") <= 1), tables, (n, m))
     assert len(rows_a) == n * m

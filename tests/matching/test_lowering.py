@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accord.matching.evaluate import holds
 from accord.matching.lowering import lower
-from accord.matching.rule import Hamming, Rule, Same, Similar, within
+from accord.matching.rule import Hamming, Missing, Rule, Same, Similar, within
 from accord.matching.thresholds import cosine_table
 from accord.secure import circuit
 from accord.secure.circuit import And, AtMost, Bilinear
@@ -64,6 +64,25 @@ def test_what_the_blocking_guarantees_is_left_out() -> None:
     assert lower(~Same("hour"), worlds.FIELDS, frozenset(["hour"])).node == circuit.Or(())
     either = Same("hour") | Hamming("name", 3)
     assert lower(either, worlds.FIELDS, frozenset(["hour"])).node == And(())
+
+
+def test_a_crossed_predicate_reads_another_field_on_each_side() -> None:
+    lowered = lower(Similar("cosine", "name", Fraction(1, 2), field_b="nick"), worlds.FIELDS)
+    columns = worlds.records([worlds.EMPTY | {"name": "abc"}]).columns
+    rows = {side: lowered.inputs(side, columns) for side in Side}
+    present = "name/nick present"
+    assert [int(rows[side][present][0, 0]) for side in Side] == [1, 0]
+    assert rows[Side.A]["name/nick bits"].sum() > 0 == rows[Side.B]["name/nick bits"].sum()
+
+
+def test_missing_is_a_bit_of_one_side_or_of_both() -> None:
+    columns = worlds.records([worlds.EMPTY]).columns
+    for of, bits in ((None, [0, 0]), (Side.A, [0, 1]), (Side.B, [1, 0])):
+        lowered = lower(Missing("code", of), worlds.FIELDS)
+        assert isinstance(lowered.node, circuit.Not)
+        assert isinstance(lowered.node.part, circuit.Both)
+        made = [lowered.inputs(side, columns)[lowered.node.part.of.name] for side in Side]
+        assert [int(rows[0, 0]) for rows in made] == bits
 
 
 def test_a_difference_costs_no_product() -> None:

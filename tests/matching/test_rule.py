@@ -7,7 +7,21 @@ from fractions import Fraction
 import pytest
 
 import accord
-from accord.matching.rule import And, Euclidean, Hamming, Not, Or, Same, Similar, Within, fields_of
+from accord.matching.rule import (
+    And,
+    Euclidean,
+    Hamming,
+    Missing,
+    Not,
+    Or,
+    Same,
+    Similar,
+    Within,
+    compared,
+    fields_of,
+    read_by,
+)
+from accord.side import Side
 
 
 def test_words_build_rules() -> None:
@@ -25,6 +39,28 @@ def test_words_build_rules() -> None:
     assert fields_of(rule | either) == ("day", "brand", "name", "first", "last")
 
 
+def test_crossed_words() -> None:
+    assert accord.same("last", "middle") == Same("last", field_b="middle")
+    assert accord.same("last", "last") == accord.same("last")
+    assert (accord.dice("last", "middle") >= 0.8) == Similar("dice", "last", Fraction(4, 5), field_b="middle")
+    assert (accord.hamming("a", "b") <= 5) == Hamming("a", 5, field_b="b")
+    assert accord.within("birth", "swapped", days=2) == Within("birth", Fraction(2), True, field_b="swapped")
+    assert accord.within("price", "cost", "0.5") == Within("price", Fraction(1, 2), False, field_b="cost")
+    assert str(accord.within("birth", "swapped", days=2)) == "within(birth, swapped, 2 days)"
+    rule = accord.same("last", "middle") & (accord.euclidean("x", "y") <= 1) & accord.missing("z", "B")
+    assert fields_of(rule) == ("last", "middle", "x", "y", "z")
+    assert compared(Same("last", field_b="middle")) == (("last", "middle"),)
+    assert compared(Euclidean(("x", "y"), Fraction(1))) == (("x", "x"), ("y", "y"))
+
+
+def test_missing_of_either_side_or_of_one() -> None:
+    assert accord.missing("a") == Missing("a")
+    assert accord.missing("a", "B") == accord.missing("a", Side.B) == Missing("a", Side.B)
+    assert [str(accord.missing("a", side)) for side in (None, "A")] == ["missing(a)", "missing(a, A)"]
+    assert [read_by(side, Missing("a", Side.B)) for side in Side] == [(), ("a",)]
+    assert [read_by(side, Missing("a")) for side in Side] == [("a",), ("a",)]
+
+
 def test_traps_are_refused() -> None:
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(accord.same("a"))
@@ -38,5 +74,13 @@ def test_traps_are_refused() -> None:
         accord.hamming("a") <= 2.5  # noqa: B015
     with pytest.raises(ValueError, match="one amount"):
         accord.within("a")
+    with pytest.raises(ValueError, match="one amount"):
+        accord.within("a", "b", 1, days=2)
+    with pytest.raises(ValueError, match="the amount of within"):
+        accord.within("a", "b")
+    with pytest.raises(ValueError, match="a side is 'A' or 'B'"):
+        accord.missing("a", "C")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="named by its text"):
+        accord.same("a", 5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="one amount"):
         accord.within("a", 1, days=1)

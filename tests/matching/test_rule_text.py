@@ -29,10 +29,25 @@ def test_text_of_a_rule_reads_back_and_is_stable(rule: Rule) -> None:
         "within(price, 0.5)",
         "not (same(a) or same(b)) and not same(c)",
         "same(a) and (same(b) or same(c))",
+        "same(last, middle) and dice(last, middle) >= 0.8",
+        "hamming(a, b) <= 5 or jaccard(a, b) >= 0.5 or cosine(b, a) >= 0.9",
+        "within(birth, swapped, 2 days) and within(price, cost, 0.5)",
+        "missing(a) or not missing(b, A) and missing(A, B)",
     ],
 )
 def test_text_stays_as_written(text: str) -> None:
     assert str(parse_rule(text)) == text
+
+
+def test_a_field_against_itself_is_not_crossed() -> None:
+    for crossed, plain in (
+        ("same(a, a)", "same(a)"),
+        ("dice(a, a) >= 0.5", "dice(a) >= 0.5"),
+        ("hamming(a, a) <= 1", "hamming(a) <= 1"),
+        ("within(a, a, 1 day)", "within(a, 1 day)"),
+    ):
+        assert parse_rule(crossed) == parse_rule(plain)
+        assert str(parse_rule(crossed)) == plain
 
 
 def test_spelling_does_not_matter() -> None:
@@ -58,7 +73,14 @@ def test_spelling_does_not_matter() -> None:
         ("cosine(name) <= 0.5", "'>=' is expected"),
         ("hamming(name) <= five", "a number is expected"),
         ("hamming(name) <= 2.5", "whole number"),
-        ("hamming(a, b) <= 2", "takes one field"),
+        ("hamming(a, b, c) <= 2", "takes one field, or A's and B's"),
+        ("same(a, b, c)", "takes one field, or A's and B's"),
+        ("same(a, 5)", "name of a field"),
+        ("within(a, b)", "',' is expected after the fields"),
+        ("within(a, b, c, 2)", "a number is expected"),
+        ("missing(a, b)", r"a side is expected: missing\(a, A\)"),
+        ("missing(a, A, B)", r"'\)' is expected after missing"),
+        ("missing()", "name of a field"),
         ("within(birth)", "',' is expected"),
         ("same(day) and", "a predicate is expected"),
         ("same(day) # x", "the sign '#'"),
@@ -73,7 +95,7 @@ def test_slips_are_pointed_at(text: str, problem: str) -> None:
         parse_rule(text)
 
 
-@given(st.text("same(dy)andornot<=.5,h ", max_size=30))
+@given(st.text("same(dy)andornot<=.5,h iAB", max_size=30))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         rule = parse_rule(text)

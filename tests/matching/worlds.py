@@ -1,11 +1,13 @@
 """Small worlds for property tests: fields of every kind, tables, rules, and the textbook's answer.
 
 The textbook works on the values as people write them, with Python's fractions and sets, one pair at a time;
-it shares nothing with the code under test but the filters' bits.
+it shares nothing with the code under test but the filters' bits. Every kind of field has a twin with the same
+encoding, with which it can be compared.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, timedelta
 from fractions import Fraction
 from math import sqrt
@@ -20,6 +22,7 @@ from accord.matching.rule import (
     And,
     Euclidean,
     Hamming,
+    Missing,
     Not,
     Or,
     Rule,
@@ -30,6 +33,7 @@ from accord.matching.rule import (
 from accord.records.columns import Bits, Records
 from accord.records.load import load_records
 from accord.records.schema import FieldSpec
+from accord.side import Side
 
 FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
     {
@@ -44,10 +48,25 @@ FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python
         "x": {"type": "number", "min": -2, "max": 8, "step": 0.5, "missing": "differs"},
         "y": {"type": "number", "min": 0, "max": 6, "step": 0.5},
         "birth": {"type": "date", "min": "2026-01-01", "max": "2026-01-20", "missing": "differs"},
+        "nick": {
+            "type": "text",
+            "encoder": {"kind": "bloom", "bits": 20, "hashes": 2, "grams": 2},
+            "hash_key": "name",
+            "missing": "differs",
+        },
+        "alias": {"type": "text", "encoder": "hash", "hash_key": "code"},
+        "colour": {"type": "category", "values": ["red", "green"], "other": "bin", "missing": "differs"},
+        "z": {"type": "number", "min": -2, "max": 8, "step": 0.5},
+        "baptism": {"type": "date", "min": "2026-01-01", "max": "2026-01-20", "missing": "differs"},
     }
 )
+TWINS = [("name", "nick"), ("code", "alias"), ("brand", "colour"), ("x", "z"), ("birth", "baptism")]
+MAY_MISS = [name for name, spec in FIELDS.items() if spec.missing == "differs"]
 
 Row = dict[str, Any]
+
+EMPTY: Row = dict.fromkeys(FIELDS) | {"alias": "y", "hour": 1, "y": 1.0, "z": 1.0}
+"""A record without any value that may be missing."""
 
 
 def _halves(low: int, high: int) -> st.SearchStrategy[float]:
@@ -63,22 +82,55 @@ rows: st.SearchStrategy[Row] = st.fixed_dictionaries(
         "x": st.none() | _halves(-2, 8),
         "y": _halves(0, 6),
         "birth": st.none() | st.integers(0, 19).map(lambda n: date(2026, 1, 1) + timedelta(days=n)),
+        "nick": st.none() | st.text("abc é", min_size=1, max_size=4).filter(str.strip),
+        "alias": st.sampled_from(["x1", "x2", "y"]),
+        "colour": st.none() | st.sampled_from(["red", "green", "blue"]),
+        "z": _halves(-2, 8),
+        "baptism": st.none() | st.integers(0, 19).map(lambda n: date(2026, 1, 1) + timedelta(days=n)),
     }
 )
 tables = st.lists(rows, max_size=9)
 
 similarities = st.sampled_from([Fraction(n, 20) for n in range(1, 21)])
+
+
+def _alone(*names: str) -> st.SearchStrategy[tuple[str, str]]:
+    return st.sampled_from([(name, name) for name in names])
+
+
+def _crossed(*names: str) -> st.SearchStrategy[tuple[str, str]]:
+    """A field and its twin, either way round."""
+    pairs = [pair for pair in TWINS if pair[0] in names]
+    return st.sampled_from([*pairs, *((b, a) for a, b in pairs)])
+
+
+def _comparisons(among: Callable[..., st.SearchStrategy[tuple[str, str]]]) -> st.SearchStrategy[Rule]:
+    """Predicates on fields of A and of B that this draws among some."""
+    bounds = st.fractions(0, 4, max_denominator=8)
+    return st.one_of(
+        among("code", "brand", "hour", "x", "birth").map(lambda f: Same(f[0], field_b=f[1])),
+        st.builds(lambda f, t: Hamming(f[0], t, field_b=f[1]), among("name"), st.integers(0, 19)),
+        st.builds(
+            lambda measure, f, t: Similar(measure, f[0], t, field_b=f[1]),
+            st.sampled_from(["dice", "jaccard", "cosine"]), among("name"), similarities,
+        ),
+        st.builds(lambda f, t: Within(f[0], t, False, field_b=f[1]), among("x", "y", "hour"), bounds),
+        st.builds(
+            lambda f, t: Within(f[0], Fraction(t), True, field_b=f[1]), among("birth"), st.integers(0, 9)
+        ),
+    )  # fmt: skip
+
+
+missings: st.SearchStrategy[Rule] = st.builds(
+    Missing, st.sampled_from(MAY_MISS), st.none() | st.sampled_from(Side)
+)
 predicates: st.SearchStrategy[Rule] = st.one_of(
-    st.sampled_from([Same("code"), Same("brand"), Same("hour"), Same("x"), Same("birth")]),
-    st.integers(0, 19).map(lambda t: Hamming("name", t)),
-    st.builds(Similar, st.sampled_from(["dice", "jaccard", "cosine"]), st.just("name"), similarities),
+    _comparisons(_alone),
     st.builds(
         Euclidean, st.sampled_from([("x", "y"), ("x",), ("y", "x")]), st.fractions(0, 5, max_denominator=8)
     ),
-    st.builds(
-        Within, st.sampled_from(["x", "y", "hour"]), st.fractions(0, 4, max_denominator=8), st.just(False)
-    ),
-    st.builds(Within, st.just("birth"), st.integers(0, 9).map(Fraction), st.just(True)),
+    _comparisons(_crossed),
+    missings,
 )
 
 
@@ -93,7 +145,8 @@ rules = st.recursive(predicates, _joined, max_leaves=5)
 def records(table: list[Row], fields: dict[str, FieldSpec] = FIELDS) -> Records:
     """The table as Accord encodes it."""
     columns = {name: [row[name] for row in table] for name in fields}
-    types = {"name": pa.string(), "code": pa.string(), "brand": pa.string(), "birth": pa.date32()}
+    types = dict.fromkeys(("name", "code", "brand", "nick", "alias", "colour"), pa.string())
+    types |= dict.fromkeys(("birth", "baptism"), pa.date32())
     arrays = {name: pa.array(cells, types.get(name, pa.float64())) for name, cells in columns.items()}
     return load_records(pa.table({"id": [str(i) for i in range(len(table))], **arrays}), fields, "00")
 
@@ -103,7 +156,10 @@ def both(a: list[Row], b: list[Row]) -> tuple[Tables, Records, Records]:
     return Tables(FIELDS, left.columns, right.columns), left, right
 
 
-def matches(rule: Rule, a: Row, b: Row, filters: tuple[set[int], set[int]]) -> bool:
+Filters = dict[str, set[int]]
+
+
+def matches(rule: Rule, a: Row, b: Row, filters: tuple[Filters, Filters]) -> bool:
     """The textbook's answer for one pair of rows."""
     match rule:
         case And(parts):
@@ -112,25 +168,27 @@ def matches(rule: Rule, a: Row, b: Row, filters: tuple[set[int], set[int]]) -> b
             return any(matches(part, a, b, filters) for part in parts)
         case Not(part):
             return not matches(part, a, b, filters)
+        case Missing(name, side):
+            return (side is not Side.B and a[name] is None) or (side is not Side.A and b[name] is None)
         case Euclidean(names, bound):
             if any(row[name] is None for row in (a, b) for name in names):
                 return False
             return sum((Fraction(a[n]) - Fraction(b[n])) ** 2 for n in names) <= bound**2
-        case Same(name) | Within(name) | Hamming(name) | Similar(_, name):
-            if a[name] is None or b[name] is None:
-                return False
-            return _one_field(rule, a[name], b[name], *filters)
+        case Same() | Within() | Hamming() | Similar():
+            x, y = a[rule.field], b[rule.field_b]
+            both = filters[0].get(rule.field, set()), filters[1].get(rule.field_b, set())
+            return x is not None and y is not None and _one_field(rule, x, y, *both)
     raise AssertionError
 
 
 def _one_field(rule: Rule, x: Any, y: Any, f: set[int], g: set[int]) -> bool:
     match rule:
-        case Same("brand"):
+        case Same("brand" | "colour"):
             known = [v.strip().lower() if v.strip().lower() in ("red", "green") else "other" for v in (x, y)]
             return known[0] == known[1]
         case Same():
             return bool(x == y)
-        case Within("birth", bound):
+        case Within(_, bound, True):
             return abs((x - y).days) <= bound
         case Within(_, bound):
             return abs(Fraction(x) - Fraction(y)) <= bound
@@ -157,17 +215,19 @@ def _similarity(measure: str, f: set[int], g: set[int], least: Fraction) -> bool
     return Fraction(len(f & g)) ** 2 >= least**2 * len(f) * len(g)
 
 
-def filter_bits(records: Records, row: int) -> set[int]:
-    column = records.columns["name"]
-    assert isinstance(column, Bits)
-    return {j for j in range(20) if int(column.words[row, j // 64]) >> (j % 64) & 1}
+def filter_bits(records: Records, row: int) -> Filters:
+    found = {}
+    for name in ("name", "nick"):
+        column = records.columns[name]
+        assert isinstance(column, Bits)
+        found[name] = {j for j in range(20) if int(column.words[row, j // 64]) >> (j % 64) & 1}
+    return found
 
 
 def expected(rule: Rule, a: list[Row], b: list[Row], left: Records, right: Records) -> list[tuple[int, int]]:
     """All matching pairs of positions, by the textbook."""
+    of_a = [filter_bits(left, i) for i in range(len(a))]
+    of_b = [filter_bits(right, j) for j in range(len(b))]
     return [
-        (i, j)
-        for i, x in enumerate(a)
-        for j, y in enumerate(b)
-        if matches(rule, x, y, (filter_bits(left, i), filter_bits(right, j)))
+        (i, j) for i, x in enumerate(a) for j, y in enumerate(b) if matches(rule, x, y, (of_a[i], of_b[j]))
     ]

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import UsageError
-from accord.matching.rule import Euclidean, Hamming, Rule, Same, Within, fields_of, same
+from accord.matching.rule import Euclidean, Hamming, Rule, Same, Within, same, within
 from accord.matching.rule_text import parse_rule
-from accord.protocols.balls import Balls, ball_faults, expansion, values_of
+from accord.protocols.balls import Balls, ball_faults, expansion, names_of, values_of
 from accord.records.schema import NumberField, TextField
+from accord.side import Side
 from tests.matching import worlds as world
 
 TAXI = {
@@ -63,6 +64,8 @@ def test_a_ball_too_large_to_count_is_refused() -> None:
         ("not same(code)", "cannot list what 'not same(code)'"),
         ("dice(name) >= 0.9 and same(code)", "cannot list what 'dice(name) >= 0.9'"),
         ("within(x, 1) and euclidean(x, y) <= 1", "use each field once"),
+        ("same(code) and same(code, alias)", "use each field once on a side"),
+        ("missing(code)", "cannot list what 'missing(code)'"),
     ],
 )
 def test_rules_without_a_ball(rule: str, problem: str) -> None:
@@ -71,6 +74,7 @@ def test_rules_without_a_ball(rule: str, problem: str) -> None:
 
 def test_a_rule_with_a_ball_has_no_fault() -> None:
     assert not list(ball_faults(parse_rule("same(code) and hamming(name) <= 2 and within(x, 1)")))
+    assert not list(ball_faults(parse_rule("same(code, alias) and same(alias, code)")))
 
 
 halves = st.fractions(0, 2, max_denominator=4)
@@ -80,6 +84,9 @@ balls: st.SearchStrategy[Rule] = st.one_of(
     halves.map(lambda t: Within("x", t, False)),
     st.tuples(st.integers(0, 1), halves).map(lambda p: Hamming("name", p[0]) & Euclidean(("x", "y"), p[1])),
     halves.map(lambda t: Same("hour") & Euclidean(("y",), t) & Within("birth", t, True)),
+    st.sampled_from([same("code", "alias") & same("alias", "code"), same("brand", "colour") & same("x")]),
+    halves.map(lambda t: within("x", "z", t) & within("z", "x", 1)),
+    st.integers(0, 2).map(lambda t: Hamming("nick", t, field_b="name")),
 )
 
 
@@ -88,9 +95,9 @@ def test_a_value_is_listed_exactly_when_the_rule_accepts_it(
     rule: Rule, a: list[world.Row], b: list[world.Row]
 ) -> None:
     left, right = world.records(a), world.records(b)
-    listed = Balls(rule, world.FIELDS)
+    listed = Balls(rule, world.FIELDS, Side.B)
     assert listed.size == expansion(rule, world.FIELDS)
-    values, present = values_of(fields_of(rule), left.columns)
+    values, present = values_of(names_of(rule, Side.A), left.columns)
     ball, exists = listed.listed(right.columns, slice(0, len(b)))
     assert len(ball) == len(b) * listed.size
     found = []

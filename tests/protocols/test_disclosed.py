@@ -18,7 +18,7 @@ from accord.secure.party import Party, Receive, Send, run_pair
 from tests.matching import worlds
 
 NAMES = ("name", "code", "hour", "birth")
-ROW: worlds.Row = {"name": "a", "code": "x", "brand": "red", "hour": 1, "x": 1.0, "y": 1.0, "birth": None}
+ROW = worlds.EMPTY | {"name": "a", "code": "x"}
 
 
 def disclosed(table: list[worlds.Row], seed: int = 0) -> tuple[Disclosed, Shape]:

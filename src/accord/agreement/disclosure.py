@@ -34,10 +34,9 @@ def advice(agreement: Agreement) -> list[str]:
     """What is allowed but worth knowing before signing."""
     notes = [f"Matches may be missed: {loss}." for loss in agreement.plan.losses(agreement.rule)]
     notes += agreement.protocol.advice(agreement.task)
-    by_hash = [p.field for p in predicates(agreement.rule) if isinstance(p, Same)]
-    for name in dict.fromkeys(by_hash):
-        if isinstance(agreement.fields[name], TextField):
-            notes.append(f"same({name}) compares a hash of 80 bits of the text.")
+    for equality in dict.fromkeys(p for p in predicates(agreement.rule) if isinstance(p, Same)):
+        if isinstance(agreement.fields[equality.field], TextField):
+            notes.append(f"{equality} compares a hash of 80 bits of the text.")
     for name, spec in agreement.fields.items():
         if spec.missing == "skip" or getattr(spec, "other", "error") == "skip":
             notes.append(f"Rows that {name} leaves out match nothing; the announced size counts them.")

@@ -2,8 +2,8 @@
 
 It holds public facts only: names, fields, rule, blocking, privacy, protocol, what is disclosed with a match,
 engine. Version 1 fixes every default, so that two installations never read one file in two ways; the
-canonical bytes spell them out (but for one record a person, see protocols/people.py), and their digest is
-what the parties compare before anything else.
+canonical bytes spell them out (but for options that came later, see protocols/people.py and
+records/schema.py), and their digest is what the parties compare before anything else.
 Comments, the order of keys and the spelling of numbers and of the rule do not change the digest.
 """
 
@@ -188,7 +188,8 @@ class Agreement(Spec):
             "fields": {name: fields[name] for name in sorted(names)},
             # How a text is encoded does not decide whether it is there.
             "skip": {
-                n: {k: v for k, v in fields[n].items() if k != "encoder"} for n in sorted(skipping - names)
+                n: {k: v for k, v in fields[n].items() if k not in ("encoder", "hash_key")}
+                for n in sorted(skipping - names)
             },
             "salt": self.salt if any(fields[name]["type"] == "text" for name in names) else None,
         }

@@ -67,7 +67,7 @@ class KeyPart:
     def loses(self, rule: Rule) -> str | None:
         if requires_same(rule, self.spec.field):
             return None
-        return f"the rule accepts pairs whose '{self.spec.field}' differs, which the key misses"
+        return f"the rule accepts pairs that do not agree on '{self.spec.field}', which the key misses"
 
     def _codes(self, column: Column) -> Indices:
         if isinstance(column, Bits):

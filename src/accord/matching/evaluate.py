@@ -18,9 +18,23 @@ from accord.matching.distances import (
     overlap_at_least,
     words_equal,
 )
-from accord.matching.rule import And, Euclidean, Hamming, Not, Or, Rule, Same, Similar, Within, fields_of
+from accord.matching.rule import (
+    And,
+    Euclidean,
+    Hamming,
+    Missing,
+    Not,
+    Or,
+    Rule,
+    Same,
+    Similar,
+    Within,
+    predicates,
+    read_by,
+)
 from accord.matching.thresholds import Fields, linear_weights, squared_steps, within_steps
 from accord.records.columns import Bits, Columns, Integers
+from accord.side import Side
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -50,6 +64,8 @@ def holds(rule: Rule, tables: Tables, left: Indices, right: Indices) -> Mask:
             return ~_mask(open_, len(left))
         case Not(part):
             return ~holds(part, tables, left, right)
+        case Missing():
+            return ~_present(rule, tables, left, right)
         case _:
             return _predicate(rule, tables, left, right) & _present(rule, tables, left, right)
 
@@ -61,31 +77,33 @@ def _mask(indices: Indices, length: int) -> Mask:
 
 
 def _present(rule: Rule, tables: Tables, left: Indices, right: Indices) -> Mask:
+    """Whether every value that the predicate reads is there."""
     present = np.ones(len(left), np.bool_)
-    for name in fields_of(rule):
-        for columns, rows in ((tables.a, left), (tables.b, right)):
-            if not columns[name].present.all():
-                present &= columns[name].present[rows]
+    for predicate in predicates(rule):
+        for side, columns, rows in ((Side.A, tables.a, left), (Side.B, tables.b, right)):
+            for name in read_by(side, predicate):
+                if not columns[name].present.all():
+                    present &= columns[name].present[rows]
     return present
 
 
 def _predicate(rule: Rule, tables: Tables, left: Indices, right: Indices) -> Mask:
     out = np.empty(len(left), np.bool_)
     match rule:
-        case Same(field):
-            a, b = tables.a[field], tables.b[field]
+        case Same(of_a, field_b=of_b):
+            a, b = tables.a[of_a], tables.b[of_b]
             if isinstance(a, Integers) and isinstance(b, Integers):
                 return a.values[left] == b.values[right]
-            words_equal(*_words(tables, field), left, right, out)
-        case Hamming(field, bound):
-            hamming_at_most(*_words(tables, field), left, right, bound, out)
-        case Similar("cosine", field, similarity):
+            words_equal(*_words(tables, of_a, of_b), left, right, out)
+        case Hamming(of_a, bound, field_b=of_b):
+            hamming_at_most(*_words(tables, of_a, of_b), left, right, bound, out)
+        case Similar("cosine", of_a, similarity, field_b=of_b):
             p, q = similarity.numerator, similarity.denominator
-            cosine_at_least(*_words(tables, field), left, right, p, q, out)
-        case Similar(_, field, _):
-            overlap_at_least(*_words(tables, field), left, right, *linear_weights(rule), out)
-        case Within(field):
-            a_values, b_values = _values(tables, field)
+            cosine_at_least(*_words(tables, of_a, of_b), left, right, p, q, out)
+        case Similar(_, of_a, _, field_b=of_b):
+            overlap_at_least(*_words(tables, of_a, of_b), left, right, *linear_weights(rule), out)
+        case Within(of_a, field_b=of_b):
+            a_values, b_values = _values(tables, of_a, of_b)
             return np.abs(a_values[left] - b_values[right]) <= within_steps(rule, tables.fields)
         case Euclidean(fields):
             return squared_distance(tables, fields, left, right) <= squared_steps(rule, tables.fields)
@@ -100,19 +118,19 @@ def squared_distance(
     """Σ (a − b)² over fields of integers."""
     total = np.zeros(len(left), np.int64)
     for field in fields:
-        add_squared_difference(*_values(tables, field), left, right, total)
+        add_squared_difference(*_values(tables, field, field), left, right, total)
     return total
 
 
-def _words(tables: Tables, field: str) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    a, b = tables.a[field], tables.b[field]
+def _words(tables: Tables, of_a: str, of_b: str) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    a, b = tables.a[of_a], tables.b[of_b]
     if not (isinstance(a, Bits) and isinstance(b, Bits)):
-        raise TypeError(f"{field} is no field of bits")
+        raise TypeError(f"{of_a} or {of_b} is no field of bits")
     return a.words, b.words
 
 
-def _values(tables: Tables, field: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    a, b = tables.a[field], tables.b[field]
+def _values(tables: Tables, of_a: str, of_b: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    a, b = tables.a[of_a], tables.b[of_b]
     if not (isinstance(a, Integers) and isinstance(b, Integers)):
-        raise TypeError(f"{field} is no field of integers")
+        raise TypeError(f"{of_a} or {of_b} is no field of integers")
     return a.values, b.values

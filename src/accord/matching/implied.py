@@ -1,46 +1,52 @@
 """What a rule guarantees about every pair that it accepts: the ground of indexes and complete blocking.
 
-Sound, not complete: a guarantee given here holds; one that is not seen costs speed, never a match.
+Sound, not complete: a guarantee given here holds; one that is not seen costs speed, never a match. A match
+may lack a value only where `missing` or `not` lets it, and from these nothing is taken to follow; so where a
+guarantee is given, both values are there.
 """
 
 from __future__ import annotations
 
-from accord.matching.rule import And, Euclidean, Not, Or, Rule, Same, Within
+from accord.matching.rule import And, Euclidean, Missing, Not, Or, Rule, Same, Within
 from accord.matching.thresholds import Fields, squared_steps, within_steps
 
 
-def requires_same(rule: Rule, field: str) -> bool:
-    """Whether every match has the same value of the field on both sides."""
+def requires_same(rule: Rule, field: str, field_b: str = "") -> bool:
+    """Whether in every match A's `field` and B's `field_b`, unless named the same field, have one value."""
     match rule:
         case And(parts):
-            return any(requires_same(part, field) for part in parts)
+            return any(requires_same(part, field, field_b) for part in parts)
         case Or(parts):
-            return bool(parts) and all(requires_same(part, field) for part in parts)
-        case Same(name):
-            return name == field
+            return bool(parts) and all(requires_same(part, field, field_b) for part in parts)
+        case Same(of_a, field_b=of_b):
+            return (of_a, of_b) == (field, field_b or field)
         case _:
             return False
 
 
-def reach(rule: Rule, names: tuple[str, ...], fields: Fields) -> int | None:
-    """The largest squared distance, in steps, that a match can have over these fields; None if unbounded."""
+def reach(rule: Rule, names: tuple[str, ...], fields: Fields, field_b: str = "") -> int | None:
+    """The largest squared distance, in steps, that a match can have over these fields; None if unbounded.
+
+    With `field_b` between A's one field and that field of B.
+    """
     match rule:
         case And(parts):
-            bounds = [bound for part in parts if (bound := reach(part, names, fields)) is not None]
+            bounds = [b for part in parts if (b := reach(part, names, fields, field_b)) is not None]
             if len(names) > 1:
                 each = [reach(rule, (name,), fields) for name in names]
                 bounds += [sum(b for b in each if b is not None)] if None not in each else []
             return min(bounds, default=None)
         case Or(parts):
-            found = [reach(part, names, fields) for part in parts]
+            found = [reach(part, names, fields, field_b) for part in parts]
             known = [bound for bound in found if bound is not None]
             return max(known) if known and len(known) == len(found) else None
         case Euclidean(measured):
-            return squared_steps(rule, fields) if set(names) <= set(measured) else None
-        case Within(name):
-            return within_steps(rule, fields) ** 2 if names == (name,) else None
-        case Same(name):
-            return 0 if names == (name,) else None
+            straight = field_b in ("", *names)
+            return squared_steps(rule, fields) if straight and set(names) <= set(measured) else None
+        case Within(of_a, field_b=of_b):
+            return within_steps(rule, fields) ** 2 if (names, field_b or of_a) == ((of_a,), of_b) else None
+        case Same(of_a, field_b=of_b):
+            return 0 if (names, field_b or of_a) == ((of_a,), of_b) else None
         case _:
             return None
 
@@ -64,7 +70,9 @@ def without(rule: Rule, equal: frozenset[str]) -> Rule:
         case Not(part):
             inner = without(part, equal)
             return Or(()) if inner == And(()) else And(()) if inner == Or(()) else Not(inner)
-        case Same(field) if field in equal:
+        case Same(field) if field in equal and not rule.crossed:
             return And(())
+        case Missing(field) if field in equal:
+            return Or(())
         case _:
             return rule

@@ -3,14 +3,15 @@
 The index follows from what the rule implies: equal fields become groups, a bounded distance becomes cells of
 that size, and only pairs in one group and neighbouring cells are tried. A disjunction has one index a branch.
 Where a rule implies nothing, all pairs are tried, a batch at a time. The result is exact either way, and
-memory is bounded by the batch and the matches. Every predicate is symmetric, so it does not matter which
-party's table is indexed.
+memory is bounded by the batch and the matches. Either party's table can be indexed; the index knows whose it
+is, since a crossed predicate reads one field of A's records and another of B's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,18 @@ from numpy.typing import NDArray
 from accord.matching.distances import expand
 from accord.matching.evaluate import Indices, Tables, holds
 from accord.matching.implied import reach, requires_same
-from accord.matching.rule import Or, Rule, fields_of
+from accord.matching.rule import Missing, Or, Rule, compared, predicates
 from accord.matching.thresholds import Fields, root
 from accord.records.columns import Bits, Column, Columns, Integers
 from accord.records.schema import DateField, NumberField
+from accord.side import Side
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Called with (pairs tried, pairs to try)."""
+
+Pair = tuple[str, str]
+"""A's field and B's, which are compared."""
 
 _BATCH = 1 << 17
 _MOST_AXES = 3
@@ -34,15 +40,15 @@ def full_join(
     rule: Rule, tables: Tables, sizes: tuple[int, int], progress: Progress | None = None
 ) -> tuple[Indices, Indices]:
     """Every matching pair (row of A, row of B), sorted, each once."""
-    return Index(rule, tables.fields, tables.b, sizes[1]).matches(tables.a, sizes[0], progress)
+    return Index(rule, tables.fields, Side.B, tables.b, sizes[1]).matches(tables.a, sizes[0], progress)
 
 
 class Index:
-    """One table, ready to be searched for the matches of other rows."""
+    """The table of one side, ready to be searched for the matches of the other side's rows."""
 
-    def __init__(self, rule: Rule, fields: Fields, columns: Columns, size: int) -> None:
+    def __init__(self, rule: Rule, fields: Fields, side: Side, columns: Columns, size: int) -> None:
         parts = rule.parts if isinstance(rule, Or) and rule.parts else (rule,)
-        self._branches = [_Branch(part, fields, columns, size) for part in parts]
+        self._branches = [_Branch(part, fields, side, columns, size) for part in parts]
         self._size = size
 
     def matches(
@@ -69,26 +75,32 @@ class _Branch:
     side, so that the neighbours of a cell never belong to another group.
     """
 
-    def __init__(self, rule: Rule, fields: Fields, columns: Columns, size: int) -> None:
-        names = fields_of(rule)
-        self._rule, self._fields, self._columns = rule, fields, columns
-        self._equal = [name for name in names if requires_same(rule, name)]
-        self._axes = _axes(rule, fields, [name for name in names if name not in self._equal])
-        rows = self._rows(columns, size)
-        groups = self._groups(columns, rows, (0,) * (len(self._axes) - 1))
+    def __init__(self, rule: Rule, fields: Fields, side: Side, columns: Columns, size: int) -> None:
+        found = [pair for p in predicates(rule) if not isinstance(p, Missing) for pair in compared(p)]
+        pairs = list(dict.fromkeys(found))
+        self._rule, self._fields, self._side, self._columns = rule, fields, side, columns
+        self._equal = [pair for pair in pairs if requires_same(rule, *pair)]
+        self._axes = _axes(rule, fields, [pair for pair in pairs if pair not in self._equal])
+        mine = _Keys(self._equal, self._axes, side, columns)
+        rows = mine.rows(size)
+        groups = mine.groups(rows, (0,) * (len(self._axes) - 1))
         self._values = np.unique(groups)
-        self._width = 2 + int(self._cells(columns, rows).max(initial=0))
-        keys = np.searchsorted(self._values, groups) * self._width + self._cells(columns, rows)
+        self._width = 2 + int(mine.cells(rows).max(initial=0))
+        keys = np.searchsorted(self._values, groups) * self._width + mine.cells(rows)
         order = np.argsort(keys, kind="stable")
         self._order, self._keys = rows[order], keys[order]
 
     def matches(
         self, other: Columns, count: int, progress: Progress | None
     ) -> Iterator[tuple[Indices, Indices]]:
-        tables = Tables(self._fields, other, self._columns)
-        for left, right in self._candidates(other, count, progress):
-            kept = holds(self._rule, tables, left, right)
-            yield left[kept], right[kept]
+        tables = Tables(self._fields, *self._by_side(other, self._columns))
+        for theirs, mine in self._candidates(other, count, progress):
+            kept = holds(self._rule, tables, *self._by_side(theirs, mine))
+            yield theirs[kept], mine[kept]
+
+    def _by_side(self, theirs: T, mine: T) -> tuple[T, T]:
+        """A's, then B's."""
+        return (mine, theirs) if self._side is Side.A else (theirs, mine)
 
     def _candidates(
         self, other: Columns, count: int, progress: Progress | None
@@ -115,14 +127,15 @@ class _Branch:
         self, other: Columns, count: int, offset: tuple[int, ...]
     ) -> tuple[Indices, Indices, Indices]:
         """For each row that has a neighbour there, the stretch of the order to try."""
-        rows = self._rows(other, count)
-        groups = self._groups(other, rows, offset)
+        theirs = _Keys(self._equal, self._axes, self._side.other, other)
+        rows = theirs.rows(count)
+        groups = theirs.groups(rows, offset)
         places = np.searchsorted(self._values, groups)
         known = places < len(self._values)
         known[known] = self._values[places[known]] == groups[known]
         rows, places = rows[known], places[known]
         # A row of the other table may lie beyond the last cell of this one; clip it to the empty border.
-        cells = np.minimum(self._cells(other, rows), self._width)
+        cells = np.minimum(theirs.cells(rows), self._width)
         beside = 1 if self._axes else 0
         keys = places * self._width + cells
         starts = np.searchsorted(self._keys, np.maximum(keys - beside, places * self._width), "left")
@@ -132,28 +145,37 @@ class _Branch:
         order = np.argsort(starts, kind="stable")
         return rows[order], starts[order].astype(np.int64), stops[order].astype(np.int64)
 
-    def _rows(self, columns: Columns, size: int) -> Indices:
+
+class _Keys:
+    """By what the rows of one side are found: its fields of the equal pairs, and its places on the axes."""
+
+    def __init__(self, equal: list[Pair], axes: dict[Pair, int], side: Side, columns: Columns) -> None:
+        at = 0 if side is Side.A else 1
+        self._equal = [columns[pair[at]] for pair in equal]
+        self._axes = [(columns[pair[at]], cell) for pair, cell in axes.items()]
+
+    def rows(self, size: int) -> Indices:
+        """Those that have every value; the others match nothing."""
         present = np.ones(size, np.bool_)
-        for name in (*self._equal, *self._axes):
-            present &= columns[name].present
+        for column in (*self._equal, *(column for column, _ in self._axes)):
+            present &= column.present
         return np.flatnonzero(present)
 
-    def _cells(self, columns: Columns, rows: Indices) -> Indices:
+    def cells(self, rows: Indices) -> Indices:
         """The cell along the last axis; 0 where there is no axis."""
         if not self._axes:
             return np.zeros(len(rows), np.int64)
-        name, cell = list(self._axes.items())[-1]
-        return _values(columns[name])[rows] // cell + 1
+        column, cell = self._axes[-1]
+        return _values(column)[rows] // cell + 1
 
-    def _groups(self, columns: Columns, rows: Indices, offset: tuple[int, ...]) -> NDArray[np.uint64]:
+    def groups(self, rows: Indices, offset: tuple[int, ...]) -> NDArray[np.uint64]:
         hashed = np.zeros(len(rows), np.uint64)
-        for name in self._equal:
-            column = columns[name]
+        for column in self._equal:
             words = column.words if isinstance(column, Bits) else _values(column)[:, None].view(np.uint64)
             for word in words.T:
                 hashed = _mix(hashed, word[rows])
-        for (name, cell), step in zip(list(self._axes.items())[:-1], offset, strict=False):
-            hashed = _mix(hashed, (_values(columns[name])[rows] // cell + step).view(np.uint64))
+        for (column, cell), step in zip(self._axes[:-1], offset, strict=False):
+            hashed = _mix(hashed, (_values(column)[rows] // cell + step).view(np.uint64))
         return hashed
 
 
@@ -165,13 +187,13 @@ def _mix(state: NDArray[np.uint64], word: NDArray[np.uint64]) -> NDArray[np.uint
     return x ^ (x >> np.uint64(31))
 
 
-def _axes(rule: Rule, fields: Fields, names: list[str]) -> dict[str, int]:
-    """For each field of bounded distance the size of its cells: no match is farther apart."""
-    axes: dict[str, int] = {}
-    for name in names:
-        farthest = reach(rule, (name,), fields)
-        if isinstance(fields[name], NumberField | DateField) and farthest is not None:
-            axes[name] = max(1, root(farthest))
+def _axes(rule: Rule, fields: Fields, pairs: list[Pair]) -> dict[Pair, int]:
+    """For each pair of fields of bounded distance the size of its cells: no match is farther apart."""
+    axes: dict[Pair, int] = {}
+    for of_a, of_b in pairs:
+        farthest = reach(rule, (of_a,), fields, of_b)
+        if isinstance(fields[of_a], NumberField | DateField) and farthest is not None:
+            axes[of_a, of_b] = max(1, root(farthest))
     return dict(list(axes.items())[:_MOST_AXES])
 
 

@@ -7,8 +7,11 @@
     dice, jaccard   v·(|a| + |b|) − w·⟨a, b⟩ ≤ 0
     cosine          ⟨onehot(|a|), T(·, |b|)⟩ − ⟨a, b⟩ ≤ 0 with T = ⌈c·√(|a|·|b|)⌉
 
+    missing         not (A's value is there and B's is); of one side, the other's bit is always set
+
 What the blocking guarantees is left out. A field that may be missing brings one secret bit a row, and its
-predicates hold only where `Both` bits are set.
+comparisons hold only where `Both` bits are set. A crossed predicate is an input that each side computes from
+another field; to an engine it looks like any other.
 """
 
 from __future__ import annotations
@@ -20,7 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.matching.implied import without
-from accord.matching.rule import And, Euclidean, Hamming, Not, Or, Rule, Same, Similar, Within, fields_of
+from accord.matching.rule import (
+    And,
+    Comparison,
+    Euclidean,
+    Hamming,
+    Missing,
+    Not,
+    OneField,
+    Or,
+    Rule,
+    Same,
+    Similar,
+    Within,
+    compared,
+)
 from accord.matching.thresholds import Fields, cosine_table, linear_weights, squared_steps, within_steps
 from accord.records.columns import Bits, Columns, Integers
 from accord.records.schema import TextField
@@ -64,71 +81,86 @@ class _Lowering:
                 return circuit.Or(tuple(self.node(part) for part in parts))
             case Not(part):
                 return circuit.Not(self.node(part))
-            case _:
-                return self.where_present(rule, self.predicate(rule))
-
-    def where_present(self, rule: Rule, node: Node) -> Node:
-        """The predicate, and both values of each of its fields that may be missing are there."""
-        may_miss = [name for name in fields_of(rule) if self.fields[name].missing == "differs"]
-        marks = [self.input(f"{name} present", 1, 1, _presence(name)) for name in may_miss]
-        return circuit.And((node, *map(circuit.Both, marks))) if marks else node
-
-    def predicate(self, rule: Rule) -> Node:
-        match rule:
-            case Same(field):
-                return circuit.Equal(self.bits_of(field))
-            case Hamming(field, bound):
-                return circuit.AtMost(circuit.Hamming(self.bits_of(field)), bound)
-            case Similar("cosine", field, _):
-                return self.cosine(rule, field)
-            case Similar(_, field, _):
-                return self.overlap(rule, field)
-            case Within(field, _, _):
-                return self.within(rule, field)
-            case Euclidean(names):
-                high = max(self.high(name) for name in names)
-                of = self.input(f"point {' '.join(names)}", len(names), high, _point(names))
-                return circuit.AtMost(circuit.SquaredEuclidean(of), squared_steps(rule, self.fields))
+            case Missing(field, side):
+                return circuit.Not(self.both_present(field, field, side))
+            case Same() | Hamming() | Similar() | Within() | Euclidean():
+                return self.where_present(rule, self.comparison(rule))
             case _:
                 raise TypeError(f"not a rule: {type(rule).__name__}")
 
-    def within(self, rule: Within, field: str) -> Node:
-        high, bound = self.high(field), within_steps(rule, self.fields)
-        of = self.input(f"{field} value", 1, high, _point((field,)))
+    def where_present(self, rule: Comparison, node: Node) -> Node:
+        """The predicate, and both values of each of its fields that may be missing are there."""
+        may_miss = [
+            pair for pair in compared(rule) if any(self.fields[name].missing == "differs" for name in pair)
+        ]
+        return circuit.And((node, *(self.both_present(*pair) for pair in may_miss))) if may_miss else node
+
+    def both_present(self, of_a: str, of_b: str, only: Side | None = None) -> Node:
+        """A's value and B's value are there; or that of the only side which is asked."""
+        name = f"{_named(of_a, of_b)} present{f' in {only.value}' if only else ''}"
+        for side, field in ((Side.A, of_a), (Side.B, of_b)):
+            self.builders[name, side] = _presence(field) if only in (None, side) else _ones(field)
+        return circuit.Both(Input(name, 1, 1))
+
+    def comparison(self, rule: Comparison) -> Node:
+        match rule:
+            case Same():
+                return circuit.Equal(self.bits_of(rule))
+            case Hamming(_, bound):
+                return circuit.AtMost(circuit.Hamming(self.bits_of(rule)), bound)
+            case Similar("cosine"):
+                return self.cosine(rule)
+            case Similar():
+                return self.overlap(rule)
+            case Within():
+                return self.within(rule)
+            case Euclidean(names):
+                high = max(self.high(name) for name in names)
+                point = _point(names)
+                of = self.input(f"point {' '.join(names)}", len(names), high, point, point)
+                return circuit.AtMost(circuit.SquaredEuclidean(of), squared_steps(rule, self.fields))
+
+    def within(self, rule: Within) -> Node:
+        high, bound = self.high(rule.field), within_steps(rule, self.fields)
+        of = self.one(rule, "value", 1, high, lambda field: _point((field,)))
         ahead = circuit.Bilinear((), of, 1, -1, -high, high)
         behind = circuit.Bilinear((), of, -1, 1, -high, high)
         return circuit.And((circuit.AtMost(ahead, bound), circuit.AtMost(behind, bound)))
 
-    def overlap(self, rule: Similar, field: str) -> Node:
+    def overlap(self, rule: Similar) -> Node:
         """v·(|a| + |b|) − w·|a ∧ b| ≤ 0; since |a ∧ b| ≤ |a|, |b|, the value is at least bits·(2v − w)."""
-        bits = self.bits_of(field)
-        weight = self.input(f"{field} ones", 1, bits.length, lambda c: _bits(c, field).sum(1, keepdims=True))
+        bits = self.bits_of(rule)
+        weight = self.one(rule, "ones", 1, bits.length, lambda field: lambda c: _weight(c, field)[:, None])
         w, v = linear_weights(rule)
         low, high = bits.length * min(0, 2 * v - w), 2 * v * bits.length
         products = (circuit.Product(bits, bits, -w),)
         return circuit.AtMost(circuit.Bilinear(products, weight, v, v, low, high), 0)
 
-    def cosine(self, rule: Similar, field: str) -> Node:
-        bits = self.bits_of(field)
+    def cosine(self, rule: Similar) -> Node:
+        bits = self.bits_of(rule)
         table = cosine_table(rule.bound, bits.length)
         size = bits.length + 1
-        ones = Input(f"{field} onehot", size, 1)
-        least = Input(f"{field} least for {rule.bound}", size, int(table.max()))
+        ones = Input(f"{rule.field} onehot", size, 1)
+        least = Input(f"{rule.field_b} least for {rule.bound}", size, int(table.max()))
         eye = np.eye(size, dtype=np.int64)
-        self.builders[ones.name, Side.A] = lambda c: eye[_bits(c, field).sum(1)]
-        self.builders[least.name, Side.B] = lambda c: table.T[_bits(c, field).sum(1)]
+        self.builders[ones.name, Side.A] = lambda c: eye[_weight(c, rule.field)]
+        self.builders[least.name, Side.B] = lambda c: table.T[_weight(c, rule.field_b)]
         products = (circuit.Product(ones, least, 1), circuit.Product(bits, bits, -1))
         return circuit.AtMost(circuit.Bilinear(products, None, 0, 0, -bits.length, int(table.max())), 0)
 
-    def bits_of(self, field: str) -> Input:
+    def bits_of(self, rule: OneField) -> Input:
         """A text's bits, or the binary digits of a code."""
-        spec = self.fields[field]
-        length = spec.bits if isinstance(spec, TextField) else max(1, self.high(field).bit_length())
-        return self.input(f"{field} bits", length, 1, lambda columns: _bits(columns, field, length))
+        spec = self.fields[rule.field]
+        length = spec.bits if isinstance(spec, TextField) else max(1, self.high(rule.field).bit_length())
+        return self.one(rule, "bits", length, 1, lambda field: lambda columns: _bits(columns, field, length))
 
-    def input(self, name: str, length: int, high: int, build: Build) -> Input:
-        """An input that both sides compute in the same way."""
-        self.builders[name, Side.A] = self.builders[name, Side.B] = build
+    def one(self, rule: OneField, what: str, length: int, high: int, build: Callable[[str], Build]) -> Input:
+        """An input that each side computes in the same way from its field of the predicate."""
+        name = f"{_named(rule.field, rule.field_b)} {what}"
+        return self.input(name, length, high, build(rule.field), build(rule.field_b))
+
+    def input(self, name: str, length: int, high: int, of_a: Build, of_b: Build) -> Input:
+        self.builders[name, Side.A], self.builders[name, Side.B] = of_a, of_b
         return Input(name, length, high)
 
     def high(self, field: str) -> int:
@@ -138,11 +170,21 @@ class _Lowering:
         return spec.high
 
 
+def _named(of_a: str, of_b: str) -> str:
+    """No field's name holds a stroke."""
+    return of_a if of_a == of_b else f"{of_a}/{of_b}"
+
+
 def _bits(columns: Columns, field: str, length: int = 0) -> Array:
     column = columns[field]
     if isinstance(column, Bits):
         return column.unpack()
     return (column.values[:, None] >> np.arange(length)) & 1
+
+
+def _weight(columns: Columns, field: str) -> Array:
+    """How many bits of a filter are set."""
+    return _bits(columns, field).sum(1)
 
 
 def _point(names: tuple[str, ...]) -> Build:
@@ -154,3 +196,7 @@ def _point(names: tuple[str, ...]) -> Build:
 
 def _presence(name: str) -> Build:
     return lambda columns: columns[name].present.astype(np.int64)[:, None]
+
+
+def _ones(name: str) -> Build:
+    return lambda columns: np.ones((len(columns[name]), 1), np.int64)

@@ -4,18 +4,20 @@ A rule is a tree of predicates joined by `&`, `|` and `~` (in text: and, or, not
 `rule_text` reads it, `rule_check` judges it against the fields, `evaluate` runs it in the clear, `lowering`
 turns it into a circuit, `implied` says what it guarantees. Thresholds are exact fractions.
 
-A predicate holds only where both records have a value for all its fields; so `~` of it holds where one is
-missing.
+A predicate on one field compares A's value with B's value of the same field, or of another one: `same("last",
+"middle")` is A's last name against B's middle name. It holds only where both values are there; so `~` of it
+holds where one is missing. `missing` asks for just that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Literal, NoReturn
 
 from accord.exact import exact, text
+from accord.side import Side
 
 
 class Rule:
@@ -58,37 +60,64 @@ class Not(Rule):
         return f"not ({self.part})" if isinstance(self.part, And | Or) else f"not {self.part}"
 
 
+class OneField(Rule):
+    """A predicate on one value of each record: A's `field` and B's `field_b`, which is the same unless the
+    predicate is crossed."""
+
+    field: str
+    field_b: str
+
+    def __post_init__(self) -> None:
+        if not self.field_b:
+            object.__setattr__(self, "field_b", self.field)
+
+    @property
+    def crossed(self) -> bool:
+        return self.field != self.field_b
+
+    @property
+    def names(self) -> str:
+        """As the rule's text writes them."""
+        return f"{self.field}, {self.field_b}" if self.crossed else self.field
+
+
 @dataclass(frozen=True)
-class Same(Rule):
+class Same(OneField):
     """The two values are equal; free text is compared by a hash of 80 bits."""
 
     field: str
+    _: KW_ONLY
+    field_b: str = ""
 
     def __str__(self) -> str:
-        return f"same({self.field})"
+        return f"same({self.names})"
 
 
 @dataclass(frozen=True)
-class Hamming(Rule):
+class Hamming(OneField):
     """The filters differ in at most `bound` bits."""
 
     field: str
     bound: int
+    _: KW_ONLY
+    field_b: str = ""
 
     def __str__(self) -> str:
-        return f"hamming({self.field}) <= {self.bound}"
+        return f"hamming({self.names}) <= {self.bound}"
 
 
 @dataclass(frozen=True)
-class Similar(Rule):
+class Similar(OneField):
     """The filters' Dice, Jaccard or cosine similarity is at least `bound`; two empty filters have 1."""
 
     measure: Literal["dice", "jaccard", "cosine"]
     field: str
     bound: Fraction
+    _: KW_ONLY
+    field_b: str = ""
 
     def __str__(self) -> str:
-        return f"{self.measure}({self.field}) >= {text(self.bound)}"
+        return f"{self.measure}({self.names}) >= {text(self.bound)}"
 
 
 @dataclass(frozen=True)
@@ -103,19 +132,33 @@ class Euclidean(Rule):
 
 
 @dataclass(frozen=True)
-class Within(Rule):
+class Within(OneField):
     """The values differ by at most `bound`, which counts days for dates."""
 
     field: str
     bound: Fraction
     days: bool
+    _: KW_ONLY
+    field_b: str = ""
 
     def __str__(self) -> str:
         unit = "" if not self.days else " day" if self.bound == 1 else " days"
-        return f"within({self.field}, {text(self.bound)}{unit})"
+        return f"within({self.names}, {text(self.bound)}{unit})"
 
 
-Predicate = Same | Hamming | Similar | Euclidean | Within
+@dataclass(frozen=True)
+class Missing(Rule):
+    """The record of `side` has no value of the field; without a side, one of the two has none."""
+
+    field: str
+    side: Side | None = None
+
+    def __str__(self) -> str:
+        return f"missing({self.field})" if self.side is None else f"missing({self.field}, {self.side.value})"
+
+
+Comparison = Same | Hamming | Similar | Euclidean | Within
+Predicate = Comparison | Missing
 
 
 def _parts(kind: type[And] | type[Or], rule: Rule) -> tuple[Rule, ...]:
@@ -134,22 +177,37 @@ def predicates(rule: Rule) -> Iterator[Predicate]:
                 yield from predicates(part)
         case Not(part):
             yield from predicates(part)
-        case Same() | Hamming() | Similar() | Euclidean() | Within():
+        case Same() | Hamming() | Similar() | Euclidean() | Within() | Missing():
             yield rule
         case _:
             raise TypeError(f"not a rule: {type(rule).__name__}")
 
 
 def fields_of(rule: Rule) -> tuple[str, ...]:
-    """The fields that a rule reads, each once, in order."""
+    """The fields that a rule reads, on either side, each once, in order."""
     names: dict[str, None] = {}
     for predicate in predicates(rule):
-        names.update(dict.fromkeys(_fields(predicate)))
+        names.update({name: None for side in Side for name in read_by(side, predicate)})
     return tuple(names)
 
 
-def _fields(predicate: Predicate) -> tuple[str, ...]:
-    return predicate.fields if isinstance(predicate, Euclidean) else (predicate.field,)
+def read_by(side: Side, predicate: Predicate) -> tuple[str, ...]:
+    """The fields of this side's record that a predicate reads.
+
+    Of a comparison both sides give equally many, and the i-th is compared with the i-th.
+    """
+    match predicate:
+        case Euclidean(fields):
+            return fields
+        case Missing(field, of):
+            return (field,) if of in (None, side) else ()
+        case _:
+            return (predicate.field if side is Side.A else predicate.field_b,)
+
+
+def compared(predicate: Comparison) -> tuple[tuple[str, str], ...]:
+    """The pairs (A's field, B's field) that a predicate compares."""
+    return tuple(zip(read_by(Side.A, predicate), read_by(Side.B, predicate), strict=True))
 
 
 @dataclass(frozen=True)
@@ -164,7 +222,7 @@ class Measure:
         if self.name == "hamming":
             if limit.denominator != 1:
                 raise ValueError("hamming() counts bits: its threshold is a whole number")
-            return Hamming(self.fields[0], int(limit))
+            return Hamming(self.fields[0], int(limit), field_b=self.fields[-1])
         if self.name == "euclidean":
             return Euclidean(self.fields, limit)
         raise ValueError(f"{self.name}() is a similarity: write {self.name}(...) >= 0.9")
@@ -174,33 +232,34 @@ class Measure:
             least = _amount(bound, f"the threshold of {self.name}()")
             if not 0 < least <= 1:
                 raise ValueError(f"{self.name}() is above 0 and at most 1: write {self.name}(...) >= 0.9")
-            return Similar(self.name, self.fields[0], least)
+            return Similar(self.name, self.fields[0], least, field_b=self.fields[-1])
         raise ValueError(f"{self.name}() is a distance: write {self.name}(...) <= 5")
 
 
-def same(field: str) -> Rule:
-    """The two records have the same value."""
-    return Same(_name(field))
+def same(field: str, field_b: str | None = None) -> Rule:
+    """The two records have the same value, of one field or of A's `field` and B's `field_b`."""
+    of_a, of_b = _names(field, field_b)
+    return Same(of_a, field_b=of_b)
 
 
-def hamming(field: str) -> Measure:
+def hamming(field: str, field_b: str | None = None) -> Measure:
     """Number of bits in which two Bloom filters differ."""
-    return Measure("hamming", (_name(field),))
+    return Measure("hamming", _names(field, field_b))
 
 
-def dice(field: str) -> Measure:
+def dice(field: str, field_b: str | None = None) -> Measure:
     """2·|a ∧ b| / (|a| + |b|) of two Bloom filters."""
-    return Measure("dice", (_name(field),))
+    return Measure("dice", _names(field, field_b))
 
 
-def jaccard(field: str) -> Measure:
+def jaccard(field: str, field_b: str | None = None) -> Measure:
     """|a ∧ b| / |a ∨ b| of two Bloom filters."""
-    return Measure("jaccard", (_name(field),))
+    return Measure("jaccard", _names(field, field_b))
 
 
-def cosine(field: str) -> Measure:
+def cosine(field: str, field_b: str | None = None) -> Measure:
     """|a ∧ b| / √(|a|·|b|) of two Bloom filters."""
-    return Measure("cosine", (_name(field),))
+    return Measure("cosine", _names(field, field_b))
 
 
 def euclidean(*fields: str) -> Measure:
@@ -210,12 +269,22 @@ def euclidean(*fields: str) -> Measure:
     return Measure("euclidean", tuple(map(_name, fields)))
 
 
-def within(field: str, amount: object = None, *, days: object = None) -> Rule:
-    """The values differ by at most this much: `within("price", 0.5)`, `within("birth", days=2)`."""
-    if (amount is None) == (days is None):
-        raise ValueError("within() takes one amount: within('price', 0.5) or within('birth', days=2)")
-    found = _amount(amount if days is None else days, "the amount of within()")
-    return Within(_name(field), found, days is not None)
+def within(field: str, *rest: object, days: object = None) -> Rule:
+    """The values differ by at most this much: `within("price", 0.5)`, `within("birth", days=2)`; with two
+    fields A's first and B's second, `within("price", "cost", 0.5)`."""
+    given = rest if days is None else (*rest, days)
+    if len(given) not in (1, 2) or (len(given) == 2 and not isinstance(given[0], str)):
+        problem = "within() takes one or two fields and one amount"
+        raise ValueError(f"{problem}: within('price', 0.5), within('birth', 'baptism', days=2)")
+    of_a, of_b = _names(field, *given[:-1])
+    return Within(of_a, _amount(given[-1], "the amount of within()"), days is not None, field_b=of_b)
+
+
+def missing(field: str, side: Side | Literal["A", "B"] | None = None) -> Rule:
+    """One of the records has no value of this field; with a side, "A" or "B", that side's record."""
+    if side is not None and side not in (*Side, "A", "B"):
+        raise ValueError("a side is 'A' or 'B': missing('name'), missing('name', 'A')")
+    return Missing(_name(field), None if side is None else Side(side))
 
 
 def _amount(value: object, what: str) -> Fraction:
@@ -233,3 +302,7 @@ def _name(field: object) -> str:
     if not isinstance(field, str):
         raise TypeError(f"a field is named by its text, not by {type(field).__name__}")
     return field
+
+
+def _names(field: object, field_b: object = None) -> tuple[str, str]:
+    return _name(field), _name(field if field_b is None else field_b)

@@ -8,6 +8,8 @@ from accord.exact import text
 from accord.matching.rule import (
     Euclidean,
     Hamming,
+    Missing,
+    OneField,
     Predicate,
     Rule,
     Same,
@@ -21,6 +23,15 @@ from accord.records.schema import Bloom, DateField, FieldSpec, NumberField, Text
 from accord.spelling import nearest
 
 _FINEST_SIMILARITY = 10_000
+_ENCODING = {
+    "text": ("encoder",),
+    "number": ("min", "max", "step"),
+    "latitude": ("min", "max", "step"),
+    "longitude": ("min", "max", "step"),
+    "date": ("min", "max"),
+    "category": ("values", "other"),
+}
+"""What decides how a value of each type becomes a code."""
 
 
 def rule_faults(rule: Rule, fields: Fields, ignore: frozenset[str] = frozenset()) -> list[str]:
@@ -42,6 +53,8 @@ def _unknown(name: str, fields: Fields) -> str:
 
 
 def _faults(predicate: Predicate, fields: Fields) -> Iterator[str]:
+    if isinstance(predicate, OneField) and predicate.crossed:
+        yield from _crossed_faults(predicate, fields)
     match predicate:
         case Same(field):
             if _filter(fields[field]):
@@ -61,6 +74,33 @@ def _faults(predicate: Predicate, fields: Fields) -> Iterator[str]:
             yield from _within_faults(fields[field], days)
         case Euclidean(names):
             yield from _euclidean_faults(names, fields)
+        case Missing(field):
+            yield from _missing_faults(field, fields[field])
+
+
+def _crossed_faults(predicate: OneField, fields: Fields) -> Iterator[str]:
+    """Codes and bits of two fields can be compared only if both are made in one and the same way."""
+    of_a, of_b = predicate.field, predicate.field_b
+    a, b = fields[of_a], fields[of_b]
+    if a.type != b.type:
+        yield f"{of_a} is a {a.type} and {of_b} a {b.type}; fields that are compared need one type."
+        return
+    unlike = [option for option in _ENCODING[a.type] if getattr(a, option) != getattr(b, option)]
+    if unlike:
+        problem = f"{of_a} and {of_b} are encoded in different ways"
+        yield f"{problem}; write the same {' and '.join(unlike)} under [fields.{of_a}] and [fields.{of_b}]."
+    if isinstance(a, TextField) and isinstance(b, TextField):
+        key = a.hash_key or of_a
+        if key != (b.hash_key or of_b):
+            problem = f"{of_a} and {of_b} are hashed under different names, so that equal texts differ"
+            yield f'{problem}; write hash_key = "{key}" under [fields.{of_b}].'
+
+
+def _missing_faults(field: str, spec: FieldSpec) -> Iterator[str]:
+    if spec.missing != "differs":
+        means = "is an error" if spec.missing == "error" else "leaves its record out"
+        problem = f"this can never hold, since an empty {field} {means}"
+        yield f'{problem}; write missing = "differs" under [fields.{field}].'
 
 
 def _filter(spec: FieldSpec) -> Bloom | None:

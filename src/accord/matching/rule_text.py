@@ -3,11 +3,16 @@
     rule      = both { "or" both }
     both      = one { "and" one }
     one       = "not" one | "(" rule ")" | predicate
-    predicate = "same" "(" field ")"
-              | "within" "(" field "," number [ "days" ] ")"
-              | measure "(" field { "," field } ")" ( "<=" | ">=" ) number
+    predicate = "same" "(" fields ")"
+              | "within" "(" fields "," number [ "days" ] ")"
+              | measure "(" fields ")" ( "<=" | ">=" ) number
+              | "euclidean" "(" field { "," field } ")" "<=" number
+              | "missing" "(" field [ "," ( "A" | "B" ) ] ")"
+              | "either_way" "(" rule "," field "," field ")"
+    fields    = field [ "," field ]
 
-`str(rule)` writes it back; reading that gives the same rule.
+Two fields are A's and B's; for euclidean, coordinates. `str(rule)` writes it back, with `either_way` written
+out; reading that gives the same rule.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from accord.exact import exact
+from accord.matching.either_way import either_way
 from accord.matching.rule import (
     Measure,
     Not,
@@ -27,9 +33,11 @@ from accord.matching.rule import (
     euclidean,
     hamming,
     jaccard,
+    missing,
     same,
     within,
 )
+from accord.side import Side
 from accord.spelling import nearest
 
 _TOKEN = re.compile(
@@ -45,7 +53,7 @@ _MEASURES: dict[str, Callable[..., Measure]] = {
     "cosine": cosine,
     "euclidean": euclidean,
 }
-_WORDS = ["same", "within", *_MEASURES]
+_WORDS = ["same", "within", *_MEASURES, "missing", "either_way"]
 _SIGNS = {"&": "and", "|": "or", "~": "not"}
 _DEEPEST = 50
 
@@ -119,9 +127,9 @@ class _Reader:
             found = self.rule(depth + 1)
             self.expect(")", "to close the bracket")
             return found
-        return self.predicate()
+        return self.predicate(depth)
 
-    def predicate(self) -> Rule:
+    def predicate(self, depth: int) -> Rule:
         if self.kind != "word":
             self.fail(f"a predicate is expected: one of {', '.join(_WORDS)}")
         if self.token not in _WORDS:
@@ -130,31 +138,68 @@ class _Reader:
             self.fail(f"'{self.token}' is no predicate; {hint}")
         word = self.advance()
         self.expect("(", f"after '{word}'")
-        if word == "same":
-            field = self.field()
-            self.expect(")", "after the field of same()")
-            return same(field)
-        return self.within() if word == "within" else self.measure(word)
+        match word:
+            case "same":
+                return same(*self.fields(word))
+            case "within":
+                return self.within()
+            case "missing":
+                return self.missing()
+            case "either_way":
+                return self.either_way(depth)
+            case _:
+                return self.measure(word)
 
     def within(self) -> Rule:
-        field = self.field()
+        fields = [self.field()]
         self.expect(",", "after the field of within(), before the amount")
+        if self.kind == "word":
+            fields.append(self.field())
+            self.expect(",", "after the fields of within(), before the amount")
         amount = self.number()
         days = self.token in ("day", "days")
         if days:
             self.advance()
         self.expect(")", "after the amount of within()")
-        return within(field, days=amount) if days else within(field, amount)
+        return within(*fields, days=amount) if days else within(*fields, amount)
 
-    def measure(self, word: str) -> Rule:
+    def missing(self) -> Rule:
+        field, side = self.field(), None
+        if self.token == ",":
+            self.advance()
+            if self.token not in ("A", "B"):
+                self.fail(f"a side is expected: missing({field}, A) or missing({field}, B)")
+            side = Side(self.advance())
+        self.expect(")", "after missing(...")
+        return missing(field, side)
+
+    def either_way(self, depth: int) -> Rule:
+        """Written out, it may stand in two more brackets than here."""
+        at, rule = self._at, self.rule(depth + 2)
+        self.expect(",", "after the rule of either_way(), before its two fields")
+        first = self.field()
+        self.expect(",", "between the two fields of either_way()")
+        second = self.field()
+        self.expect(")", "after the fields of either_way()")
+        try:
+            return either_way(rule, first, second)
+        except ValueError as error:
+            self._at = at
+            self.fail(str(error))
+
+    def fields(self, word: str, most: int = 2) -> list[str]:
+        """The fields of a predicate, and its closing bracket."""
         fields = [self.field()]
         while self.token == ",":
             self.advance()
             fields.append(self.field())
         self.expect(")", f"after the field of {word}()")
-        if word != "euclidean" and len(fields) > 1:
-            self.fail(f"{word}() takes one field")
-        measure = _MEASURES[word](*fields)
+        if len(fields) > most:
+            self.fail(f"{word}() takes one field, or A's and B's")
+        return fields
+
+    def measure(self, word: str) -> Rule:
+        measure = _MEASURES[word](*self.fields(word, 2 if word != "euclidean" else len(self._text)))
         wanted = "<=" if word in ("hamming", "euclidean") else ">="
         self.expect(wanted, f"after {word}(...)")
         at, bound = self._at, self.number()

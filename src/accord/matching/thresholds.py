@@ -28,6 +28,7 @@ def step_of(spec: FieldSpec) -> Fraction:
 
 
 def within_steps(rule: Within, fields: Fields) -> int:
+    """Of A's field; B's has the same step (rule_check.py)."""
     return min(_FARTHEST, floor(rule.bound / step_of(fields[rule.field])))
 
 

@@ -7,8 +7,9 @@ For a conjunction of predicates over different fields the ball is a product of b
     within t        −t .. t steps                                  2t + 1
     euclidean ≤ θ   the whole steps of the disc or sphere          #{v ∈ Z^d : |v|² ≤ (θ/step)²}
 
-Two records match exactly when the value of the one is in the ball of the other. Sizes are exact integers that
-follow from the agreement alone; values beyond a field's range are marked, so that every record counts alike.
+Two records match exactly when the value of the one is in the ball of the other. Each side takes the values of
+its own fields, which in a crossed predicate are not the other's. Sizes are exact integers that follow from
+the agreement alone; values beyond a field's range are marked, so that every record counts alike.
 """
 
 from __future__ import annotations
@@ -21,15 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import UsageError
-from accord.matching.rule import And, Euclidean, Hamming, Predicate, Rule, Same, Within, fields_of
+from accord.matching.rule import And, Euclidean, Hamming, Rule, Same, Within, read_by
 from accord.matching.thresholds import Fields, root, squared_steps, within_steps
 from accord.ranges import ranges
 from accord.records.columns import Bits, Columns
 from accord.records.schema import TextField
+from accord.side import Side
 
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 
+Listed = Same | Hamming | Within | Euclidean
+"""Predicates that have a ball."""
 MOST_LINES = 10_000_000
 """More values than this are not listed for a table: about a gigabyte, and about an hour of one core."""
 _MOST_COUNTED = 10**7
@@ -48,13 +52,17 @@ def values_of(names: tuple[str, ...], columns: Columns, rows: slice = slice(None
 
 def ball_faults(rule: Rule) -> Iterator[str]:
     """Why the ball of a record cannot be listed under this rule."""
-    parts = _parts(rule)
-    names = [name for part in parts for name in fields_of(part)]
-    for part in parts:
-        if not isinstance(part, Same | Hamming | Within | Euclidean):
+    for part in _parts(rule):
+        if not isinstance(part, Listed):
             yield f"psi-expand cannot list what '{part}' accepts; it takes same, hamming, within, euclidean."
-    if len(set(names)) < len(names):
-        yield "psi-expand lists the values of each predicate by itself; use each field once."
+    read = [names_of(rule, side) for side in Side]
+    if any(len(set(names)) < len(names) for names in read):
+        yield "psi-expand lists the values of each predicate by itself; use each field once on a side."
+
+
+def names_of(rule: Rule, side: Side) -> tuple[str, ...]:
+    """The fields of a side whose values are listed or asked for, in the order of the predicates."""
+    return tuple(name for part in _parts(rule) if isinstance(part, Listed) for name in read_by(side, part))
 
 
 def expansion(rule: Rule, fields: Fields) -> int:
@@ -110,13 +118,13 @@ class _Offsets:
 
 
 class Balls:
-    """The balls of a rule, ready to be listed for any records."""
+    """The balls of a rule, ready to be listed for any records of one side."""
 
-    def __init__(self, rule: Rule, fields: Fields) -> None:
+    def __init__(self, rule: Rule, fields: Fields, side: Side) -> None:
         self.size = expansion(rule, fields)
-        self.names = fields_of(rule)
-        parts = [p for p in _parts(rule) if isinstance(p, Same | Hamming | Within | Euclidean)]
-        self._offsets = [(fields_of(part), _offsets(part, fields)) for part in parts]
+        self.names = names_of(rule, side)
+        parts = [part for part in _parts(rule) if isinstance(part, Listed)]
+        self._offsets = [(read_by(side, part), _offsets(part, fields)) for part in parts]
 
     def listed(self, columns: Columns, rows: slice) -> tuple[Words, Mask]:
         """All values of the balls of these records, record after record, and which of them exist."""
@@ -142,7 +150,7 @@ def _applied(values: Words, offsets: _Offsets, chosen: NDArray[np.int64]) -> tup
     return moved, np.all(moved <= np.array(offsets.highs, np.uint64), axis=1)
 
 
-def _offsets(part: Predicate, fields: Fields) -> _Offsets:
+def _offsets(part: Listed, fields: Fields) -> _Offsets:
     match part:
         case Hamming(field, bound):
             spec = fields[field]
@@ -159,7 +167,6 @@ def _offsets(part: Predicate, fields: Fields) -> _Offsets:
             return _Offsets(
                 np.zeros((1, _width(spec.bits) if isinstance(spec, TextField) else 1), np.uint64), None
             )
-    raise TypeError(f"no ball: {part}")
 
 
 def _width(bits: int) -> int:

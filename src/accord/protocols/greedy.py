@@ -45,7 +45,8 @@ class GreedyClean:
         self._schedule, self._found = schedule, found
         self._me = 0 if mine.side is Side.A else 1
         self._shown = np.zeros(len(mine.records), np.bool_)
-        self._index = Index(task.rule, task.fields, mine.records.columns, len(mine.records))
+        columns, size = mine.records.columns, len(mine.records)
+        self._index = Index(task.rule, task.fields, mine.side, columns, size)
         self.matches = 0
 
     def take(self, pairs: Ints) -> Party[None]:

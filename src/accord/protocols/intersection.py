@@ -196,7 +196,7 @@ class _Side:
             raise UsageError(problem=problem)
         work = options.workload(task, mine.side, *sizes)
         self.lists, self.lines, self.asked = work.lists, work.lines, work.asked
-        self.balls = Balls(options.sought(task.rule), task.fields)
+        self.balls = Balls(options.sought(task.rule), task.fields, mine.side)
         self.total, self.done, self.dummies = self.lines + self.asked, 0, 0
         columns, most = task.disclose[mine.side.other], mine.partner_size
         self.shape = Shape(task.fields, (), columns, most, most)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from accord.matching.rule import And, Not, Or, Rule, Same, fields_of, predicates
+from accord.matching.rule import And, Missing, Not, Or, Rule, Same, compared, predicates
 from accord.matching.thresholds import Fields
 from accord.protocols.base import Blockings, Fault, Options, Task
 from accord.protocols.intersection import Intersecting
@@ -25,8 +25,9 @@ class Psi(Intersecting):
         return {"name": "psi"}
 
     def sought(self, rule: Rule) -> Rule:
-        """All fields of the rule are the same."""
-        return And(tuple(Same(name) for name in fields_of(rule)))
+        """All values that the rule compares are the same."""
+        found = [pair for p in predicates(rule) if not isinstance(p, Missing) for pair in compared(p)]
+        return And(tuple(Same(of_a, field_b=of_b) for of_a, of_b in dict.fromkeys(found)))
 
     def advice(self, task: Task) -> list[str]:
         if all(isinstance(predicate, Same) for predicate in predicates(task.rule)):
@@ -40,7 +41,8 @@ class Psi(Intersecting):
     ) -> Iterator[Fault]:
         if simulated:
             if _negates(rule):
-                yield ("rule",), "psi finds records whose fields are equal, which a rule with 'not' may deny."
+                problem = "psi finds records whose fields are equal"
+                yield ("rule",), f"{problem}, which a rule with 'not' or 'missing' may deny."
             return
         for part in rule.parts if isinstance(rule, And) else (rule,):
             if not isinstance(part, Same):
@@ -49,4 +51,4 @@ class Psi(Intersecting):
 
 
 def _negates(rule: Rule) -> bool:
-    return isinstance(rule, Not) or (isinstance(rule, And | Or) and any(map(_negates, rule.parts)))
+    return isinstance(rule, Not | Missing) or (isinstance(rule, And | Or) and any(map(_negates, rule.parts)))

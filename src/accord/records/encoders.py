@@ -81,7 +81,7 @@ def _text(name: str, spec: TextField, cells: pa.Array, salt: str, bad: dict[str,
     filled = pc.fill_null(text, "")
     starts, octets = text_buffers(filled)
     words = np.zeros((len(filled), (spec.bits + 63) // 64), np.uint64)
-    k0, k1 = key(salt, name)
+    k0, k1 = key(salt, spec.hash_key or name)
     if isinstance(spec.encoder, Bloom):
         of = spec.encoder
         fill_filters(k0, k1, starts, octets, of.grams, of.hashes, of.bits, words)

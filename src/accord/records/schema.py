@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import date
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -17,9 +17,11 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    SerializerFunctionWrapHandler,
     StrictInt,
     StringConstraints,
     WithJsonSchema,
+    model_serializer,
     model_validator,
 )
 
@@ -67,18 +69,32 @@ def _preset(value: Any) -> Any:
 
 
 class _Field(Spec):
+    later: ClassVar[tuple[str, ...]] = ()
+    """Options that came after the first agreements were signed."""
+
     missing: Literal["error", "differs", "skip"] = "error"
     """What an empty cell means: a fault; a value that agrees with nothing; a record to leave out."""
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without later options at their default: agreements of before keep their bytes and digests."""
+        unset = [n for n in self.later if getattr(self, n) == type(self).model_fields[n].default]
+        return {name: value for name, value in write(self).items() if name not in unset}
 
 
 class TextField(_Field):
     """Free text, folded (NFKC, lower case, single blanks) and then turned into bits."""
+
+    later: ClassVar[tuple[str, ...]] = ("hash_key",)
 
     type: Literal["text"]
     encoder: Annotated[
         Annotated[Bloom | Hash, Field(discriminator="kind")],
         BeforeValidator(_preset, json_schema_input_type=Literal["hash", "paper"] | Bloom | Hash),
     ]
+
+    hash_key: Name | None = None
+    """Under which name texts are hashed, by default the field's own: fields that share it are comparable."""
 
     @property
     def bits(self) -> int:
