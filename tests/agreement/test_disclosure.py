@@ -52,6 +52,21 @@ def test_advice() -> None:
     assert any("hash of 80 bits" in note for note in advice(parse_agreement(hashed)))
 
 
+def test_advice_on_crossed_fields_and_missing_values() -> None:
+    code = '[fields.code]\ntype = "text"\nencoder = "hash"\nmissing = "differs"\n'
+    alias = '[fields.alias]\ntype = "text"\nencoder = "hash"\nhash_key = "code"\n'
+    text = TEXT.replace("[fields.name]", f"{code}{alias}[fields.name]").replace('"name"]', '"code", "alias"]')
+    crossed = advice(parse_agreement(text.replace("hamming(name) <= 5", "same(code, alias)")))
+    assert "same(code, alias) compares a hash of 80 bits of the text." in crossed
+    assert not [note for note in crossed if "alias is used" in note or "code is used" in note]
+    for rule, warned in (("same(code) or missing(code)", True), ("same(code) and not missing(code)", False)):
+        notes = advice(
+            parse_agreement(text.replace("same(day) and same(brand) and hamming(name) <= 5", rule))
+        )
+        assert any("nothing agrees because a value is missing" in note for note in notes) == warned
+        assert any("do not agree on 'brand'" in note for note in notes)
+
+
 def of_protocol(protocol: str, rule: str, blocking: bool) -> str:
     head, rest = TEXT[: TEXT.index("[protocol]")], TEXT[TEXT.index("# What each side") :]
     head = head if blocking else head[: head.index("[[blocking]]")]

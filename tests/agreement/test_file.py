@@ -87,6 +87,40 @@ def test_one_fault_with_its_line(old: str, new: str, problem: str) -> None:
     assert found[0].startswith("line ")
 
 
+TWO_NAMES = TEXT.replace(
+    "[fields.name]",
+    '[fields.alias]\ntype = "text"\nencoder = "paper"\nhash_key = "name"\n\n'
+    '[fields.code]\ntype = "text"\nencoder = "hash"\n\n[fields.label]\ntype = "text"\nencoder = "hash"\n\n'
+    '[fields.paid]\ntype = "date"\nmin = 2026-03-01\nmax = 2027-03-31\nmissing = "skip"\n\n[fields.name]',
+).replace("greedy = true", "greedy = false")
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ("dice(name, alias) >= 0.8 and hamming(alias, name) <= 5", None),
+        ("same(code, label)", 'under different names, so that equal texts differ; write hash_key = "code"'),
+        ("dice(name, code) >= 0.8", "encoded in different ways; write the same encoder under [fields.name]"),
+        ("within(day, paid, 2 days)", "write the same max under [fields.day] and [fields.paid]"),
+        ("within(day, paid, 2)", "in days"),
+        ("same(day, brand)", "day is a date and brand a category; fields that are compared need one type"),
+        ("same(name, alias)", 'needs encoder = "hash"'),
+        ("same(day, dya)", "did you mean 'day'"),
+        ("missing(code)", 'an empty code is an error; write missing = "differs" under [fields.code]'),
+        ("not missing(paid, A)", "an empty paid leaves its record out"),
+        ("either_way(same(day) and same(paid), day, paid)", "'same(paid, day)': paid and day are encoded"),
+    ],
+)  # fmt: skip
+def test_crossed_fields_need_one_encoding_and_missing_its_policy(rule: str, problem: str | None) -> None:
+    text = TWO_NAMES.replace("same(day) and same(brand) and hamming(name) <= 5", rule)
+    if problem is None:
+        assert str(parse_agreement(text).rule) == rule
+        return
+    found = faults(text)
+    assert [fault for fault in found if problem in fault], found
+    assert all(fault.startswith(f"line {line_of('rule =', text)}, rule: ") for fault in found)
+
+
 def test_a_slip_of_a_whole_part_names_the_part() -> None:
     text = starter_text("places", "00000000").replace("reach = 0.001", "")
     assert faults(text)[0].startswith(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.matching.evaluate import holds
-from accord.matching.implied import reach, requires_same, without
+from accord.matching.implied import accepts_unseen, reach, requires_same, without
 from accord.matching.join import full_join
 from accord.matching.rule import And, Missing, Or, Rule, Same, missing, predicates, same, within
 from accord.records.columns import Bits, Integers
@@ -82,3 +82,33 @@ def test_nothing_is_missing_where_a_key_brought_records_together() -> None:
     assert without(same("hour") & ~missing("brand"), key) == same("hour")
     crossed = same("brand", "colour")
     assert without(crossed, frozenset(["brand", "colour"])) == crossed
+
+
+@given(worlds.rules, worlds.tables, worlds.tables)
+def test_who_accepts_where_no_comparison_holds_is_known(
+    rule: Rule, a: list[worlds.Row], b: list[worlds.Row]
+) -> None:
+    tables, _, _ = worlds.both(a, b)
+    left, right = full_join(rule, tables, (len(a), len(b)))
+    asks = any(isinstance(p, Missing) for p in predicates(rule))
+    for p in predicates(rule):
+        if not isinstance(p, Missing):
+            unseen = ~holds(p, tables, left, right)
+            left, right = left[unseen], right[unseen]
+    assert accepts_unseen(rule) or not asks or not len(left)
+
+
+@pytest.mark.parametrize(
+    ("rule", "unseen"),
+    [
+        (same("brand") | missing("brand"), True),
+        ((same("brand") | missing("brand")) & same("hour"), False),
+        (missing("brand") & ~missing("code"), True),
+        (~same("brand"), False),
+        (~same("brand") & ~missing("brand"), True),
+        (same("brand") & missing("code", "A"), False),
+        (missing("brand", "B"), True),
+    ],
+)
+def test_who_accepts_because_of_what_is_missing(rule: Rule, unseen: bool) -> None:
+    assert accepts_unseen(rule) == unseen

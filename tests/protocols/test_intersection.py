@@ -81,24 +81,32 @@ def shop(rule: str, protocol: str) -> Agreement:
     return Agreement.model_validate(plain | changed)
 
 
-@given(world.tables, world.tables)
-def test_missing_values_match_nothing(a: list[world.Row], b: list[world.Row]) -> None:
+SHOPS = [
+    shop(rule, protocol)
     for rule, protocol in (
         ("same(code) and same(brand)", "psi"),
         ("same(hour) and within(x, 1)", "psi-expand"),
         ("hamming(name) <= 1", "psi-expand"),
-    ):
-        agreed = shop(rule, protocol)
-        left, right = world.records(a), world.records(b)
-        entropy, task = Seeded(1), agreed.task
-        nothing = np.zeros(1, np.int64)
-        own_a = prepare(task, Side.A, left, len(right), nothing, entropy.stream("A"))
-        own_b = prepare(task, Side.B, right, len(left), nothing, entropy.stream("B"))
-        engine = IdealEngine()
-        out_a, _ = run_pair(run(task, own_a, engine), run(task, own_b, engine))
-        partner = [int(name) for name in out_a.partner_ids.to_pylist()]
-        found = sorted((int(i), partner[j]) for i, j in zip(out_a.own, out_a.partner, strict=True))
-        assert found == world.expected(agreed.rule, a, b, left, right)
+        ("same(code, alias) and same(alias) and same(code)", "psi"),
+        ("within(x, z, 0.5) and same(colour, brand)", "psi-expand"),
+    )
+]
+
+
+@given(world.tables, world.tables, st.sampled_from(SHOPS))
+def test_missing_values_match_nothing_and_each_side_takes_its_own_fields(
+    a: list[world.Row], b: list[world.Row], agreed: Agreement
+) -> None:
+    left, right = world.records(a), world.records(b)
+    entropy, task = Seeded(1), agreed.task
+    nothing = np.zeros(1, np.int64)
+    own_a = prepare(task, Side.A, left, len(right), nothing, entropy.stream("A"))
+    own_b = prepare(task, Side.B, right, len(left), nothing, entropy.stream("B"))
+    engine = IdealEngine()
+    out_a, _ = run_pair(run(task, own_a, engine), run(task, own_b, engine))
+    partner = [int(name) for name in out_a.partner_ids.to_pylist()]
+    found = sorted((int(i), partner[j]) for i, j in zip(out_a.own, out_a.partner, strict=True))
+    assert found == world.expected(agreed.rule, a, b, left, right)
 
 
 def test_psi_of_a_fuzzy_rule_is_equality_of_its_fields() -> None:

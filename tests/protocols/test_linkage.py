@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.errors import PeerError
+from accord.matching.evaluate import Tables
+from accord.protocols.base import prepare
 from accord.protocols.mine import Status
 from accord.secure.engine import Engine
 from accord.secure.garbled.engine import GarbledEngine
@@ -19,6 +22,7 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import run_pair
 from accord.side import Side
+from tests.matching import worlds as world
 from tests.protocols import worlds
 
 points = st.tuples(st.integers(0, 15), st.integers(0, 15))
@@ -190,3 +194,39 @@ def test_all_pairs_with_another_count_than_records_is_refused() -> None:
     own_b = worlds.side(agreed, Side.B, [(3, 3)], entropy, np.array([5]), 1)
     with pytest.raises(PeerError, match="another number of slots than of records"):
         run_pair(worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine))
+
+
+KEYED = [
+    ("hour", "same(hour) and same(code, alias)"),
+    (
+        "brand",
+        "(same(brand) or missing(brand)) and either_way(same(birth) and same(baptism), birth, baptism)",
+    ),
+    ("hour", "within(x, z, 1) and (same(hour) or missing(birth, B)) and not missing(code, A)"),
+]
+
+
+@settings(max_examples=20)
+@given(world.tables, world.tables, st.sampled_from(KEYED), st.booleans(), st.integers(0, 9))
+def test_crossed_fields_and_missing_values(
+    a: list[world.Row], b: list[world.Row], keyed: tuple[str, str], greedy: bool, seed: int
+) -> None:
+    """Each side's clear index and its inputs of the circuit take its own fields: the output is the join."""
+    fields = {name: spec.model_dump(mode="json") for name, spec in world.FIELDS.items()}
+    plain = worlds.agreement(greedy=greedy, closure="candidates").model_dump(mode="json")
+    changed = {"rule": keyed[1], "blocking": [{"kind": "key", "field": keyed[0]}], "disclose": {}}
+    agreed = Agreement.model_validate(plain | {"fields": fields} | changed)
+    left, right = world.records(a), world.records(b)
+    dummies, entropy, engine = np.ones(agreed.plan.bins, np.int64), Seeded(seed), IdealEngine()
+    own_a = prepare(agreed.task, Side.A, left, len(b), dummies, entropy.stream("A"))
+    own_b = prepare(agreed.task, Side.B, right, len(a), dummies, entropy.stream("B"))
+    found = run_pair(worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine))
+    pairs = [
+        sorted(zip(out.own.tolist(), map(int, out.partner_ids.take(out.partner).to_pylist()), strict=True))
+        for out in found
+    ]
+    accepted = world.expected(agreed.rule, a, b, left, right)
+    met = agreed.plan.compares(Tables(agreed.fields, left.columns, right.columns), *np.array(
+        accepted, np.int64).reshape(-1, 2).T)  # fmt: skip
+    assert pairs[0] == sorted((i, j) for j, i in pairs[1])
+    assert pairs[0] == [pair for pair, together in zip(accepted, met, strict=True) if together]

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from accord.records.columns import Bits, Integers
 from accord.records.encoders import Encoded, encode
-from accord.records.schema import FieldSpec
+from accord.records.schema import FieldSpec, TextField
 
 
 def encoded(cells: pa.Array, format: str | None = None, **spec: Any) -> Encoded:
@@ -166,3 +166,18 @@ def test_unpacked_bits_follow_the_words() -> None:
     words = np.array([[1 | 1 << 63, 1 << 5]], np.uint64)
     bits = Bits(words, 70, np.ones(1, np.bool_)).unpack()
     assert np.flatnonzero(bits[0]).tolist() == [0, 63, 69]
+
+
+@pytest.mark.parametrize("encoder", ["hash", "paper"])
+def test_texts_are_hashed_under_the_name_that_is_agreed(encoder: str) -> None:
+    cells = pa.array(["Ann", "Bob", None])
+    options = {"type": "text", "encoder": encoder, "missing": "differs"}
+    own, shared = (TextField.model_validate(options | more) for more in ({}, {"hash_key": "first"}))
+
+    def words(name: str, spec: TextField) -> list[list[int]]:
+        column = encode(name, spec, cells, "00").column
+        assert isinstance(column, Bits)
+        return column.words.tolist()
+
+    assert words("last", shared) == words("middle", shared) == words("first", own)
+    assert words("last", own) != words("middle", own)

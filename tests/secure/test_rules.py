@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from accord.matching.lowering import lower
 from accord.matching.rule import Rule
+from accord.matching.rule_text import parse_rule
 from accord.secure.blocks import Blocks, Table
 from accord.side import Side
 from tests.matching import worlds
@@ -32,3 +34,28 @@ def test_the_engines_answer_every_rule(
     left = Table(lowered.inputs(Side.A, tables.a), random.random(len(a)) < 0.8)
     right = Table(lowered.inputs(Side.B, tables.b), random.random(len(b)) < 0.8)
     world.check(lowered.node, Blocks.whole(len(a), len(b)), left, right)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "either_way(dice(name) >= 0.5 and dice(nick) >= 0.5, name, nick)",
+        "same(code, alias) or missing(code) and within(x, z, 2)",
+        "not missing(x, A) and missing(birth, B)",
+        "hamming(nick, name) <= 4 and (same(brand, colour) or missing(brand, B))",
+    ],
+)
+def test_crossed_fields_and_missing_values(world: World, text: str) -> None:
+    """On tables of which half the values are missing, and with dummies, which match nothing either."""
+    random = np.random.default_rng(7)
+    kinds = [
+        worlds.EMPTY,
+        worlds.EMPTY | {"name": "abc", "nick": "cab", "code": "y", "brand": "red", "colour": "red", "x": 1.0},
+        worlds.EMPTY | {"name": "cab", "nick": "abc", "colour": "red", "birth": date(2026, 1, 3)},
+    ]
+    a, b = ([kinds[i] for i in random.integers(0, 3, 12)] for _ in Side)
+    tables, _, _ = worlds.both(a, b)
+    lowered = lower(parse_rule(text), worlds.FIELDS)
+    left = Table(lowered.inputs(Side.A, tables.a), random.random(12) < 0.8)
+    right = Table(lowered.inputs(Side.B, tables.b), random.random(12) < 0.8)
+    assert world.check(lowered.node, Blocks.whole(12, 12), left, right)

@@ -8,6 +8,7 @@ protocol and is curious.
 from __future__ import annotations
 
 from accord.agreement.document import Agreement
+from accord.matching.implied import accepts_unseen
 from accord.matching.rule import Same, fields_of, predicates
 from accord.records.schema import TextField
 from accord.side import Side
@@ -34,6 +35,11 @@ def advice(agreement: Agreement) -> list[str]:
     """What is allowed but worth knowing before signing."""
     notes = [f"Matches may be missed: {loss}." for loss in agreement.plan.losses(agreement.rule)]
     notes += agreement.protocol.advice(agreement.task)
+    if accepts_unseen(agreement.rule):
+        notes.append(
+            "The rule accepts pairs in which nothing agrees because a value is missing: a record without it "
+            "may match, and so disclose, every record that it is compared with."
+        )
     for equality in dict.fromkeys(p for p in predicates(agreement.rule) if isinstance(p, Same)):
         if isinstance(agreement.fields[equality.field], TextField):
             notes.append(f"{equality} compares a hash of 80 bits of the text.")

@@ -7,7 +7,7 @@ guarantee is given, both values are there.
 
 from __future__ import annotations
 
-from accord.matching.rule import And, Euclidean, Missing, Not, Or, Rule, Same, Within
+from accord.matching.rule import And, Euclidean, Missing, Not, Or, Rule, Same, Within, predicates
 from accord.matching.thresholds import Fields, squared_steps, within_steps
 
 
@@ -76,3 +76,29 @@ def without(rule: Rule, equal: frozenset[str]) -> Rule:
             return Or(())
         case _:
             return rule
+
+
+def accepts_unseen(rule: Rule) -> bool:
+    """Whether values that are missing may make a match of a pair in which no comparison holds."""
+    return any(isinstance(p, Missing) for p in predicates(rule)) and _unseen(rule)[0]
+
+
+def _unseen(rule: Rule) -> tuple[bool, bool]:
+    """Whether a rule may hold, and whether it may fail, where no comparison holds.
+
+    Each `missing` is taken for itself, so it may say too much.
+    """
+    match rule:
+        case And(parts):
+            found = [_unseen(part) for part in parts]
+            return all(may for may, _ in found), any(fail for _, fail in found)
+        case Or(parts):
+            found = [_unseen(part) for part in parts]
+            return any(may for may, _ in found), all(fail for _, fail in found)
+        case Not(part):
+            may, fail = _unseen(part)
+            return fail, may
+        case Missing():
+            return True, True
+        case _:
+            return False, True
