@@ -9,7 +9,7 @@ import pytest
 
 from accord.errors import UsageError
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import And, AtMost, Equal, Hamming, Input, Node, Not, Or
+from accord.secure.circuit import And, AtMost, Both, Equal, Hamming, Input, Node, Not, Or
 from accord.secure.engines import NAMES, engine_named
 from accord.side import Side
 from tests.secure.engines import EVERY, REAL, World
@@ -83,7 +83,13 @@ def test_circuits_with_more_parts_than_one_lookup_holds(fast: World) -> None:
         fast.check(circuit, Blocks.whole(40, 40), a, b)
 
 
-@pytest.mark.parametrize("circuit", [*LEAVES, And(()), Not(Or(())), Not(AtMost(Hamming(BITS), 3))], ids=str)
+MISSING = [Not(leaf) for leaf in LEAVES if isinstance(leaf, Both)]
+"""A dummy lacks every value, and does not match by that."""
+
+
+@pytest.mark.parametrize(
+    "circuit", [*LEAVES, *MISSING, And(()), Not(Or(())), Not(AtMost(Hamming(BITS), 3))], ids=str
+)
 def test_dummies_never_match_not_even_each_other(real: World, circuit: Node) -> None:
     random, rows = np.random.default_rng(10), 2 if real.slow else 8
     tables = {}
