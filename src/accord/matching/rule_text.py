@@ -187,19 +187,19 @@ class _Reader:
             self._at = at
             self.fail(str(error))
 
-    def fields(self, word: str, most: int = 2) -> list[str]:
+    def fields(self, word: str) -> list[str]:
         """The fields of a predicate, and its closing bracket."""
         fields = [self.field()]
         while self.token == ",":
             self.advance()
             fields.append(self.field())
         self.expect(")", f"after the field of {word}()")
-        if len(fields) > most:
+        if len(fields) > 2 and word != "euclidean":
             self.fail(f"{word}() takes one field, or A's and B's")
         return fields
 
     def measure(self, word: str) -> Rule:
-        measure = _MEASURES[word](*self.fields(word, 2 if word != "euclidean" else len(self._text)))
+        measure = _MEASURES[word](*self.fields(word))
         wanted = "<=" if word in ("hamming", "euclidean") else ">="
         self.expect(wanted, f"after {word}(...)")
         at, bound = self._at, self.number()
