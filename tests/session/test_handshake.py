@@ -93,7 +93,9 @@ def test_who_reads_texts_in_another_way_is_refused_before_the_agreements() -> No
     theirs = replace(B, digest=bytes.fromhex(other.digest), texts=bytes(32))
     for first in (True, False):
         wire = Wire()
-        with pytest.raises(RefusedError, match=r"here are pyarrow \S+ and jellyfish \S+\. Install the same"):
+        with pytest.raises(
+            RefusedError, match=r"here are Python \S+ pyarrow \S+ and jellyfish \S+\. Install the same"
+        ):
             run_pair(greet(A, AGREED, first), greet(theirs, other, not first), wire)
         assert wire.messages == 2, "more than two hellos passed"
 

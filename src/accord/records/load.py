@@ -26,7 +26,7 @@ from accord.records.columns import Bits, Column, Integers, Records, rows_of
 from accord.records.csv_scan import MOST_CELL
 from accord.records.encoders import encode, encode_made
 from accord.records.layout import Layout
-from accord.records.making import Cells, make
+from accord.records.making import Cells, Parsed, make
 from accord.records.opened import OpenTable
 from accord.records.schema import CategoryField, FieldSpec, TextField, agreed_columns, is_made
 from accord.records.sources import TableLike, open_table
@@ -87,10 +87,11 @@ def _load(
     chunks: list[Records] = []
     ids: list[pa.Array] = []
     people: list[pa.Array] = []
+    parsed: Parsed = {}
     for batch in table.batches:
         _judge_cells(batch, as_text, faults)
         ids.append(_row_numbers(faults.first, batch) if layout.id_row else _as_text(batch.column(layout.id)))
-        chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults, tally))
+        chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults, tally, parsed))
         for name in person:
             people.append(_as_person(batch.column(name)))
             if per_person is not None:
@@ -169,6 +170,7 @@ def _encode_batch(
     layout: Layout,
     faults: _Faults,
     tally: Tally,
+    parsed: Parsed,
 ) -> Records:
     columns: dict[str, Column] = {}
     made_texts: dict[str, pa.Array] = {}
@@ -178,6 +180,7 @@ def _encode_batch(
     cells = Cells(
         {name: batch.column(source.column) for name, source in sources.items()},
         {name: source.format for name, source in sources.items()},
+        parsed,
     )
     for name, spec in fields.items():
         made = make(name, spec, cells)

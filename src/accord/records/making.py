@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.records.cleaning import clean, empty_to_null
+from accord.records.cleaning import clean, empty_to_null, single_blanks
 from accord.records.deriving import derive_part, derive_text, swap
 from accord.records.folding import fold, fold_list, trim
 from accord.records.schema import CategoryField, DateField, FieldSpec, NumberField, TextField
@@ -52,11 +52,18 @@ class Made:
         return values.cast(pa.large_string())
 
 
-class Cells:
-    """The agreed columns of a chunk, and what was made of each, once."""
+Parsed = dict[tuple[str, str], date | None]
+"""Days by text and format: most chunks of a table have the same ones."""
 
-    def __init__(self, columns: Mapping[str, pa.Array], formats: Mapping[str, str | None]) -> None:
+
+class Cells:
+    """The agreed columns of a chunk, and what was made of each, once; `parsed` outlives the chunk."""
+
+    def __init__(
+        self, columns: Mapping[str, pa.Array], formats: Mapping[str, str | None], parsed: Parsed | None = None
+    ) -> None:
         self._formats = formats
+        self._parsed: Parsed = {} if parsed is None else parsed
         self._plain: dict[str, pa.Array] = {}
         self._unread: dict[str, dict[str, Mask]] = {}
         for name, cells in columns.items():
@@ -80,7 +87,7 @@ class Cells:
 
     def days(self, column: str) -> Days:
         if column not in self._days:
-            self._days[column] = read_days(self._plain[column], self._formats.get(column))
+            self._days[column] = read_days(self._plain[column], self._formats.get(column), self._parsed)
         return self._days[column]
 
     def text(self, columns: tuple[str, ...], spec: FieldSpec) -> pa.Array:
@@ -135,8 +142,10 @@ def _numbers(cells: Cells, column: str, missing: Sequence[str]) -> pa.Array:
 def _join(parts: Sequence[pa.Array]) -> pa.Array:
     if len(parts) == 1:
         return parts[0]
-    blank = pa.scalar(" ", pa.large_string())
-    return empty_to_null(pc.binary_join_element_wise(*parts, blank, null_handling="skip"))
+    # Empty texts in place of nulls: Arrow, told to skip nulls, also skips rows that have nothing else.
+    filled = [pc.fill_null(part, "") for part in parts]
+    joined = pc.binary_join_element_wise(*filled, pa.scalar(" ", pa.large_string()))
+    return empty_to_null(single_blanks(joined))
 
 
 def _take_out(folded: pa.Array, missing: Sequence[str]) -> pa.Array:
@@ -179,13 +188,13 @@ def _missing(cells: pa.Array) -> Mask:
     return np.asarray(pc.is_null(cells))
 
 
-def read_days(cells: pa.Array, format: str | None) -> Days:
+def read_days(cells: pa.Array, format: str | None, parsed: Parsed) -> Days:
     """Cells as days since 1970."""
     bad: dict[str, Mask] = {}
     if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
         cells = trim(cells)
         given = ~_missing(cells)
-        cells = _parse_dates(cells, format or "%Y-%m-%d")
+        cells = _parse_dates(cells, format or "%Y-%m-%d", parsed)
         how = format or "YYYY-MM-DD"
         bad[f"is not a date written as {how}; `accord check` finds another format, `format=` names it"] = (
             given & _missing(cells)
@@ -201,14 +210,17 @@ def read_days(cells: pa.Array, format: str | None) -> Days:
     return Days(days, bad)
 
 
-def _parse_dates(cells: pa.Array, format: str) -> pa.Array:
+def _parse_dates(cells: pa.Array, format: str, parsed: Parsed) -> pa.Array:
     """Texts as dates, null where they are none; each distinct text is parsed once.
 
     By Python, because Arrow's own parser takes 30 February for 2 March.
     """
     distinct = cells.dictionary_encode()
-    dates = pa.array([parse_date(value, format) for value in distinct.dictionary.to_pylist()], pa.date32())
-    return dates.take(distinct.indices)
+    texts = distinct.dictionary.to_pylist()
+    for text in texts:
+        if (text, format) not in parsed:
+            parsed[text, format] = parse_date(text, format)
+    return pa.array([parsed[text, format] for text in texts], pa.date32()).take(distinct.indices)
 
 
 def parse_date(value: str, format: str) -> date | None:

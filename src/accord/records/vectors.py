@@ -1,6 +1,6 @@
 """What this installation makes of some hard texts: two that make the same of them read tables alike.
 
-Folding and cleaning follow the Unicode tables that Arrow was built with, sounds follow jellyfish. Where these
+Folding and cleaning follow the Unicode tables of Python and of Arrow, sounds follow jellyfish. Where these
 differ between the parties, equal names could become unequal values, and nobody would notice but for matches
 that are not found. So the parties compare a digest of all steps on fixed texts, and go on only if it is the
 same. It is public: nothing of a table is in it.
@@ -12,6 +12,7 @@ import hashlib
 import json
 from functools import cache
 from importlib.metadata import version
+from platform import python_version
 
 import pyarrow as pa
 
@@ -74,4 +75,4 @@ def texts_digest() -> bytes:
 
 def readers() -> str:
     """The libraries on which the digest depends, as they are installed here."""
-    return " and ".join(f"{name} {version(name)}" for name in ("pyarrow", "jellyfish"))
+    return f"Python {python_version()}, pyarrow {version('pyarrow')} and jellyfish {version('jellyfish')}"
