@@ -189,3 +189,53 @@ def test_options_of_the_engine_are_agreed_on_and_reach_it() -> None:
     assert parse_agreement(made.to_toml()) == made
     settings = made.engine.build().settings  # type: ignore[attr-defined]
     assert (str(settings.network), settings.silent) == ("50/8", False)
+
+
+def _with_field(name: str, **options: object) -> Agreement:
+    plain = starter("products").model_dump(mode="json")
+    plain["fields"][name] |= options
+    return Agreement.model_validate(plain)
+
+
+def test_a_recipe_is_agreed_on_and_none_is_not_written() -> None:
+    silent = starter("products")
+    assert _with_field("brand", **{"from": "brand"}).digest == silent.digest
+    assert _with_field("brand", clean=[], missing_values=[], derive=None).digest == silent.digest
+    options: list[dict[str, object]] = [
+        {"from": "maker"},
+        {"from": ["brand", "maker"]},
+        {"clean": ["accents"]},
+        {"clean": ["accents", "spaces"]},
+        {"clean": [{"drop": ["inc"]}]},
+        {"missing_values": ["none"]},
+        {"derive": "initial"},
+        {"derive": {"prefix": 2}},
+        {"derive": {"suffix": 2}},
+    ]
+    made = [_with_field("name", **one) for one in options]
+    assert len({one.digest for one in (silent, *made)}) == len(options) + 1
+    for one in made:
+        assert parse_agreement(_disclosed(one).to_toml()) == _disclosed(one)
+        assert diff(silent, one)
+
+
+def _disclosed(agreed: Agreement) -> Agreement:
+    """All columns are disclosed, as greedy asks for."""
+    both = {side: ["day", "brand", "maker", "name"] for side in "AB"}
+    return Agreement.model_validate(agreed.model_dump(mode="json") | {"disclose": both})
+
+
+def test_where_records_fall_depends_on_the_recipes_of_the_blocking() -> None:
+    silent = starter("products").task.placement
+    assert _with_field("brand", **{"from": "brand"}).task.placement == silent
+    for options in ({"from": "maker"}, {"clean": ["accents"]}, {"missing_values": ["none"]}):
+        assert _with_field("brand", **options).task.placement != silent
+        # Of a field that neither places nor leaves out a record, nothing does.
+        assert _with_field("name", **options).task.placement == silent
+        skipping = _with_field("name", missing="skip").task.placement
+        assert _with_field("name", missing="skip", **options).task.placement != skipping
+
+
+def test_a_layout_maps_columns_and_not_what_is_made_of_them() -> None:
+    agreed = _with_field("name", **{"from": ["title", "maker"]})
+    assert agreed.names == ("day", "brand", "title", "maker")

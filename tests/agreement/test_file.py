@@ -306,3 +306,37 @@ def test_a_simulation_may_try_psi_on_a_fuzzy_rule() -> None:
     denied = changed('name = "psi"', "same(day) and not same(brand)", blocking=False)
     with pytest.raises(AgreementError, match="a rule with 'not' or 'missing' may deny"):
         parse_agreement(denied, simulated=True)
+
+
+_OF_A_FIELD = '''from = "title"
+[fields.first]
+type = "text"
+encoder = "hash"
+from = "name"
+derive = "initial"'''
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ('clean = ["acents"]', "clean[1]: 'acents' is no step of cleaning. Did you mean 'accents'?"),
+        ('clean = "accents"', "should be a list"),
+        ('derive = "sondex"', "Did you mean 'soundex'?"),
+        ('form = "title"', "Did you mean 'from'?"),
+        ('sources = ["title"]', "'sources' is not known here"),
+        ("missing_values = [7]", "a list of texts, each in quotes"),
+        ('from = ["name", "maker"]', "add name to disclose.A"),
+        (_OF_A_FIELD, "'name' is a field made of title, and a field is made of columns. Name the columns"),
+    ],
+)
+def test_a_recipe_that_cannot_be(said: str, problem: str) -> None:
+    found = faults(TEXT.replace('encoder = "paper"', f'encoder = "paper"\n{said}'))
+    assert any(problem in fault for fault in found), found
+    assert all(fault.startswith("line ") for fault in found)
+    assert not any("?." in fault for fault in found)
+
+
+def test_greedy_shows_a_made_field_by_itself_or_with_its_columns() -> None:
+    made = TEXT.replace('encoder = "paper"', 'encoder = "paper"\nfrom = "title"')
+    for shown in ('"name"', '"title"'):
+        parse_agreement(made.replace('["day", "brand", "name"]', f'["day", "brand", {shown}]'))

@@ -183,3 +183,23 @@ def test_as_json(folder: Path) -> None:
     assert facts["layout"] == {
         "id": "id", "id_row": False, "encoding": "utf-8", "delimiter": ";", "quote": '"', "dates": {},
     }  # fmt: skip
+
+
+def test_values_are_shown_before_and_after(folder: Path) -> None:
+    made = AGREEMENT.replace(
+        'encoder = "hash"', 'encoder = "hash"\nfrom = ["given", "last"]\nclean = ["accents"]'
+    )
+    (folder / "agreement.toml").write_text(made)
+    (folder / "a.csv").write_text("id,given,last,birth\n1,José,Núñez,03.04.1980\n2,,Li\x1b[31m,31.12.1990\n")
+    shown = ["--show", "name", "--show", "birth"]
+    done = run(folder, "agreement.toml", "a.csv", *shown)
+    assert "name, made of given and last; it becomes a hash of 80 bits:" in done.stdout
+    assert "  'José' + 'Núñez' → 'jose nunez'\n" in done.stdout
+    assert "  (empty) + 'Li�[31m' → 'li�[31m'\n" in done.stdout
+    assert "  '31.12.1990' → '1990-12-31'\n" in done.stdout
+    facts = json.loads(run(folder, "agreement.toml", "a.csv", *shown, "--json").stdout)
+    assert facts["shown"]["name"]["from"] == ["given", "last"]
+    assert facts["shown"]["birth"]["values"][0] == {"before": ["03.04.1980"], "after": "1980-04-03"}
+    assert "jose" not in run(folder, "agreement.toml", "a.csv").stdout
+    assert "Did you mean 'name'?" in run(folder, "agreement.toml", "a.csv", "--show", "nam", code=2).stderr
+    assert "accord check AGREEMENT DATA" in run(folder, "agreement.toml", "--show", "name", code=2).stderr

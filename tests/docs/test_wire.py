@@ -50,10 +50,11 @@ def test_kinds_and_reasons() -> None:
 
 def test_the_hello_byte_by_byte() -> None:
     digest, nonce, commitments = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 128))
-    hello = encode_hello(Hello(Side.B, digest, nonce, "0123456789abcdef", 7, commitments))
+    texts = bytes(range(128, 160))
+    hello = encode_hello(Hello(Side.B, digest, nonce, "0123456789abcdef", 7, commitments, texts))
     expected = [
         b"accord\r\n", handshake.WIRE.to_bytes(2, "little"), b"B", digest, nonce,
-        b"0123456789abcdef", (7).to_bytes(8, "little"), commitments, bytes(93),
+        b"0123456789abcdef", (7).to_bytes(8, "little"), commitments, texts, bytes(61),
     ]  # fmt: skip
     table = [(int(offset), int(count)) for offset, count, _ in rows("The hello")]
     assert [hello[offset : offset + count] for offset, count in table] == expected

@@ -169,3 +169,15 @@ def test_what_is_found_reads_what_was_written(
     )
     records = load_records(tmp_path / "t.csv", fields, "00", ["name"], found)
     assert records.disclosed["name"].to_pylist() == [cell or None for cell in cells]
+
+
+def test_a_column_of_dates_is_judged_once_without_what_means_none(tmp_path: Path) -> None:
+    year = {"type": "number", "min": 1900, "max": 2030, "step": 1, "from": "birth", "derive": "year"}
+    fields: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(
+        {"year": year | {"missing_values": ["Unknown"]}, "month": year | {"derive": "month", "max": 1911}}
+    )
+    path = write(tmp_path / "t.csv", "id,dob\n1,20111011\n2,unknown\n")
+    found = sniff_dates(path, Layout(columns={"birth": "dob"}), fields)
+    assert {name: dates.fits for name, dates in found.items()} == {"birth": ("%Y%m%d",)}
+    named = Layout(columns={"birth": Source(column="dob", format="%Y%m%d")})
+    assert sniff_dates(path, named, fields) == {}

@@ -35,6 +35,7 @@ hellos = st.builds(
     st.text("0123456789abcdef", max_size=16),
     st.integers(0, 2**64 - 1),
     st.binary(min_size=64, max_size=64),
+    st.binary(min_size=32, max_size=32),
 )
 
 
@@ -85,6 +86,18 @@ def test_different_agreements_exchange_nothing_but_themselves() -> None:
     ]
     sizes = {len(AGREED.to_toml().encode()), len(other.to_toml().encode()), 8, HELLO}
     assert set(wire.sizes[Side.A] + wire.sizes[Side.B]) <= sizes
+
+
+def test_who_reads_texts_in_another_way_is_refused_before_the_agreements() -> None:
+    other = agreement(slab=7)
+    theirs = replace(B, digest=bytes.fromhex(other.digest), texts=bytes(32))
+    for first in (True, False):
+        wire = Wire()
+        with pytest.raises(
+            RefusedError, match=r"here are Python \S+ pyarrow \S+ and jellyfish \S+\. Install the same"
+        ):
+            run_pair(greet(A, AGREED, first), greet(theirs, other, not first), wire)
+        assert wire.messages == 2, "more than two hellos passed"
 
 
 def test_an_agreement_that_cannot_be_read_or_is_too_long() -> None:

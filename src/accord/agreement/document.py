@@ -3,7 +3,7 @@
 It holds public facts only: names, fields, rule, blocking, privacy, protocol, what is disclosed with a match,
 engine. Version 1 fixes every default, so that two installations never read one file in two ways; the
 canonical bytes spell them out (but for options that came later, see protocols/people.py and
-records/schema.py), and their digest is what the parties compare before anything else.
+records/recipe.py), and their digest is what the parties compare before anything else.
 Comments, the order of keys and the spelling of numbers and of the rule do not change the digest.
 """
 
@@ -32,7 +32,8 @@ from accord.matching.rule_text import parse_rule
 from accord.network import Network
 from accord.protocols.base import Leakage, Task
 from accord.protocols.registry import ProtocolOptions
-from accord.records.schema import FieldSpec, Name, Spec
+from accord.records.recipe import ColumnName
+from accord.records.schema import FieldSpec, Name, Spec, TextField, agreed_columns
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ot.settings import USUAL, Settings
@@ -44,9 +45,19 @@ PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
 SALT_PATTERN = r"^[0-9a-f]{8,64}$"
 PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
 EngineName = Literal["ot", "garbled", "paillier", "paillier-packed"]
-ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Columns = Annotated[tuple[ColumnName, ...], Field(max_length=4096)]
 """Bounded, as the receipt names them all: see the limit there."""
+
+
+def _say_once(fields: dict[str, FieldSpec]) -> dict[str, FieldSpec]:
+    """A field that names itself says nothing: it has the same bytes as one that is silent."""
+    silent: dict[str, dict[str, object]] = {name: {} for name in fields}
+    for name, spec in fields.items():
+        if spec.sources == (name,):
+            silent[name]["sources"] = ()
+        if isinstance(spec, TextField) and spec.hash_key == name:
+            silent[name]["hash_key"] = None
+    return {name: spec.model_copy(update=silent[name]) for name, spec in fields.items()}
 
 
 def _rule(value: object) -> Rule:
@@ -137,7 +148,7 @@ class Agreement(Spec):
     salt: Annotated[str, StringConstraints(pattern=SALT_PATTERN)]
     """Public; spreads texts over hashes and filters. Nothing rests on its secrecy."""
     parties: Parties
-    fields: dict[Name, FieldSpec] = Field(min_length=1)
+    fields: Annotated[dict[Name, FieldSpec], AfterValidator(_say_once)] = Field(min_length=1)
     rule: RuleText
     blocking: tuple[PartSpec, ...] = ()
     protocol: ProtocolOptions
@@ -201,8 +212,8 @@ class Agreement(Spec):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of fields and disclosed columns: what a layout may map."""
-        return tuple(dict.fromkeys([*self.fields, *self.disclose.A, *self.disclose.B]))
+        """Of the columns that fields are made of, and of disclosed ones: what a layout may map."""
+        return agreed_columns(self.fields, (*self.disclose.A, *self.disclose.B))
 
     def disclosed(self, side: Side) -> tuple[str, ...]:
         return self.disclose.A if side is Side.A else self.disclose.B

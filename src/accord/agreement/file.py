@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -34,7 +34,7 @@ from accord.matching.rule import Rule, fields_of
 from accord.matching.rule_check import rule_faults
 from accord.protocols.base import Protocol
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
-from accord.records.schema import NAME_PATTERN, FieldSpec
+from accord.records.schema import NAME_PATTERN, FieldSpec, is_made
 from accord.spelling import did_you_mean
 
 Path_ = tuple[str | int, ...]
@@ -155,7 +155,8 @@ def _in_words(kind: str, message: str, context: Mapping[str, Any], path: Path_) 
     if kind in ("tuple_type", "list_type"):
         return f'\'{name}\' should be a list, such as ["day", "name"].'
     plain = message.removeprefix("Value error, ").removeprefix("Input ")
-    return f"'{name}' {plain}." if plain.startswith(("should", "must")) else f"{plain}."
+    end = "" if plain.endswith("?") else "."
+    return f"'{name}' {plain}{end}" if plain.startswith(("should", "must")) else f"{plain}{end}"
 
 
 def _all_names() -> list[str]:
@@ -165,7 +166,7 @@ def _all_names() -> list[str]:
     while models:
         model = models.pop()
         if isinstance(model, type) and issubclass(model, BaseModel):
-            names.update(dict.fromkeys(model.model_fields))
+            names.update(dict.fromkeys(info.alias or name for name, info in model.model_fields.items()))
             models += [info.annotation for info in model.model_fields.values()]
         else:
             models += [arg for arg in get_args(model) if arg is not model]
@@ -234,6 +235,7 @@ def _meaning_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_, 
         yield from _party_faults(found.parties)
     if found.disclose and "id" in found.disclose.A + found.disclose.B:
         yield ("disclose",), "the id of a matching record is always disclosed; remove 'id'."
+    yield from _source_faults(found.fields)
     of_rule = rule_faults(found.rule, found.fields, found.broken) if found.rule is not None else []
     yield from ((("rule",), fault) for fault in of_rule)
     yield from _blocking_faults(found)
@@ -250,6 +252,16 @@ def _party_faults(parties: Parties) -> Iterator[tuple[Path_, str]]:
     for side, name in (("A", parties.A), ("B", parties.B)):
         if name in ("A", "B", "a", "b"):
             yield ("parties", side), "a party needs a name of its own; A and B name the sides."
+
+
+def _source_faults(fields: Mapping[str, FieldSpec]) -> Iterator[tuple[Path_, str]]:
+    """A name is a column or a field that is made of others, never both: else nobody could tell which."""
+    for name, spec in fields.items():
+        for column in spec.sources:
+            if column != name and is_made(column, fields):
+                of = ", ".join(fields[column].sources)
+                problem = f"'{column}' is a field made of {of}, and a field is made of columns."
+                yield ("fields", name, "from"), f"{problem} Name the columns themselves."
 
 
 def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
@@ -287,11 +299,19 @@ def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_,
         shown = [*fields_of(found.rule), *(name for part in found.blocking.values() for name in part.names)]
         known = [name for name in dict.fromkeys(shown) if name in found.fields or name in found.broken]
         for side, columns in (("A", found.disclose.A), ("B", found.disclose.B)):
-            hidden = [name for name in known if name not in columns]
+            hidden = [name for name in known if not _is_shown(name, columns, found.fields)]
             if hidden:
                 problem = "greedy discloses the fields of rule and blocking of matched records"
                 mend = f"add {', '.join(hidden)} to disclose.{side} or set greedy = false."
                 yield ("disclose", side), f"{problem}; {mend}"
+
+
+def _is_shown(name: str, disclosed: Sequence[str], fields: Mapping[str, FieldSpec]) -> bool:
+    """Whether the value of a field is disclosed: by itself, or with the columns that it is made of."""
+    if name in disclosed and (name not in fields or is_made(name, fields)):
+        return True
+    columns = fields[name].columns(name) if name in fields else (name,)
+    return all(column in disclosed for column in columns)
 
 
 # -- where things stand in the file -----------------------------------------------------------------------

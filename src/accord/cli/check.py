@@ -61,6 +61,12 @@ def check(
     columns_of: Annotated[
         Path | None, typer.Option(help="List the names of this file's columns, and nothing else.")
     ] = None,
+    show: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD", help="Show ten values of it before and after, to you alone; repeatable."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List all faults of an agreement and of your data.
@@ -74,13 +80,15 @@ def check(
         return
     if agreement is None:
         raise UsageError(problem="Name the agreement: accord check AGREEMENT [DATA].")
+    if show and data is None:
+        raise UsageError(problem="There are values to show with data only: accord check AGREEMENT DATA.")
     if write_layout is not None:
         from accord.records.sinks import require_no_input
 
         require_no_input(write_layout, [agreement, *([data] if data else [])], "write_layout")
     try:
         own = columns, column, id, encoding, delimiter, person, date, id_row
-        found, facts, side, file = _judge(agreement, data, party, own)
+        found, facts, side, file = _judge(agreement, data, party, own, show or [])
     except FaultyError as error:
         if as_json:
             typer.echo(_json_faults(error))
@@ -110,6 +118,7 @@ def _judge(
     data: Path | None,
     party: str | None,
     own: tuple[Any, ...],
+    show: list[str],
 ) -> tuple[Agreement, dict[str, Any], Side | None, FileCheck | None]:
     """The agreement and the facts about it and the data; raises all faults."""
     from accord.agreement.file import read_agreement
@@ -123,6 +132,7 @@ def _judge(
         file = check_file(found, data, side, read_own_layout(found, *own), _named(*own))
         facts |= file.facts
         facts["advice"] += [_ROWS] if file.layout.id_row else []
+        facts |= {"shown": file.show(found, show)} if show else {}
     facts["advice"] += _warnings(found, side, file.records if file is not None else None)
     return found, facts, side, file
 
@@ -200,6 +210,7 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         lines.append(f"Data       {data} fits: {counted(read['records'], 'record')}{skipped}")
         lines += _tell_owner(read)
         lines += [f"File       {words}"] if (words := describe_layout(facts["layout"])) else []
+        lines += [line for name, shown in facts.get("shown", {}).items() for line in _show(name, shown)]
     return "\n".join([*lines, *describe_learned(facts)])
 
 
@@ -212,6 +223,18 @@ def _tell_owner(read: dict[str, Any]) -> list[str]:
         most = read["most_records_of_a_person"]
         people = "person" if read["people"] == 1 else "people"
         lines.append(f"People     {read['people']:,} {people}; the most records of one are {most:,}")
+    return lines
+
+
+def _show(name: str, shown: dict[str, Any]) -> list[str]:
+    """Values before and after, a line each."""
+    from accord.cli.link import plain
+
+    lines = ["", f"{name}, made of {' and '.join(shown['from'])}; it becomes {shown['encoded']}:"]
+    for one in shown["values"]:
+        before = " + ".join("(empty)" if cell is None else f"'{cell}'" for cell in one["before"])
+        after = "missing" if one["after"] is None else f"'{one['after']}'"
+        lines.append(plain(f"  {before} → {after}"))
     return lines
 
 

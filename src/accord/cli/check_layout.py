@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.records.layout import Layout
     from accord.records.load import Tally
+    from accord.records.schema import FieldSpec
     from accord.records.sniffing import Dates
     from accord.side import Side
 
@@ -30,10 +31,11 @@ def find_layout(
     agreement: Agreement, data: Path, layout: Layout, named: Iterable[str], side: Side | None
 ) -> Layout:
     """The layout with all that was found out about the file; what is named is taken as it is."""
+    from accord.records.schema import agreed_columns
     from accord.records.sniffing import sniff_dates, sniff_text
 
     shown = agreement.disclosed(side) if side is not None else ()
-    wanted = [layout.source(name).column for name in (*agreement.fields, *shown)]
+    wanted = [layout.source(name).column for name in agreed_columns(agreement.fields, shown)]
     wanted += ([] if layout.id_row else [layout.id]) + ([layout.person] if layout.person else [])
     found = sniff_text(data, layout, named, wanted)
     return _settle_dates(found, sniff_dates(data, found, agreement.fields), data)
@@ -139,6 +141,22 @@ class FileCheck:
         read |= people if self.tally.people is not None else {}
         return {"data": read, "layout": facts_of_layout(self.data, self.layout)}
 
+    def show(self, agreement: Agreement, names: list[str]) -> dict[str, Any]:
+        """Some values of these fields before and after."""
+        from accord.records.showing import show_values
+
+        found: dict[str, Any] = {}
+        for name in names:
+            values = show_values(self.data, name, agreement.fields, self.layout)
+            spec = agreement.fields[name]
+            columns = [self.layout.source(column).column for column in spec.columns(name)]
+            found[name] = {
+                "from": columns,
+                "encoded": _encoded(spec),
+                "values": [asdict(one) for one in values],
+            }
+        return found
+
     def keep(self, agreement: Path, named: Path | None, target: Path | None, force: bool) -> None:
         """Write the layout where its owner says, else where it came from, else beside the data; nothing where
         a linkage reads the file as it is."""
@@ -151,6 +169,15 @@ class FileCheck:
         is_new = write_layout(self.layout, self.data, path, force)
         told = f"Wrote {path}" if is_new else f"{path} says so already"
         say(f"{told}: link with --columns {path}.", err=True)
+
+
+def _encoded(spec: FieldSpec) -> str:
+    """What a value becomes in the end, in words."""
+    from accord.records.schema import Bloom, CategoryField, TextField
+
+    if isinstance(spec, TextField):
+        return f"{'a filter' if isinstance(spec.encoder, Bloom) else 'a hash'} of {spec.bits:,} bits"
+    return "its place in the agreed list" if isinstance(spec, CategoryField) else "its steps from min"
 
 
 def check_file(

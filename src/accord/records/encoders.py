@@ -1,4 +1,4 @@
-"""Cells → codes and bits, a whole column chunk at a time.
+"""Values → codes and bits, a whole column chunk at a time.
 
 `encode` never stops at a bad cell: it gives the column, and beside it, for each kind of fault, the rows that
 have it. Values are rounded to the agreed step in IEEE double arithmetic, which is the same on every machine.
@@ -6,9 +6,8 @@ have it. Values are rounded to the agreed step in IEEE double arithmetic, which 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 
 from accord.exact import text as written
 from accord.records.columns import Bits, Column, Integers
-from accord.records.folding import fold, fold_list, trim
+from accord.records.folding import trim
+from accord.records.making import Cells, Made, make
 from accord.records.schema import Bloom, CategoryField, DateField, FieldSpec, NumberField, TextField
 from accord.records.siphash import fill_filters, hash_texts, key
 
@@ -48,35 +48,31 @@ class _Judged:
 
 
 def encode(name: str, spec: FieldSpec, cells: pa.Array, salt: str, format: str | None = None) -> Encoded:
-    """Encode the cells of one field."""
-    bad: dict[str, Mask] = {}
-    cells = _readable(cells, bad)
+    """Encode the cells of one field, all of whose columns are this one."""
+    columns = spec.columns(name)
+    of = Cells(dict.fromkeys(columns, cells), dict.fromkeys(columns, format))
+    return encode_made(name, spec, make(name, spec, of), salt)
+
+
+def encode_made(name: str, spec: FieldSpec, made: Made, salt: str) -> Encoded:
+    """Encode the values of one field."""
+    whose = "" if spec.columns(name) == (name,) else f" (field '{name}')"
     if isinstance(spec, TextField):
-        return _text(name, spec, cells, salt, bad)
+        return _text(name, spec, made.values, salt, made.bad, whose)
     if isinstance(spec, CategoryField):
-        judged = _category(spec, cells, bad)
+        judged = _category(spec, made.values, made.bad)
     elif isinstance(spec, DateField):
-        judged = _date(spec, cells, format, bad)
+        judged = _date(spec, made.values, made.bad)
     else:
-        judged = _number(spec, cells, bad)
-    return _apply_policies(spec, judged)
-
-
-def _readable(cells: pa.Array, bad: dict[str, Mask]) -> pa.Array:
-    """Cells that can be compared; raw bytes and nested values become missing and are noted."""
-    kind = cells.type
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
-        bad[f"holds {kind} values, which cannot be compared; store text, numbers or dates"] = ~_missing(cells)
-        return pa.nulls(len(cells), pa.large_string())
-    return cells
+        judged = _number(spec, made.values, made.bad, whose)
+    return _apply_policies(spec, judged, whose)
 
 
 def _missing(cells: pa.Array) -> Mask:
     return np.asarray(pc.is_null(cells))
 
 
-def _text(name: str, spec: TextField, cells: pa.Array, salt: str, bad: dict[str, Mask]) -> Encoded:
-    text = fold(cells)
+def _text(name: str, spec: TextField, text: pa.Array, salt: str, bad: dict[str, Mask], whose: str) -> Encoded:
     missing = _missing(text)
     filled = pc.fill_null(text, "")
     starts, octets = text_buffers(filled)
@@ -88,7 +84,7 @@ def _text(name: str, spec: TextField, cells: pa.Array, salt: str, bad: dict[str,
     else:
         hash_texts(k0, k1, starts, octets, words)
         words[missing] = 0
-    return _missing_policy(spec, Encoded(Bits(words, spec.bits, ~missing), bad), missing)
+    return _missing_policy(spec, Encoded(Bits(words, spec.bits, ~missing), bad), missing, whose)
 
 
 def text_buffers(texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -101,10 +97,9 @@ def text_buffers(texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]
     return starts, np.frombuffer(data, np.uint8).copy() if data is not None else np.zeros(0, np.uint8)
 
 
-def _category(spec: CategoryField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged:
-    text = fold(cells)
+def _category(spec: CategoryField, text: pa.Array, bad: dict[str, Mask]) -> _Judged:
     missing = _missing(text)
-    listed = pa.array(fold_list(spec.values), pa.large_string())
+    listed = pa.array(spec.compared(), pa.large_string())
     codes = np.asarray(pc.fill_null(pc.index_in(text, value_set=listed), -1)).astype(np.int64)
     other = (codes < 0) & ~missing
     if spec.other == "bin":
@@ -113,84 +108,53 @@ def _category(spec: CategoryField, cells: pa.Array, bad: dict[str, Mask]) -> _Ju
     return _Judged(codes, missing, bad, other)
 
 
-def _number(spec: NumberField, cells: pa.Array, bad: dict[str, Mask]) -> _Judged:
+def _number(spec: NumberField, cells: pa.Array, bad: dict[str, Mask], whose: str) -> _Judged:
+    no_number = f"is not a number{whose}"
     if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
         cells = trim(cells)
         wrong = np.asarray(pc.fill_null(pc.invert(pc.match_substring_regex(cells, _NUMBER)), False))
-        bad["is not a number"] = wrong
+        bad[no_number] = wrong
         cells = pc.if_else(pa.array(wrong), pa.scalar(None, cells.type), cells)
         cells = pc.utf8_ltrim(cells, characters="+")
     try:
         numbers = np.asarray(pc.fill_null(cells.cast(pa.float64(), safe=False), 0.0))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        bad["is not a number"] = ~_missing(cells)
+        bad[no_number] = ~_missing(cells)
         numbers, cells = np.zeros(len(cells)), pa.nulls(len(cells))
     finite = np.isfinite(numbers)
     missing = _missing(cells)
-    bad["is not a number"] = bad.get("is not a number", np.zeros_like(missing)) | ~finite
+    bad[no_number] = bad.get(no_number, np.zeros_like(missing)) | ~finite
     steps = np.rint(np.where(finite, numbers, 0.0) / float(spec.step)) - spec.first
     # Judged before rounding: 23.4 is not within 0 to 23.
     other = (numbers < float(spec.min)) | (numbers > float(spec.max)) | (steps < 0) | (steps > spec.high)
     return _Judged(np.where(other, 0, steps).astype(np.int64), missing, bad, other & ~missing & finite)
 
 
-def _date(spec: DateField, cells: pa.Array, format: str | None, bad: dict[str, Mask]) -> _Judged:
-    if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
-        cells = trim(cells)
-        given = ~_missing(cells)
-        cells = _parse_dates(cells, format or "%Y-%m-%d")
-        how = format or "YYYY-MM-DD"
-        bad[f"is not a date written as {how}; `accord check` finds another format, `format=` names it"] = (
-            given & _missing(cells)
-        )
-    if pa.types.is_timestamp(cells.type) and cells.type.tz is not None:
-        bad["is a moment in a time zone, not a day; store days"] = ~_missing(cells)
-        cells = pa.nulls(len(cells), pa.date32())
-    try:
-        days = cells.cast(pa.date32(), safe=False).cast(pa.int32())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        bad["is not a date"] = ~_missing(cells)
-        days = pa.nulls(len(cells), pa.int32())
+def _date(spec: DateField, days: pa.Array, bad: dict[str, Mask]) -> _Judged:
     missing = _missing(days)
     codes = np.asarray(pc.fill_null(days, 0)).astype(np.int64) - (spec.min - _EPOCH).days
     other = ((codes < 0) | (codes > spec.high)) & ~missing
     return _Judged(np.where(other, 0, codes), missing, bad, other)
 
 
-def _parse_dates(cells: pa.Array, format: str) -> pa.Array:
-    """Texts as dates, null where they are none; each distinct text is parsed once.
-
-    By Python, because Arrow's own parser takes 30 February for 2 March.
-    """
-    distinct = cells.dictionary_encode()
-    dates = pa.array([parse_date(value, format) for value in distinct.dictionary.to_pylist()], pa.date32())
-    return dates.take(distinct.indices)
-
-
-def parse_date(value: str, format: str) -> date | None:
-    """The day that a text is in this format; None if it is none."""
-    try:
-        return datetime.strptime(value, format).date()
-    except (ValueError, re.error):
-        return None
-
-
-def _apply_policies(spec: NumberField | CategoryField | DateField, judged: _Judged) -> Encoded:
+def _apply_policies(spec: NumberField | CategoryField | DateField, judged: _Judged, whose: str) -> Encoded:
     """Turn what is missing or outside into faults or omissions, as the field says."""
     encoded = Encoded(Integers(judged.values, ~judged.missing), judged.bad)
     judged.values[judged.missing] = 0
     if spec.other == "error":
-        encoded.bad[f"is {_outside(spec)}"] = judged.other
+        encoded.bad[f"is {_outside(spec)}{whose}"] = judged.other
     elif spec.other == "skip":
         encoded.left_out[_outside(spec)] = judged.other
-    return _missing_policy(spec, encoded, judged.missing)
+    return _missing_policy(spec, encoded, judged.missing, whose)
 
 
-def _missing_policy(spec: FieldSpec, encoded: Encoded, missing: Mask) -> Encoded:
+def _missing_policy(spec: FieldSpec, encoded: Encoded, missing: Mask, whose: str) -> Encoded:
     for rows in encoded.bad.values():
         missing = missing & ~rows
     if spec.missing == "error":
-        encoded.bad['is empty (the agreement says missing = "error")'] = missing
+        made = spec.clean or spec.missing_values or spec.derive is not None
+        problem = "is empty, or gives no value" if made else "is empty"
+        encoded.bad[f'{problem} (the agreement says missing = "error"){whose}'] = missing
     elif spec.missing == "skip":
         encoded.left_out["empty"] = missing
     return encoded

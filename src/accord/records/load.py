@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.records.columns import Bits, Column, Integers, Records, rows_of
 from accord.records.csv_scan import MOST_CELL
-from accord.records.encoders import encode
+from accord.records.encoders import encode, encode_made
 from accord.records.layout import Layout
+from accord.records.making import Cells, Parsed, make
 from accord.records.opened import OpenTable
-from accord.records.schema import CategoryField, FieldSpec, TextField
+from accord.records.schema import CategoryField, FieldSpec, TextField, agreed_columns, is_made
 from accord.records.sources import TableLike, open_table
 
 _SHOWN_ROWS = 5
@@ -78,7 +79,7 @@ def _load(
 ) -> Records:
     person = _person_column(layout, 1 if per_person is None and tally is not None else per_person)
     tally = tally or Tally()
-    where = {name: layout.source(name).column for name in (*fields, *disclose)}
+    where = {name: layout.source(name).column for name in agreed_columns(fields, disclose)}
     named = () if layout.id_row else (layout.id,)
     table = open_table(source, list(dict.fromkeys([*named, *where.values(), *person])), layout)
     faults = _Faults(table)
@@ -86,10 +87,11 @@ def _load(
     chunks: list[Records] = []
     ids: list[pa.Array] = []
     people: list[pa.Array] = []
+    parsed: Parsed = {}
     for batch in table.batches:
         _judge_cells(batch, as_text, faults)
         ids.append(_row_numbers(faults.first, batch) if layout.id_row else _as_text(batch.column(layout.id)))
-        chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults, tally))
+        chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults, tally, parsed))
         for name in person:
             people.append(_as_person(batch.column(name)))
             if per_person is not None:
@@ -168,20 +170,42 @@ def _encode_batch(
     layout: Layout,
     faults: _Faults,
     tally: Tally,
+    parsed: Parsed,
 ) -> Records:
     columns: dict[str, Column] = {}
+    made_texts: dict[str, pa.Array] = {}
+    noted: dict[tuple[str, str], NDArray[np.bool_]] = {}
     left_out = np.zeros(batch.num_rows, np.bool_)
+    sources = {name: layout.source(name) for name in agreed_columns(fields)}
+    cells = Cells(
+        {name: batch.column(source.column) for name, source in sources.items()},
+        {name: source.format for name, source in sources.items()},
+        parsed,
+    )
     for name, spec in fields.items():
-        source = layout.source(name)
-        encoded = encode(name, spec, batch.column(source.column), salt, source.format)
+        made = make(name, spec, cells)
+        encoded = encode_made(name, spec, made, salt)
         columns[name] = encoded.column
+        if name in disclose and is_made(name, fields):
+            made_texts[name] = made.shown()
+        # A cell that no format reads is one fault, however many fields are made of it.
+        place = " + ".join(sources[column].column for column in spec.columns(name))
         for problem, rows in encoded.bad.items():
-            faults.note(rows, source.column, problem)
+            noted[place, problem] = noted[place, problem] | rows if (place, problem) in noted else rows
         for reason, rows in encoded.left_out.items():
             left_out |= rows
             tally.leave_out(name, reason, int(rows.sum()))
+    for (place, problem), rows in noted.items():
+        faults.note(rows, place, problem)
     faults.note(np.asarray(pc.is_null(ids)), layout.id, "is empty or no text; every record needs an id")
-    shown = pa.table({name: _as_text(batch.column(layout.source(name).column)) for name in disclose})
+    shown = pa.table(
+        {
+            name: made_texts[name]
+            if name in made_texts
+            else _as_text(batch.column(layout.source(name).column))
+            for name in disclose
+        }
+    )
     _judge_shown(ids, shown, layout, faults)
     kept = ~left_out
     return Records(
@@ -212,7 +236,13 @@ def _read_as_text(
 ) -> set[str]:
     """The columns that no number or date judges."""
     text = (TextField, CategoryField)
-    return set(columns) - {where[name] for name, spec in fields.items() if not isinstance(spec, text)}
+    judged = [
+        where[column]
+        for name, spec in fields.items()
+        if spec.reads_days or not isinstance(spec, text)
+        for column in spec.columns(name)
+    ]
+    return set(columns) - set(judged)
 
 
 def _judge_cells(batch: pa.RecordBatch, as_text: set[str], faults: _Faults) -> None:

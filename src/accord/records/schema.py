@@ -2,30 +2,29 @@
 
 A field is part of the agreement, so it holds public facts only: ranges, lists, filter sizes. Both parties
 encode with the same field and therefore compare like with like. Every field of integers maps its values to
-codes 0..`high`; a text maps to a string of bits.
+codes 0..`high`; a text maps to a string of bits. How a value is made from cells is its recipe (recipe.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import date
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
-    SerializerFunctionWrapHandler,
     StrictInt,
     StringConstraints,
     WithJsonSchema,
-    model_serializer,
     model_validator,
 )
 
 from accord.exact import short, text
+from accord.records.recipe import DATE_WORDS, SOUNDS, Recipe
+from accord.records.spec import Spec as Spec
 
 Exact = Annotated[
     Fraction,
@@ -37,13 +36,8 @@ Exact = Annotated[
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 HASH_BITS = 80
+_OF_TEXTS = ("prefix", "suffix", "initial", *SOUNDS, *DATE_WORDS)
 PAPER_BLOOM = {"kind": "bloom", "bits": 50, "hashes": 1, "grams": 3}
-
-
-class Spec(BaseModel):
-    """A piece of the agreement: frozen, and nothing unknown is let in."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Bloom(Spec):
@@ -68,24 +62,17 @@ def _preset(value: Any) -> Any:
     return presets[value] if isinstance(value, str) else value
 
 
-class _Field(Spec):
-    later: ClassVar[tuple[str, ...]] = ()
-    """Options that came after the first agreements were signed."""
-
+class _Field(Recipe):
     missing: Literal["error", "differs", "skip"] = "error"
     """What an empty cell means: a fault; a value that agrees with nothing; a record to leave out."""
-
-    @model_serializer(mode="wrap")
-    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without later options at their default: agreements of before keep their bytes and digests."""
-        unset = [n for n in self.later if getattr(self, n) == type(self).model_fields[n].default]
-        return {name: value for name, value in write(self).items() if name not in unset}
 
 
 class TextField(_Field):
     """Free text, folded (NFKC, lower case, single blanks) and then turned into bits."""
 
-    later: ClassVar[tuple[str, ...]] = ("hash_key",)
+    later: ClassVar = (*Recipe.later, "hash_key")
+    derives: ClassVar = _OF_TEXTS
+    joins: ClassVar = True
 
     type: Literal["text"]
     encoder: Annotated[
@@ -108,6 +95,8 @@ class _Ranged(_Field):
 
 class NumberField(_Ranged):
     """A number kept as a whole multiple of `step`, from `min` to `max`."""
+
+    derives: ClassVar = ("prefix", "suffix", *DATE_WORDS)
 
     type: Literal["number"]
     min: Exact
@@ -139,6 +128,8 @@ class NumberField(_Ranged):
 class LatitudeField(NumberField):
     """Degrees north, to six decimals (about 11 cm) unless the agreement says otherwise."""
 
+    derives: ClassVar = ()
+
     type: Literal["latitude"]  # type: ignore[assignment]
     min: Exact = Field(default=Fraction(-90), ge=-90)
     max: Exact = Field(default=Fraction(90), le=90)
@@ -147,6 +138,8 @@ class LatitudeField(NumberField):
 
 class LongitudeField(NumberField):
     """Degrees east; a range does not wrap around at 180."""
+
+    derives: ClassVar = ()
 
     type: Literal["longitude"]  # type: ignore[assignment]
     min: Exact = Field(default=Fraction(-180), ge=-180)
@@ -157,6 +150,9 @@ class LongitudeField(NumberField):
 class CategoryField(_Field):
     """One of a public list of values, folded as texts are: letter case and blanks around do not count."""
 
+    derives: ClassVar = _OF_TEXTS
+    joins: ClassVar = True
+
     type: Literal["category"]
     values: tuple[str, ...] = Field(min_length=1, max_length=1_000_000)
     other: Literal["error", "bin", "skip"] = "error"
@@ -164,15 +160,19 @@ class CategoryField(_Field):
 
     @model_validator(mode="after")
     def _fits(self) -> CategoryField:
-        # Imported here: reading an agreement's shape needs no Arrow.
-        from accord.records.folding import fold_list
-
-        folded = fold_list(self.values)
+        folded = self.compared()
         if None in folded:
             raise ValueError("values must not hold an empty text; an empty cell is a missing value")
         if len(set(folded)) < len(folded):
             raise ValueError("values must differ from each other, whatever their letter case")
         return self
+
+    def compared(self) -> list[str | None]:
+        """The values as cells are compared with them: cleaned as these are, or as they are derived."""
+        # Imported here: reading an agreement's shape needs no Arrow.
+        from accord.records.cleaning import clean_list
+
+        return clean_list(self.values, () if self.derive is not None else self.clean)
 
     @property
     def high(self) -> int:
@@ -181,6 +181,9 @@ class CategoryField(_Field):
 
 class DateField(_Ranged):
     """A calendar day from `min` to `max`, counted in days."""
+
+    derives: ClassVar = ("swapped",)
+    cleans: ClassVar = False
 
     type: Literal["date"]
     min: date
@@ -196,8 +199,23 @@ class DateField(_Ranged):
     def high(self) -> int:
         return (self.max - self.min).days
 
+    @property
+    def reads_days(self) -> bool:
+        return True
+
 
 FieldSpec = Annotated[
     TextField | NumberField | LatitudeField | LongitudeField | CategoryField | DateField,
     Field(discriminator="type"),
 ]
+
+
+def is_made(name: str, fields: Mapping[str, FieldSpec]) -> bool:
+    """Whether this is the name of a field and of no column: the field is made of others."""
+    return name in fields and name not in fields[name].columns(name)
+
+
+def agreed_columns(fields: Mapping[str, FieldSpec], disclosed: Iterable[str] = ()) -> tuple[str, ...]:
+    """The columns that a table must have, by their agreed names: what a layout may map."""
+    read = [column for name, spec in fields.items() for column in spec.columns(name)]
+    return tuple(dict.fromkeys([*read, *(name for name in disclosed if not is_made(name, fields))]))

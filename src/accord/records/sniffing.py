@@ -22,11 +22,11 @@ import pyarrow.compute as pc
 
 from accord.errors import DataError, UnreadableError
 from accord.records.csv_scan import Stop, scan
-from accord.records.encoders import parse_date
-from accord.records.folding import trim
+from accord.records.folding import fold_list, trim
 from accord.records.layout import Layout
+from accord.records.making import parse_date
 from accord.records.opened import REFUSED, brief
-from accord.records.schema import DateField, FieldSpec
+from accord.records.schema import DateField, FieldSpec, NumberField
 from accord.records.sources import kind_of, open_table
 from accord.records.sources_csv import delimiter_of, quote_of, utf8_blocks
 
@@ -167,13 +167,14 @@ def _header(head: str, delimiter: str, quote: str | None) -> list[str]:
 
 
 def sniff_dates(path: Path, layout: Layout, fields: Mapping[str, FieldSpec]) -> dict[str, Dates]:
-    """By field, how the dates of a file can be read, where no format is named and the cells are texts."""
-    open_fields = {
-        name: spec
-        for name, spec in fields.items()
-        if isinstance(spec, DateField) and layout.source(name).format is None
-    }
-    columns = list(dict.fromkeys(layout.source(name).column for name in open_fields))
+    """By agreed column, how the dates of a file can be read, where no format is named and the cells are
+    texts."""
+    readers: dict[str, list[FieldSpec]] = {}
+    for name, spec in fields.items():
+        (column, *_) = spec.columns(name)
+        if spec.reads_days and layout.source(column).format is None:
+            readers.setdefault(column, []).append(spec)
+    columns = list(dict.fromkeys(layout.source(name).column for name in readers))
     if not columns:
         return {}
     try:
@@ -182,11 +183,17 @@ def sniff_dates(path: Path, layout: Layout, fields: Mapping[str, FieldSpec]) -> 
         # A column is missing: whoever loads the table names all that are.
         return {}
     found = {}
-    for name, spec in open_fields.items():
+    for name, specs in readers.items():
         column = layout.source(name).column
-        if texts[column]:
-            found[name] = _judge_dates(column, sorted(texts[column]), spec)
+        if dates := _without_missing(sorted(texts[column]), specs):
+            found[name] = _judge_dates(column, dates, specs)
     return found
+
+
+def _without_missing(texts: Sequence[str], specs: Sequence[FieldSpec]) -> list[str]:
+    """Texts that are not said to mean a missing value."""
+    missing = {value for spec in specs for value in fold_list(spec.missing_values)}
+    return [text for text, folded in zip(texts, fold_list(texts), strict=True) if folded not in missing]
 
 
 def _distinct(path: Path, columns: Sequence[str], layout: Layout) -> dict[str, set[str]]:
@@ -199,7 +206,7 @@ def _distinct(path: Path, columns: Sequence[str], layout: Layout) -> dict[str, s
     return texts
 
 
-def _judge_dates(column: str, texts: Sequence[str], spec: DateField) -> Dates:
+def _judge_dates(column: str, texts: Sequence[str], specs: Sequence[FieldSpec]) -> Dates:
     # Spread over all, since texts that sort together look alike.
     sample = texts[:: max(1, len(texts) // _SAMPLE)]
     read = {how: [parse_date(text, how) for text in sample] for how in FORMATS}
@@ -212,15 +219,25 @@ def _judge_dates(column: str, texts: Sequence[str], spec: DateField) -> Dates:
         hits = {how: len(days) - days.count(None) for how, days in read.items()}
         best = max(hits, key=lambda how: hits[how])
         return Dates(column, (), best if hits[best] else None)
-    return Dates(column, _distinct_formats(_within(fits, spec)))
+    return Dates(column, _distinct_formats(_within(fits, specs)))
 
 
-def _within(fits: Mapping[str, Sequence[date]], spec: DateField) -> list[str]:
+def _within(fits: Mapping[str, Sequence[date]], specs: Sequence[FieldSpec]) -> list[str]:
     """Formats under which no day is a century away from the agreed range, if there are any: 20111011 is not
     of the year 1011. Nearer days are no reason: the file may be of another month than was agreed."""
-    first, last = spec.min.year - _CENTURY, spec.max.year + _CENTURY
+    years = [agreed for spec in specs if (agreed := _agreed_years(spec)) is not None]
+    if not years:
+        return list(fits)
+    first, last = min(low for low, _ in years) - _CENTURY, max(high for _, high in years) + _CENTURY
     near = [how for how, days in fits.items() if first <= min(days).year and max(days).year <= last]
     return near or list(fits)
+
+
+def _agreed_years(spec: FieldSpec) -> tuple[int, int] | None:
+    """The years that an agreement expects of a field's dates; None if it does not say."""
+    if isinstance(spec, DateField):
+        return spec.min.year, spec.max.year
+    return (int(spec.min), int(spec.max)) if isinstance(spec, NumberField) and spec.derive == "year" else None
 
 
 def _distinct_formats(formats: Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """What two parties tell each other before anything about their tables: sans-IO, like every party.
 
-    1  hello      256 bytes: version, side, agreement digest, a nonce; for a run that is resumed also its
-                  name, how many steps are kept, and the commitments again. Who listens speaks first.
+    1  hello      256 bytes: version, side, agreement digest, a nonce, a digest of how texts are read here;
+                  for a run that is resumed also its name, how many steps are kept, and the commitments
+                  again. Who listens speaks first.
     2  if the digests differ: both agreements, which hold no secret, so that both can show what differs;
                   this is the end then
     3  ready      the size of the table, after both users said yes and before anything is charged
@@ -23,15 +24,16 @@ from accord.agreement.limits import MOST_BYTES, load_bounded
 from accord.errors import DifferentAgreementError, PeerError, RefusedError
 from accord.protocols.mine import MOST_RECORDS
 from accord.protocols.slots import COMMITMENT
+from accord.records.vectors import readers, texts_digest
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 
-WIRE = 2
+WIRE = 3
 HELLO = 256
 NONCE = 32
 NO_RUN = ""
 _MAGIC = b"accord\r\n"
-_FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s")
+_FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s32s")
 _MOST_LINES = 50
 _LONGEST_LINE = 400
 _RUN_TAG = b"accord run 1\n"
@@ -47,6 +49,8 @@ class Hello:
     run: str = NO_RUN
     steps: int = 0
     commitments: bytes = field(default=bytes(COMMITMENT), repr=False)
+    texts: bytes = field(default_factory=texts_digest, repr=False)
+    """What this side's libraries make of fixed texts."""
 
 
 def encode_hello(hello: Hello) -> bytes:
@@ -60,13 +64,14 @@ def encode_hello(hello: Hello) -> bytes:
         hello.run.encode(),
         hello.steps,
         hello.commitments,
+        hello.texts,
     )
     return words.ljust(HELLO, b"\0")
 
 
 def decode_hello(content: bytes, partner: str) -> Hello:
     """The hello in these bytes."""
-    magic, wire, side, digest, nonce, run, steps, commitments = _FIELDS.unpack_from(content)
+    magic, wire, side, digest, nonce, run, steps, commitments, texts = _FIELDS.unpack_from(content)
     if magic != _MAGIC:
         raise PeerError(problem="no hello of Accord", partner=partner)
     if wire != WIRE:
@@ -78,14 +83,14 @@ def decode_hello(content: bytes, partner: str) -> Hello:
     name = run.rstrip(b"\0")
     if side not in (b"A", b"B") or any(content[_FIELDS.size :]) or not all(c in _HEX for c in name):
         raise PeerError(problem="a hello that cannot be read", partner=partner)
-    return Hello(Side(side.decode()), digest, nonce, name.decode(), steps, commitments)
+    return Hello(Side(side.decode()), digest, nonce, name.decode(), steps, commitments, texts)
 
 
 _HEX = b"0123456789abcdef"
 
 
 def greet(own: Hello, agreement: Agreement, first: bool) -> Party[Hello]:
-    """Exchange hellos; raise unless versions, sides and agreements fit. `first` is who listens."""
+    """Exchange hellos; raise unless versions, sides, libraries and agreements fit. `first` is who listens."""
     partner = agreement.party(own.side.other)
     if first:
         yield Send(encode_hello(own))
@@ -98,6 +103,12 @@ def greet(own: Hello, agreement: Agreement, first: bool) -> Party[Hello]:
         raise RefusedError(
             problem=f"Both of you are side {own.side.value}, {agreement.party(own.side)}: `partner=` must "
             "name the other organisation on each side."
+        )
+    if other.texts != own.texts:
+        raise RefusedError(
+            problem=f"{partner} reads texts in another way than you, so that equal ones would not match: "
+            f"folding, cleaning and sounds depend on libraries, which here are {readers()}. Install the same "
+            "versions on both sides."
         )
     if other.digest != own.digest:
         yield from _show_difference(agreement, partner)

@@ -22,11 +22,12 @@ from typing import Annotated, Any, Literal
 import pyarrow as pa
 from pydantic import AfterValidator, StringConstraints
 
-from accord.agreement.document import Agreement, ColumnName
+from accord.agreement.document import Agreement
 from accord.errors import PeerError, TrustError, UnreadableError
 from accord.exact import text
 from accord.protocols.confirm import output_digest
 from accord.protocols.outcome import Outcome
+from accord.records.recipe import ColumnName
 from accord.records.schema import Spec
 from accord.records.sinks import unquote_formulas
 from accord.secure.party import Party, Send, receive

@@ -1,0 +1,57 @@
+"""Some values of a field before and after, for the owner of the table, who asks for them, and nobody else.
+
+After is what is encoded: the text behind a hash or a filter, the day, the number. Everywhere else values are
+kept out of what is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from accord.errors import UsageError
+from accord.records.folding import trim
+from accord.records.layout import Layout
+from accord.records.making import Cells, make
+from accord.records.schema import FieldSpec
+from accord.records.sources import TableLike, open_table
+from accord.spelling import did_you_mean
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The cells of a row from which a value is made, and the value; None where there is none."""
+
+    before: tuple[str | None, ...]
+    after: str | None
+
+
+def show_values(
+    source: TableLike, name: str, fields: Mapping[str, FieldSpec], layout: Layout, most: int = _SHOWN
+) -> list[Shown]:
+    """The first rows with other cells than those before them, empty ones left out."""
+    if name not in fields:
+        hint = did_you_mean(name, fields, f"Agreed are: {', '.join(fields)}.")
+        raise UsageError(problem=f"The agreement has no field '{name}' to show. {hint}")
+    spec = fields[name]
+    sources = {column: layout.source(column) for column in spec.columns(name)}
+    wanted = list(dict.fromkeys(one.column for one in sources.values()))
+    found: dict[tuple[str | None, ...], Shown] = {}
+    for batch in open_table(source, wanted, layout).batches:
+        columns = {column: batch.column(one.column) for column, one in sources.items()}
+        made = make(name, spec, Cells(columns, {column: one.format for column, one in sources.items()}))
+        before = (trim(cells).to_pylist() for cells in columns.values())
+        for cells, after in zip(zip(*before, strict=True), _texts(made.shown()), strict=True):
+            if any(cell is not None for cell in cells):
+                found.setdefault(cells, Shown(cells, after))
+            if len(found) == most:
+                return list(found.values())
+    return list(found.values())
+
+
+def _texts(values: pa.Array) -> list[str | None]:
+    return trim(values).to_pylist()
