@@ -105,12 +105,13 @@ def encode(pi: Permutation, secret: Words, seed: Words, number: int, rows: Words
         _add(pi.apply(source, "code").reshape(-1), secret.reshape(-1), bits, part.reshape(-1))
 
 
-@kernel("void(uint64[::1], uint64[::1], uint64, uint64[::1])")
+@kernel("void(uint64[::1], uint64[::1], uint64, uint64[::1])", joined=True)
 def _add(code: Words, secret: Words, bits: np.uint64, rows: Words) -> None:
     """Add ten rows of the secret to each row: three indices from each even word of the code, two from odd.
 
     What takes the time is waiting for memory, so the ten rows must be on their way at once: all is flat and
-    written out. An index is `bits` bits that stand one place up, which is the place of the row's first word.
+    written out, and the two words of a row are read as one, since only so many reads can wait. An index is
+    `bits` bits that stand one place up, which is the place of the row's first word.
     """
     mask, twice, one = np.uint64(secret.shape[0] - 2), bits + bits, np.uint64(1)
     for row in range(rows.shape[0] // 2):
