@@ -35,6 +35,11 @@ MODULE = textwrap.dedent(
     @kernel("int64(int64)")
     def quadruple(x):
         return double(double(x))
+
+    @kernel("void(uint64[::1], uint64[::1])", joined=True)
+    def add_pair(source, target):
+        target[0] += source[0]
+        target[1] += source[1]
     """
 )
 CALL = textwrap.dedent(
@@ -45,6 +50,11 @@ CALL = textwrap.dedent(
     assert "numba" not in sys.modules, "importing a kernel imported numba"
     assert looped.quadruple(5) == 20
     assert looped.at(looped.Stretch(2, __import__("numpy").arange(5, dtype="u1")), 1) == 3
+    pair = __import__("numpy").arange(1, 3, dtype="u8")
+    before = __import__("numba").config.SLP_VECTORIZE
+    looped.add_pair(pair, pair)
+    assert pair.tolist() == [2, 4]
+    assert __import__("numba").config.SLP_VECTORIZE == before
     """
 )
 
@@ -68,6 +78,7 @@ def test_a_kernel_is_announced_when_it_compiles_and_silent_when_it_is_loaded(tmp
         "Compiling double for this machine, once.",
         "Compiling quadruple for this machine, once.",
         "Compiling at for this machine, once.",
+        "Compiling add_pair for this machine, once.",
     ]
     assert second == ""
 

@@ -14,13 +14,18 @@ takes them for,
 
 which a signature calls by its name: `@kernel("void(Stretch, int64[::1])", Stretch)`. To hand one over costs
 more than its arrays do, so that loops over small batches take plain tuples instead.
+
+Loops are vectorised over their rounds. `joined=True` also joins statements that do the same to neighbouring
+words, so that the two words of a block are read as one; numba leaves that off, since LLVM was wrong there in
+the past, and so do we where nothing is won.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints
 
@@ -34,10 +39,14 @@ class Kernel(Generic[P, R]):
     """A function that numba compiles for one signature when it is first called."""
 
     def __init__(
-        self, function: Callable[P, R], signature: str, structures: tuple[type[tuple[Any, ...]], ...] = ()
+        self,
+        function: Callable[P, R],
+        signature: str,
+        structures: tuple[type[tuple[Any, ...]], ...] = (),
+        joined: bool = False,
     ) -> None:
         self._function = cast(FunctionType, function)
-        self._signature, self._structures = signature, structures
+        self._signature, self._structures, self._joined = signature, structures, joined
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -56,7 +65,8 @@ class Kernel(Generic[P, R]):
         function.__qualname__ = self._function.__qualname__
         function.__module__ = self._function.__module__
         signature = _numba_type(self._signature, self._structures)
-        with event.install_listener("numba:compile", _announcer(function.__name__)):
+        listener = event.install_listener("numba:compile", _announcer(function.__name__))
+        with listener, _joining(self._joined):
             try:
                 return njit(signature, cache=True, nogil=True)(function)
             except RuntimeError as error:
@@ -69,9 +79,26 @@ class Kernel(Generic[P, R]):
         return isinstance(value, Kernel) and value is not self and name in self._function.__code__.co_names
 
 
-def kernel(signature: str, *structures: type[tuple[Any, ...]]) -> Callable[[Callable[P, R]], Kernel[P, R]]:
+def kernel(
+    signature: str, *structures: type[tuple[Any, ...]], joined: bool = False
+) -> Callable[[Callable[P, R]], Kernel[P, R]]:
     """Mark a function as a kernel with this numba signature, in which the structures have their own names."""
-    return lambda function: Kernel(function, signature, structures)
+    return lambda function: Kernel(function, signature, structures, joined)
+
+
+@contextmanager
+def _joining(joined: bool) -> Iterator[None]:
+    """What is compiled meanwhile has neighbouring words joined, or not: numba's configuration says which."""
+    from numba import config
+    from numba.core.compiler_lock import global_compiler_lock
+
+    # Nobody else compiles until the configuration is as it was.
+    with global_compiler_lock:
+        before, config.SLP_VECTORIZE = config.SLP_VECTORIZE, int(joined)
+        try:
+            yield
+        finally:
+            config.SLP_VECTORIZE = before
 
 
 def _numba_type(text: str, structures: tuple[type[tuple[Any, ...]], ...] = ()) -> Any:

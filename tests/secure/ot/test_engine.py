@@ -21,7 +21,7 @@ from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
 OT_WIRE = "03ee4b50628d12d8cb2350f1a58736439966fcf0cd50f3d3df57ad1625a2c101"
-SILENT_WIRE = "9acc650260a31bd0ac9dd363b611d11d640a6215e6c83a7d93fd1f7db15e3e9c"
+SILENT_WIRE = "67033a755e80c0ffbfc2bb82fe28e2c241252ffc7f87d096698340620a0c45c2"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 

@@ -78,8 +78,8 @@ def test_both_ends_of_a_reserve_stay_together_over_many_evaluations() -> None:
         assert all((answer == expected).all() for answer in both)
         assert a.used == b.used
         assert held(a) == held(b) == tuple(use.ready for use in a.used)
-        fed.append(a._sender._number + a._receiver._number)
-    assert [number // settings.code.noisy for number in fed] == [2, 4, 4, 9]
+        fed.append(a._sender.rounds + a._receiver.rounds)
+    assert fed == [2, 4, 4, 9]
 
 
 def held(session: OtSession) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accord.secure.transfer.lpn import REAL, WEIGHT, Parameters, encode
+from accord.secure.transfer.lpn import REAL, WEIGHT, Code, Parameters
 from accord.secure.transfer.permutation import CODE, Permutation
 from tests.secure.transfer.hardness import peel, random_code, smallest_share, sparse
 
@@ -19,32 +19,27 @@ OURS = (REAL.noisy, REAL.secret, REAL.trees)
 
 def indices(output: int, bits: int, seed: Words) -> list[int]:
     """The ten places of one output, by the definition."""
-    blocks = np.array([[2 * output, CODE], [2 * output + 1, CODE]], dtype=np.uint64) ^ seed
-    a, b, c, d = (int(word) for word in Permutation().apply(blocks, "x").reshape(-1))
-    cut = ((a, 0), (a, 1), (a, 2), (b, 0), (b, 1), (c, 0), (c, 1), (c, 2), (d, 0), (d, 1))
-    return [(word >> (1 + bits * place)) % (1 << bits) for word, place in cut]
+    numbers = range(3 * output // 2, 3 * output // 2 + 2)
+    blocks = np.array([[number, CODE] for number in numbers], dtype=np.uint64) ^ seed
+    first = 3 * output % 2
+    a, b, c = (int(word) for word in Permutation().apply(blocks, "x").reshape(-1)[first : first + 3])
+    whole = [(word >> (1 + bits * place)) % (1 << bits) for word in (a, b, c) for place in range(3)]
+    return [*whole, ((a >> 55) + (b >> 55 << 9)) % (1 << bits)]
 
 
-@pytest.mark.parametrize(("bits", "number"), [(7, 0), (18, 5), (21, 1 << 40)])
-def test_each_output_is_the_sum_of_ten_rows(bits: int, number: int) -> None:
-    random = np.random.default_rng(bits)
+@pytest.mark.parametrize("parameters", [Parameters(7, 64, 6), Parameters(18, 384, 11)])
+def test_each_output_is_the_sum_of_ten_rows(parameters: Parameters) -> None:
+    """Also across the chunks in which the code is made."""
+    bits, random = parameters.secret_bits, np.random.default_rng(parameters.secret_bits)
     secret = random.integers(0, 1 << 64, (1 << bits, 2), dtype=np.uint64)
-    rows = random.integers(0, 1 << 64, (20, 2), dtype=np.uint64)
+    rows = random.integers(0, 1 << 64, (parameters.noisy, 2), dtype=np.uint64)
     found = rows.copy()
-    encode(Permutation(), secret, SEED, number, found)
-    for place, row in enumerate(rows):
-        of = indices(number + place, bits, SEED)
+    Code(Permutation(), SEED, parameters).add(secret, found)
+    tried = random.integers(0, len(rows), 20)
+    for place in (0, 1, len(rows) - 1, *tried.tolist()):
+        of = indices(place, bits, SEED)
         assert len(of) == WEIGHT
-        assert (found[place] == row ^ np.bitwise_xor.reduce(secret[of], axis=0)).all()
-
-
-def test_a_long_code_is_its_parts() -> None:
-    secret = np.arange(256, dtype=np.uint64).reshape(128, 2)
-    whole, parts = np.zeros((10_000, 2), dtype=np.uint64), np.zeros((10_000, 2), dtype=np.uint64)
-    encode(Permutation(), secret, SEED, 7, whole)
-    for first in range(0, 10_000, 1_000):
-        encode(Permutation(), secret, SEED, 7 + first, parts[first : first + 1_000])
-    assert (whole == parts).all()
+        assert (found[place] == rows[place] ^ np.bitwise_xor.reduce(secret[of], axis=0)).all()
 
 
 def test_places_are_uniform() -> None:
@@ -54,7 +49,7 @@ def test_places_are_uniform() -> None:
     assert ((np.bincount(found, minlength=128) - expected) ** 2 / expected).sum() < 215.6
 
 
-@pytest.mark.parametrize("sizes", [(22, 1152, 11), (7, 3, 8), (9, 8, 6)])
+@pytest.mark.parametrize("sizes", [(19, 1152, 11), (7, 3, 8), (9, 8, 6)])
 def test_sizes_that_do_not_fit_are_refused(sizes: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match="sizes"):
         Parameters(*sizes)

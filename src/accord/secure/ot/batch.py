@@ -36,21 +36,39 @@ Words = NDArray[np.uint64]
 Answer = NDArray[np.bool_]
 
 
+class OwnRows:
+    """One side's rows in an evaluation, and B's factors of those rows that it was asked for last.
+
+    A block is often cut into many batches, which all meet the same rows of B.
+    """
+
+    def __init__(self, inputs: Mapping[str, NDArray[np.int64]], real: NDArray[np.bool_]) -> None:
+        self.inputs, self.real = inputs, real
+        self._rows = np.zeros(0, dtype=np.int64)
+        self._factors: dict[int, NDArray[Any]] = {}
+
+    def read(self, of: Input, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The values of an input for some rows; those of a dummy are zero."""
+        return self.inputs[of.name][rows] * self.real[rows, None]
+
+    def factors(self, program: Program, number: int, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """B's factors of a share for some rows, shape (terms, rows), in the share's lane."""
+        if not np.array_equal(rows, self._rows):
+            self._rows, self._factors = rows, {}
+        if number not in self._factors:
+            share = program.shares[number]
+            made = factors(share.form, lambda of: self.read(of, rows))
+            self._factors[number] = made.astype(f"u{share.lane // 8}", order="C")
+        return self._factors[number]
+
+
 class BatchSide:
     """What both sides of a batch have: rows, shares of numbers and of bits."""
 
-    def __init__(
-        self,
-        ends: Ends,
-        entropy: Entropy,
-        program: Program,
-        batch: Batch,
-        inputs: Mapping[str, NDArray[np.int64]],
-        real: NDArray[np.bool_],
-    ) -> None:
+    def __init__(self, ends: Ends, entropy: Entropy, program: Program, batch: Batch, own: OwnRows) -> None:
         self.ends, self.entropy, self.program, self.batch = ends, entropy, program, batch
         self._rows = batch.a_rows if ends.side is Side.A else batch.b_rows
-        self._inputs, self._real = inputs, real
+        self._own, self._real = own, own.real
         shape = Shape(len(batch.width), len(batch.members), batch.columns, batch.pairs)
         self.sizes: Sizes = batch_sizes(program, ends.rates, shape)
         self.shares: list[NDArray[Any]] = []
@@ -58,7 +76,11 @@ class BatchSide:
 
     def read(self, of: Input) -> NDArray[np.int64]:
         """The values of an input for the rows of the batch; those of a dummy are zero."""
-        return self._inputs[of.name][self._rows] * self._real[self._rows, None]
+        return self._own.read(of, self._rows)
+
+    def factors(self, number: int) -> NDArray[Any]:
+        """B's factors of a share."""
+        return self._own.factors(self.program, number, self._rows)
 
     def per_pair(self, values: NDArray[Any]) -> NDArray[Any]:
         return self.batch.of_a(values) if self.ends.side is Side.A else self.batch.of_b(values)
@@ -185,15 +207,10 @@ def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -
     if mine.program.terms:
         rows = collect(end.extend(choices, sum(counts)), 2)
     keys, sums, corrections = _per_share(rows[0], counts), parts[: len(shares)], parts[len(shares) :]
-    for share, key, total, part in zip(shares, keys, sums, corrections, strict=True):
-        sent, factor, own = (
-            part.view(f"<u{share.lane // 8}"),
-            factors(share.form, mine.read),
-            mine.own_part(share),
-        )
-        mine.shares.append(
-            send_distance(end.pi, share, key, end.delta, mine.batch, factor, own, total.view("<u8"), sent)
-        )
+    for number, (share, key) in enumerate(zip(shares, keys, strict=True)):
+        sent, total = corrections[number].view(f"<u{share.lane // 8}"), sums[number].view("<u8")
+        factor, own = mine.factors(number), mine.own_part(share)
+        mine.shares.append(send_distance(end.pi, share, key, end.delta, mine.batch, factor, own, total, sent))
 
 
 def _ask(mine: BatchSide, number: int, question: Bytes) -> tuple[NDArray[np.uint64], Bytes]:

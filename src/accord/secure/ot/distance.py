@@ -43,7 +43,7 @@ Ints = NDArray[np.int64]
 
 _LINES = 1 << 17
 """Bytes of lines that are summed into at once: they stay in the cache while all terms pass."""
-_STREAM = 1 << 17
+_STREAM = 1 << 18
 """Bytes that seeds are expanded to at once."""
 
 
@@ -65,6 +65,9 @@ def _shifts(share: Share) -> Ints:
 GroupPlaces = tuple[Ints, Ints, Ints, Ints]
 """Of each group: its first column, pair and row of B, and its width."""
 _PLACES = "UniTuple(int64[::1], 4)"
+Ends = tuple[int, int, int]
+"""Of what is expanded at once: its first term, the one after its last, and its first group."""
+_ENDS = "UniTuple(int64, 3)"
 
 
 class _Class:
@@ -125,33 +128,24 @@ class _Expansion:
         self.inner = mix(leaves).reshape(*shape, 1 << of.k, 2)
         self.holes = holes.reshape(shape)
 
-    def add(self, groups: slice, terms: slice, values: NDArray[Any], lines: NDArray[Any]) -> None:
-        """Write the sums u of these groups and terms into `values`, and add to the lines of each x."""
-        inner = np.ascontiguousarray(self.inner[terms, groups])
-        holes = np.ascontiguousarray(self.holes[terms, groups])
-        hashes = self.of.hashes[groups]
-        source = self.pi.scratch("streams", len(inner) * int(hashes.sum()) << self.of.k)
-        _spread(inner, hashes, source)
-        stream = self.pi.apply(source, "stream").reshape(-1)
-        work = self.pi.scratch("work", int(hashes.max())).reshape(-1)
-        columns, _, _, width = self.of.places
-        _GATHER[self.of.lane](
-            stream,
-            inner,
-            holes,
-            (columns[groups], hashes, width[groups]),
-            self.of.shifts[terms],
-            (work, work.view(self.of.dtype)),
-            values[terms],
-            lines,
-        )
-
-    def lines(self, groups: slice) -> NDArray[Any]:
-        """Room for the line of each x of some groups."""
-        count = int(self.of.hashes[groups].sum()) << self.of.k
-        flat = self.pi.scratch("lines", count).reshape(-1)
+    def sum(self, groups: slice, parts: list[slice], values: NDArray[Any]) -> NDArray[Any]:
+        """Write the sums u of some groups into `values`, and sum the line of each x over all terms."""
+        of, at = self.of, groups.start
+        columns, _, _, width = of.places
+        hashes = of.hashes[groups]
+        places, blocks = (columns[groups], hashes, width[groups]), int(hashes.sum()) << of.k
+        flat = self.pi.scratch("lines", blocks).reshape(-1)
         flat[:] = 0
-        return flat.view(self.of.dtype)
+        lines = flat.view(of.dtype)
+        words = self.pi.scratch("work", int(hashes.max())).reshape(-1)
+        work = words, words.view(of.dtype)
+        for terms in parts:
+            ends = terms.start, terms.stop, at
+            source = self.pi.scratch("streams", (terms.stop - terms.start) * blocks)
+            _spread(self.inner, hashes, ends, source)
+            stream = self.pi.apply(source, "stream").reshape(-1)
+            _GATHER[of.lane](stream, self.inner, self.holes, places, ends, of.shifts, work, values, lines)
+        return lines
 
 
 def _values(pi: Permutation, share: Share, batch: Batch) -> NDArray[Any]:
@@ -175,7 +169,7 @@ def send_distance(
     rows: Words,
     delta: Words,
     batch: Batch,
-    factors: Ints,
+    factors: NDArray[Any],
     own: Ints,
     sums: Words,
     corrections: NDArray[Any],
@@ -184,7 +178,7 @@ def send_distance(
     result = own.astype(f"u{share.lane // 8}")
     if not len(share.form.shifts):
         return _reduce(share, result)
-    factor = factors.astype(result.dtype, order="C")
+    factor = factors.astype(result.dtype, order="C", copy=False)
     values, sums = _values(pi, share, batch), sums.reshape(-1, 2)
     for k in np.unique(batch.members).tolist():
         of = _Class(share, batch, k)
@@ -193,9 +187,7 @@ def send_distance(
         sums[of.sums] = grow(pi, trees, delta, leaves).reshape(-1, 2)
         expansion = _Expansion(pi, of, leaves, np.full(len(trees), -1))
         for some, parts in of.parts():
-            lines = expansion.lines(some)
-            for terms in parts:
-                expansion.add(some, terms, values, lines)
+            lines = expansion.sum(some, parts, values)
             places = tuple(part[some] for part in of.places)
             _CORRECT[share.lane](places, factor, values)
             _FOLD[share.lane](places, of.hashes[some], k, lines, result)
@@ -232,24 +224,22 @@ def receive_distance(
         rebuild(pi, trees, points, sums[of.sums].reshape(len(trees), k - 1, 2), leaves)
         expansion = _Expansion(pi, of, leaves, points)
         for some, parts in of.parts():
-            lines = expansion.lines(some)
-            for terms in parts:
-                expansion.add(some, terms, values, lines)
+            lines = expansion.sum(some, parts, values)
             places = tuple(part[some] for part in of.places)
             _COLLECT[share.lane](places, k, expansion.holes[:, some], of.shifts, values, got, result)
             _FOLD[share.lane](places, of.hashes[some], k, np.negative(lines, out=lines), result)
     return _reduce(share, result)
 
 
-@kernel("void(uint64[:,:,:,::1], int64[::1], uint64[:,::1])")
-def _spread(inner: Words, hashes: Ints, result: Words) -> None:
+@kernel(f"void(uint64[:,:,:,::1], int64[::1], {_ENDS}, uint64[:,::1])")
+def _spread(inner: Words, hashes: Ints, ends: Ends, result: Words) -> None:
     """σ(x) ⊕ block for each leaf and each of its blocks."""
     place = 0
-    for term in range(inner.shape[0]):
-        for group in range(inner.shape[1]):
-            count = hashes[group]
+    for term in range(ends[0], ends[1]):
+        for group in range(hashes.shape[0]):
+            count, trees = hashes[group], inner[term, ends[2] + group]
             for leaf in range(inner.shape[2]):
-                low, high = inner[term, group, leaf, 0], inner[term, group, leaf, 1]
+                low, high = trees[leaf, 0], trees[leaf, 1]
                 target = result[place : place + count]
                 for block in range(count):
                     target[block, 0] = low
@@ -258,7 +248,15 @@ def _spread(inner: Words, hashes: Ints, result: Words) -> None:
 
 
 def _gather(
-    stream: Any, inner: Any, holes: Any, places: Any, shifts: Ints, work: Any, values: Any, lines: Any
+    stream: Any,
+    inner: Any,
+    holes: Any,
+    places: Any,
+    ends: Ends,
+    shifts: Ints,
+    work: Any,
+    values: Any,
+    lines: Any,
 ) -> None:
     """For each term, group and x: u += r_x, and the line of x += 2^shift · r_x, mod 2^lane; r_Δ is 0.
 
@@ -267,16 +265,17 @@ def _gather(
     """
     columns, hashes, width = places
     words, lanes = work
-    place, per_word = 0, lanes.shape[0] // words.shape[0]
-    for term in range(inner.shape[0]):
+    place, per_word = 0, 8 // lines.itemsize
+    for term in range(ends[0], ends[1]):
         shift, first = np.uint64(shifts[term]), 0
-        for group in range(inner.shape[1]):
+        for group in range(hashes.shape[0]):
             n, count = width[group], 2 * hashes[group]
             u = values[term, columns[group] : columns[group] + n]
             u[:] = 0
+            trees, hole = inner[term, ends[2] + group], holes[term, ends[2] + group]
             for leaf in range(inner.shape[2]):
-                there = np.uint64(0) - np.uint64(leaf != holes[term, group])
-                low, high = inner[term, group, leaf, 0], inner[term, group, leaf, 1]
+                there = np.uint64(0) - np.uint64(leaf != hole)
+                low, high = trees[leaf, 0], trees[leaf, 1]
                 source = stream[place : place + count]
                 for block in range(hashes[group]):
                     words[2 * block] = (source[2 * block] ^ low) & there
@@ -344,7 +343,7 @@ def _fold(places: GroupPlaces, hashes: Ints, k: int, lines: Any, result: Any) ->
 # One kernel a lane: ring elements of 8, 16, 32 or 64 bits are added and shifted as they lie.
 _GATHER: dict[int, Kernel[..., None]] = {
     w: kernel(
-        f"void(uint64[::1], uint64[:,:,:,::1], int64[:,::1], UniTuple(int64[::1], 3), int64[::1], "
+        f"void(uint64[::1], uint64[:,:,:,::1], int64[:,::1], UniTuple(int64[::1], 3), {_ENDS}, int64[::1], "
         f"Tuple((uint64[::1], uint{w}[::1])), uint{w}[:,::1], uint{w}[::1])"
     )(_gather)
     for w in LANES

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.secure.blocks import Batch, Blocks, Table, batches, shapes
 from accord.secure.circuit import Node, inputs
-from accord.secure.ot.batch import BatchSide, run_a, run_b
+from accord.secure.ot.batch import BatchSide, OwnRows, run_a, run_b
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.settings import USUAL, Settings
 from accord.secure.ot.sizes import WINDOW, batch_limit
@@ -55,7 +55,7 @@ class OtEngine:
         self, session: OtSession, circuit: Node, blocks: Blocks, table: Table
     ) -> Party[NDArray[np.bool_]]:
         program = compile_circuit(circuit, self.name)
-        rows = {of.name: table.read(of) for of in inputs(circuit, session.side)}
+        own = OwnRows({of.name: table.read(of) for of in inputs(circuit, session.side)}, table.real)
         result = np.zeros(blocks.pairs, dtype=np.bool_)
         side = run_a if session.side is Side.A else run_b
         groups, limit = self.settings.groups(program, blocks), batch_limit(program)
@@ -63,7 +63,7 @@ class OtEngine:
         ends, entropy = session.ends(plan.silent), session.ot.entropy
 
         def work(batch: Batch) -> Party[None]:
-            bits = yield from side(BatchSide(ends, entropy, program, batch, rows, table.real))
+            bits = yield from side(BatchSide(ends, entropy, program, batch, own))
             batch.put(bits, result)
 
         every, done = batches(blocks, limit, groups), 0

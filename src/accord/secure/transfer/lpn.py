@@ -4,9 +4,9 @@ x = A·u ⊕ e with u of K = 2^18 uniform bits, A public, and e of N = t·2^d bi
 2^d, at a uniform place ("regular" noise). Each row of A names ten of the K places, uniform and independent,
 so A·v for rows v of 128 bits is ten reads a row: the local linear code of Boyle, Couteau, Gilboa, Ishai,
 Compressing Vector OLE (CCS'18), and of Ferret. A is expanded by π from a counter and a public seed that is
-new in each session, since one A for everybody could be studied once for all; K is a power of two, so that
-indices are cut from π's words without rejection. Two equal indices cancel; that a whole row cancels, and
-shows a bit of e, has probability under 2⁻⁵⁸ a round.
+new in each session, since one A for everybody could be studied once for all; the rounds of a session share
+it. K is a power of two, so that indices are cut from π's words without rejection. Two equal indices cancel;
+that a whole row cancels, and shows a bit of e in each round, has probability under 2⁻⁵⁸ a session.
 
 Assumption: x cannot be told from uniform bits (LPN over F2, regular noise, this sparse code). It is newer and
 less studied than all else that the engines assume. What is known costs, in bits, by the formulas that
@@ -49,8 +49,8 @@ Words = NDArray[np.uint64]
 WEIGHT = 10
 """Rows of the secret that each output is the sum of."""
 
-_CHUNK = 1 << 12
-"""Outputs whose indices are expanded at once."""
+_CHUNK = 1 << 14
+"""Words of the code that are expanded at once."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Parameters:
     """A block has 2^depth outputs."""
 
     def __post_init__(self) -> None:
-        if 3 * self.secret_bits > 63 or self.base % 128 or self.outputs < 128:
+        if 3 * self.secret_bits > 54 or self.base % 128 or self.outputs < 128:
             raise ValueError("sizes that do not fit the words, or give nothing")
 
     @property
@@ -92,29 +92,39 @@ REAL = Parameters(secret_bits=18, trees=1152, depth=11)
 """What a linkage uses; see the head of this file before making any of it smaller."""
 
 
-def encode(pi: Permutation, secret: Words, seed: Words, number: int, rows: Words) -> None:
-    """rows ⊕= A·secret, row by row.
+class Code:
+    """A, as the words that its indices are cut from: three for each row, made once and read in every round.
 
-    Requires: 2^b rows of secret; a seed (1, 2); numbers from `number`, as many as rows, that are new to it.
+    They take 57 MB at `REAL`. To make them anew in each round would cost a quarter of its time.
     """
-    bits = np.uint64(len(secret).bit_length() - 1)
-    for first in range(0, len(rows), _CHUNK):
-        part = rows[first : first + _CHUNK]
-        source = pi.scratch("counters", 2 * len(part)).reshape(1, -1, 2)
-        counter_blocks(seed, np.uint64(2 * (number + first)), np.uint64(CODE), source)
-        _add(pi.apply(source, "code").reshape(-1), secret.reshape(-1), bits, part.reshape(-1))
+
+    def __init__(self, pi: Permutation, seed: Words, parameters: Parameters = REAL) -> None:
+        self._words = np.empty(3 * parameters.noisy, dtype=np.uint64)
+        for first in range(0, len(self._words), _CHUNK):
+            part = self._words[first : first + _CHUNK]
+            source = pi.scratch("counters", len(part) // 2).reshape(1, -1, 2)
+            counter_blocks(seed, np.uint64(first // 2), np.uint64(CODE), source)
+            part[:] = pi.apply(source, "code").reshape(-1)
+
+    def add(self, secret: Words, rows: Words) -> None:
+        """rows ⊕= A·secret, row by row. Requires: as many rows, and as much of a secret, as A has."""
+        bits = np.uint64(len(secret).bit_length() - 1)
+        _add(self._words, secret.reshape(-1), bits, rows.reshape(-1))
 
 
-@kernel("void(uint64[::1], uint64[::1], uint64, uint64[::1])")
+@kernel("void(uint64[::1], uint64[::1], uint64, uint64[::1])", joined=True)
 def _add(code: Words, secret: Words, bits: np.uint64, rows: Words) -> None:
-    """Add ten rows of the secret to each row: three indices from each even word of the code, two from odd.
+    """Add ten rows of the secret to each row: three indices from each word, and one from what two leave over.
 
     What takes the time is waiting for memory, so the ten rows must be on their way at once: all is flat and
-    written out. An index is `bits` bits that stand one place up, which is the place of the row's first word.
+    written out, and the two words of a row are read as one, since only so many reads can wait. An index is
+    `bits` bits that stand one place up, which is the place of the row's first word; nine bits at the top of
+    each word belong to no other index.
     """
     mask, twice, one = np.uint64(secret.shape[0] - 2), bits + bits, np.uint64(1)
+    top, ten = np.uint64(54), np.uint64(10)
     for row in range(rows.shape[0] // 2):
-        a, b, c, d = code[4 * row], code[4 * row + 1], code[4 * row + 2], code[4 * row + 3]
+        a, b, c = code[3 * row], code[3 * row + 1], code[3 * row + 2]
         at = a & mask
         x, y = secret[at], secret[at + one]
         at = (a >> bits) & mask
@@ -125,15 +135,16 @@ def _add(code: Words, secret: Words, bits: np.uint64, rows: Words) -> None:
         x, y = x ^ secret[at], y ^ secret[at + one]
         at = (b >> bits) & mask
         x, y = x ^ secret[at], y ^ secret[at + one]
+        at = (b >> twice) & mask
+        x, y = x ^ secret[at], y ^ secret[at + one]
         at = c & mask
         x, y = x ^ secret[at], y ^ secret[at + one]
         at = (c >> bits) & mask
         x, y = x ^ secret[at], y ^ secret[at + one]
         at = (c >> twice) & mask
         x, y = x ^ secret[at], y ^ secret[at + one]
-        at = d & mask
-        x, y = x ^ secret[at], y ^ secret[at + one]
-        at = (d >> bits) & mask
+        # Bits 55 to 63 of two words, at the places 1 to 9 and 10 to 18.
+        at = ((a >> top) ^ ((b >> (top + one)) << ten)) & mask
         x, y = x ^ secret[at], y ^ secret[at + one]
         rows[2 * row] ^= x
         rows[2 * row + 1] ^= y

@@ -42,7 +42,7 @@ from accord.secure.party import Party, receive, send
 from accord.secure.transfer import extension
 from accord.secure.transfer.extension import TILE, Receiver, Sender, Tile, collect, padded_count
 from accord.secure.transfer.half_tree import grow, path, rebuild
-from accord.secure.transfer.lpn import REAL, Parameters, encode
+from accord.secure.transfer.lpn import REAL, Code, Parameters
 
 Words = NDArray[np.uint64]
 
@@ -61,7 +61,7 @@ def _first_bytes(rate: int, parameters: Parameters) -> int:
 
 
 class _Silent:
-    """What the two ends share: the base of the next round, the reserve, and numbers that never go back."""
+    """What the two ends share: the code, the base of the next round, and the reserve."""
 
     rate = 1
     """Bits that an OT with a chosen bit costs."""
@@ -71,9 +71,10 @@ class _Silent:
         self.parameters = parameters
         self._end = end
         self._base: Words | None = None
-        self._seed = np.zeros((1, 2), dtype=np.uint64)
+        self._code: Code | None = None
         self._reserve: deque[Words] = deque()
-        self._number = 0
+        self.rounds = 0
+        """So many were begun."""
         self.available = 0
         """OTs in the reserve: the same number at both ends."""
 
@@ -81,12 +82,18 @@ class _Silent:
         """One round of extension, at the same time as the other end's."""
         raise NotImplementedError
 
-    def _start(self) -> tuple[Words | None, int]:
-        """The base, which serves once, and the first number of a round, both gone even if the round fails."""
+    def _start(self) -> Party[tuple[Words, Code]]:
+        """The base, which serves once and is gone even if the round fails, and the code."""
+        self.rounds += 1
         base, self._base = self._base, None
-        number = self._number
-        self._number += self.parameters.noisy
-        return base, number
+        if base is None or self._code is None:
+            base, seed = yield from self._bootstrap()
+            self._code = Code(self.pi, seed, self.parameters)
+        return base, self._code
+
+    def _bootstrap(self) -> Party[tuple[Words, Words]]:
+        """The first base, from SoftSpoken, and the seed of the code."""
+        raise NotImplementedError
 
     def _split(self, base: Words) -> tuple[Words, NDArray[np.uint64]]:
         """The secret, and the rows of the trees, (t, d, 2)."""
@@ -135,27 +142,24 @@ class SilentReceiver(_Silent):
 
     def feed(self) -> Party[None]:
         """One round of extension, at the same time as the sender's."""
-        base, number = self._start()
-        if base is None:
-            base = yield from self._bootstrap()
+        base, code = yield from self._start()
         secret, trees = self._split(base)
         size = feed_bytes(False, self._base_rate, self.parameters)
         message = (yield from receive(size)).view("<u8").reshape(len(trees), -1, 2)
         rows, leaves = self._leaves()
         rebuild(self.pi, trees, path(trees), message, leaves)
-        encode(self.pi, secret, self._seed, number, rows)
+        code.add(secret, rows)
         self._store(rows)
 
-    def _bootstrap(self) -> Party[Words]:
+    def _bootstrap(self) -> Party[tuple[Words, Words]]:
         count = self.parameters.base
         choices = np.frombuffer(self._entropy.bytes(count // 8), dtype="<u8").copy()
         message = np.empty(_first_bytes(self._base_rate, self.parameters) // 8, dtype=np.uint64)
         message[:2] = np.frombuffer(self._entropy.bytes(_BLOCK), dtype="<u8")
         rows = collect(self._receiver.extend(choices, message[2:], count), 1)
-        self._seed = message[None, :2].copy()
         yield from send(message)
         _mark(rows[0], choices)
-        return rows[0]
+        return rows[0], message[None, :2]
 
     def extend(self, choices: Words, corrections: Words, count: int) -> Iterator[Tile]:
         """Rows t_j; fills `corrections`, which is complete when the iterator ends.
@@ -183,22 +187,19 @@ class SilentSender(_Silent):
 
     def feed(self) -> Party[None]:
         """One round of extension, at the same time as the receiver's."""
-        base, number = self._start()
-        if base is None:
-            base = yield from self._bootstrap()
+        base, code = yield from self._start()
         secret, trees = self._split(base)
         rows, leaves = self._leaves()
         yield from send(grow(self.pi, trees, self.delta, leaves))
-        encode(self.pi, secret, self._seed, number, rows)
+        code.add(secret, rows)
         self._store(rows)
 
-    def _bootstrap(self) -> Party[Words]:
+    def _bootstrap(self) -> Party[tuple[Words, Words]]:
         count = self.parameters.base
         message = (yield from receive(_first_bytes(self._base_rate, self.parameters))).view("<u8")
-        self._seed = message[None, :2].copy()
         rows = collect(self._sender.extend(message[2:], count), 2)
         _mark(rows[0], np.zeros(count // 64, dtype=np.uint64))
-        return rows[0]
+        return rows[0], message[None, :2].copy()
 
     def extend(self, corrections: Words, count: int) -> Iterator[Tile]:
         """Rows q_j = t_j ⊕ choice_j·Δ, and q_j ⊕ Δ. Requires: so many OTs are available."""
