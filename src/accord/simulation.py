@@ -30,7 +30,6 @@ from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Indices, Tables
 from accord.matching.join import full_join
-from accord.privacy.noise import default_name
 from accord.protocols.base import Protocol, Release, prepare
 from accord.protocols.mine import Mine, Watch
 from accord.protocols.outcome import Outcome, Rows
@@ -254,7 +253,7 @@ def adjust(
     options = changed["protocol"]
     kind = protocol_named(options["name"] if protocol is None else protocol)
     if protocol is not None and protocol != options["name"]:
-        options = _carry_over(options, _draft(agreement, kind), kind)
+        options = _carry_over(options, kind.draft("1.6", "2^-40", {}), kind)
     if not kind.blocked:
         changed["blocking"] = []
     given = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
@@ -275,11 +274,6 @@ def _set_option(kind: type[Protocol], options: dict[str, Any], name: str, value:
         options[name] = str(value) if name == "epsilon" else value
     else:
         raise UsageError(problem=f"{options['name']} has no option {name}: leave it out.")
-
-
-def _draft(agreement: Agreement, kind: type[Protocol]) -> dict[str, Any]:
-    noise = {side: default_name(agreement.plan.per_record(side)) for side in Side}
-    return kind.draft("1.6", "2^-40", noise)
 
 
 def _carry_over(old: dict[str, Any], draft: dict[str, Any], kind: type[Protocol]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def line_of(needle: str, text: str) -> int:
         ("epsilon = 1.6", "epsilon = 0", "greater than 0"),
         ("epsilon = 1.6", 'epsilon = "lots"', "must be a number"),
         ('delta = "2^-40"', "delta = 1", "less than 1"),
-        ('noise = "geometric"', 'noise = "paper-2017"', "should be 'geometric'"),
+        ('noise = "auto"', 'noise = "paper-2017"', "should be 'auto', 'geometric'"),
         ('B = "south-shop"', 'B = "north-shop"', "different names"),
         ('A = ["day", "brand", "name"]', 'A = ["day"]', "add brand, name to disclose.A or set"),
         ("epsilon = 1.6", "epsilon = 1e9", "less than or equal to 64"),
@@ -75,8 +75,8 @@ def line_of(needle: str, text: str) -> int:
         ("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 21", "less than or equal to 20"),
         ("epsilon = 1.6", 'epsilon = 1.6\nrecords_per_person = "2"', "valid integer"),
         ("epsilon = 1.6", "epsilon = 1.6\nrecord_per_person = 2", "Did you mean 'records_per_person'"),
-        ('noise = "geometric"', 'records_per_person = 2\nnoise = "paper"', "needs the noise 'geometric'"),
-        ('noise = "geometric"', 'records_per_person = 2\nnoise = "negligible"', "needs the noise"),
+        ('noise = "auto"', 'records_per_person = 2\nnoise = "paper"', "needs the noise 'auto'"),
+        ('noise = "auto"', 'records_per_person = 2\nnoise = "negligible"', "needs the noise"),
     ],
 )  # fmt: skip
 def test_one_fault_with_its_line(old: str, new: str, problem: str) -> None:
@@ -131,7 +131,7 @@ def test_protocol_and_blocking_must_fit() -> None:
     assert "laplace needs a blocking" in faults(TEXT[:start] + TEXT[end:])[0]
     start, end = TEXT.index("[protocol]"), TEXT.index("# What each side")
     all_pairs = '[protocol]\nname = "all-pairs"\n'
-    assert "remove [[blocking]]" in faults(TEXT[:start] + all_pairs + TEXT[end:])[0]
+    assert "remove the blocking" in faults(TEXT[:start] + all_pairs + TEXT[end:])[0]
 
 
 def test_greedy_needs_the_fields_of_the_blocking_disclosed_too() -> None:
@@ -224,7 +224,7 @@ ONE = 'name = "local-dp"\nwindow = 1'
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (changed('name = "psi"', "same(day)"), "psi compares everything; remove [[blocking]]"),
+        (changed('name = "psi"', "same(day)"), "psi compares everything; remove the blocking"),
         (changed('name = "psi"', blocking=False), "psi finds equal values and not 'hamming(name) <= 5'"),
         (changed('name = "psi"', "same(day) or same(brand)", blocking=False), "join same(...)s by and"),
         (changed('name = "psi-expand"', "dice(name) >= 0.9", blocking=False), "psi-expand cannot list"),

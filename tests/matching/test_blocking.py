@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from accord.matching.blocking import Blocking, PartSpec, build_blocking
+from accord.matching.blocking import Blocking, BlockingSpec, build_blocking, passes_of
 from accord.matching.join import full_join
 from accord.matching.rule import Hamming, Rule, Same, euclidean, same, within
 from accord.records.columns import Records
@@ -20,7 +20,11 @@ from tests.matching import worlds
 
 
 def blocking(*parts: dict[str, Any]) -> Blocking:
-    return build_blocking(TypeAdapter(tuple[PartSpec, ...]).validate_python(parts), worlds.FIELDS)
+    return _build(list(parts))
+
+
+def _build(blocking: Any) -> Blocking:
+    return build_blocking(passes_of(TypeAdapter(BlockingSpec).validate_python(blocking)), worlds.FIELDS, "00")
 
 
 keys: st.SearchStrategy[dict[str, Any]] = st.sampled_from(

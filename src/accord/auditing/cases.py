@@ -33,7 +33,7 @@ from accord.agreement.file import require_sound
 from accord.errors import UsageError
 from accord.matching.evaluate import Tables
 from accord.matching.join import full_join
-from accord.privacy.noise import default_name
+from accord.privacy.noise import AUTO
 from accord.protocols.registry import protocol_named
 from accord.records.columns import Bits, Records, rows_of
 from accord.records.load import load_records
@@ -178,23 +178,23 @@ def agree_by_key(protocol: Mapping[str, object], missing: str = "error") -> Agre
     needed = [int(str(protocol.get(name) or 0)) for name in ("window", "spread")]
     fields = {"x": _number(max(3, *needed) - 1), "y": _number(63) | {"missing": missing}}
     blocking: list[dict[str, object]] = [{"kind": "key", "field": "x"}]
-    return _agreement(fields, "same(x) and within(y, 1)", blocking, _with_noise(protocol, 1, 1))
+    return _agreement(fields, "same(x) and within(y, 1)", blocking, _with_noise(protocol))
 
 
 def _on_grid(protocol: Mapping[str, object]) -> Agreement:
     """Eight cells; B's records fall into up to four of them."""
     fields = {"x": _number(15), "y": _number(7)}
     grid: dict[str, object] = {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": "replicate"}
-    return _agreement(fields, "euclidean(x, y) <= 1", [grid | {"reach": 1}], _with_noise(protocol, 1, 4))
+    return _agreement(fields, "euclidean(x, y) <= 1", [grid | {"reach": 1}], _with_noise(protocol))
 
 
-def _with_noise(protocol: Mapping[str, object], a_bins: int, b_bins: int) -> dict[str, object]:
-    """The protocol with the noise that fits so many bins a record, where none is named."""
+def _with_noise(protocol: Mapping[str, object]) -> dict[str, object]:
+    """The protocol with the least noise, where none is named."""
     found = dict(protocol)
-    for side, bins in (("A", a_bins), ("B", b_bins)):
+    for side in ("A", "B"):
         given = found.get(side)
         if isinstance(given, Mapping) and "delta" in given:
-            found[side] = {"noise": default_name(bins), **given}
+            found[side] = {"noise": AUTO, **given}
     return found
 
 

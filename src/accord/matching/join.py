@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from accord.matching.distances import expand
 from accord.matching.evaluate import Indices, Tables, holds
 from accord.matching.implied import reach, requires_same
+from accord.matching.mixing import mix
 from accord.matching.rule import Or, Rule, fields_of
 from accord.matching.thresholds import Fields, root
 from accord.records.columns import Bits, Column, Columns, Integers
@@ -35,6 +36,15 @@ def full_join(
 ) -> tuple[Indices, Indices]:
     """Every matching pair (row of A, row of B), sorted, each once."""
     return Index(rule, tables.fields, tables.b, sizes[1]).matches(tables.a, sizes[0], progress)
+
+
+def has_index(rule: Rule, fields: Fields) -> bool:
+    """Whether the rule implies enough to spare the trial of all pairs, in every branch."""
+    for branch in rule.parts if isinstance(rule, Or) and rule.parts else (rule,):
+        names = fields_of(branch)
+        if not any(requires_same(branch, name) for name in names) and not _axes(branch, fields, list(names)):
+            return False
+    return True
 
 
 class Index:
@@ -98,7 +108,7 @@ class _Branch:
         total = sum(int((stops - starts).sum()) for _, starts, stops in ranges)
         done = 0
         for rows, starts, stops in ranges:
-            for first, last in _batches(stops - starts):
+            for first, last in batches(stops - starts):
                 begin, end = starts[first:last], stops[first:last]
                 size = int((end - begin).sum())
                 left, right = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -151,18 +161,10 @@ class _Branch:
             column = columns[name]
             words = column.words if isinstance(column, Bits) else _values(column)[:, None].view(np.uint64)
             for word in words.T:
-                hashed = _mix(hashed, word[rows])
+                hashed = mix(hashed, word[rows])
         for (name, cell), step in zip(list(self._axes.items())[:-1], offset, strict=False):
-            hashed = _mix(hashed, (_values(columns[name])[rows] // cell + step).view(np.uint64))
+            hashed = mix(hashed, (_values(columns[name])[rows] // cell + step).view(np.uint64))
         return hashed
-
-
-def _mix(state: NDArray[np.uint64], word: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One step of splitmix64 over a running hash."""
-    x = (state ^ word) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0xD1B54A32D192ED03)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 def _axes(rule: Rule, fields: Fields, names: list[str]) -> dict[str, int]:
@@ -181,7 +183,7 @@ def _values(column: Column) -> Indices:
     return column.values
 
 
-def _batches(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def batches(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Cut rows into runs of about a batch of pairs; a row is never cut."""
     ends = np.cumsum(sizes)
     first = 0
