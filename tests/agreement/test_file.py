@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from accord.agreement.file import parse_agreement, read_agreement, require_sound
 from accord.datasets.starter import starter_text
 from accord.errors import AccordError, AgreementError, UnreadableError
 from accord.matching.rule import Within, same
+from accord.protocols.laplace import Laplace
 
 TEXT = starter_text("products", "00000000")
 
@@ -272,3 +274,92 @@ def test_a_simulation_may_try_psi_on_a_fuzzy_rule() -> None:
     denied = changed('name = "psi"', "same(day) and not same(brand)", blocking=False)
     with pytest.raises(AgreementError, match="a rule with 'not' may deny"):
         parse_agreement(denied, simulated=True)
+
+
+PASSES = """[[blocking.pass]]
+name = "day and brand"
+parts = [{ kind = "key", field = ["day", "brand"], buckets = 300 }]
+
+[[blocking.pass]]
+parts = [
+    { kind = "key", field = "brand" },
+    { kind = "lsh", field = "name", positions = 6, tables = 3 },
+]
+
+"""
+
+
+def with_passes(*changes: tuple[str, str]) -> str:
+    start, end = TEXT.index("[[blocking]]"), TEXT.index("# The Laplace Protocol")
+    passes = PASSES
+    for old, new in changes:
+        assert old in passes
+        passes = passes.replace(old, new, 1)
+    return TEXT[:start] + passes + TEXT[end:]
+
+
+def test_passes_read_back() -> None:
+    agreed = parse_agreement(with_passes())
+    assert parse_agreement(agreed.to_toml()).digest == agreed.digest
+    assert agreed.plan.bins == 300 + 3 * 16 * 64
+    assert [one.name for one in agreed.plan.passes] == ["day and brand", *["pass 2"] * 3]
+    assert agreed.blocking_fields == ("day", "brand", "name")
+    assert isinstance(agreed.protocol, Laplace)
+    assert agreed.protocol.closure == "candidates"
+    require_sound(agreed)
+
+
+def test_closure_is_as_written_also_with_passes() -> None:
+    agreed = parse_agreement(with_passes().replace("greedy = true", 'greedy = true\nclosure = "all"'))
+    assert isinstance(agreed.protocol, Laplace)
+    assert agreed.protocol.closure == "all"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('parts = [{ kind = "key", field = ["day", "brand"], buckets = 300 }]', "parts = []",
+         "a pass without parts compares all pairs"),
+        (', buckets = 300', "", "say into how many buckets, or write a part for each"),
+        ('["day", "brand"]', '["day"]', "a list of fields has at least two"),
+        ('["day", "brand"]', '["day", "day"]', "a field stands twice"),
+        ('["day", "brand"]', '["day", "name"]', "'name' is a Bloom filter"),
+        ('["day", "brand"]', '["day", "bran"]', "'bran' is not an agreed field"),
+        ('["day", "brand"]', "7", "should be a valid string"),
+        ('"day and brand"', '"pass 2"', "another pass is called 'pass 2'"),
+        ('"day and brand"', '"<b>"', "begin with a letter or digit"),
+        ("positions = 6", "positions = 18", "12,583,212 bins"),
+        ("positions = 6", "positions = 0", "greater than or equal to 1"),
+        ('field = "name", p', 'field = "day", p', "'day' is no Bloom filter"),
+        ('kind = "key", field = "brand"', 'kind = "lsh", field = "name", positions = 1, tables = 1',
+         "at most one part of kind lsh"),
+        ("tables = 3", "tabls = 3", "Did you mean 'tables'?"),
+    ],
+)  # fmt: skip
+def test_one_fault_of_a_pass_with_its_line(old: str, new: str, problem: str) -> None:
+    text = with_passes((old, new))
+    found = [fault for fault in faults(text) if problem in fault]
+    assert len(found) == 1, faults(text)
+    assert found[0].startswith("line ")
+    line = int(re.findall(r"line (\d+)", found[0])[0])
+    assert line >= line_of("[[blocking.pass]]", text)
+
+
+def test_parts_as_tables_of_their_own_have_their_lines() -> None:
+    parts = '[[blocking.pass.parts]]\nkind = "key"\nfield = "brand"\n'
+    text = with_passes((PASSES, f"[[blocking.pass]]\n{parts}[[blocking.pass]]\n{parts}bucket = 3\n\n"))
+    (fault,) = faults(text)
+    assert fault.startswith(f"line {line_of('bucket = 3', text)}, blocking.pass[2].parts[1].bucket: ")
+
+
+def test_which_protocols_take_passes() -> None:
+    passes = with_passes()
+    head, rest = passes[: passes.index("[protocol]")], passes[passes.index("# What each side") :]
+    for protocol, problem in (
+        (f"{ONE}\n{LOCAL}", "local-dp has one report a record, and each pass would need one; keep one pass"),
+        ('name = "all-pairs"', "all-pairs compares everything; remove the blocking"),
+    ):
+        (fault,) = [
+            f for f in faults(f"{head}[protocol]\n{protocol}\n{rest}") if "line" in f and problem in f
+        ]
+        assert fault.startswith(f"line {line_of('[[blocking.pass]]', passes)}, blocking:")
