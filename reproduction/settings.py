@@ -7,7 +7,7 @@ of its figure are named as there. δ = 1e-5 and ε = 1.6 are the paper's default
 from __future__ import annotations
 
 from accord import Agreement
-from accord.privacy.noise import default_name
+from accord.privacy.noise import AUTO
 from accord.side import Side
 from accord.simulation import adjust
 
@@ -42,7 +42,7 @@ def laplace(
         side.value: {
             "epsilon": str(epsilon),
             "delta": str(delta),
-            "noise": default_name(agreement.plan.per_record(side)) if noise == "best" else noise,
+            "noise": AUTO if noise == "best" else noise,
         }
         for side in Side
     }

@@ -278,3 +278,34 @@ def test_psi_on_abt_buy_has_the_recall_of_the_paper(real_data: Path) -> None:
         assert result.matches == accord.simulate(made.a, made.b, equal).all_matches
         recalls.append(result.recall)
     assert 0.04 < sum(recalls) / 3 < 0.16
+
+
+def test_where_all_pairs_are_too_many_recall_is_among_candidates_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from accord import simulation
+    from accord.cli.simulate import report, words
+
+    monkeypatch.setattr(simulation, "MOST_TRIED", 1000)
+    made = generate_products(200, None, 1)
+    text = starter_text("products", "00000000").replace("same(day) and same(brand) and ", "")
+    text = text.replace("hamming(name) <= 5", "hamming(name) <= 15")
+    loose = adjust(parse_agreement(text), greedy=False)
+    found = accord.simulate(made.a, made.b, loose)
+    assert found.among_candidates
+    assert found.matches == found.all_matches
+    assert "0000 under the rule, among the pairs that meet in the blocking" in words(report(found), found)
+    monkeypatch.undo()
+    every = accord.simulate(made.a, made.b, loose)
+    assert not every.among_candidates
+    assert every.all_matches > found.all_matches
+
+
+def test_tables_that_a_protocol_refuses_are_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    from accord.protocols import binned
+
+    monkeypatch.setattr(binned, "MOST_TRIED", 1000)
+    made = generate_products(200, None, 1)
+    text = starter_text("products", "00000000").replace("same(day) and same(brand) and ", "")
+    with pytest.raises(UsageError, match='Agree on closure = "candidates"'):
+        accord.simulate(made.a, made.b, parse_agreement(text))

@@ -23,15 +23,17 @@ import pyarrow.compute as pc
 import tomli_w
 from numpy.typing import NDArray
 
+from accord.agreement.by_pass import PassFigures, by_pass
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement, require_sound
 from accord.arguments import require, require_function, require_table, require_text, require_text_or_none
 from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Indices, Tables
-from accord.matching.join import full_join
-from accord.privacy.noise import default_name
+from accord.matching.join import full_join, has_index
+from accord.matching.meeting import meeting_pairs
 from accord.protocols.base import Protocol, Release, prepare
+from accord.protocols.binned import MOST_TRIED
 from accord.protocols.mine import Mine, Watch
 from accord.protocols.outcome import Outcome, Rows
 from accord.protocols.registry import protocol_named
@@ -80,12 +82,17 @@ class Simulation(Paired):
     records_b: int
     left_out: int
     all_matches: int
-    """Pairs that the rule accepts, whether or not the protocol compares them."""
+    """Pairs that the rule accepts, whether or not the protocol compares them; see `among_candidates`."""
+    among_candidates: bool
+    """Whether only pairs that meet in the blocking were looked at for these: of a rule without an index, on
+    tables of which all pairs are too many to try."""
     true_positives: int
     """Matches of the first run that the rule accepts."""
     candidate_pairs: int
-    """Pairs of real records that the blocking brings together."""
+    """Pairs of real records that the blocking brings together, in each pass."""
     bins: int
+    passes: tuple[PassFigures, ...]
+    """What each pass of the blocking brings together of the pairs that the rule accepts."""
     promises: Mapping[Side, Promised]
     engine: str
     advice: tuple[str, ...]
@@ -96,6 +103,7 @@ class Simulation(Paired):
     join_seconds: float
     """Of these, for the exact matches in the clear."""
     peak_mib: float
+    _agreement: Agreement = field(repr=False)
     _tables: tuple[Records, Records] = field(repr=False)
     _rows: tuple[Rows, Rows] = field(repr=False)
 
@@ -134,6 +142,19 @@ class Simulation(Paired):
     def precision(self) -> float:
         """The share of what was found that the rule accepts."""
         return self.true_positives / self.matches if self.matches else 1.0
+
+    def passes_of(self, truth: pa.Table) -> tuple[PassFigures, ...]:
+        """What each pass brings together of the true pairs (`id_a`, `id_b`); a pair with a row that is not
+        there meets nowhere."""
+        rows = [pc.index_in(truth[name].combine_chunks(), value_set=table.ids)
+                for name, table in zip(("id_a", "id_b"), self._tables, strict=True)]  # fmt: skip
+        known = np.asarray(pc.and_(*map(pc.is_valid, rows))).astype(np.bool_)
+        left, right = (np.asarray(pc.fill_null(found, 0)).astype(np.int64)[known] for found in rows)
+        share = float(known.mean()) if len(known) else 1.0
+        found = by_pass(self._agreement, *self._tables, (left, right))
+        return tuple(
+            replace(one, recall=share * one.recall, recall_so_far=share * one.recall_so_far) for one in found
+        )
 
     @property
     def all_pairs(self) -> int:
@@ -178,7 +199,12 @@ def simulate(
     left, right = load_both(a, b, agreement, layout_a, layout_b)
     tables = Tables(agreement.fields, left.columns, right.columns)
     loaded = time.perf_counter()
-    accepted = _keys(full_join(agreement.rule, tables, (len(left), len(right))), right)
+    for side, own, partner in ((Side.A, left, right), (Side.B, right, left)):
+        if problem := agreement.protocol.refuse_sizes(agreement.task, side, own.size, partner.size):
+            raise UsageError(problem=problem)
+    among = len(left) * len(right) > MOST_TRIED and not has_index(agreement.rule, agreement.fields)
+    wanted = _accepted(agreement, tables, (len(left), len(right)), among)
+    accepted = _keys(wanted, right)
     joined = time.perf_counter()
     releases = {
         side: release_of(agreement, side, r.size, noise) for side, r in ((Side.A, left), (Side.B, right))
@@ -196,9 +222,11 @@ def simulate(
         records_b=right.size,
         left_out=left.left_out + right.left_out,
         all_matches=len(accepted),
+        among_candidates=among,
         true_positives=int(contained(_keys(first, right), accepted).sum()),
         candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins,
+        passes=by_pass(agreement, left, right, wanted),
         promises={side: _promised(agreement, release) for side, release in releases.items()},
         engine=engine,
         advice=tuple(agreement.protocol.advice(agreement.task)),
@@ -206,9 +234,19 @@ def simulate(
         seconds=time.perf_counter() - began,
         join_seconds=joined - loaded,
         peak_mib=peak_mib(),
+        _agreement=agreement,
         _tables=(left, right),
         _rows=first,
     )
+
+
+def _accepted(
+    agreement: Agreement, tables: Tables, sizes: tuple[int, int], among_candidates: bool
+) -> tuple[Indices, Indices]:
+    """The pairs that the rule accepts: all of them, or those that meet in the blocking."""
+    if among_candidates:
+        return meeting_pairs(agreement.rule, tables, sizes, agreement.plan)
+    return full_join(agreement.rule, tables, sizes)
 
 
 def _require_kinds(
@@ -254,7 +292,7 @@ def adjust(
     options = changed["protocol"]
     kind = protocol_named(options["name"] if protocol is None else protocol)
     if protocol is not None and protocol != options["name"]:
-        options = _carry_over(options, _draft(agreement, kind), kind)
+        options = _carry_over(options, kind.draft("1.6", "2^-40", {}), kind)
     if not kind.blocked:
         changed["blocking"] = []
     given = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
@@ -275,11 +313,6 @@ def _set_option(kind: type[Protocol], options: dict[str, Any], name: str, value:
         options[name] = str(value) if name == "epsilon" else value
     else:
         raise UsageError(problem=f"{options['name']} has no option {name}: leave it out.")
-
-
-def _draft(agreement: Agreement, kind: type[Protocol]) -> dict[str, Any]:
-    noise = {side: default_name(agreement.plan.per_record(side)) for side in Side}
-    return kind.draft("1.6", "2^-40", noise)
 
 
 def _carry_over(old: dict[str, Any], draft: dict[str, Any], kind: type[Protocol]) -> dict[str, Any]:
@@ -409,7 +442,7 @@ def accepted_pairs(a: TableLike, b: TableLike, agreement: Agreement) -> pa.Table
 
 
 def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:
-    """How many pairs of real records the blocking compares."""
+    """How many pairs of real records the blocking compares, in each pass."""
     counts_a = agreement.plan.counts(Side.A, a.columns, len(a))
     counts_b = agreement.plan.counts(Side.B, b.columns, len(b))
     bins_a, bins_b = agreement.plan.pairs()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from accord.agreement.file import parse_agreement, read_agreement, require_sound
 from accord.datasets.starter import starter_text
 from accord.errors import AccordError, AgreementError, UnreadableError
 from accord.matching.rule import Within, same
+from accord.protocols.laplace import Laplace
 
 TEXT = starter_text("products", "00000000")
 
@@ -56,7 +58,7 @@ def line_of(needle: str, text: str) -> int:
         ("epsilon = 1.6", "epsilon = 0", "greater than 0"),
         ("epsilon = 1.6", 'epsilon = "lots"', "must be a number"),
         ('delta = "2^-40"', "delta = 1", "less than 1"),
-        ('noise = "geometric"', 'noise = "paper-2017"', "should be 'geometric'"),
+        ('noise = "auto"', 'noise = "paper-2017"', "should be 'auto', 'geometric'"),
         ('B = "south-shop"', 'B = "north-shop"', "different names"),
         ('A = ["day", "brand", "name"]', 'A = ["day"]', "add brand, name to disclose.A or set"),
         ("epsilon = 1.6", "epsilon = 1e9", "less than or equal to 64"),
@@ -75,8 +77,8 @@ def line_of(needle: str, text: str) -> int:
         ("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 21", "less than or equal to 20"),
         ("epsilon = 1.6", 'epsilon = 1.6\nrecords_per_person = "2"', "valid integer"),
         ("epsilon = 1.6", "epsilon = 1.6\nrecord_per_person = 2", "Did you mean 'records_per_person'"),
-        ('noise = "geometric"', 'records_per_person = 2\nnoise = "paper"', "needs the noise 'geometric'"),
-        ('noise = "geometric"', 'records_per_person = 2\nnoise = "negligible"', "needs the noise"),
+        ('noise = "auto"', 'records_per_person = 2\nnoise = "paper"', "needs the noise 'auto'"),
+        ('noise = "auto"', 'records_per_person = 2\nnoise = "negligible"', "needs the noise"),
     ],
 )  # fmt: skip
 def test_one_fault_with_its_line(old: str, new: str, problem: str) -> None:
@@ -165,7 +167,7 @@ def test_protocol_and_blocking_must_fit() -> None:
     assert "laplace needs a blocking" in faults(TEXT[:start] + TEXT[end:])[0]
     start, end = TEXT.index("[protocol]"), TEXT.index("# What each side")
     all_pairs = '[protocol]\nname = "all-pairs"\n'
-    assert "remove [[blocking]]" in faults(TEXT[:start] + all_pairs + TEXT[end:])[0]
+    assert "remove the blocking" in faults(TEXT[:start] + all_pairs + TEXT[end:])[0]
 
 
 def test_greedy_needs_the_fields_of_the_blocking_disclosed_too() -> None:
@@ -258,7 +260,7 @@ ONE = 'name = "local-dp"\nwindow = 1'
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (changed('name = "psi"', "same(day)"), "psi compares everything; remove [[blocking]]"),
+        (changed('name = "psi"', "same(day)"), "psi compares everything; remove the blocking"),
         (changed('name = "psi"', blocking=False), "psi finds equal values and not 'hamming(name) <= 5'"),
         (changed('name = "psi"', "same(day) or same(brand)", blocking=False), "join same(...)s by and"),
         (changed('name = "psi-expand"', "dice(name) >= 0.9", blocking=False), "psi-expand cannot list"),
@@ -340,3 +342,92 @@ def test_greedy_shows_a_made_field_by_itself_or_with_its_columns() -> None:
     made = TEXT.replace('encoder = "paper"', 'encoder = "paper"\nfrom = "title"')
     for shown in ('"name"', '"title"'):
         parse_agreement(made.replace('["day", "brand", "name"]', f'["day", "brand", {shown}]'))
+
+
+PASSES = """[[blocking.pass]]
+name = "day and brand"
+parts = [{ kind = "key", field = ["day", "brand"], buckets = 300 }]
+
+[[blocking.pass]]
+parts = [
+    { kind = "key", field = "brand" },
+    { kind = "lsh", field = "name", positions = 6, tables = 3 },
+]
+
+"""
+
+
+def with_passes(*changes: tuple[str, str]) -> str:
+    start, end = TEXT.index("[[blocking]]"), TEXT.index("# The Laplace Protocol")
+    passes = PASSES
+    for old, new in changes:
+        assert old in passes
+        passes = passes.replace(old, new, 1)
+    return TEXT[:start] + passes + TEXT[end:]
+
+
+def test_passes_read_back() -> None:
+    agreed = parse_agreement(with_passes())
+    assert parse_agreement(agreed.to_toml()).digest == agreed.digest
+    assert agreed.plan.bins == 300 + 3 * 16 * 64
+    assert [one.name for one in agreed.plan.passes] == ["day and brand", *["pass 2"] * 3]
+    assert agreed.blocking_fields == ("day", "brand", "name")
+    assert isinstance(agreed.protocol, Laplace)
+    assert agreed.protocol.closure == "candidates"
+    require_sound(agreed)
+
+
+def test_closure_is_as_written_also_with_passes() -> None:
+    agreed = parse_agreement(with_passes().replace("greedy = true", 'greedy = true\nclosure = "all"'))
+    assert isinstance(agreed.protocol, Laplace)
+    assert agreed.protocol.closure == "all"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('parts = [{ kind = "key", field = ["day", "brand"], buckets = 300 }]', "parts = []",
+         "a pass without parts compares all pairs"),
+        (', buckets = 300', "", "say into how many buckets, or write a part for each"),
+        ('["day", "brand"]', '["day"]', "a list of fields has at least two"),
+        ('["day", "brand"]', '["day", "day"]', "a field stands twice"),
+        ('["day", "brand"]', '["day", "name"]', "'name' is a Bloom filter"),
+        ('["day", "brand"]', '["day", "bran"]', "'bran' is not an agreed field"),
+        ('["day", "brand"]', "7", "should be a valid string"),
+        ('"day and brand"', '"pass 2"', "another pass is called 'pass 2'"),
+        ('"day and brand"', '"<b>"', "begin with a letter or digit"),
+        ("positions = 6", "positions = 18", "12,583,212 bins"),
+        ("positions = 6", "positions = 0", "greater than or equal to 1"),
+        ('field = "name", p', 'field = "day", p', "'day' is no Bloom filter"),
+        ('kind = "key", field = "brand"', 'kind = "lsh", field = "name", positions = 1, tables = 1',
+         "at most one part of kind lsh"),
+        ("tables = 3", "tabls = 3", "Did you mean 'tables'?"),
+    ],
+)  # fmt: skip
+def test_one_fault_of_a_pass_with_its_line(old: str, new: str, problem: str) -> None:
+    text = with_passes((old, new))
+    found = [fault for fault in faults(text) if problem in fault]
+    assert len(found) == 1, faults(text)
+    assert found[0].startswith("line ")
+    line = int(re.findall(r"line (\d+)", found[0])[0])
+    assert line >= line_of("[[blocking.pass]]", text)
+
+
+def test_parts_as_tables_of_their_own_have_their_lines() -> None:
+    parts = '[[blocking.pass.parts]]\nkind = "key"\nfield = "brand"\n'
+    text = with_passes((PASSES, f"[[blocking.pass]]\n{parts}[[blocking.pass]]\n{parts}bucket = 3\n\n"))
+    (fault,) = faults(text)
+    assert fault.startswith(f"line {line_of('bucket = 3', text)}, blocking.pass[2].parts[1].bucket: ")
+
+
+def test_which_protocols_take_passes() -> None:
+    passes = with_passes()
+    head, rest = passes[: passes.index("[protocol]")], passes[passes.index("# What each side") :]
+    for protocol, problem in (
+        (f"{ONE}\n{LOCAL}", "local-dp has one report a record, and each pass would need one; keep one pass"),
+        ('name = "all-pairs"', "all-pairs compares everything; remove the blocking"),
+    ):
+        (fault,) = [
+            f for f in faults(f"{head}[protocol]\n{protocol}\n{rest}") if "line" in f and problem in f
+        ]
+        assert fault.startswith(f"line {line_of('[[blocking.pass]]', passes)}, blocking:")

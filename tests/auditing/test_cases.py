@@ -37,7 +37,7 @@ def records(points: list[tuple[int, int]]) -> Records:
 def test_built_in_cases_are_neighbours_whose_bins_differ() -> None:
     for name in ("laplace", "all-pairs", "psi", "psi-expand", "blocking", "laplace-suppress", "local-dp"):
         found = built_in(options(name, "1", "1e-3"))
-        names = ["alone", "matched", "crowd", *(["beside"] if name != "local-dp" else [])]
+        names = ["alone", "matched", "crowd", *(["beside", "passes"] if name != "local-dp" else [])]
         assert [(each.name, each.side) for each in found] == [(n, side) for n in names for side in Side]
         for each in found:
             require_neighbours(each)
@@ -68,12 +68,19 @@ def test_bins_are_as_many_as_the_window_and_the_spread_of_local_dp_need() -> Non
 
 
 def test_a_record_at_a_corner_of_the_grid_moves_from_three_cells_to_three_others() -> None:
-    beside = built_in(options("laplace", "1", "1e-3"))[-1]
+    beside = next(c for c in reversed(built_in(options("laplace", "1", "1e-3"))) if c.name == "beside")
     counts = [
         beside.agreement.plan.counts(Side.B, t.columns, len(t)) for t in (beside.table, beside.neighbour)
     ]
     assert np.abs(counts[0] - counts[1]).sum() == 6
     assert beside.agreement.plan.per_record(Side.B) == 4
+
+
+def test_a_record_moves_in_every_pass() -> None:
+    last = built_in(options("laplace", "1", "1e-3"))[-1]
+    counts = [last.agreement.plan.counts(Side.B, t.columns, len(t)) for t in (last.table, last.neighbour)]
+    assert (counts[0] - counts[1]).tolist() == [1, -1, 0, 1, -1, 0]
+    assert last.agreement.plan.per_record(Side.B) == 2
 
 
 @pytest.mark.parametrize(

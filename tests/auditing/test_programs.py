@@ -6,11 +6,21 @@ import numpy as np
 import pytest
 
 from accord.auditing.cases import Case, built_in, options
-from accord.auditing.programs import ABORTED, BROKEN, Maker, half_noise, honest, redrawn, unshuffled
+from accord.auditing.programs import (
+    ABORTED,
+    BROKEN,
+    Maker,
+    forgotten_pass,
+    half_noise,
+    honest,
+    redrawn,
+    unshuffled,
+)
 from accord.auditing.questions import OneRun
 from accord.auditing.views import View
 from accord.entropy import Seeded
 from accord.errors import UsageError
+from accord.side import Side
 
 
 def case(name: str = "laplace") -> Case:
@@ -56,3 +66,18 @@ def test_redrawn_noise_differs_every_time() -> None:
     opened = [tuple(counts(m)) for m in seen(redrawn).messages if len(m) == 32 + 8 * 3]
     assert len(opened) == ABORTED + 1
     assert len(set(opened)) > ABORTED // 2
+
+
+def test_a_calibration_that_forgets_a_pass_draws_less_noise_where_there_are_two() -> None:
+    cases = built_in(options("laplace", "1.6", "1e-5") | {"greedy": False})
+    by_name = {each.name: each for each in cases if each.side is Side.A}
+
+    def drawn(name: str, maker: Maker) -> float:
+        views = [OneRun.of(by_name[name], maker).view(0, Seeded(seed), Seeded(2)) for seed in range(20)]
+        return float(np.mean([sum(counts(seen.messages[1])) for seen in views]))
+
+    assert drawn("alone", forgotten_pass) == drawn("alone", honest)
+    # About 10 instead of 20 dummies in each of six bins; a false alarm is beyond six deviations.
+    assert drawn("passes", forgotten_pass) < 0.75 * drawn("passes", honest)
+    with pytest.raises(UsageError, match="no noise"):
+        OneRun.of(case("all-pairs"), forgotten_pass).view(0, Seeded(1), Seeded(2))

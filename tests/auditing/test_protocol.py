@@ -19,7 +19,15 @@ from scipy.stats import beta, binom
 
 from accord.agreement.document import Agreement
 from accord.auditing.cases import MATCHED, Case, built_in, options
-from accord.auditing.programs import Maker, Program, half_noise, honest, redrawn, unshuffled
+from accord.auditing.programs import (
+    Maker,
+    Program,
+    forgotten_pass,
+    half_noise,
+    honest,
+    redrawn,
+    unshuffled,
+)
 from accord.auditing.protocol import Finding, Verdict, audit, judge
 from accord.entropy import Entropy, Seeded
 from accord.errors import UsageError
@@ -88,6 +96,15 @@ def test_half_the_noise_is_convicted_and_the_whole_is_acquitted_by_as_many_trial
     assert found.leaky
     assert found.worst.looked_at[0].startswith("word")
     assert acquitted(audit(cases(LOUD, "alone"), trials=1_500))
+
+
+@pytest.mark.slow
+def test_a_forgotten_pass_is_convicted_and_a_joint_calibration_acquitted_by_as_many_trials() -> None:
+    """At ε = 3 the best event there is bounds ε by 3.5 with 1,000 trials, where one of two passes was
+    forgotten: 6 would be true."""
+    sharp = options("laplace", "3", "1e-5") | {"greedy": False}
+    assert audit(cases(sharp, "passes"), only(Side.A, forgotten_pass), trials=3_000).leaky
+    assert acquitted(audit(cases(sharp, "passes"), trials=3_000))
 
 
 @pytest.mark.slow

@@ -203,3 +203,62 @@ def test_values_are_shown_before_and_after(folder: Path) -> None:
     assert "jose" not in run(folder, "agreement.toml", "a.csv").stdout
     assert "Did you mean 'name'?" in run(folder, "agreement.toml", "a.csv", "--show", "nam", code=2).stderr
     assert "accord check AGREEMENT DATA" in run(folder, "agreement.toml", "--show", "name", code=2).stderr
+
+
+PASSES = AGREEMENT.replace('encoder = "hash"', 'encoder = "hash"\nmissing = "differs"').replace(
+    'type = "date"', 'type = "date"\nmissing = "differs"'
+)
+PASSES = (
+    PASSES[: PASSES.index("[protocol]")]
+    + """\
+[[blocking.pass]]
+name = "by name"
+parts = [{ kind = "key", field = "name", buckets = 50 }]
+[[blocking.pass]]
+parts = [{ kind = "key", field = ["name", "birth"], buckets = 50 }]
+[protocol]
+name = "laplace"
+greedy = false
+[protocol.A]
+epsilon = 1.6
+delta = "2^-40"
+noise = "auto"
+[protocol.B]
+epsilon = 1.6
+delta = "2^-40"
+noise = "auto"
+"""
+)
+
+
+def test_the_owner_is_told_which_rows_are_in_no_bin(folder: Path) -> None:
+    (folder / "agreement.toml").write_text(PASSES)
+    (folder / "a.csv").write_text("id,name,birth\n1,x,2020-01-31\n2,y,\n3,,2020-01-31\n")
+    done = run(folder, "agreement.toml", "a.csv")
+    assert "Blocking   100 bins of 2 passes; no match is missed\n" in done.stdout
+    assert "each of 100 bins of 2 passes, with dummies added" in done.stdout
+    told = "1 row without a value to be compared by (1 row in none of 'by name', 2 rows in none of 'pass 2')"
+    assert f"No bin     {told}\n" in done.stdout
+    facts = json.loads(run(folder, "agreement.toml", "a.csv", "--json").stdout)
+    assert facts["data"]["in_no_bin"] == 1
+    assert facts["data"]["in_no_bin_of"] == {"by name": 1, "pass 2": 2}
+    assert (facts["passes"], facts["bins_per_record"]) == (2, {"A": 2, "B": 2})
+    (folder / "b.csv").write_text("id,name,birth\n1,x,2020-01-31\n2,y,\n")
+    told = "1 row in no bin of 'pass 2'; every row is in some bin"
+    assert f"No bin     {told}\n" in run(folder, "agreement.toml", "b.csv").stdout
+
+
+def test_simulate_tells_of_passes(folder: Path) -> None:
+    (folder / "agreement.toml").write_text(PASSES)
+    (folder / "a.csv").write_text("id,name,birth\n1,x,2020-01-31\n2,y,\n3,z,2020-01-31\n")
+    (folder / "truth.csv").write_text("id_a,id_b\n1,1\n2,2\n9,9\n")
+    tables = ("simulate", "a.csv", "a.csv", "--agreement", "agreement.toml", "--truth", "truth.csv")
+    done = accord(folder, *tables)
+    assert done.returncode == 0, done.stderr
+    assert "Pass             'by name': 0.6667 of the true pairs, with those before 0.6667; " in done.stdout
+    assert "Pass             'pass 2': 0.3333 of the true pairs, with those before 0.6667; " in done.stdout
+    assert "Buckets          50 in 'by name'; about 1 cost the least for these sizes\n" in done.stdout
+    facts = json.loads(accord(folder, *tables, "--json").stdout)
+    assert [one["recall"] for one in facts["passes"]] == [1, 1]
+    assert facts["among_candidates"] is False
+    assert facts["matches"] == facts["all_matches"] == 2

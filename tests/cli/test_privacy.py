@@ -217,4 +217,4 @@ def test_an_audit_for_people(accord: Accord) -> None:
     assert at[1.6] == body["delta_exact"]
     code, out, err = accord("audit", "noise", "--noise", "paper", "--records-per-person", "3")
     assert (code, out) == (2, "")
-    assert "needs the noise 'geometric' or 'gaussian'" in err
+    assert "needs the noise 'auto', 'geometric' or 'gaussian'" in err

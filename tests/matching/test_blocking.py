@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from accord.matching.blocking import Blocking, PartSpec, build_blocking
+from accord.matching.blocking import Blocking, BlockingSpec, build_blocking, passes_of
 from accord.matching.join import full_join
 from accord.matching.rule import Hamming, Rule, Same, euclidean, same, within
 from accord.records.columns import Records
@@ -20,7 +21,11 @@ from tests.matching import worlds
 
 
 def blocking(*parts: dict[str, Any]) -> Blocking:
-    return build_blocking(TypeAdapter(tuple[PartSpec, ...]).validate_python(parts), worlds.FIELDS)
+    return _build(list(parts))
+
+
+def _build(blocking: Any) -> Blocking:
+    return build_blocking(passes_of(TypeAdapter(BlockingSpec).validate_python(blocking)), worlds.FIELDS, "00")
 
 
 keys: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
@@ -30,6 +35,7 @@ keys: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
         {"kind": "key", "field": "birth"},
         {"kind": "key", "field": "birth", "buckets": 3},
         {"kind": "key", "field": "code", "buckets": 4},
+        {"kind": "key", "field": ["code", "birth"], "buckets": 3},
     ]
 )
 cells = st.integers(1, 8).map(lambda n: n / 2)
@@ -48,9 +54,25 @@ grids = st.one_of(
         st.integers(0, 9).map(lambda n: n / 3),
     ),
 )  # fmt: skip
-blockings = st.tuples(
+hashes = st.builds(
+    lambda m, tables: {"kind": "lsh", "field": "name", "positions": m, "tables": tables},
+    st.integers(1, 4),
+    st.integers(1, 3),
+)
+parts = st.tuples(
     st.lists(keys, max_size=2, unique_by=lambda k: str(k["field"])), st.lists(grids, max_size=1)
-).map(lambda parts: blocking(*parts[0], *parts[1]))
+).map(lambda found: [*found[0], *found[1]])
+products = parts.map(lambda found: blocking(*found))
+passes = st.lists(
+    st.one_of(parts.filter(bool), st.tuples(keys, hashes).map(list), hashes.map(lambda one: [one])),
+    min_size=1,
+    max_size=4,
+).map(lambda found: _build({"pass": [{"parts": one} for one in found]}))
+blockings = products | passes
+
+
+HOUR = {"kind": "key", "field": "hour"}
+BRAND = {"kind": "key", "field": "brand"}
 
 
 def met_through_bins(plan: Blocking, a: Records, b: Records) -> list[tuple[int, int]]:
@@ -63,7 +85,7 @@ def met_through_bins(plan: Blocking, a: Records, b: Records) -> list[tuple[int, 
     return sorted(met)
 
 
-@given(blockings, worlds.tables, worlds.tables)
+@given(products, worlds.tables, worlds.tables)
 def test_compares_says_what_the_bins_do_and_no_pair_meets_twice(
     plan: Blocking, a: list[worlds.Row], b: list[worlds.Row]
 ) -> None:
@@ -74,6 +96,78 @@ def test_compares_says_what_the_bins_do_and_no_pair_meets_twice(
     counts = [plan.counts(side, r.columns, len(r)) for side, r in ((Side.A, left), (Side.B, right))]
     bins_a, bins_b = plan.pairs()
     assert (counts[0][bins_a] * counts[1][bins_b]).sum() == met.sum()
+
+
+@given(passes, worlds.tables, worlds.tables)
+def test_passes_bring_together_what_any_of_them_does_and_each_at_most_once(
+    plan: Blocking, a: list[worlds.Row], b: list[worlds.Row]
+) -> None:
+    tables, left, right = worlds.both(a, b)
+    i, j = (grid.ravel() for grid in np.indices((len(a), len(b)), dtype=np.int64))
+    each = [one.compares(tables, i, j) for one in plan.passes]
+    assert plan.compares(tables, i, j).tolist() == np.logical_or.reduce(each).tolist()
+    met = met_through_bins(plan, left, right)
+    assert len(met) == sum(int(one.sum()) for one in each)
+    for one in plan.passes:
+        alone = met_through_bins(Blocking((one,)), left, right)
+        assert len(alone) == len(set(alone))
+    assert set(met) == {(int(x), int(y)) for one in each for x, y in zip(i[one], j[one], strict=True)}
+
+
+@given(passes, worlds.tables)
+def test_bins_of_passes_are_one_list_and_a_record_is_once_in_a_bin(
+    plan: Blocking, table: list[worlds.Row]
+) -> None:
+    held = worlds.records(table)
+    for side in Side:
+        record, bins = plan.place(side, held.columns, len(held))
+        assert len(set(zip(record.tolist(), bins.tolist(), strict=True))) == len(record)
+        for one, first in zip(plan.passes, plan.first_bins, strict=True):
+            own, code = one.place(side, held.columns, len(held))
+            inside = (bins >= first) & (bins < first + one.bins)
+            placed = sorted(zip(record[inside].tolist(), (bins[inside] - first).tolist(), strict=True))
+            assert placed == sorted(zip(own.tolist(), code.tolist(), strict=True))
+
+
+def test_equal_keys_in_two_passes_are_two_bins_and_a_missing_value_misses_its_pass_alone() -> None:
+    same_twice = [{"kind": "key", "field": "birth", "buckets": 3}]
+    plan = _build({"pass": [{"parts": same_twice}, {"parts": same_twice}, {"parts": [HOUR]}]})
+    full = {"name": "ab", "code": "x1", "brand": "red", "hour": 2, "x": 0, "y": 0, "birth": date(2026, 1, 5)}
+    held = worlds.records([full, full | {"birth": None}])
+    record, bins = plan.place(Side.A, held.columns, 2)
+    assert (record.tolist(), bins.tolist()) == ([0, 0, 0, 1], [1, 4, 8, 8])
+    assert plan.bins == 3 + 3 + 4
+    assert plan.per_record(Side.A) == 3
+
+
+def test_a_key_of_several_fields_is_met_by_records_that_have_all_of_them() -> None:
+    plan = _build([{"kind": "key", "field": ["code", "birth"], "buckets": 1000}])
+    assert (plan.bins, plan.equal) == (1000, frozenset())
+    assert plan.losses(same("code") & same("birth")) == []
+    assert "'birth' differs" in plan.losses(same("code"))[0]
+    row = {"name": "ab", "code": "x1", "brand": "red", "hour": 2, "x": 0, "y": 0, "birth": date(2026, 1, 5)}
+    rows = [row, row, row | {"birth": None}, row | {"code": None}, row | {"code": "x2"}]
+    held = worlds.records(rows)
+    record, bins = plan.place(Side.B, held.columns, len(rows))
+    assert record.tolist() == [0, 1, 4]
+    assert bins[0] == bins[1] != bins[2]
+
+
+def test_what_all_passes_guarantee_needs_no_comparison() -> None:
+    brand = {"kind": "key", "field": "brand"}
+    assert _build({"pass": [{"parts": [HOUR, brand]}, {"parts": [HOUR]}]}).equal == {"hour"}
+    assert _build({"pass": [{"parts": [brand]}, {"parts": [HOUR]}]}).equal == frozenset()
+
+
+def test_passes_are_complete_if_each_way_to_match_is_complete_in_one() -> None:
+    plan = _build({"pass": [{"name": "by hour", "parts": [HOUR]}, {"parts": [BRAND]}]})
+    near = within("x", 1)
+    assert plan.losses(same("hour") & near | same("brand")) == []
+    assert plan.losses(near & (same("hour") | same("brand"))) == []
+    assert plan.losses(same("hour")) == []
+    (lost,) = plan.losses(same("hour") | same("code"))
+    assert lost.startswith("where same(code): in 'by hour' the rule accepts pairs whose 'hour' differs")
+    assert "in 'pass 2' the rule accepts pairs whose 'brand' differs" in lost
 
 
 complete_rules = st.recursive(
@@ -89,10 +183,25 @@ complete_rules = st.recursive(
 )
 
 
-@given(blockings, complete_rules, worlds.tables, worlds.tables)
+equalities = st.recursive(
+    st.sampled_from([Same("hour"), Same("brand"), Same("birth"), Same("code")]),
+    lambda inner: st.tuples(inner, inner, st.booleans()).map(lambda p: p[0] & p[1] if p[2] else p[0] | p[1]),
+    max_leaves=4,
+)
+key_passes = st.lists(keys, min_size=2, max_size=4).map(
+    lambda found: _build({"pass": [{"parts": [one]} for one in found]})
+)
+
+
+@given(
+    st.one_of(st.tuples(products, complete_rules), st.tuples(key_passes, equalities)),
+    worlds.tables,
+    worlds.tables,
+)
 def test_a_complete_blocking_loses_no_match(
-    plan: Blocking, rule: Rule, a: list[worlds.Row], b: list[worlds.Row]
+    chosen: tuple[Blocking, Rule], a: list[worlds.Row], b: list[worlds.Row]
 ) -> None:
+    plan, rule = chosen
     assume(not plan.losses(rule))
     tables, _, _ = worlds.both(a, b)
     rows_a, rows_b = full_join(rule, tables, (len(a), len(b)))

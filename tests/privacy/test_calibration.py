@@ -118,8 +118,8 @@ def test_the_default_saves_what_is_claimed_over_the_paper(epsilon: str, share: f
 
 
 def test_people_need_a_noise_that_protects_them() -> None:
-    for name in set(NAMES) - {"geometric", "gaussian"}:
-        with pytest.raises(UsageError, match="needs the noise 'geometric' or 'gaussian'"):
+    for name in set(NAMES) - {"auto", "geometric", "gaussian"}:
+        with pytest.raises(UsageError, match="needs the noise 'auto', 'geometric' or 'gaussian'"):
             as_claimed(name, 1, "1e-5", 1, 100, 2)
     for records in (0, 21):
         with pytest.raises(UsageError, match="1 to 20 records"):

@@ -228,7 +228,7 @@ def test_a_noise_that_is_not_log_concave_has_worse_tables_and_is_refused() -> No
     """Two records that enter two bins tell more than two that enter one: the theorem needs its condition."""
     q = fractions(SMALL[6])
     assert moved_delta(q, [1, 1, -2], Fraction(1)) > moved_delta(q, [2, -2], Fraction(1))
-    with pytest.raises(UsageError, match="needs the noise 'geometric' or 'gaussian'"):
+    with pytest.raises(UsageError, match="needs the noise 'auto', 'geometric' or"):
         losses(SMALL[6], 1, 2)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from accord.privacy.calibration import calibrate
-from accord.privacy.noise import default_name, exact_delta
+from accord.privacy.noise import exact_delta
 from accord.privacy.noise_gaussian import Gaussian
 
 # k', ε, expected dummies at δ = 1e-5, 1e-7, 1e-9
@@ -66,9 +66,11 @@ def cheaper(epsilon: str, delta: str, bins: int) -> str:
 
 
 @pytest.mark.parametrize("epsilon", ["0.4", "1", "3"])
-def test_the_default_is_the_noise_that_needs_fewer_dummies_at_the_default_delta(epsilon: str) -> None:
+def test_at_the_default_delta_auto_is_geometric_up_to_three_bins_and_gaussian_from_four(epsilon: str) -> None:
     for bins in (1, 2, 3, 4, 10):
-        assert default_name(bins) == cheaper(epsilon, "2^-40", bins)
+        found = calibrate("auto", epsilon, "2^-40", bins)
+        assert found.name == cheaper(epsilon, "2^-40", bins) == ("geometric" if bins <= 3 else "gaussian")
+        assert found == calibrate(found.name, epsilon, "2^-40", bins)
 
 
 def test_a_larger_delta_favours_the_gaussian_at_three_bins() -> None:

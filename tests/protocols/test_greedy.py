@@ -57,10 +57,10 @@ def test_a_match_without_its_record_is_refused() -> None:
 
 def test_another_output_is_noticed() -> None:
     def meddle(side: Any) -> None:
-        side._found.add(np.array([0]), np.array([0]))
+        side._found.add(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
 
     with pytest.raises(PeerError, match="digest of another output"):
-        lie(worlds.agreement(), [(3, 3)], [(3, 3), (3, 3)], meddle)
+        lie(worlds.agreement(), [(3, 3), (9, 9)], [(3, 3), (9, 9)], meddle)
 
 
 class AllMatch(IdealEngine):

@@ -98,7 +98,9 @@ def test_closure_beyond_the_blocking() -> None:
     """With a lossy blocking the closure finds matches of disclosed records that were never compared."""
     a, b = [(3, 3), (4, 3)], [(3, 3), (3, 4)]
     lossy = worlds.agreement(style="replicate")
-    narrow = lossy.model_copy(update={"blocking": (lossy.blocking[0].model_copy(update={"reach": 0}),)})
+    narrow = lossy.model_copy(
+        update={"blocking": (lossy.passes[0].parts[0].model_copy(update={"reach": 0}),)}
+    )
     everything, _, _ = worlds.link(narrow, a, b)
     assert worlds.pairs_of_a(everything) == [(0, 0), (0, 1), (1, 0)]
     bound = narrow.protocol.model_copy(update={"closure": "candidates"})

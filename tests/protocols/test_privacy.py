@@ -76,6 +76,9 @@ def options(rng: np.random.Generator) -> Agreement:
     if protocol == "laplace":
         chosen |= {"sort": bool(rng.integers(0, 2)), "prune": int(rng.choice([0, 0, 30]))}
         chosen |= {"style": str(rng.choice(["neighbours", "replicate"]))}
+        if rng.integers(0, 2):
+            named = rng.choice(["x", "y", "both", "grid", "around"], rng.integers(1, 4))
+            chosen |= {"blocking": worlds.passes(*named)}
     return worlds.agreement(protocol=protocol, **chosen)
 
 

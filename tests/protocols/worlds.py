@@ -25,13 +25,15 @@ Rows = list[tuple[int, int]]
 
 
 def agreement(**options: Any) -> Agreement:
-    """Points on a grid of 4 × 4 cells; `style`, `protocol` and the protocol's options can be chosen."""
+    """Points on a grid of 4 × 4 cells, or in another blocking; `style`, `protocol` and its options can be
+    chosen."""
     style, name = options.pop("style", "neighbours"), options.pop("protocol", "laplace")
     rule = options.pop("rule", "euclidean(x, y) <= 1")
     whole = name in ("all-pairs", "psi", "psi-expand")
     privacy = {"epsilon": "1", "delta": "1e-3", "noise": "geometric"}
     grid: dict[str, Any] = {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": style}
-    number = {"type": "number", "min": 0, "max": 15, "step": 1}
+    blocking = options.pop("blocking", [grid | ({"reach": 1} if style == "replicate" else {})])
+    number = {"type": "number", "min": 0, "max": 15, "step": 1, "missing": options.pop("missing", "error")}
     return Agreement.model_validate(
         {
             "version": 1,
@@ -39,12 +41,24 @@ def agreement(**options: Any) -> Agreement:
             "parties": {"A": "alice", "B": "bob"},
             "fields": {"x": number, "y": number},
             "rule": rule,
-            "blocking": [] if whole else [grid | ({"reach": 1} if style == "replicate" else {})],
+            "blocking": [] if whole else blocking,
             "protocol": {"name": name, **({} if whole else {"A": privacy, "B": privacy}), **options},
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
             "engine": "ot",
         }
     )
+
+
+def passes(*names: str) -> dict[str, Any]:
+    """A blocking of passes: by x, by y, by both hashed together, on a grid."""
+    parts = {
+        "x": {"kind": "key", "field": "x"},
+        "y": {"kind": "key", "field": "y", "buckets": 5},
+        "both": {"kind": "key", "field": ["x", "y"], "buckets": 7},
+        "grid": {"kind": "grid", "fields": ["x"], "cell": 4, "style": "replicate", "reach": 1},
+        "around": {"kind": "grid", "fields": ["y"], "cell": 4, "style": "neighbours"},
+    }
+    return {"pass": [{"parts": [parts[name]]} for name in names]}
 
 
 def records(rows: Rows, agreed: Agreement, prefix: str = "r") -> Records:

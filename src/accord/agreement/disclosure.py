@@ -48,7 +48,7 @@ def advice(agreement: Agreement) -> list[str]:
             notes.append(f"Rows that {name} leaves out match nothing; the announced size counts them.")
         if spec.missing == "differs":
             notes.append(f"A record with an empty {name} agrees with nothing on it.")
-    used = {*fields_of(agreement.rule), *(name for part in agreement.blocking for name in part.names)}
+    used = {*fields_of(agreement.rule), *agreement.blocking_fields}
     idle = [name for name in agreement.fields if name not in used]
     notes += [f"The field {name} is used by neither rule nor blocking." for name in idle]
     return notes

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import (
@@ -23,15 +23,23 @@ from pydantic import (
     StrictBool,
     StringConstraints,
     WithJsonSchema,
+    model_validator,
 )
 
 from accord.errors import UsageError
-from accord.matching.blocking import Blocking, PartSpec, build_blocking
+from accord.matching.blocking import (
+    Blocking,
+    BlockingSpec,
+    Passes,
+    PassSpec,
+    build_blocking,
+    passes_of,
+)
 from accord.matching.rule import Rule
 from accord.matching.rule_text import parse_rule
 from accord.network import Network
 from accord.protocols.base import Leakage, Task
-from accord.protocols.registry import ProtocolOptions
+from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.records.recipe import ColumnName
 from accord.records.schema import FieldSpec, Name, Spec, TextField, agreed_columns
 from accord.secure.engine import Engine
@@ -150,10 +158,24 @@ class Agreement(Spec):
     parties: Parties
     fields: Annotated[dict[Name, FieldSpec], AfterValidator(_say_once)] = Field(min_length=1)
     rule: RuleText
-    blocking: tuple[PartSpec, ...] = ()
+    blocking: BlockingSpec = ()
     protocol: ProtocolOptions
     disclose: DisclosedColumns = DisclosedColumns()
     engine: EngineOptions
+
+    @model_validator(mode="before")
+    @classmethod
+    def _look_in_passes(cls, given: Any) -> Any:
+        """With passes, the default is to look for matches where the passes do: a rule that several passes
+        serve has seldom an index of its own."""
+        if not isinstance(given, dict) or not isinstance(given.get("blocking"), dict | Passes):
+            return given
+        protocol = given.get("protocol")
+        if not isinstance(protocol, dict) or "closure" in protocol:
+            return given
+        kind = PROTOCOLS.get(str(protocol.get("name")))
+        known = kind is not None and "closure" in kind.model_fields
+        return given | {"protocol": protocol | {"closure": "candidates"}} if known else given
 
     def canonical(self) -> bytes:
         """The bytes that are compared: a domain tag, then JSON with sorted keys and the defaults."""
@@ -172,7 +194,18 @@ class Agreement(Spec):
     @property
     def plan(self) -> Blocking:
         """The blocking, ready to place records."""
-        return build_blocking(self.blocking, self.fields)
+        return build_blocking(self.passes, self.fields, self.salt)
+
+    @property
+    def passes(self) -> tuple[PassSpec, ...]:
+        """The passes of the blocking, however it is written; none where everything is compared."""
+        return passes_of(self.blocking)
+
+    @property
+    def blocking_fields(self) -> tuple[str, ...]:
+        """The fields that decide about bins, each once."""
+        names = (name for one in self.passes for part in one.parts for name in part.names)
+        return tuple(dict.fromkeys(names))
 
     @property
     def task(self) -> Task:
@@ -181,7 +214,7 @@ class Agreement(Spec):
             rule=self.rule,
             fields=self.fields,
             blocking=self.plan,
-            blocking_fields=tuple(name for part in self.blocking for name in part.names),
+            blocking_fields=self.blocking_fields,
             placement=self._placement(),
             protocol=self.protocol,
             disclose={side: self.disclosed(side) for side in Side},
@@ -191,11 +224,12 @@ class Agreement(Spec):
     def _placement(self) -> bytes:
         """Everything on which a record's bins depend: parts, their fields, the salt where free text is hashed
         with it; and what decides whether a record is left out."""
-        plain = self.model_dump(mode="json", include={"blocking", "fields"})
-        fields, names = plain["fields"], {name for part in self.blocking for name in part.names}
+        fields, names = self.model_dump(mode="json", include={"fields"})["fields"], set(self.blocking_fields)
         skipping = {n for n, spec in fields.items() if "skip" in (spec.get("missing"), spec.get("other"))}
+        # What a pass is called decides nothing; and one pass is one, in whichever way it is written.
+        passes = [one.model_dump(mode="json")["parts"] for one in self.passes]
         parts = {
-            "blocking": plain["blocking"],
+            "blocking": {"pass": passes} if len(passes) > 1 else [part for one in passes for part in one],
             "fields": {name: fields[name] for name in sorted(names)},
             # How a text is encoded does not decide whether it is there.
             "skip": {

@@ -27,9 +27,16 @@ from accord.agreement.document import (
 from accord.agreement.limits import MOST_BYTES, TooMuchError, load_bounded
 from accord.arguments import as_path, require, require_flag, require_text
 from accord.errors import AgreementError, Fault, UnreadableError
-from accord.matching.blocking import MOST_BINS, PartSpec, build_blocking
-from accord.matching.blocking_grid import GridSpec
-from accord.matching.blocking_key import KeySpec
+from accord.matching.blocking import (
+    MOST_BINS,
+    PASS_PATTERN,
+    AnyPart,
+    PartSpec,
+    PassSpec,
+    build_blocking,
+    pass_names,
+)
+from accord.matching.blocking_lsh import LshSpec
 from accord.matching.rule import Rule, fields_of
 from accord.matching.rule_check import rule_faults
 from accord.protocols.base import Protocol
@@ -42,6 +49,7 @@ _MOST_FAULTS = 1000
 _PATTERNS = {
     PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks, dots, - and _ only",
     SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
+    PASS_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks and , . + - _ only",
     NAME_PATTERN: "should begin with a letter and hold letters, digits and _ only",
 }
 
@@ -177,14 +185,24 @@ def _all_names() -> list[str]:
 
 
 @dataclass
+class _Pass:
+    """A pass: where its parts stand, what it is called, those of its parts that have the right shape, and how
+    many there are."""
+
+    place: Path_
+    name: str | None
+    parts: dict[int, AnyPart]
+    count: int
+
+
+@dataclass
 class _Salvaged:
     """The parts that have the right shape; None or absent where a part has not."""
 
     fields: dict[str, FieldSpec]
     broken: frozenset[str]
     rule: Rule | None
-    blocking: dict[int, KeySpec | GridSpec]
-    parts: int
+    passes: list[_Pass]
     name: str
     """Of the protocol."""
     kind: type[Protocol] | None
@@ -192,6 +210,14 @@ class _Salvaged:
     greedy: bool
     parties: Parties | None
     disclose: DisclosedColumns | None
+
+    @property
+    def blocked(self) -> bool:
+        return any(one.count for one in self.passes)
+
+    @property
+    def blocking_fields(self) -> list[str]:
+        return [name for one in self.passes for part in one.parts.values() for name in part.names]
 
 
 def _valid(kind: Any, value: Any) -> Any:
@@ -210,17 +236,13 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
     raw_fields = data.get("fields")
     fields = raw_fields if isinstance(raw_fields, Mapping) else {}
     judged = {name: _valid(FieldSpec, spec) for name, spec in fields.items()}
-    raw_blocking = data.get("blocking", [])
-    parts = dict(enumerate(raw_blocking if isinstance(raw_blocking, list) else []))
     protocol = raw if isinstance(raw := data.get("protocol"), Mapping) else {}
     kind = PROTOCOLS.get(str(protocol.get("name")))
-    judged_parts = {i: _valid(PartSpec, part) for i, part in parts.items()}
     return _Salvaged(
         fields={name: spec for name, spec in judged.items() if spec is not None},
         broken=frozenset(name for name, spec in judged.items() if spec is None),
         rule=_valid(RuleText, data.get("rule")),
-        blocking={i: part for i, part in judged_parts.items() if part is not None},
-        parts=len(parts),
+        passes=_salvage_passes(data.get("blocking")),
         name=str(protocol.get("name")),
         kind=kind,
         protocol=_valid(ProtocolOptions, protocol),
@@ -228,6 +250,25 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         parties=_valid(Parties, data.get("parties")),
         disclose=_valid(DisclosedColumns, data.get("disclose", {})),
     )
+
+
+def _salvage_passes(raw: Any) -> list[_Pass]:
+    """The passes of a blocking, however it is written."""
+    if isinstance(raw, list):
+        return [_salvage_pass(("blocking",), None, raw)]
+    passes = raw.get("pass") if isinstance(raw, Mapping) else None
+    return [
+        _salvage_pass(("blocking", "pass", i, "parts"), one.get("name"), one.get("parts"))
+        for i, one in enumerate(passes if isinstance(passes, list) else [])
+        if isinstance(one, Mapping)
+    ]
+
+
+def _salvage_pass(place: Path_, name: Any, raw: Any) -> _Pass:
+    parts = raw if isinstance(raw, list) else []
+    judged = {i: _valid(PartSpec, part) for i, part in enumerate(parts)}
+    kept = {i: part for i, part in judged.items() if part is not None}
+    return _Pass(place, name if isinstance(name, str) else None, kept, len(parts))
 
 
 def _meaning_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_, str]]:
@@ -243,7 +284,8 @@ def _meaning_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_, 
     if found.rule is not None and found.protocol is not None and not of_rule:
         known = not found.broken.intersection(fields_of(found.rule))
         fields = found.fields if known else None
-        yield from found.protocol.faults(found.rule, fields, tuple(found.blocking.values()), simulated)
+        blocking = [list(one.parts.values()) for one in found.passes]
+        yield from found.protocol.faults(found.rule, fields, blocking, simulated)
 
 
 def _party_faults(parties: Parties) -> Iterator[tuple[Path_, str]]:
@@ -265,38 +307,64 @@ def _source_faults(fields: Mapping[str, FieldSpec]) -> Iterator[tuple[Path_, str
 
 
 def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
-    sound = len(found.blocking) == found.parts
+    sound = True
+    for one in found.passes:
+        faults = list(_pass_faults(one, found))
+        yield from faults
+        known = all(name in found.fields for part in one.parts.values() for name in part.names)
+        sound = sound and not faults and known and len(one.parts) == one.count > 0
+    names = pass_names([one.name for one in found.passes])
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            problem = f"another pass is called '{name}', too; reports could not tell them apart."
+            yield (*found.passes[i].place[:-1], "name"), f"{problem} Choose another name."
+    if sound and found.passes:
+        yield from _bin_faults(found)
+
+
+def _pass_faults(one: _Pass, found: _Salvaged) -> Iterator[tuple[Path_, str]]:
     used: set[str] = set()
-    for i, part in found.blocking.items():
+    for i, part in one.parts.items():
+        place = (*one.place, i)
         for name in part.names:
             if name in used:
-                yield ("blocking", i), f"'{name}' is used by another part of the blocking; remove one."
+                yield place, f"'{name}' is used by another part of the blocking; remove one."
         used.update(part.names)
         unknown = [name for name in part.names if name not in found.fields]
         for name in unknown:
             if name not in found.broken:
-                yield ("blocking", i), f"'{name}' is not an agreed field. Declare it under [fields.{name}]."
-        faults = [] if unknown else list(part.faults(found.fields))
-        yield from ((("blocking", i), fault) for fault in faults)
-        sound = sound and not unknown and not faults
-    if sound:
-        bins = build_blocking(tuple(found.blocking.values()), found.fields).bins
-        if bins > MOST_BINS:
-            problem = f"the blocking has {bins:,} bins, and at most {MOST_BINS:,} can be padded."
-            yield ("blocking", 0), f"{problem} Take larger cells, shorter ranges or buckets."
+                yield place, f"'{name}' is not an agreed field. Declare it under [fields.{name}]."
+        if not unknown:
+            yield from ((place, fault) for fault in part.faults(found.fields))
+    hashed = [i for i, part in one.parts.items() if isinstance(part, LshSpec)]
+    if len(hashed) > 1:
+        yield (*one.place, hashed[1]), "a pass has at most one part of kind lsh; make a pass of this one."
+
+
+def _bin_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
+    passes = [PassSpec(parts=tuple(one.parts.values())) for one in found.passes]
+    each = [build_blocking([one], found.fields, "").bins for one in passes]
+    if sum(each) > MOST_BINS:
+        largest = each.index(max(each))
+        problem = f"the blocking has {sum(each):,} bins, and at most {MOST_BINS:,} can be padded."
+        if len(each) > 1:
+            problem += f" This pass has {each[largest]:,} of them."
+        place = found.passes[largest].place
+        mend = "Take larger cells, shorter ranges or buckets."
+        yield (*place, 0) if len(place) == 1 else place, f"{problem} {mend}"
 
 
 def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_, str]]:
     if found.kind is not None and found.kind.leaky and not simulated:
         problem = f"{found.name} leaks, so no agreement may name it"
         yield ("protocol", "name"), f"{problem}; try it with `accord simulate --protocol`."
-    if found.kind is not None and found.parts and not found.kind.blocked:
-        problem = f"{found.name} compares everything; remove [[blocking]] or take 'laplace'."
-        yield ("blocking", 0), problem
-    if found.kind is not None and found.kind.blocked and not found.parts:
+    if found.kind is not None and found.blocked and not found.kind.blocked:
+        problem = f"{found.name} compares everything; remove the blocking or take 'laplace'."
+        yield ("blocking",), problem
+    if found.kind is not None and found.kind.blocked and not found.blocked:
         yield ("protocol",), f"{found.name} needs a blocking; add [[blocking]] or take 'all-pairs'."
     if found.greedy and found.rule is not None and found.disclose is not None:
-        shown = [*fields_of(found.rule), *(name for part in found.blocking.values() for name in part.names)]
+        shown = [*fields_of(found.rule), *found.blocking_fields]
         known = [name for name in dict.fromkeys(shown) if name in found.fields or name in found.broken]
         for side, columns in (("A", found.disclose.A), ("B", found.disclose.B)):
             hidden = [name for name in known if not _is_shown(name, columns, found.fields)]
@@ -324,19 +392,26 @@ def _lines(text: str) -> dict[Path_, int]:
     """The line of every table and key."""
     lines: dict[Path_, int] = {}
     table: Path_ = ()
-    seen: dict[str, int] = {}
+    seen: dict[Path_, int] = {}
+    """The number of the last table of each list of tables."""
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
-            names = tuple(part.strip().strip("\"'") for part in header[2].split("."))
-            table = names
+            table = ()
+            for name in _split(header[2]):
+                # Inside a list of tables a header goes on with the last of them.
+                table = (*table, *((seen[table],) if table in seen else ()), name)
             if header[1] == "[[":
-                seen[header[2]] = seen.get(header[2], -1) + 1
-                table = (*names, seen[header[2]])
-            lines.setdefault(table, number)
+                seen[table] = seen.get(table, -1) + 1
+                table = (*table, seen[table])
+            for depth in range(1, len(table) + 1):
+                lines.setdefault(table[:depth], number)
         elif key := _KEY.match(line):
-            names = tuple(part.strip().strip("\"'") for part in key[1].split("."))
-            lines.setdefault((*table, *names), number)
+            lines.setdefault((*table, *_split(key[1])), number)
     return lines
+
+
+def _split(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
 
 
 def _line(lines: Mapping[Path_, int], path: Path_) -> int:

@@ -12,6 +12,7 @@ program may fail on one side alone:
     matched   alone, or in a bin full of matching records: what happens to it must not touch the matches
     crowd     beside many records that equal it, or away from them: a count of many hides no better than one
     beside    in a cell that touches the partner's record, on a grid where B's records fall into several cells
+    passes    in a bin of its own in each of two passes, or in two other bins: one noise must hide both
     person    where a side's promise is to people: as many records at once, in one bin or in another
 
 In `crowd` the partner has the larger table and in the others the smaller one or one as large, so that both
@@ -33,7 +34,7 @@ from accord.agreement.file import require_sound
 from accord.errors import UsageError
 from accord.matching.evaluate import Tables
 from accord.matching.join import full_join
-from accord.privacy.noise import default_name
+from accord.privacy.noise import AUTO
 from accord.protocols.registry import protocol_named
 from accord.records.columns import Bits, Records, rows_of
 from accord.records.load import load_records
@@ -141,6 +142,7 @@ def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
             found += _both_sides("person", keys, (0, 9), (1, 9), [(2, 8)], [(2, 8)], most, (side,))
     if protocol_named(str(protocol["name"])).several_bins:
         found += _both_sides("beside", _on_grid(protocol), (3, 3), (11, 3), [(0, 0)], [(0, 0), (4, 4)])
+        found += _both_sides("passes", _in_passes(protocol), (0, 0), (1, 1), [(2, 2)], [(2, 2)])
     return tuple(found)
 
 
@@ -150,6 +152,7 @@ WHY = {
     "crowd": f"a record beside {MATCHED} that equal it, or away from them",
     "person": "all records of one person in a bin of their own, or in another",
     "beside": "a record in a cell that touches the partner's record, or in another",
+    "passes": "a record in a bin of its own in each of two passes, or in two others",
 }
 
 
@@ -178,23 +181,30 @@ def agree_by_key(protocol: Mapping[str, object], missing: str = "error") -> Agre
     needed = [int(str(protocol.get(name) or 0)) for name in ("window", "spread")]
     fields = {"x": _number(max(3, *needed) - 1), "y": _number(63) | {"missing": missing}}
     blocking: list[dict[str, object]] = [{"kind": "key", "field": "x"}]
-    return _agreement(fields, "same(x) and within(y, 1)", blocking, _with_noise(protocol, 1, 1))
+    return _agreement(fields, "same(x) and within(y, 1)", blocking, _with_noise(protocol))
 
 
 def _on_grid(protocol: Mapping[str, object]) -> Agreement:
     """Eight cells; B's records fall into up to four of them."""
     fields = {"x": _number(15), "y": _number(7)}
     grid: dict[str, object] = {"kind": "grid", "fields": ["x", "y"], "cell": 4, "style": "replicate"}
-    return _agreement(fields, "euclidean(x, y) <= 1", [grid | {"reach": 1}], _with_noise(protocol, 1, 4))
+    return _agreement(fields, "euclidean(x, y) <= 1", [grid | {"reach": 1}], _with_noise(protocol))
 
 
-def _with_noise(protocol: Mapping[str, object], a_bins: int, b_bins: int) -> dict[str, object]:
-    """The protocol with the noise that fits so many bins a record, where none is named."""
+def _in_passes(protocol: Mapping[str, object]) -> Agreement:
+    """Two passes of three bins, by x and by y; a match has the same of both."""
+    fields = {"x": _number(2), "y": _number(2)}
+    passes = [{"parts": [{"kind": "key", "field": name}]} for name in fields]
+    return _agreement(fields, "same(x) and same(y)", {"pass": passes}, _with_noise(protocol))
+
+
+def _with_noise(protocol: Mapping[str, object]) -> dict[str, object]:
+    """The protocol with the least noise, where none is named."""
     found = dict(protocol)
-    for side, bins in (("A", a_bins), ("B", b_bins)):
+    for side in ("A", "B"):
         given = found.get(side)
         if isinstance(given, Mapping) and "delta" in given:
-            found[side] = {"noise": default_name(bins), **given}
+            found[side] = {"noise": AUTO, **given}
     return found
 
 
@@ -205,7 +215,7 @@ def _number(most: int) -> dict[str, object]:
 def _agreement(
     fields: dict[str, dict[str, object]],
     rule: str,
-    blocking: list[dict[str, object]],
+    blocking: list[dict[str, object]] | dict[str, object],
     protocol: Mapping[str, object],
 ) -> Agreement:
     agreed = Agreement.model_validate(

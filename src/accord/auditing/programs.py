@@ -6,6 +6,7 @@ them can be agreed on; they exist so that an audit can be seen to find something
     unshuffled   slots stand in the order of the table, dummies last: the paper does not ask for a shuffle
     half-noise   every bin has half the dummies that were drawn
     redrawn      a run that was cut off begins anew with fresh noise: the partner can average it away
+    forgotten-pass   noise that is calibrated for one bin a record fewer than there are
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import numpy as np
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import UsageError
+from accord.privacy.calibration import as_claimed
 from accord.protocols.base import Release, prepare
+from accord.protocols.laplace import NoisyCounts
 from accord.protocols.mine import Mine
 from accord.protocols.slots import exchange_commitments, exchange_counts
 from accord.records.columns import Records
@@ -70,6 +73,26 @@ def half_noise(agreement: Agreement) -> Program:
     return _program(agreement, own)
 
 
+def forgotten_pass(agreement: Agreement) -> Program:
+    """Noise of a calibration that forgets one pass, where there are several."""
+    release = _releases(agreement)
+
+    @cache
+    def weaker(side: Side, records: int) -> NoisyCounts:
+        found = release(side, records)
+        if not isinstance(found, NoisyCounts) or found.setting is None:
+            raise UsageError(problem="This protocol calibrates no noise.")
+        agreed = found.setting
+        bins = max(1, agreed.bins_per_record - 1)
+        promised = agreed.epsilon, agreed.delta, bins, records, agreed.records_per_person
+        return replace(found, setting=as_claimed(agreed.name, *promised))
+
+    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Mine:
+        return make_mine(weaker(side, records.size), records, partner, entropy)
+
+    return _program(agreement, own)
+
+
 def redrawn(agreement: Agreement) -> Program:
     """Attempts that end when the counts are known, each with noise of its own; then one that does not end."""
     own, once = _owner(agreement), honest(agreement)
@@ -84,7 +107,12 @@ def redrawn(agreement: Agreement) -> Program:
     return party
 
 
-BROKEN: Mapping[str, Maker] = {"unshuffled": unshuffled, "half-noise": half_noise, "redrawn": redrawn}
+BROKEN: Mapping[str, Maker] = {
+    "unshuffled": unshuffled,
+    "half-noise": half_noise,
+    "redrawn": redrawn,
+    "forgotten-pass": forgotten_pass,
+}
 
 
 def _owner(agreement: Agreement) -> Owner:

@@ -57,13 +57,13 @@ def noise(
     """Print the exact δ(ε) curve of a noise against the claim."""
     from accord.privacy.audit import audit
     from accord.privacy.calibration import as_claimed
-    from accord.privacy.noise import default_name
+    from accord.privacy.noise import AUTO
 
     if drawing is not None:
         from accord.auditing.draw_noise import require_place
 
         require_place(drawing, (), force)
-    name = noise or default_name(bins_per_record)
+    name = noise or AUTO
     found = audit(as_claimed(name, epsilon, delta, bins_per_record, records, records_per_person))
     if drawing is not None:
         from accord.auditing.draw_noise import save

@@ -45,7 +45,7 @@ def protocol(
         typer.Argument(
             metavar="NAME",
             help="laplace, all-pairs, psi, psi-expand, local-dp, blocking or laplace-suppress; or broken on "
-            "purpose: unshuffled, half-noise, redrawn.",
+            "purpose: unshuffled, half-noise, redrawn, forgotten-pass.",
             show_default=False,
         ),
     ],
@@ -67,8 +67,8 @@ def protocol(
     case: Annotated[
         str | None,
         typer.Option(
-            help="One built-in case: alone, matched, crowd or beside; over time left-out, move, insert, "
-            "delete, partners or renamed; default: all."
+            help="One built-in case: alone, matched, crowd, beside or passes; over time left-out, move, "
+            "insert, delete, partners or renamed; default: all."
         ),
     ] = None,
     over_time: Annotated[

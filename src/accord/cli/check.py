@@ -176,6 +176,7 @@ def side_of(agreement: Agreement, party: str) -> Side:
 
 def facts_of(agreement: Agreement) -> dict[str, Any]:
     """What an agreement says, and what each side learns under it."""
+    from accord.agreement.cheaper import cheaper_thresholds
     from accord.agreement.disclosure import advice, learned_about
     from accord.side import Side
 
@@ -185,11 +186,12 @@ def facts_of(agreement: Agreement) -> dict[str, Any]:
         "parties": {side.value: agreement.party(side) for side in Side},
         "rule": str(agreement.rule),
         "bins": plan.bins,
+        "passes": len(plan.passes),
         "bins_per_record": {side.value: plan.per_record(side) for side in Side},
         "complete": not plan.losses(agreement.rule),
         "protocol": agreement.protocol.name,
         "learned_about": {side.value: learned_about(agreement, side) for side in Side},
-        "advice": advice(agreement),
+        "advice": [*advice(agreement), *cheaper_thresholds(agreement)],
     }
 
 
@@ -201,7 +203,7 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         f"{path} is sound.",
         f"Digest     {facts['digest']}",
         f"Match      {facts['rule']}",
-        f"Blocking   {counted(facts['bins'], 'bin')}; {recall}",
+        f"Blocking   {counted(facts['bins'], 'bin')}{_passes(facts['passes'])}; {recall}",
         f"Protocol   {facts['protocol']}",
     ]
     if data is not None:
@@ -214,11 +216,23 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
     return "\n".join([*lines, *describe_learned(facts)])
 
 
+def _passes(count: int) -> str:
+    return f" of {count} passes" if count > 1 else ""
+
+
 def _tell_owner(read: dict[str, Any]) -> list[str]:
-    """Why rows were left out, and how many people there are: for the owner, since no partner learns it."""
+    """Why rows were left out, which are never compared, and how many people there are: for the owner, since
+    no partner learns it."""
     lines = [
         f"Left out   {_rows(one['rows'])}: '{one['field']}' is {one['reason']}" for one in read["left_out_by"]
     ]
+    if read["in_no_bin"]:
+        each = [f"{_rows(rows)} in none of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
+        of = f" ({', '.join(each)})" if len(read["in_no_bin_of"]) > 1 else ""
+        lines.append(f"No bin     {_rows(read['in_no_bin'])} without a value to be compared by{of}")
+    elif any(read["in_no_bin_of"].values()):
+        each = [f"{_rows(rows)} in no bin of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
+        lines.append(f"No bin     {', '.join(each)}; every row is in some bin")
     if "people" in read:
         most = read["most_records_of_a_person"]
         people = "person" if read["people"] == 1 else "people"

@@ -126,6 +126,9 @@ class FileCheck:
     records: int
     left_out: int
     tally: Tally
+    in_no_bin: int
+    in_no_bin_of: Mapping[str, int]
+    """By pass."""
     layout: Layout
     found: bool
     """Whether something is in the layout that its owner had not named."""
@@ -138,6 +141,7 @@ class FileCheck:
         ]
         people = {"people": self.tally.people, "most_records_of_a_person": self.tally.most_of_one}
         read = {"records": self.records, "left_out": self.left_out, "left_out_by": reasons}
+        read |= {"in_no_bin": self.in_no_bin, "in_no_bin_of": dict(self.in_no_bin_of)}
         read |= people if self.tally.people is not None else {}
         return {"data": read, "layout": facts_of_layout(self.data, self.layout)}
 
@@ -184,7 +188,9 @@ def check_file(
     agreement: Agreement, data: Path, side: Side | None, layout: Layout, named: Iterable[str]
 ) -> FileCheck:
     """Find out how the file is written, and read it; raises all its faults."""
+    from accord.agreement.by_pass import unplaced
     from accord.records.load import Tally, load_records
+    from accord.side import Side
 
     found, tally = find_layout(agreement, data, layout, named, side), Tally()
     shown = agreement.disclosed(side) if side is not None else ()
@@ -195,7 +201,9 @@ def check_file(
         if told := describe_layout(facts_of_layout(data, found)):
             error.add_note(f"It was read as {told}.")
         raise
-    return FileCheck(data, records.size, records.left_out, tally, found, found != layout)
+    # Where records of the two sides fall differs, but not whether they fall anywhere.
+    bins = unplaced(agreement, side or Side.A, records)
+    return FileCheck(data, records.size, records.left_out, tally, *bins, found, found != layout)
 
 
 def write_layout(layout: Layout, data: Path, path: Path, force: bool) -> bool:

@@ -112,6 +112,7 @@ def simulate(
     facts = report(result)
     if true is not None:
         facts |= asdict(score(result.found.ids(), true)) | {"peak_mib": peak_mib()}
+        facts["passes_of_truth"] = [asdict(one) for one in result.passes_of(true)]
     if out is not None:
         write_table(result.found, out, raw=raw, replace=force)
     if as_json:
@@ -137,12 +138,13 @@ def report(result: Simulation) -> dict[str, Any]:
     names = (
         "records_a records_b left_out matches all_matches candidate_pairs comparisons comparisons_sd "
         "all_pairs cost_ratio bins recall precision reduction_ratio leaks seconds "
-        "join_seconds peak_mib"
+        "join_seconds peak_mib among_candidates"
     )
     facts = {name: getattr(result, name) for name in names.split()}
     promises = {side.value: promised for side, promised in result.promises.items()}
     facts["epsilon"] = {side: promised.epsilon for side, promised in promises.items()}
     facts["delta"] = {side: promised.delta for side, promised in promises.items()}
+    facts["passes"] = [asdict(one) for one in result.passes]
     return facts | {"runs": [asdict(run) for run in result.runs]}
 
 
@@ -153,11 +155,12 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     lines = [
         f"Records          {facts['records_a']:,} (A) and {facts['records_b']:,} (B)",
         f"Matches          {facts['matches']:,} of {facts['all_matches']:,} that the rule accepts",
-        f"Recall           {facts['recall']:.4f} under the rule",
+        f"Recall           {facts['recall']:.4f} {_of_rule(facts)}",
         f"Precision        {facts['precision']:.4f}",
         f"Comparisons      {facts['comparisons']:,.0f}{spread}, {facts['cost_ratio']:.2%} of all pairs",
         f"Candidate pairs  {facts['candidate_pairs']:,} of {facts['all_pairs']:,}",
         f"Bins             {facts['bins']:,}, with {run.dummies_a:,} (A) and {run.dummies_b:,} (B) dummies",
+        *_describe_passes(facts),
         f"Privacy          {_privacy(facts, 'A')}; {_privacy(facts, 'B')}",
         *_describe_traffic(result),
         f"Time, memory     {facts['seconds']:.1f} s, {facts['peak_mib']:,.0f} MiB",
@@ -177,6 +180,30 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         lines += ["", "The first pairs:"]
         lines += [plain(f"  {pair['id_a']} – {pair['id_b']}").replace("\n", " ") for pair in shown]
     return "\n".join(lines)
+
+
+def _of_rule(facts: dict[str, Any]) -> str:
+    if not facts["among_candidates"]:
+        return "under the rule"
+    return "under the rule, among the pairs that meet in the blocking: all pairs are too many to try"
+
+
+def _describe_passes(facts: dict[str, Any]) -> list[str]:
+    """What each pass brings together, of the true pairs where they are known; the best buckets."""
+    passes, lines = facts.get("passes_of_truth", facts["passes"]), []
+    of = "true pairs" if "passes_of_truth" in facts else "pairs that the rule accepts"
+    for one in passes:
+        if len(passes) > 1:
+            lines.append(
+                f"Pass             '{one['name']}': {one['recall']:.4f} of the {of}, with those before "
+                f"{one['recall_so_far']:.4f}; {counted(one['candidate_pairs'], 'candidate pair')}"
+            )
+        if one["best_buckets"] is not None:
+            lines.append(
+                f"Buckets          {one['buckets']:,} in '{one['name']}'; about {one['best_buckets']:,} cost "
+                "the least for these sizes"
+            )
+    return lines
 
 
 def _describe_traffic(result: Simulation) -> list[str]:

@@ -1,95 +1,141 @@
 """Blocking: which pairs of records are compared at all, from a public, finite set of bins.
 
-A blocking is a product of parts (keys and a grid; none gives one single bin, all pairs). Each part places a
-record into codes 0..size−1 and lists the pairs of codes that are compared; a bin is one code of every part.
-Nothing here depends on anyone's data but the placement itself, so the bins can be listed in the agreement
-and padded by both sides, empty ones included.
+A blocking is an ordered union of passes, each a product of parts (`blocking_pass.py`): a pair of records is
+compared if it meets in any of them. The bins of all passes are one list, pass after pass; equal keys in two
+passes are two bins. Nothing here depends on anyone's data but the placement itself, so the bins can be listed
+in the agreement and padded by both sides, empty ones included.
 
-A record that lacks a value of a blocking field falls into no bin: it could agree with nothing there, so it
-needs neither a bin nor dummies. [HMFS17, §2.2.4; one-sided replication is ours]
+A record falls into at most k′ = Σ over passes of the bins that it has in each, so replacing it adds 1 to at
+most k′ bins and takes 1 from at most k′ others, and the noise of all bins is calibrated once, for k′ [MATHS
+§9.6]. A record without a value for a pass is in no bin of that pass and still in the others.
+
+A pair that meets in two passes is compared twice: to leave the second comparison out where the first said no
+would tell that two slots are one record. [HMFS17, §2.2.4; one-sided replication and passes are ours]
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
-from typing import Annotated, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import (
+    ConfigDict,
+    Discriminator,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    Tag,
+    field_validator,
+    model_serializer,
+)
 
 from accord.matching.blocking_grid import GridPart, GridSpec
 from accord.matching.blocking_key import KeyPart, KeySpec
+from accord.matching.blocking_lsh import LshPart, LshSpec
+from accord.matching.blocking_pass import Part, Pass
 from accord.matching.evaluate import Indices, Mask, Tables
+from accord.matching.implied import ways
 from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields
-from accord.ranges import ranges
 from accord.records.columns import Columns
+from accord.records.schema import Spec
 from accord.side import Side
 
-PartSpec = Annotated[KeySpec | GridSpec, Field(discriminator="kind")]
+AnyPart = KeySpec | GridSpec | LshSpec
+PartSpec = Annotated[AnyPart, Field(discriminator="kind")]
 MOST_BINS = 5_000_000
+PASS_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ,.+_-]{0,63}$"
 
 
-class Part(Protocol):
-    """One factor of a blocking."""
+class PassSpec(Spec):
+    """One pass: records meet in it that agree on all its parts."""
 
-    @property
-    def size(self) -> int:
-        """How many codes there are."""
+    name: Annotated[str, StringConstraints(pattern=PASS_PATTERN)] | None = None
+    """What reports call it; "pass 1" and so on where none is given."""
+    parts: tuple[PartSpec, ...]
 
-    @property
-    def equal(self) -> frozenset[str]:
-        """Fields on which every compared pair is guaranteed to agree."""
+    @field_validator("parts")
+    @classmethod
+    def _some(cls, parts: tuple[AnyPart, ...]) -> tuple[AnyPart, ...]:
+        if not parts:
+            raise ValueError("a pass without parts compares all pairs; add a part, or remove the pass")
+        return parts
 
-    def per_record(self, side: Side) -> int:
-        """The most codes that one record of this side falls into."""
 
-    def place(self, side: Side, columns: Columns) -> tuple[Indices, Indices]:
-        """(record, code) for each code of each record, by ascending record."""
+class Passes(Spec):
+    """A blocking of several passes."""
 
-    def pairs(self) -> tuple[Indices, Indices]:
-        """The pairs (code of A, code of B) that are compared."""
+    model_config = ConfigDict(populate_by_name=True)
 
-    def compares(self, tables: Tables, left: Indices, right: Indices) -> Mask:
-        """Whether a pair of records meets in some compared pair of codes."""
+    passes: tuple[PassSpec, ...] = Field(alias="pass", min_length=1)
 
-    def loses(self, rule: Rule) -> str | None:
-        """Why a match of this rule may be missed, or None if it cannot."""
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Under the name that it is read by, which is a word of Python."""
+        return {"pass": next(iter(write(self).values()))}
+
+
+BlockingSpec = Annotated[
+    Annotated[tuple[PartSpec, ...], Tag("parts")] | Annotated[Passes, Tag("passes")],
+    Discriminator(lambda value: "passes" if isinstance(value, dict | Passes) else "parts"),
+]
+"""A list of parts, which is one pass, or a table of passes."""
+
+
+def passes_of(blocking: tuple[AnyPart, ...] | Passes) -> tuple[PassSpec, ...]:
+    """The passes of a blocking however it is written; none where everything is compared."""
+    if isinstance(blocking, Passes):
+        return blocking.passes
+    return (PassSpec(parts=blocking),) if blocking else ()
+
+
+def pass_names(names: Sequence[str | None]) -> list[str]:
+    """What each pass is called, of which some have no name of their own."""
+    return [name or f"pass {number}" for number, name in enumerate(names, 1)]
 
 
 @dataclass(frozen=True)
 class Blocking:
-    """The product of parts under the agreed fields."""
+    """The union of passes under the agreed fields."""
 
-    parts: tuple[Part, ...]
+    passes: tuple[Pass, ...]
 
     @cached_property
     def bins(self) -> int:
         """The number of bins; a bin is a number below it."""
-        return prod(part.size for part in self.parts)
+        return sum(one.bins for one in self.passes)
+
+    @cached_property
+    def first_bins(self) -> tuple[int, ...]:
+        """The first bin of each pass."""
+        return tuple(sum(one.bins for one in self.passes[:i]) for i in range(len(self.passes)))
 
     @property
     def equal(self) -> frozenset[str]:
-        """Fields that need no comparison: every compared pair agrees on them."""
-        return frozenset().union(*(part.equal for part in self.parts))
+        """Fields that need no comparison: every compared pair agrees on them, in whichever pass it meets.
+
+        One circuit serves all passes: rounds mix their bins, and an engine that compiles once and batches
+        over all of them saves more than a predicate in some of its bins.
+        """
+        return frozenset.intersection(*(one.equal for one in self.passes))
 
     def per_record(self, side: Side) -> int:
         """The most bins that one record of this side falls into: k′ of the paper, whose ΔB is 2k′."""
-        return prod(part.per_record(side) for part in self.parts)
+        return sum(one.per_record(side) for one in self.passes)
 
     def place(self, side: Side, columns: Columns, records: int) -> tuple[Indices, Indices]:
         """(record, bin) for each bin of each record, by ascending record."""
-        record, bin_ = np.arange(records), np.zeros(records, np.int64)
-        for part in self.parts:
-            placed, code = part.place(side, columns)
-            starts, stops = np.searchsorted(placed, record), np.searchsorted(placed, record, "right")
-            chosen = ranges(starts, stops)
-            record, bin_ = np.repeat(record, stops - starts), np.repeat(bin_, stops - starts)
-            bin_ = bin_ * part.size + code[chosen]
-        return record, bin_
+        if len(self.passes) == 1:
+            return self.passes[0].place(side, columns, records)
+        placed = [one.place(side, columns, records) for one in self.passes]
+        record = np.concatenate([found for found, _ in placed])
+        bins = np.concatenate([b + first for (_, b), first in zip(placed, self.first_bins, strict=True)])
+        order = np.argsort(record, kind="stable")
+        return record[order], bins[order]
 
     def counts(self, side: Side, columns: Columns, records: int) -> NDArray[np.int64]:
         """The true number of records in every bin, empty ones included."""
@@ -97,27 +143,58 @@ class Blocking:
 
     def pairs(self) -> tuple[Indices, Indices]:
         """The pairs (bin of A, bin of B) that are compared, each once."""
-        left, right = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        for part in self.parts:
-            a, b = part.pairs()
-            left = np.add.outer(left * part.size, a).ravel()
-            right = np.add.outer(right * part.size, b).ravel()
-        return left, right
+        found = [one.pairs() for one in self.passes]
+        left = [a + first for (a, _), first in zip(found, self.first_bins, strict=True)]
+        right = [b + first for (_, b), first in zip(found, self.first_bins, strict=True)]
+        return np.concatenate(left), np.concatenate(right)
 
     def compares(self, tables: Tables, left: Indices, right: Indices) -> Mask:
-        """Whether the blocking brings each pair of records together."""
-        met = np.ones(len(left), np.bool_)
-        for part in self.parts:
-            met &= part.compares(tables, left, right)
+        """Whether some pass brings each pair of records together."""
+        met = np.zeros(len(left), np.bool_)
+        for one in self.passes:
+            open_ = np.flatnonzero(~met)
+            met[open_] = one.compares(tables, left[open_], right[open_])
         return met
 
     def losses(self, rule: Rule) -> list[str]:
-        """Why matches of the rule may be missed; empty when the blocking is complete (recall 1)."""
-        return [loss for part in self.parts if (loss := part.loses(rule)) is not None]
+        """Why matches of the rule may be missed; empty when the blocking is complete (recall 1).
+
+        It is if each way to satisfy the rule is complete in some pass. Otherwise, for each way that is not,
+        what every pass loses of it.
+        """
+        if len(self.passes) == 1:
+            return self.passes[0].losses(rule)
+        return [
+            f"where {way}: {'; '.join(dict.fromkeys(self._told(way)))}"
+            for way in ways(rule)
+            if all(one.losses(way) for one in self.passes)
+        ]
+
+    def _told(self, way: Rule) -> Iterator[str]:
+        for one in self.passes:
+            yield f"in '{one.name}' {', and '.join(one.losses(way))}"
 
 
-def build_blocking(specs: tuple[KeySpec | GridSpec, ...], fields: Fields) -> Blocking:
-    """The blocking that the agreement describes; its faults are judged by the `faults` of each spec."""
-    return Blocking(
-        tuple(KeyPart(s, fields) if isinstance(s, KeySpec) else GridPart(s, fields) for s in specs)
-    )
+def build_blocking(passes: Sequence[PassSpec], fields: Fields, salt: str) -> Blocking:
+    """The blocking that the agreement describes; its faults are judged by the `faults` of each spec.
+
+    A part with several tables makes a pass of each.
+    """
+    if not passes:
+        return Blocking((Pass("all pairs", ()),))
+    found = []
+    for name, spec in zip(pass_names([one.name for one in passes]), passes, strict=True):
+        tables = max(part.tables if isinstance(part, LshSpec) else 1 for part in spec.parts)
+        for table in range(tables):
+            found.append(Pass(name, tuple(_part(part, fields, salt, table) for part in spec.parts)))
+    return Blocking(tuple(found))
+
+
+def _part(spec: AnyPart, fields: Fields, salt: str, table: int) -> Part:
+    match spec:
+        case KeySpec():
+            return KeyPart(spec, fields)
+        case GridSpec():
+            return GridPart(spec, fields)
+        case LshSpec():
+            return LshPart(spec, fields, salt, table)

@@ -7,6 +7,9 @@ guarantee is given, both values are there.
 
 from __future__ import annotations
 
+from itertools import product
+from math import prod
+
 from accord.matching.rule import And, Euclidean, Missing, Not, Or, Rule, Same, Within, predicates
 from accord.matching.thresholds import Fields, squared_steps, within_steps
 
@@ -102,3 +105,27 @@ def _unseen(rule: Rule) -> tuple[bool, bool]:
             return True, True
         case _:
             return False, True
+
+
+_MOST_WAYS = 64
+
+
+def ways(rule: Rule) -> tuple[Rule, ...]:
+    """Rules of which one holds exactly where the rule does: disjunctions, also those inside conjunctions,
+    taken apart. The rule itself where that would be too many."""
+    match rule:
+        case Or(parts) if parts:
+            found = tuple(way for part in parts for way in ways(part))
+        case And(parts) if any(isinstance(part, Or) for part in parts):
+            each = [ways(part) for part in parts]
+            if prod(map(len, each)) > _MOST_WAYS:
+                return (rule,)
+            found = tuple(_join(chosen) for chosen in product(*each))
+        case _:
+            return (rule,)
+    return found if len(found) <= _MOST_WAYS else (rule,)
+
+
+def _join(parts: tuple[Rule, ...]) -> Rule:
+    flat = tuple(one for part in parts for one in (part.parts if isinstance(part, And) else (part,)))
+    return flat[0] if len(flat) == 1 else And(flat)

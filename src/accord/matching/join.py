@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from accord.matching.distances import expand
 from accord.matching.evaluate import Indices, Tables, holds
 from accord.matching.implied import reach, requires_same
+from accord.matching.mixing import mix
 from accord.matching.rule import Missing, Or, Rule, compared, predicates
 from accord.matching.thresholds import Fields, root
 from accord.records.columns import Bits, Column, Columns, Integers
@@ -41,6 +42,15 @@ def full_join(
 ) -> tuple[Indices, Indices]:
     """Every matching pair (row of A, row of B), sorted, each once."""
     return Index(rule, tables.fields, Side.B, tables.b, sizes[1]).matches(tables.a, sizes[0], progress)
+
+
+def has_index(rule: Rule, fields: Fields) -> bool:
+    """Whether the rule implies enough to spare the trial of all pairs, in every branch."""
+    for branch in rule.parts if isinstance(rule, Or) and rule.parts else (rule,):
+        pairs = _compared(branch)
+        if not any(requires_same(branch, *pair) for pair in pairs) and not _axes(branch, fields, pairs):
+            return False
+    return True
 
 
 class Index:
@@ -76,8 +86,7 @@ class _Branch:
     """
 
     def __init__(self, rule: Rule, fields: Fields, side: Side, columns: Columns, size: int) -> None:
-        found = [pair for p in predicates(rule) if not isinstance(p, Missing) for pair in compared(p)]
-        pairs = list(dict.fromkeys(found))
+        pairs = _compared(rule)
         self._rule, self._fields, self._side, self._columns = rule, fields, side, columns
         self._equal = [pair for pair in pairs if requires_same(rule, *pair)]
         self._axes = _axes(rule, fields, [pair for pair in pairs if pair not in self._equal])
@@ -110,7 +119,7 @@ class _Branch:
         total = sum(int((stops - starts).sum()) for _, starts, stops in ranges)
         done = 0
         for rows, starts, stops in ranges:
-            for first, last in _batches(stops - starts):
+            for first, last in batches(stops - starts):
                 begin, end = starts[first:last], stops[first:last]
                 size = int((end - begin).sum())
                 left, right = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -173,18 +182,16 @@ class _Keys:
         for column in self._equal:
             words = column.words if isinstance(column, Bits) else _values(column)[:, None].view(np.uint64)
             for word in words.T:
-                hashed = _mix(hashed, word[rows])
+                hashed = mix(hashed, word[rows])
         for (column, cell), step in zip(self._axes[:-1], offset, strict=False):
-            hashed = _mix(hashed, (_values(column)[rows] // cell + step).view(np.uint64))
+            hashed = mix(hashed, (_values(column)[rows] // cell + step).view(np.uint64))
         return hashed
 
 
-def _mix(state: NDArray[np.uint64], word: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One step of splitmix64 over a running hash."""
-    x = (state ^ word) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0xD1B54A32D192ED03)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+def _compared(rule: Rule) -> list[Pair]:
+    """The pairs (field of A, field of B) that a rule compares, each once."""
+    found = [pair for p in predicates(rule) if not isinstance(p, Missing) for pair in compared(p)]
+    return list(dict.fromkeys(found))
 
 
 def _axes(rule: Rule, fields: Fields, pairs: list[Pair]) -> dict[Pair, int]:
@@ -203,7 +210,7 @@ def _values(column: Column) -> Indices:
     return column.values
 
 
-def _batches(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def batches(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Cut rows into runs of about a batch of pairs; a row is never cut."""
     ends = np.cumsum(sizes)
     first = 0

@@ -3,8 +3,8 @@
 Each noise proposes settings in order of their expected dummies, from float estimates; the first whose exact
 δ(ε), rounded up, is at most δ is taken. So a wrong estimate can cost dummies and never privacy. Expected cost
 depends on the noise only through its mean, since the two parties draw independently: the mean is the right
-thing to minimise. The two sides calibrate apart, each with its own ε, δ, bins per record and records per
-person.
+thing to minimise, and `auto` takes the mechanism with the lesser one. The two sides calibrate apart, each
+with its own ε, δ, bins per record and records per person.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 from accord.errors import UsageError
 from accord.exact import Number, text
 from accord.privacy import noise_gaussian, noise_geometric
-from accord.privacy.noise import FOR_PEOPLE, MOST_PER_PERSON, NAMES, ONLY_FOR_PEOPLE, exact_delta
+from accord.privacy.noise import AUTO, FOR_PEOPLE, MOST_PER_PERSON, NAMES, ONLY_FOR_PEOPLE, exact_delta
 from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
 from accord.privacy.noise_laplace import Laplace, negligible, published, shift_bounds
@@ -90,6 +91,8 @@ def as_claimed(
     records_per_person: int = 1,
 ) -> Setting:
     """What goes by that name, with its exact δ beside the claimed one, whether or not that is kept."""
+    if name == AUTO:
+        return _least(epsilon, delta, bins_per_record, records, records_per_person)
     e, d = promise(epsilon, delta)
     if bins_per_record < 1:
         raise UsageError(problem="A record falls into at least one bin.")
@@ -99,6 +102,21 @@ def as_claimed(
     noise = _choose(name, e, d, changed, records, lambda noise: Fraction(measure(noise)) <= d)
     told = warnings(e, d, records)
     return Setting(name, noise, e, d, bins_per_record, measure(noise), told, records_per_person)
+
+
+def _least(*promised: Any) -> Setting:
+    """Of the noises that protect people, the one with fewer expected dummies: a function of what is public,
+    so that both sides come to the same. The setting bears the name of what it is."""
+    found, refused = [], []
+    for name in FOR_PEOPLE:
+        try:
+            found.append(as_claimed(name, *promised))
+        except UsageError as error:
+            # One of the two may be too wide to be sampled.
+            refused.append(error)
+    if not found:
+        raise refused[0]
+    return min(found, key=lambda setting: setting.noise.window.mean)
 
 
 def _require_people(name: str, records_per_person: int) -> None:

@@ -1,7 +1,8 @@
 """Noise: how many dummies hide a bin's count, by name.
 
-    geometric   mechanism A; the default for records in up to three bins     noise_geometric.py
-    gaussian    truncated discrete Gaussian; the default from four           noise_gaussian.py
+    auto        of the next two the one with fewer expected dummies          calibration.py
+    geometric   mechanism A; the least for records in up to three bins       noise_geometric.py
+    gaussian    truncated discrete Gaussian; the least from four             noise_gaussian.py
     paper       the paper's clamped Laplace, with its δ made true            noise_laplace.py
     paper-2017  the paper's as published; audit and reproduction only        noise_laplace.py
     negligible  the paper's, δ negligible in the number of records           noise_laplace.py
@@ -28,7 +29,8 @@ from accord.privacy.number import above, exp
 from accord.privacy.sampling import sample
 from accord.privacy.window import Window
 
-NAMES = ("geometric", "gaussian", "paper", "paper-2017", "negligible")
+AUTO = "auto"
+NAMES = (AUTO, "geometric", "gaussian", "paper", "paper-2017", "negligible")
 _BEYOND = 200
 """Above this ε a table's distance from ideal, at least 2^−256, is worth a δ of 1: e^200 > 2^288."""
 KINDS: dict[str, type[Geometric] | type[Gaussian] | type[Laplace]] = {
@@ -38,8 +40,8 @@ KINDS: dict[str, type[Geometric] | type[Gaussian] | type[Laplace]] = {
 }
 FOR_PEOPLE = ("geometric", "gaussian")
 """The noises that protect several records of one person at once. They are log-concave, which the proof needs
-[MATHS §3.9]; a clamped Laplace is not, because of its atom at 0."""
-ONLY_FOR_PEOPLE = "records_per_person above 1 needs the noise 'geometric' or 'gaussian'"
+[MATHS §3.9]; a clamped Laplace is not, because of its atom at 0. Of these `auto` takes one."""
+ONLY_FOR_PEOPLE = "records_per_person above 1 needs the noise 'auto', 'geometric' or 'gaussian'"
 MOST_PER_PERSON = 20
 
 
@@ -49,15 +51,6 @@ class Noise(Protocol):
     @property
     def window(self) -> Window:
         """Its probabilities and their steps."""
-
-
-def default_name(bins_per_record: int) -> str:
-    """The noise that needs fewer dummies at the default δ = 2^-40, for records in that many bins.
-
-    So computed for ε from 0.1 to 3; a larger δ or a smaller ε favours the Gaussian: at δ = 1e-5 it needs
-    fewer at three bins already [MATHS §3.4].
-    """
-    return "geometric" if bins_per_record <= 3 else "gaussian"
 
 
 def draw(noise: Noise, bins: int, entropy: Entropy) -> NDArray[np.int64]:

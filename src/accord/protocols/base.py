@@ -28,9 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.matching.blocking import Blocking
-from accord.matching.blocking_grid import GridSpec
-from accord.matching.blocking_key import KeySpec
+from accord.matching.blocking import AnyPart, Blocking
 from accord.matching.lowering import Lowered, lower
 from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields
@@ -46,7 +44,8 @@ from accord.secure.party import Party
 from accord.side import Side
 
 Ints = NDArray[np.int64]
-Blockings = Sequence[KeySpec | GridSpec]
+Blockings = Sequence[Sequence[AnyPart]]
+"""The parts of each pass."""
 Fault = tuple[tuple[str | int, ...], str]
 """(where in the agreement, what is wrong and what to do)"""
 Options = dict[str, object]

@@ -6,16 +6,14 @@ disclosure and the checks are those of `linkage.py` for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, StrictBool, StrictInt
 
 from accord.entropy import Entropy
 from accord.errors import PeerError
-from accord.matching.evaluate import Indices, Tables
+from accord.matching.evaluate import Indices
+from accord.matching.join import has_index
 from accord.matching.rule import fields_of
 from accord.protocols.base import Ints, Protocol, Task
 from accord.protocols.schedule import Schedule, order_pairs
@@ -23,13 +21,21 @@ from accord.protocols.slots import Padding, Slots, make_slots, require_possible
 from accord.records.columns import Columns, Records
 from accord.side import Side
 
+MOST_TRIED = 10**9
+"""Pairs that are tried one by one, in the clear: about a minute."""
 OF_MATCHES = ("of each record that matches: the bins it falls into;",)
 """In words: what the bins of a matching record tell of it."""
 
 
+def tell_bins(task: Task) -> str:
+    """In words: how many there are, and of how many passes."""
+    passes = len(task.blocking.passes)
+    return f"{task.blocking.bins:,} bins" + (f" of {passes} passes" if passes > 1 else "")
+
+
 def tell_true_bins(task: Task) -> tuple[str, ...]:
     """In words: the bins are known."""
-    return (f"into which of {task.blocking.bins:,} bins each record falls: the agreement calls that public;",)
+    return (f"into which of {tell_bins(task)} each record falls: the agreement calls that public;",)
 
 
 class Binned(Protocol):
@@ -67,22 +73,23 @@ class Binned(Protocol):
         if self.one_slot_a_row and counts.sum() != records:
             raise PeerError(problem="another number of slots than of records")
 
+    def refuse_sizes(self, task: Task, side: Side, own: int, partner: int) -> str:
+        """Matches beyond the blocking are looked for with an index of the rule, or else pair by pair."""
+        if not (self.blocked and self.greedy and self.closure == "all") or own * partner <= MOST_TRIED:
+            return ""
+        if has_index(task.rule, task.fields):
+            return ""
+        return (
+            f'closure = "all" looks for matches among all {own * partner:,} pairs, and this rule has nothing '
+            "to look them up by: an equality, or a number within bounds. Agree on closure = "
+            '"candidates", or on greedy = false.'
+        )
+
     # -- which bins meet ----------------------------------------------------------------------------------
 
     def pairs(self, task: Task) -> tuple[Indices, Indices]:
         """The pairs (bin of A, bin of B) that are compared, each once."""
         return task.blocking.pairs()
-
-    def compares(
-        self,
-        task: Task,
-        tables: Tables,
-        rows: tuple[Ints, Ints],
-        bins: Callable[[], tuple[Ints, Ints]],
-    ) -> NDArray[np.bool_]:
-        """Whether each pair of records (of A, of B) lies in bins that meet; `bins` are those of the two
-        slots, where every record has one."""
-        return task.blocking.compares(tables, *rows)
 
     @property
     def order(self) -> tuple[bool, int]:
@@ -107,6 +114,12 @@ class Binned(Protocol):
         if not self.greedy:
             return ()
         return tuple(dict.fromkeys([*fields_of(task.rule), *task.blocking_fields]))
+
+    @property
+    def finds_all(self) -> bool:
+        """Whether the matches of a disclosed record are looked for among all records, not in bins that meet:
+        as agreed, or because all bins meet."""
+        return self.closure == "all" or not self.blocked
 
     def finds_beyond(self) -> bool:
         return self.greedy and self.closure == "all"

@@ -1,8 +1,11 @@
 """Disclosure without greedy: every matched slot, and only those, once, after the last round.
 
-So copies of a record in other bins stay unknown. Checked of what the partner sends: that it discloses the
-slots that matched, all of them and no others, and each of them once (found.py); what the records hold is not
-compared with anything, since their fields are not shown.
+So copies of a record in other bins stay unknown. A pair that matched in several passes is known to be one
+when its records are: until then `matches` counts it in each.
+
+Checked of what the partner sends: that it discloses the slots that matched, all of them and no others, and
+each of them once (found.py); what the records hold is not compared with anything, since their fields are not
+shown.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ class DiscloseOnce:
         own = self._disclosure(distinct(pairs[:, 0]))
         theirs, _ = yield from self._found.exchange(own, len(matched), judge)
         self._found.number(theirs)
-        # Each once: every blocking brings a pair of records together in at most one pair of bins.
+        # A pair that was compared in several passes is here as often, and comes out once (found.py).
         self._found.add(self._mine.slots.record[pairs[:, 0]], self._found.number_of[pairs[:, 1]])
 
     def _disclosure(self, slots: Ints) -> Disclosed:

@@ -2,7 +2,7 @@
 
 The invariant: a slot of the partner belongs to at most one disclosed record, and so does an id; no more
 records are taken in than its table holds, in no more bytes than fit here. All of this is known before an
-answer of the partner is kept.
+answer of the partner is kept. A match that was found in several passes is one match of the outcome.
 """
 
 from __future__ import annotations
@@ -100,6 +100,9 @@ class Found:
         keys = np.concatenate(self._matches)
         self._matches.clear()
         keys.sort()
+        again = keys[1:] == keys[:-1]
+        if again.any():
+            keys = np.delete(keys, 1 + np.flatnonzero(again))
         names = self._task.disclose[self._mine.side.other]
         empty = pa.table({name: pa.array([], pa.large_string()) for name in names})
         return Outcome(

@@ -2,7 +2,9 @@
 
 After a round, each side discloses its records whose slots matched. Both look for the other matches of the
 disclosed records among *all* own records, in the clear, disclose those, and so on until nobody has anything
-new: the fixed point. Every slot of a disclosed record is cleaned from the schedule [MATHS §7.1].
+new: the fixed point. With `closure = "candidates"` they look among those records alone that share a pair of
+compared bins with a disclosed one: never more pairs than the engine would have compared. Every slot of a
+disclosed record is cleaned from the schedule, in whichever pass it lies [MATHS §7.1].
 
 A cheating partner could try to disclose records of its choice and see what they match. So a record of the
 partner is taken in only if
@@ -18,12 +20,15 @@ all of it before its answer is kept. No match is taken from a dummy of one's own
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.matching.evaluate import Tables
 from accord.matching.join import Index
+from accord.matching.meeting import Meetings
 from accord.protocols.base import Task
 from accord.protocols.binned import Binned
 from accord.protocols.disclosed import Disclosed, take
@@ -45,8 +50,9 @@ class GreedyClean:
         self._schedule, self._found = schedule, found
         self._me = 0 if mine.side is Side.A else 1
         self._shown = np.zeros(len(mine.records), np.bool_)
-        columns, size = mine.records.columns, len(mine.records)
-        self._index = Index(task.rule, task.fields, mine.side, columns, size)
+        own, rule = mine.records, task.rule
+        index = Index(rule, task.fields, mine.side, own.columns, len(own)) if options.finds_all else None
+        self._index = index
         self.matches = 0
 
     def take(self, pairs: Ints) -> Party[None]:
@@ -99,25 +105,22 @@ class GreedyClean:
         if not len(theirs):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._require_bins(theirs)
-        number, row = self._index.matches(theirs.fields, len(theirs))
-        if self._options.closure == "candidates":
-            met = self._compares(theirs, number, row)
-            number, row = number[met], row[met]
-        return number, row
+        if self._index is not None:
+            return self._index.matches(theirs.fields, len(theirs))
+        sides = self._mine.records.columns, theirs.fields
+        tables = Tables(self._task.fields, *(sides if self._me == 0 else sides[::-1]))
+        of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
+        return self._meetings.matches(self._task.rule, tables, of, self._bins_of(theirs))
 
-    def _compares(self, theirs: Disclosed, number: Ints, row: Ints) -> NDArray[np.bool_]:
-        """Whether each pair of records lies in bins that meet."""
-        mine, slots = self._mine.records.columns, self._mine.slots
+    @cached_property
+    def _meetings(self) -> Meetings:
+        """The own slots by bin: as padded, so that a search takes what public numbers say."""
+        slots, pairs = self._mine.slots, self._options.pairs(self._task)
+        return Meetings(self._mine.side, slots.record, slots.counts, pairs)
 
-        def bins() -> tuple[Ints, Ints]:
-            own = np.searchsorted(np.cumsum(slots.counts), slots.of_record[1][row], "right")
-            partner = np.searchsorted(self._found.partner_ends, theirs.slots[number], "right")
-            return (own, partner) if self._me == 0 else (partner, own)
-
-        sides, rows = ((mine, theirs.fields), (row, number))
-        if self._me == 1:
-            sides, rows = sides[::-1], rows[::-1]
-        return self._options.compares(self._task, Tables(self._task.fields, *sides), rows, bins)
+    def _bins_of(self, theirs: Disclosed) -> Ints:
+        """The bin of each slot of the partner's records."""
+        return np.searchsorted(self._found.partner_ends, theirs.slots, "right")
 
     def _require_bins(self, theirs: Disclosed) -> None:
         """The slots of a disclosed record lie in the very bins of its values, or it has one in any bin."""
@@ -128,7 +131,7 @@ class GreedyClean:
             return
         record, bins = placed
         claimed = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
-        in_bin = np.searchsorted(self._found.partner_ends, theirs.slots, "right")
+        in_bin = self._bins_of(theirs)
         expected = np.lexsort((bins, record))
         stated = np.lexsort((in_bin, claimed))
         same = len(record) == len(claimed) and (

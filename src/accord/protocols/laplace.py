@@ -22,9 +22,9 @@ from accord.entropy import Entropy
 from accord.exact import text
 from accord.privacy.calibration import Setting, as_claimed, calibrate
 from accord.privacy.events import released
-from accord.privacy.noise import FOR_PEOPLE, ONLY_FOR_PEOPLE, draw
+from accord.privacy.noise import AUTO, FOR_PEOPLE, ONLY_FOR_PEOPLE, draw
 from accord.protocols.base import Guarantee, Ints, Options, Release, Task
-from accord.protocols.binned import OF_MATCHES, Sorted
+from accord.protocols.binned import OF_MATCHES, Sorted, tell_bins
 from accord.protocols.linkage import link_bins
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
@@ -42,11 +42,11 @@ class Privacy(Protected):
 
     epsilon: Exact = Field(gt=0, le=64)
     delta: Exact = Field(ge=Fraction(1, 2**128), lt=1)
-    noise: Literal["geometric", "gaussian", "paper", "negligible"]
+    noise: Literal["auto", "geometric", "gaussian", "paper", "negligible"]
 
     @model_validator(mode="after")
     def _fits(self) -> Privacy:
-        if self.records_per_person > 1 and self.noise not in FOR_PEOPLE:
+        if self.records_per_person > 1 and self.noise not in (AUTO, *FOR_PEOPLE):
             raise ValueError(ONLY_FOR_PEOPLE)
         return self
 
@@ -79,7 +79,7 @@ class Laplace(Sorted):
     @classmethod
     def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:
         promise = {"epsilon": epsilon, "delta": delta}
-        named = {side: {"noise": noise[side]} if side in noise else {} for side in Side}
+        named = {side: {"noise": noise.get(side, AUTO)} for side in Side}
         return {"name": "laplace", **{side.value: promise | named[side] for side in Side}}
 
     def privacy(self, side: Side) -> Privacy:
@@ -112,7 +112,7 @@ class Laplace(Sorted):
     def guarantee(self, task: Task, side: Side) -> Guarantee:
         agreed = self.privacy(side)
         told = (
-            f"how many records fall into each of {task.blocking.bins:,} bins, with dummies added: "
+            f"how many records fall into each of {tell_bins(task)}, with dummies added: "
             f"(ε, δ) = ({text(agreed.epsilon)}, {text(agreed.delta)}) {whom(agreed.records_per_person)};"
         )
         return Guarantee("noisy counts", agreed.epsilon, agreed.delta, (told,), OF_MATCHES)

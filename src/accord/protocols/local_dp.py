@@ -20,22 +20,21 @@ Reports are kept: drawn once for a release, stored by the ids' order, repeated w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from accord.entropy import NOISE, Entropy, below
 from accord.errors import UsageError
 from accord.exact import text
-from accord.matching.blocking import build_blocking
+from accord.matching.blocking import PassSpec, build_blocking
 from accord.matching.blocking_key import KeySpec
-from accord.matching.evaluate import Indices, Tables
+from accord.matching.evaluate import Indices
 from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields
 from accord.privacy.events import PublicBins, Reports
@@ -104,11 +103,15 @@ class LocalDp(Binned):
         if self.A.public and self.B.public:
             problem = "local-dp protects nothing if both sides are public"
             yield ("protocol",), f"{problem}; give one side an epsilon."
-        if not all(isinstance(part, KeySpec) for part in blocking):
+        if len(blocking) > 1:
+            problem = "local-dp has one report a record, and each pass would need one"
+            yield ("blocking",), f"{problem}; keep one pass, or take 'laplace'."
+        elif not all(isinstance(part, KeySpec) for parts in blocking for part in parts):
             problem = "local-dp needs one bin a record, the same for a match"
             yield ("blocking", 0), f"{problem}; block by key alone."
         elif fields is not None and _fits(blocking, fields):
-            yield from self._window_faults(build_blocking(tuple(blocking), fields).bins)
+            agreed = [PassSpec(parts=tuple(parts)) for parts in blocking]
+            yield from self._window_faults(build_blocking(agreed, fields, "").bins)
         if self.spread is not None and self.spread > self.window:
             yield ("protocol", "spread"), "the spread must be at most the window."
 
@@ -187,16 +190,6 @@ class LocalDp(Binned):
         left = np.repeat(np.arange(bins), self.window)
         return left, (left + np.tile(np.arange(self.window), bins)) % bins
 
-    def compares(
-        self,
-        task: Task,
-        tables: Tables,
-        rows: tuple[Ints, Ints],
-        bins: Callable[[], tuple[Ints, Ints]],
-    ) -> NDArray[np.bool_]:
-        a, b = bins()
-        return (b - a) % task.blocking.bins < self.window
-
     def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
         return link_bins(task, self, mine, engine)
 
@@ -249,5 +242,6 @@ def _order_of_ids(records: Records) -> Ints:
 
 
 def _fits(blocking: Blockings, fields: Fields) -> bool:
-    known = all(name in fields for part in blocking for name in part.names)
-    return known and not any(list(part.faults(fields)) for part in blocking)
+    parts = [part for one in blocking for part in one]
+    known = all(name in fields for part in parts for name in part.names)
+    return bool(parts) and known and not any(list(part.faults(fields)) for part in parts)

@@ -1,0 +1,129 @@
+"""What each pass of an agreed blocking finds and costs: for planning, from tables that one may see.
+
+A pass over keys that two strangers share with probability c, hashed into K bins, costs in expectation
+n_A·n_B·c + n_A·n_B/K + n_A·d_B + n_B·d_A + K·d_A·d_B comparisons, n the records and d the expected dummies of
+a bin. It is least at K = √(n_A·n_B / (d_A·d_B)), where a bin has as many dummies as records [MATHS §9.6]. All
+of these numbers are public.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.agreement.document import Agreement
+from accord.matching.blocking import MOST_BINS, PassSpec, build_blocking
+from accord.matching.blocking_key import KeySpec
+from accord.matching.blocking_pass import Pass
+from accord.matching.evaluate import Indices, Tables
+from accord.records.columns import Records
+from accord.side import Side
+
+
+@dataclass(frozen=True)
+class PassFigures:
+    """One pass; the tables of one lsh part are one."""
+
+    name: str
+    bins: int
+    candidate_pairs: int
+    """Pairs of records that meet in it; in lsh counted in each table."""
+    recall: float
+    """The share of the wanted pairs that meet in it."""
+    recall_so_far: float
+    """The share that meets in it or in a pass before it."""
+    buckets: int | None
+    """Of its key; None where nothing is hashed."""
+    best_buckets: int | None
+    """How many would cost the least, for tables of this size."""
+
+
+def by_pass(
+    agreement: Agreement, a: Records, b: Records, wanted: tuple[Indices, Indices]
+) -> tuple[PassFigures, ...]:
+    """Every pass, and how many of the wanted pairs (row of A, row of B) meet in it."""
+    tables = Tables(agreement.fields, a.columns, b.columns)
+    found, before = [], np.zeros(len(wanted[0]), np.bool_)
+    best = best_buckets(agreement, (a.size, b.size))
+    for i, passes in enumerate(_grouped(agreement)):
+        met = np.logical_or.reduce([one.compares(tables, *wanted) for one in passes])
+        before = before | met
+        spec = _bucketed(agreement.passes[i]) if agreement.passes else None
+        found.append(
+            PassFigures(
+                name=passes[0].name,
+                bins=sum(one.bins for one in passes),
+                candidate_pairs=sum(_candidates(one, a, b) for one in passes),
+                recall=_share(met),
+                recall_so_far=_share(before),
+                buckets=None if spec is None else spec.buckets,
+                best_buckets=best[i] if best else None,
+            )
+        )
+    return tuple(found)
+
+
+def best_buckets(agreement: Agreement, sizes: tuple[int, int]) -> list[int | None]:
+    """For each pass with one hashed key the number of buckets that costs the least, to two digits."""
+    task = agreement.task
+    settings = [
+        agreement.protocol.release(task, side, size, claimed=True).setting
+        for side, size in zip(Side, sizes, strict=True)
+    ]
+    dummies = [found.expected_dummies for found in settings if found is not None]
+    if len(dummies) < 2 or not all(dummies):
+        return [None] * len(agreement.passes)
+    return [_best(agreement, spec, sizes, dummies[0] * dummies[1]) for spec in agreement.passes]
+
+
+def _best(agreement: Agreement, spec: PassSpec, sizes: tuple[int, int], dummies: float) -> int | None:
+    hashed = _bucketed(spec)
+    if hashed is None or hashed.buckets is None:
+        return None
+    one = build_blocking([spec], agreement.fields, agreement.salt).passes[0]
+    slots = prod(size * one.per_record(side) for side, size in zip(Side, sizes, strict=True))
+    others = one.bins / hashed.buckets
+    best = min(sqrt(slots / dummies), MOST_BINS / len(agreement.passes)) / others
+    return max(1, int(float(f"{best:.1e}")))
+
+
+def _bucketed(spec: PassSpec) -> KeySpec | None:
+    """The key of a pass that is hashed, if there is exactly one."""
+    found = [part for part in spec.parts if isinstance(part, KeySpec) and part.buckets is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def _grouped(agreement: Agreement) -> list[list[Pass]]:
+    """The passes as they are agreed, with the tables of each."""
+    groups: dict[str, list[Pass]] = {}
+    for one in agreement.plan.passes:
+        groups.setdefault(one.name, []).append(one)
+    return list(groups.values())
+
+
+def unplaced(agreement: Agreement, side: Side, records: Records) -> tuple[int, dict[str, int]]:
+    """How many records are in no bin at all, and how many in none of each pass: for their owner alone."""
+    none, each = np.ones(len(records), np.bool_), {}
+    for passes in _grouped(agreement):
+        without = np.ones(len(records), np.bool_)
+        for one in passes:
+            without[one.place(side, records.columns, len(records))[0]] = False
+        none &= without
+        each[passes[0].name] = int(without.sum())
+    return int(none.sum()), each
+
+
+def _candidates(one: Pass, a: Records, b: Records) -> int:
+    counts = [
+        np.bincount(one.place(side, r.columns, len(r))[1], minlength=one.bins)
+        for side, r in ((Side.A, a), (Side.B, b))
+    ]
+    bins_a, bins_b = one.pairs()
+    return int(np.dot(counts[0][bins_a], counts[1][bins_b]))
+
+
+def _share(met: NDArray[np.bool_]) -> float:
+    return float(met.mean()) if len(met) else 1.0

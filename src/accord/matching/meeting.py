@@ -1,0 +1,61 @@
+"""Matches among the pairs that meet in a blocking, through an index of bins instead of one of the rule.
+
+A row of the other side is tried against the rows in the bins that meet its own, and against no others. So it
+takes as many trials as secure comparisons would, and no rule is too loose for it: a rule that implies nothing
+would have all pairs tried otherwise (`join.py`). A pair that meets in several passes is found once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accord.matching.blocking import Blocking
+from accord.matching.evaluate import Indices, Tables, holds
+from accord.matching.join import batches
+from accord.matching.rule import Rule
+from accord.ranges import distinct, ranges
+from accord.side import Side
+
+
+class Meetings:
+    """The rows of one side, bin after bin, ready to be searched for those that meet rows of the other."""
+
+    def __init__(self, side: Side, rows: Indices, counts: Indices, pairs: tuple[Indices, Indices]) -> None:
+        """`rows` of this side, `counts` of them in each bin, −1 for none; `pairs` (of A, of B) of bins."""
+        own, other = pairs if side is Side.A else pairs[::-1]
+        order = np.argsort(other, kind="stable")
+        self._own, self._other = own[order], other[order]
+        self._side, self._rows = side, rows
+        self._ends = np.cumsum(counts)
+        self._first = self._ends - counts
+
+    def matches(self, rule: Rule, tables: Tables, row: Indices, bins: Indices) -> tuple[Indices, Indices]:
+        """Every matching pair (row of the other side, row of this one) that meets, sorted, each once; the
+        other's rows as (row, bin)."""
+        starts = np.searchsorted(self._other, bins)
+        stops = np.searchsorted(self._other, bins, "right")
+        met, row = self._own[ranges(starts, stops)], np.repeat(row, stops - starts)
+        width = 1 + int(self._rows.max(initial=0))
+        found = [np.zeros(0, np.int64)]
+        for first, last in batches(self._ends[met] - self._first[met]):
+            begin, end = self._first[met[first:last]], self._ends[met[first:last]]
+            theirs = np.repeat(row[first:last], end - begin)
+            mine = self._rows[ranges(begin, end)]
+            real = mine >= 0
+            theirs, mine = theirs[real], mine[real]
+            a, b = (mine, theirs) if self._side is Side.A else (theirs, mine)
+            kept = holds(rule, tables, a, b)
+            found.append(distinct(theirs[kept] * width + mine[kept]))
+        keys = distinct(np.concatenate(found))
+        return keys // width, keys % width
+
+
+def meeting_pairs(
+    rule: Rule, tables: Tables, sizes: tuple[int, int], blocking: Blocking
+) -> tuple[Indices, Indices]:
+    """Every matching pair (row of A, row of B) that meets in the blocking, sorted, each once."""
+    record, bins = blocking.place(Side.B, tables.b, sizes[1])
+    order = np.argsort(bins, kind="stable")
+    counts = np.bincount(bins, minlength=blocking.bins)
+    index = Meetings(Side.B, record[order], counts, blocking.pairs())
+    return index.matches(rule, tables, *blocking.place(Side.A, tables.a, sizes[0]))

@@ -1,0 +1,45 @@
+"""A threshold with a large denominator is priced against its neighbours."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from accord.agreement.cheaper import cheaper_thresholds
+from accord.agreement.file import parse_agreement
+from accord.datasets.starter import starter_text
+
+TEXT = starter_text("products", "00000000")
+
+
+def notes(predicate: str, engine: str = "ot") -> list[str]:
+    text = TEXT.replace("hamming(name) <= 5", predicate).replace('engine = "ot"', f'engine = "{engine}"')
+    return cheaper_thresholds(parse_agreement(text))
+
+
+@pytest.mark.parametrize("engine", ["ot", "garbled"])
+def test_a_costly_threshold_is_told_with_the_cheap_one_beside_it(engine: str) -> None:
+    (note,) = notes("dice(name) >= 0.7418", engine)
+    assert "'dice(name) >= 0.7418' makes a comparison cost" in note
+    assert "'dice(name) >= 0.75'" in note
+    times = re.search(r"([\d.]+) times", note)
+    assert times is not None
+    assert float(times[1]) >= 1.2
+
+
+def test_each_costly_threshold_is_told_once_wherever_it_stands() -> None:
+    rule = "(not dice(name) >= 0.7418 or jaccard(name) >= 0.6667 or dice(name) >= 0.7418)"
+    assert len(notes(rule)) <= 2
+    assert len(notes("(dice(name) >= 0.7418 or hamming(name) <= 2)")) == 1
+
+
+@pytest.mark.parametrize(
+    "predicate", ["dice(name) >= 0.75", "dice(name) >= 0.8", "cosine(name) >= 0.7418", "hamming(name) <= 7"]
+)
+def test_cheap_thresholds_are_not_told(predicate: str) -> None:
+    assert notes(predicate) == []
+
+
+def test_engines_that_cannot_be_priced_so_are_left_alone() -> None:
+    assert notes("dice(name) >= 0.7418", "paillier") == []

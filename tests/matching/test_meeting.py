@@ -1,0 +1,52 @@
+"""Matches among candidates: those of the full join that meet, each once."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+
+from accord.matching.blocking import Blocking
+from accord.matching.join import full_join, has_index
+from accord.matching.meeting import Meetings, meeting_pairs
+from accord.matching.rule import Rule, dice, same, within
+from accord.side import Side
+from tests.matching import worlds
+from tests.matching.test_blocking import blockings
+
+
+@given(blockings, worlds.rules, worlds.tables, worlds.tables)
+def test_they_are_the_matches_that_the_blocking_compares(
+    plan: Blocking, rule: Rule, a: list[worlds.Row], b: list[worlds.Row]
+) -> None:
+    tables, left, right = worlds.both(a, b)
+    sizes = len(a), len(b)
+    i, j = full_join(rule, tables, sizes)
+    met = plan.compares(tables, i, j)
+    expected = list(zip(i[met].tolist(), j[met].tolist(), strict=True))
+    found = meeting_pairs(rule, tables, sizes, plan)
+    assert list(zip(*(rows.tolist() for rows in found), strict=True)) == expected
+
+    record, bins = plan.place(Side.A, left.columns, len(a))
+    order = np.argsort(bins, kind="stable")
+    index = Meetings(Side.A, record[order], np.bincount(bins, minlength=plan.bins), plan.pairs())
+    theirs, mine = index.matches(rule, tables, *plan.place(Side.B, right.columns, len(b)))
+    assert sorted(zip(mine.tolist(), theirs.tolist(), strict=True)) == sorted(expected)
+
+
+def test_dummies_are_passed_over() -> None:
+    tables, _, _ = worlds.both([ROW, ROW], [ROW])
+    index = Meetings(Side.A, np.array([-1, 1, -1]), np.array([2, 1]), (np.arange(2), np.arange(2)))
+    found = index.matches(same("hour"), tables, np.array([0, 0]), np.array([0, 1]))
+    assert [rows.tolist() for rows in found] == [[0], [1]]
+
+
+ROW = {"name": "ab", "code": "x1", "brand": "red", "hour": 2, "x": 0, "y": 0, "birth": None}
+
+
+def test_which_rules_have_an_index() -> None:
+    loose = dice("name") >= 0.8
+    assert has_index(same("hour") & loose, worlds.FIELDS)
+    assert has_index(within("x", 1) | same("code"), worlds.FIELDS)
+    assert not has_index(loose, worlds.FIELDS)
+    assert not has_index(loose | same("hour"), worlds.FIELDS)
+    assert not has_index(~same("hour"), worlds.FIELDS)
