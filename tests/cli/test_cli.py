@@ -17,6 +17,7 @@ import typer
 
 from accord import __version__
 from accord.cli import app
+from accord.records.layout import Layout, read_layout
 from tests.cli.terminal import accord, accord_process
 
 
@@ -324,3 +325,19 @@ def test_simulate_for_people(shop: Path) -> None:
     assert people["epsilon"] == plain["epsilon"]
     done = accord(shop, *typed, "--protocol", "all-pairs", "--records-per-person", "3")
     assert "all-pairs has no option records_per_person" in done.stderr
+
+
+def test_people_are_as_faulty_as_one_says(tmp_path: Path) -> None:
+    some = ("generate", "people", "--records", "60", "--overlap", "0.5")
+    assert accord(tmp_path, *some, "--errors", "0", "--out", "clean").returncode == 0
+    assert (tmp_path / "clean" / "truth.csv").read_text().count('"A') == 30
+    assert "keyboard" not in (tmp_path / "clean" / "truth.csv").read_text()
+    assert not (tmp_path / "clean" / "b.csv.layout.toml").exists()
+    told = accord(tmp_path, *some, "--errors", "3", "--dotted-dates", "--out", "dotted")
+    assert "simulate with --columns-b dotted/b.csv.layout.toml" in told.stderr
+    assert "keyboard" in (tmp_path / "dotted" / "truth.csv").read_text()
+    layout = read_layout(tmp_path / "dotted" / "b.csv.layout.toml")
+    assert layout == Layout().read_dates({"birth": "%d.%m.%Y"})
+    refused(tmp_path, 2, "are for people", "generate", "places", "--errors", "2")
+    refused(tmp_path, 2, "are for people", "generate", "products", "--dotted-dates")
+    refused(tmp_path, 5, "such a file already", *some, "--out", "clean")

@@ -114,7 +114,7 @@ def test_bash_is_given_words_as_they_would_be_typed(state: Path) -> None:
     [
         ("accord re", "resume receipt"),
         ("accord ledger --s", "--state"),
-        ("accord generate p", "products places"),
+        ("accord generate p", "products places people"),
         ("accord partner remove s", "south-shop"),
         ("accord link --dataset p", "products"),
         ("accord ledger budget p", "products"),

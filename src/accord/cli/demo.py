@@ -17,7 +17,7 @@ import typer
 
 from accord.cli.children import Children, Ended, Note
 from accord.cli.demo_stage import ACCOUNT, Shop, Stage
-from accord.cli.generate import generate
+from accord.cli.generate import Data, generate
 from accord.cli.init import Kind, init
 from accord.cli.progress_pair import PairDisplay, is_compiling
 from accord.cli.terminal import say
@@ -49,7 +49,7 @@ def prepare(here: Path, records: int) -> Stage:
     from accord.agreement.file import read_agreement
 
     _say("", f"accord generate products --records {records}")
-    generate(Kind.products, records=records, out=here)
+    generate(Data.products, records=records, out=here)
     _say("", "accord init products")
     init(Kind.products, out=here / "agreement.toml")
     agreement = read_agreement(here / "agreement.toml")

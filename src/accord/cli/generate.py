@@ -2,46 +2,65 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.init import Kind
 from accord.cli.terminal import say
-from accord.errors import OutputError
+from accord.errors import OutputError, UsageError
 from accord.wording import counted
+
+if TYPE_CHECKING:
+    from accord.datasets.generated import Generated
+
+
+class Data(StrEnum):
+    products = "products"
+    places = "places"
+    people = "people"
 
 
 def generate(
-    kind: Annotated[Kind, typer.Argument(help="What the records are about.")],
+    kind: Annotated[Data, typer.Argument(help="What the records are about.")],
     records: Annotated[int, typer.Option(min=1, max=50_000_000, help="Records a side.")] = 5_000,
     overlap: Annotated[
         float | None, typer.Option(min=0, max=1, help="Share of records that both sides have.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same data.")] = 0,
     sparse: Annotated[bool, typer.Option("--sparse", help="Few records match.")] = False,
+    errors: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=100, help="Of people: so many times as many errors as by default; 0 for none."
+        ),
+    ] = None,
+    dotted_dates: Annotated[
+        bool,
+        typer.Option("--dotted-dates", help="Of people: B writes 31.12.1980; b.csv.layout.toml says so."),
+    ] = False,
     out: Annotated[Path, typer.Option(help="The folder for a.csv, b.csv and truth.csv.")] = Path("."),
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
 ) -> None:
     """Write two tables, and the pairs that truly belong together.
 
-    They are a.csv, b.csv and truth.csv.
+    They are a.csv, b.csv and truth.csv; of people the truth also has the kinds of errors of each pair.
     """
-    from accord.datasets.places import generate_places
-    from accord.datasets.products import generate_products
     from accord.records.sinks import require_target, write_table
 
+    if kind is not Data.people and (errors is not None or dotted_dates):
+        raise UsageError(problem=f"`errors=` and `dotted_dates=` are for people, not for {kind.value}.")
     paths = [out / name for name in ("a.csv", "b.csv", "truth.csv")]
+    layout = out / "b.csv.layout.toml"
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or "no folder can have this name").lower()
         raise OutputError(path=out, reason=reason) from None
-    for path in paths:
-        require_target(path, [], force)
-    make = generate_products if kind is Kind.products else generate_places
-    made = make(records, overlap, seed, sparse)
+    for path in [*paths, *([layout] if dotted_dates else [])]:
+        require_target(path, [], force, endings=())
+    made = _make(kind, records, overlap, seed, sparse, errors, dotted_dates)
     for table, path in zip((made.a, made.b, made.truth), paths, strict=True):
         write_table(table, path, raw=True, replace=force)
     say(
@@ -49,3 +68,36 @@ def generate(
         f"({counted(made.truth.num_rows, 'true pair')}).",
         err=True,
     )
+    if dotted_dates:
+        _write_layout(layout, force)
+
+
+def _make(
+    kind: Data,
+    records: int,
+    overlap: float | None,
+    seed: int,
+    sparse: bool,
+    errors: float | None,
+    dotted: bool,
+) -> Generated:
+    from accord.datasets.people import generate_people
+    from accord.datasets.people_errors import Errors
+    from accord.datasets.places import generate_places
+    from accord.datasets.products import generate_products
+
+    if kind is Data.people:
+        rates = Errors().scaled(1 if errors is None else errors)
+        return generate_people(records, overlap, seed, sparse, rates, dotted)
+    make = generate_products if kind is Data.products else generate_places
+    return make(records, overlap, seed, sparse)
+
+
+def _write_layout(path: Path, force: bool) -> None:
+    from accord.datasets.people import DOTTED
+    from accord.records.layout import Layout
+    from accord.records.sinks import write_file
+
+    text = f"# How b.csv is written.\n{Layout().read_dates({'birth': DOTTED}).to_toml()}"
+    write_file(path, text.encode(), replace=force)
+    say(f"Wrote {path}: simulate with --columns-b {path}.", err=True)
