@@ -40,8 +40,8 @@ def run(lab: Lab, point: Point) -> Measures:
         "recall": found.recall,
         "precision": found.precision,
         "true_pairs": scores.true_pairs,
-        "recall_of_truth": scores.recall_of_truth,
-        "precision_of_truth": scores.precision_of_truth,
+        "recall_of_truth": scores.truth_recall,
+        "precision_of_truth": scores.truth_precision,
         "comparisons": found.comparisons,
     }
 

@@ -102,8 +102,8 @@ def test_scores_against_the_truth(tmp_path: Path) -> None:
     scores = score(result.pairs, read_truth(tmp_path / "truth.csv"))
     found = set(zip(*(result.pairs[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
     true = set(zip(*(made.truth[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
-    assert scores.recall_of_truth == pytest.approx(len(found & true) / len(true))
-    assert scores.precision_of_truth == pytest.approx(len(found & true) / len(found))
+    assert scores.truth_recall == pytest.approx(len(found & true) / len(true))
+    assert scores.truth_precision == pytest.approx(len(found & true) / len(found))
     assert scores.true_pairs == len(true)
 
 

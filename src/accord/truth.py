@@ -27,8 +27,8 @@ class Scores:
     """How the matches found compare with the true pairs."""
 
     true_pairs: int
-    recall_of_truth: float
-    precision_of_truth: float
+    truth_recall: float
+    truth_precision: float
 
 
 def score(pairs: pa.Table, truth: pa.Table) -> Scores:
@@ -37,8 +37,8 @@ def score(pairs: pa.Table, truth: pa.Table) -> Scores:
     both = len(np.flatnonzero(contained(found, true)))
     return Scores(
         true_pairs=len(true),
-        recall_of_truth=both / len(true) if len(true) else 1.0,
-        precision_of_truth=both / len(found) if len(found) else 1.0,
+        truth_recall=both / len(true) if len(true) else 1.0,
+        truth_precision=both / len(found) if len(found) else 1.0,
     )
 
 

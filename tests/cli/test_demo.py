@@ -38,7 +38,7 @@ def test_the_figures_are_those_of_the_run_and_of_simulate(stage: Stage) -> None:
     assert found.matches == same.matches > 10
     assert (found.recall, found.precision) == (same.recall, same.precision) == (1.0, 1.0)
     scores = score(same.pairs, read_truth(stage.truth))
-    assert (found.true_pairs, found.recall_of_truth) == (scores.true_pairs, scores.recall_of_truth)
+    assert (found.true_pairs, found.truth_recall) == (scores.true_pairs, scores.truth_recall)
     assert found.a.matched == len(same.pairs["id_a"].unique())
     assert found.b.matched == len(same.pairs["id_b"].unique())
     assert (found.a.records, found.b.records) == (300, 300)

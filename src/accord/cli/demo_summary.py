@@ -46,7 +46,7 @@ class Figures:
     """Against all pairs that the rule accepts."""
     precision: float
     true_pairs: int
-    recall_of_truth: float
+    truth_recall: float
 
 
 def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
@@ -72,8 +72,8 @@ def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
     )
     return Figures(
         *(a, b, end.matches, end.comparisons, end.bytes, end.seconds),
-        *(rule.true_pairs, rule.recall_of_truth, rule.precision_of_truth),
-        *(truth.true_pairs, truth.recall_of_truth),
+        *(rule.true_pairs, rule.truth_recall, rule.truth_precision),
+        *(truth.true_pairs, truth.truth_recall),
     )
 
 
@@ -109,7 +109,7 @@ def words(agreement: Agreement, found: Figures) -> str:
         "  how many records a bin holds without its dummies; how similar any two records are.",
         "",
         f"Recall       {found.recall:.4f} of the {counted(found.all_matches, 'pair')} that the rule accepts, "
-        f"{found.recall_of_truth:.4f} of the {counted(found.true_pairs, 'true pair')}",
+        f"{found.truth_recall:.4f} of the {counted(found.true_pairs, 'true pair')}",
         f"Precision    {found.precision:.4f} under the rule",
         f"Comparisons  {found.comparisons:,}, {found.comparisons / whole:.2%} of all {whole:,} pairs",
         f"Traffic      {found.bytes / 1e6:,.1f} MB in both directions, {found.seconds:.1f} s",

@@ -172,8 +172,8 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         lines.append(f"Left out         {facts['left_out']:,} by the policies of the agreement")
     if "true_pairs" in facts:
         lines.append(
-            f"Against truth    recall {facts['recall_of_truth']:.4f}, precision "
-            f"{facts['precision_of_truth']:.4f} ({counted(facts['true_pairs'], 'true pair')})"
+            f"Against truth    recall {facts['truth_recall']:.4f}, precision "
+            f"{facts['truth_precision']:.4f} ({counted(facts['true_pairs'], 'true pair')})"
         )
     shown = result.found.head(5).to_pylist()
     if shown:
