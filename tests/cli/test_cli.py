@@ -341,3 +341,23 @@ def test_people_are_as_faulty_as_one_says(tmp_path: Path) -> None:
     refused(tmp_path, 2, "are for people", "generate", "places", "--errors", "2")
     refused(tmp_path, 2, "are for people", "generate", "products", "--dotted-dates")
     refused(tmp_path, 5, "such a file already", *some, "--out", "clean")
+
+
+def test_people_with_dotted_dates_fit_the_agreement_for_people(tmp_path: Path) -> None:
+    assert accord(tmp_path, "generate", "people", "--records", "40", "--dotted-dates").returncode == 0
+    assert accord(tmp_path, "init", "people").returncode == 0
+    refused(tmp_path, 4, "is not a date", "simulate", "a.csv", "b.csv", "--agreement", "agreement.toml")
+    tables = (
+        "simulate",
+        "a.csv",
+        "b.csv",
+        "--columns-b",
+        "b.csv.layout.toml",
+        "--agreement",
+        "agreement.toml",
+    )
+    done = accord(tmp_path, *tables, "--truth", "truth.csv", "--epsilon", "20", "--json")
+    facts = json.loads(done.stdout)
+    assert facts["true_pairs"] == 20
+    assert facts["truth_recall"] >= 0.8
+    assert facts["truth_precision"] == 1

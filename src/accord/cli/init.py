@@ -15,6 +15,9 @@ from accord.cli.terminal import say
 class Kind(StrEnum):
     products = "products"
     places = "places"
+    people = "people"
+    patients = "patients"
+    customers = "customers"
 
 
 def init(
@@ -24,7 +27,7 @@ def init(
 ) -> None:
     """Write a commented starter agreement.
 
-    It fits the data of `accord generate`.
+    It fits the data of `accord generate`; those for patients and customers fit the data for people.
     """
     from accord.datasets.starter import starter_text
     from accord.records.sinks import write_file
