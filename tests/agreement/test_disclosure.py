@@ -67,6 +67,14 @@ def test_advice_on_crossed_fields_and_missing_values() -> None:
         assert any("do not agree on 'brand'" in note for note in notes)
 
 
+def test_advice_on_many_fields_and_passes_stays_short() -> None:
+    notes = advice(starter("people"))
+    assert len([note for note in notes if "Matches may be missed" in note]) == 3
+    assert "12 more ways to match may be missed; `accord simulate` says how much each pass finds." in notes
+    assert "same(phone), same(email) and same(postcode) compare a hash of 80 bits of the text." in notes
+    assert len([note for note in notes if "agrees with nothing" in note]) == 1
+
+
 def of_protocol(protocol: str, rule: str, blocking: bool) -> str:
     head, rest = TEXT[: TEXT.index("[protocol]")], TEXT[TEXT.index("# What each side") :]
     head = head if blocking else head[: head.index("[[blocking]]")]

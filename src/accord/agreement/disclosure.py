@@ -12,6 +12,10 @@ from accord.matching.implied import accepts_unseen
 from accord.matching.rule import Same, fields_of, predicates
 from accord.records.schema import TextField
 from accord.side import Side
+from accord.wording import counted
+
+_MOST_LOSSES = 3
+"""Ways of matching that are told of one by one: a rule with several `or` has dozens."""
 
 
 def learned_about(agreement: Agreement, side: Side) -> list[str]:
@@ -33,22 +37,32 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
 
 def advice(agreement: Agreement) -> list[str]:
     """What is allowed but worth knowing before signing."""
-    notes = [f"Matches may be missed: {loss}." for loss in agreement.plan.losses(agreement.rule)]
+    losses = agreement.plan.losses(agreement.rule)
+    notes = [f"Matches may be missed: {loss}." for loss in losses[:_MOST_LOSSES]]
+    if len(losses) > _MOST_LOSSES:
+        more = counted(len(losses) - _MOST_LOSSES, "way", "ways")
+        notes.append(
+            f"{more} more to match may be missed; `accord simulate` says how many pairs each pass finds."
+        )
     notes += agreement.protocol.advice(agreement.task)
     if accepts_unseen(agreement.rule):
         notes.append(
             "The rule accepts pairs in which nothing agrees because a value is missing: a record without it "
             "may match, and so disclose, every record that it is compared with."
         )
-    for equality in dict.fromkeys(p for p in predicates(agreement.rule) if isinstance(p, Same)):
-        if isinstance(agreement.fields[equality.field], TextField):
-            notes.append(f"{equality} compares a hash of 80 bits of the text.")
+    equalities = dict.fromkeys(p for p in predicates(agreement.rule) if isinstance(p, Same))
+    if hashed := [str(p) for p in equalities if isinstance(agreement.fields[p.field], TextField)]:
+        notes.append(f"{_listed(hashed)} compare{'s' * (len(hashed) == 1)} a hash of 80 bits of the text.")
     for name, spec in agreement.fields.items():
         if spec.missing == "skip" or getattr(spec, "other", "error") == "skip":
             notes.append(f"Rows that {name} leaves out match nothing; the announced size counts them.")
-        if spec.missing == "differs":
-            notes.append(f"A record with an empty {name} agrees with nothing on it.")
+    if empty := [name for name, spec in agreement.fields.items() if spec.missing == "differs"]:
+        notes.append(f"A record with an empty {_listed(empty, 'or')} agrees with nothing on it.")
     used = {*fields_of(agreement.rule), *agreement.blocking_fields}
     idle = [name for name in agreement.fields if name not in used]
     notes += [f"The field {name} is used by neither rule nor blocking." for name in idle]
     return notes
+
+
+def _listed(words: list[str], last: str = "and") -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
