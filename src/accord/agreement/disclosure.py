@@ -40,10 +40,8 @@ def advice(agreement: Agreement) -> list[str]:
     losses = agreement.plan.losses(agreement.rule)
     notes = [f"Matches may be missed: {loss}." for loss in losses[:_MOST_LOSSES]]
     if len(losses) > _MOST_LOSSES:
-        more = counted(len(losses) - _MOST_LOSSES, "way", "ways")
-        notes.append(
-            f"{more} more to match may be missed; `accord simulate` says how many pairs each pass finds."
-        )
+        more = counted(len(losses) - _MOST_LOSSES, "more way", "more ways")
+        notes.append(f"{more} to match may be missed; `accord simulate` says how much each pass finds.")
     notes += agreement.protocol.advice(agreement.task)
     if accepts_unseen(agreement.rule):
         notes.append(
