@@ -7,21 +7,25 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pytest
 
 import accord
+from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
+from accord.datasets.people import generate_people
 from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter, starter_text
+from accord.entropy import Seeded
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Tables, holds
 from accord.matching.rule_text import parse_rule
 from accord.records.columns import Bits, Integers
 from accord.records.load import load_records
 from accord.side import Side
-from accord.simulation import Promised, Simulation, adjust, candidate_pairs
+from accord.simulation import Promised, Simulation, adjust, candidate_pairs, load_both, peak_mib, release_of
 from accord.truth import read_truth, score
 from reproduction.paper_data import abt_buy, taxi, taxi_agreement
 
@@ -309,3 +313,40 @@ def test_tables_that_a_protocol_refuses_are_not_simulated(monkeypatch: pytest.Mo
     text = starter_text("products", "00000000").replace("same(day) and same(brand) and ", "")
     with pytest.raises(UsageError, match='Agree on closure = "candidates"'):
         accord.simulate(made.a, made.b, parse_agreement(text))
+
+
+def composite_passes(records: int) -> Agreement:
+    """The starter for people under ε = 1, with three keys of two fields each; one bucket for as many records
+    as a bin has dummies [MATHS §6.4]."""
+    text = starter_text("people", "00000000").replace("epsilon = 1.6", "epsilon = 1")
+    head, rest = text[: text.index("[[blocking.pass]]")], text[text.index("# The Laplace Protocol") :]
+    keys = (f'field = ["{name}", "birth_year"]' for name in ("given_sound", "surname_sound", "postcode"))
+    parts = (f'{{ kind = "key", {key}, buckets = {records // 107} }}' for key in keys)
+    return parse_agreement(head + "".join(f"[[blocking.pass]]\nparts = [{part}]\n" for part in parts) + rest)
+
+
+@pytest.mark.slow
+def test_a_million_people_are_counted() -> None:
+    """Three composite passes: some 1.5·10⁹ comparisons of 10¹² pairs; by the arithmetic of MATHS §6.4."""
+    records = 1_000_000
+    made, agreed = generate_people(records, None, 1), composite_passes(records)
+    tables = load_both(made.a, made.b, agreed, None, None)
+    noise = [
+        release_of(agreed, side, table.size).draw(table, Seeded(side.value))
+        for side, table in zip(Side, tables, strict=True)
+    ]
+    counts = [
+        agreed.plan.counts(side, table.columns, len(table)) + drawn
+        for side, table, drawn in zip(Side, tables, noise, strict=True)
+    ]
+    comparisons = agreed.protocol.price(agreed.task, (records, records), (counts[0], counts[1]))
+    dummies = [int(drawn.sum()) for drawn in noise]
+    rows = [
+        np.asarray(pc.index_in(made.truth[name].combine_chunks(), value_set=table.ids)).astype(np.int64)
+        for name, table in zip(("id_a", "id_b"), tables, strict=True)
+    ]
+    met = agreed.plan.compares(Tables(agreed.fields, *(table.columns for table in tables)), rows[0], rows[1])
+    assert 1e9 < comparisons < 2e9
+    assert met.mean() > 0.95
+    assert max(dummies) < 5 * records
+    assert peak_mib() < 8192
