@@ -150,7 +150,7 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
 
 def test_every_public_function_is_in_the_table() -> None:
     """With every argument that it has; results and notices are made by Accord itself."""
-    words = {"same", "hamming", "dice", "jaccard", "cosine", "euclidean", "within"}
+    words = {"same", "hamming", "dice", "jaccard", "cosine", "euclidean", "within", "missing", "either_way"}
     functions = (
         {name for name in accord._FACE if inspect.isfunction(getattr(accord, name))} - words - {"agree"}
     )

@@ -73,7 +73,7 @@ def test_a_calibration_that_forgets_a_pass_draws_less_noise_where_there_are_two(
     by_name = {each.name: each for each in cases if each.side is Side.A}
 
     def drawn(name: str, maker: Maker) -> float:
-        views = [OneRun.of(by_name[name], maker).view(0, Seeded(seed), Seeded(2)) for seed in range(20)]
+        views = [OneRun.of(by_name[name], maker).view(0, Seeded(seed), Seeded(2)) for seed in range(6)]
         return float(np.mean([sum(counts(seen.messages[1])) for seen in views]))
 
     assert drawn("alone", forgotten_pass) == drawn("alone", honest)

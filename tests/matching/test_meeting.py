@@ -34,13 +34,10 @@ def test_they_are_the_matches_that_the_blocking_compares(
 
 
 def test_dummies_are_passed_over() -> None:
-    tables, _, _ = worlds.both([ROW, ROW], [ROW])
+    tables, _, _ = worlds.both([worlds.ROW] * 2, [worlds.ROW])
     index = Meetings(Side.A, np.array([-1, 1, -1]), np.array([2, 1]), (np.arange(2), np.arange(2)))
     found = index.matches(same("hour"), tables, np.array([0, 0]), np.array([0, 1]))
     assert [rows.tolist() for rows in found] == [[0], [1]]
-
-
-ROW = {"name": "ab", "code": "x1", "brand": "red", "hour": 2, "x": 0, "y": 0, "birth": None}
 
 
 def test_which_rules_have_an_index() -> None:

@@ -90,6 +90,10 @@ rows: st.SearchStrategy[Row] = st.fixed_dictionaries(
     }
 )
 tables = st.lists(rows, max_size=9)
+ROW: Row = {
+    "name": "ab", "code": "x1", "brand": "red", "hour": 2, "x": 0, "y": 0, "birth": date(2026, 1, 5),
+    "nick": None, "alias": "y", "colour": None, "z": 0, "baptism": None,
+}  # fmt: skip
 
 similarities = st.sampled_from([Fraction(n, 20) for n in range(1, 21)])
 

@@ -50,7 +50,7 @@ def generate(
     from accord.records.sinks import require_target, write_table
 
     if kind is not Data.people and (errors is not None or dotted_dates):
-        raise UsageError(problem=f"`errors=` and `dotted_dates=` are for people, not for {kind.value}.")
+        raise UsageError(problem=f"--errors and --dotted-dates are for people, not for {kind.value}.")
     paths = [out / name for name in ("a.csv", "b.csv", "truth.csv")]
     layout = out / "b.csv.layout.toml"
     try:
