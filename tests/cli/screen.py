@@ -10,6 +10,7 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -97,8 +98,9 @@ def open_terminal(width: int) -> tuple[int, int]:
 
 
 def _own_terminal() -> None:
-    """Let the keys of the terminal reach this process."""
+    """Let the keys of the terminal reach this process, also where tests are run in the background."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Typed:

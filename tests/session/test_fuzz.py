@@ -257,6 +257,9 @@ REGRESSIONS: list[tuple[str, str]] = [
     # Nested deeper than the parser of TOML can follow.
     ("agreement", (b"a=" + b"[" * 3000).hex()),
     ("their agreement", (b"a=" + b"[" * 3000).hex()),
+    # A whole number with more digits than Python reads.
+    ("agreement", (b"a=" + b"9" * 5000).hex()),
+    ("their agreement", (b"a=" + b"9" * 5000).hex()),
     # A record of the journal whose length reaches beyond every file.
     ("journal", (b"accord journal 1\n" + b"\xff" * 16).hex()),
     # The tail of a journal that reached the disk as zeros.

@@ -41,7 +41,13 @@ class TooMuchError(ValueError):
 def load_bounded(text: str) -> dict[str, Any]:
     """Parse the TOML of an agreement, once it is within the limits."""
     require_bounded(text)
-    return tomllib.loads(text, parse_float=Decimal)
+    try:
+        return tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:
+        # Python reads whole numbers of up to 4,300 digits.
+        raise TooMuchError("a number with thousands of digits") from None
 
 
 def require_bounded(text: str) -> None:

@@ -170,6 +170,8 @@ def read_layout(path: Path) -> Layout:
         raise DataError(
             str(path), [_fault(slip["loc"], slip["type"], slip["msg"]) for slip in error.errors()]
         ) from None
+    except ValueError:
+        raise DataError(str(path), [Fault("", "It holds a number with thousands of digits.")]) from None
     return found.layout()
 
 
