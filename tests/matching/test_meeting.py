@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 
+from accord.matching import meeting
 from accord.matching.blocking import Blocking
+from accord.matching.evaluate import Indices, Mask, Tables
 from accord.matching.join import full_join, has_index
 from accord.matching.meeting import Meetings, meeting_pairs
 from accord.matching.rule import Rule, dice, same, within
@@ -38,6 +41,23 @@ def test_dummies_are_passed_over() -> None:
     index = Meetings(Side.A, np.array([-1, 1, -1]), np.array([2, 1]), (np.arange(2), np.arange(2)))
     found = index.matches(same("hour"), tables, np.array([0, 0]), np.array([0, 1]))
     assert [rows.tolist() for rows in found] == [[0], [1]]
+
+
+def test_every_slot_is_tried_whether_or_not_it_is_a_dummy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the partner waits for takes as long with many records in a bin as with few."""
+    tables, _, _ = worlds.both([worlds.ROW] * 3, [worlds.ROW])
+    tried = []
+
+    def everything(rule: Rule, tables: Tables, a: Indices, b: Indices) -> Mask:
+        tried.append(len(a))
+        return np.ones(len(a), np.bool_)
+
+    monkeypatch.setattr(meeting, "holds", everything)
+    for rows in ([0, 1, 2, -1], [2, -1, -1, -1], [-1, -1, 1, 0]):
+        index = Meetings(Side.A, np.array(rows), np.array([4]), (np.zeros(1, int), np.zeros(1, int)))
+        _, mine = index.matches(same("hour"), tables, np.array([0]), np.array([0]))
+        assert sorted(mine.tolist()) == sorted(row for row in rows if row >= 0)
+    assert tried == [4, 4, 4]
 
 
 def test_which_rules_have_an_index() -> None:

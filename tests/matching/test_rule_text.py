@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.matching.rule import Rule
+from accord.matching.rule import Rule, predicates
 from accord.matching.rule_text import RuleSyntaxError, parse_rule
 from tests.matching import worlds
 
@@ -102,3 +102,14 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except RuleSyntaxError:
         return
     assert parse_rule(str(rule)) == rule or str(parse_rule(str(rule))) == str(rule)
+
+
+def test_a_rule_has_a_limited_number_of_predicates() -> None:
+    """A partner may send 4 MiB of them, and either_way() doubles what is inside."""
+    assert len(list(predicates(parse_rule(" or ".join(["same(a)"] * 1000))))) == 1000
+    with pytest.raises(RuleSyntaxError, match=r"at character 8\d\d\d of .* more than 1,000 predicates"):
+        parse_rule("same(a)|" * 500_000 + "same(a)")
+    twice = "either_way(same(a) and same(c), a, c)"
+    assert len(list(predicates(parse_rule(" or ".join([twice] * 250))))) == 1000
+    with pytest.raises(RuleSyntaxError, match="more than 1,000 predicates"):
+        parse_rule(" or ".join([twice] * 251))

@@ -29,6 +29,7 @@ from accord.arguments import as_path, require, require_flag, require_text
 from accord.errors import AgreementError, Fault, UnreadableError
 from accord.matching.blocking import (
     MOST_BINS,
+    MOST_PER_RECORD,
     PASS_PATTERN,
     AnyPart,
     PartSpec,
@@ -42,6 +43,7 @@ from accord.matching.rule_check import rule_faults
 from accord.protocols.base import Protocol
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.records.schema import NAME_PATTERN, FieldSpec, is_made
+from accord.side import Side
 from accord.spelling import did_you_mean
 
 Path_ = tuple[str | int, ...]
@@ -343,7 +345,12 @@ def _pass_faults(one: _Pass, found: _Salvaged) -> Iterator[tuple[Path_, str]]:
 
 def _bin_faults(found: _Salvaged) -> Iterator[tuple[Path_, str]]:
     passes = [PassSpec(parts=tuple(one.parts.values())) for one in found.passes]
-    each = [build_blocking([one], found.fields, "").bins for one in passes]
+    built = [build_blocking([one], found.fields, "") for one in passes]
+    each = [one.bins for one in built]
+    most = max(sum(one.per_record(side) for one in built) for side in Side)
+    if most > MOST_PER_RECORD:
+        problem = f"a record would fall into {most:,} bins, and noise hides it in at most {MOST_PER_RECORD}"
+        yield ("blocking",), f"{problem}. Take fewer passes or tables, or larger cells."
     if sum(each) > MOST_BINS:
         largest = each.index(max(each))
         problem = f"the blocking has {sum(each):,} bins, and at most {MOST_BINS:,} can be padded."

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Annotated, Any
 
 import numpy as np
@@ -48,6 +49,8 @@ from accord.side import Side
 AnyPart = KeySpec | GridSpec | LshSpec
 PartSpec = Annotated[AnyPart, Field(discriminator="kind")]
 MOST_BINS = 5_000_000
+MOST_PER_RECORD = 64
+"""Bins that one record may fall into: noise for more is out of all proportion, and takes minutes to find."""
 PASS_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ,.+_-]{0,63}$"
 
 
@@ -71,7 +74,7 @@ class Passes(Spec):
 
     model_config = ConfigDict(populate_by_name=True)
 
-    passes: tuple[PassSpec, ...] = Field(alias="pass", min_length=1)
+    passes: tuple[PassSpec, ...] = Field(alias="pass", min_length=1, max_length=64)
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -112,7 +115,7 @@ class Blocking:
     @cached_property
     def first_bins(self) -> tuple[int, ...]:
         """The first bin of each pass."""
-        return tuple(sum(one.bins for one in self.passes[:i]) for i in range(len(self.passes)))
+        return tuple(accumulate((one.bins for one in self.passes[:-1]), initial=0))
 
     @property
     def equal(self) -> frozenset[str]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
 from math import comb
 from typing import Literal
 
@@ -64,7 +65,12 @@ class LshPart:
         self.size = 1 << spec.positions
         field = fields[spec.field]
         self._bits = field.bits if isinstance(field, TextField) else 0
-        self.positions = draw_positions(salt, spec.field, table, self._bits, spec.positions)
+        self._salt, self._table = salt, table
+
+    @cached_property
+    def positions(self) -> tuple[int, ...]:
+        """Drawn when they are needed: who counts bins needs none."""
+        return draw_positions(self._salt, self.spec.field, self._table, self._bits, self.spec.positions)
 
     def per_record(self, side: Side) -> int:
         return 1

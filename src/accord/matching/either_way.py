@@ -28,8 +28,8 @@ from accord.matching.rule import (
 )
 from accord.side import Side
 
-_MOST = 1000
-"""Predicates of a rule that is written out: each `either_way` inside another doubles them."""
+MOST_PREDICATES = 1000
+"""Of a rule that is written out: each `either_way` inside another doubles them."""
 
 
 def either_way(rule: Rule, field: str, other: str) -> Rule:
@@ -47,8 +47,8 @@ def either_way(rule: Rule, field: str, other: str) -> Rule:
         problem = f"exchanging {field} and {other} on B's side changes nothing"
         raise ValueError(f"{problem}; leave out either_way()")
     both = rule | turned
-    if len(list(predicates(both))) > _MOST:
-        raise ValueError(f"either_way() would make a rule of more than {_MOST:,} predicates; take fewer")
+    if len(list(predicates(both))) > MOST_PREDICATES:
+        raise ValueError(f"either_way() would make more than {MOST_PREDICATES:,} predicates; take fewer")
     return both
 
 

@@ -32,6 +32,8 @@ class Meetings:
     def matches(self, rule: Rule, tables: Tables, row: Indices, bins: Indices) -> tuple[Indices, Indices]:
         """Every matching pair (row of the other side, row of this one) that meets, sorted, each once; the
         other's rows as (row, bin)."""
+        if self._rows.max(initial=-1) < 0:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         starts = np.searchsorted(self._other, bins)
         stops = np.searchsorted(self._other, bins, "right")
         met, row = self._own[ranges(starts, stops)], np.repeat(row, stops - starts)
@@ -41,10 +43,11 @@ class Meetings:
             begin, end = self._first[met[first:last]], self._ends[met[first:last]]
             theirs = np.repeat(row[first:last], end - begin)
             mine = self._rows[ranges(begin, end)]
-            real = mine >= 0
-            theirs, mine = theirs[real], mine[real]
-            a, b = (mine, theirs) if self._side is Side.A else (theirs, mine)
-            kept = holds(rule, tables, a, b)
+            # A dummy is tried as row 0, and what comes of it is left out: the time tells how many slots there
+            # are, not how many records.
+            tried = mine.clip(0)
+            a, b = (tried, theirs) if self._side is Side.A else (theirs, tried)
+            kept = holds(rule, tables, a, b) & (mine >= 0)
             found.append(distinct(theirs[kept] * width + mine[kept]))
         keys = distinct(np.concatenate(found))
         return keys // width, keys % width

@@ -11,7 +11,7 @@ holds where one is missing. `missing` asks for just that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Literal, NoReturn
@@ -24,10 +24,10 @@ class Rule:
     """A condition on a pair of records."""
 
     def __and__(self, other: Rule) -> Rule:
-        return And((*_parts(And, self), *_parts(And, other)))
+        return join(And, [self, other])
 
     def __or__(self, other: Rule) -> Rule:
-        return Or((*_parts(Or, self), *_parts(Or, other)))
+        return join(Or, [self, other])
 
     def __invert__(self) -> Rule:
         return Not(self)
@@ -159,6 +159,12 @@ class Missing(Rule):
 
 Comparison = Same | Hamming | Similar | Euclidean | Within
 Predicate = Comparison | Missing
+
+
+def join(kind: type[And] | type[Or], rules: Sequence[Rule]) -> Rule:
+    """All of these rules, or one of them; nested ones of the same kind are one."""
+    parts = tuple(part for rule in rules for part in _parts(kind, rule))
+    return kind(parts) if len(rules) > 1 else rules[0]
 
 
 def _parts(kind: type[And] | type[Or], rule: Rule) -> tuple[Rule, ...]:

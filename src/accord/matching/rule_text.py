@@ -23,17 +23,21 @@ from fractions import Fraction
 from typing import NoReturn
 
 from accord.exact import exact
-from accord.matching.either_way import either_way
+from accord.matching.either_way import MOST_PREDICATES, either_way
 from accord.matching.rule import (
+    And,
     Measure,
     Not,
+    Or,
     Rule,
     cosine,
     dice,
     euclidean,
     hamming,
     jaccard,
+    join,
     missing,
+    predicates,
     same,
     within,
 )
@@ -76,6 +80,7 @@ class _Reader:
         self._text = text
         self._at = 0
         self._end = 0
+        self._predicates = 0
         self.kind = ""
         self.token = ""
         self.advance()
@@ -103,18 +108,18 @@ class _Reader:
         self.advance()
 
     def rule(self, depth: int) -> Rule:
-        found = self.both(depth)
+        found = [self.both(depth)]
         while self.token == "or":
             self.advance()
-            found = found | self.both(depth)
-        return found
+            found.append(self.both(depth))
+        return join(Or, found)
 
     def both(self, depth: int) -> Rule:
-        found = self.one(depth)
+        found = [self.one(depth)]
         while self.token == "and":
             self.advance()
-            found = found & self.one(depth)
-        return found
+            found.append(self.one(depth))
+        return join(And, found)
 
     def one(self, depth: int) -> Rule:
         if depth > _DEEPEST:
@@ -137,6 +142,7 @@ class _Reader:
             hint = f"did you mean '{close}'?" if close else f"known are {', '.join(_WORDS)}"
             self.fail(f"'{self.token}' is no predicate; {hint}")
         word = self.advance()
+        self.count(1)
         self.expect("(", f"after '{word}'")
         match word:
             case "same":
@@ -149,6 +155,12 @@ class _Reader:
                 return self.either_way(depth)
             case _:
                 return self.measure(word)
+
+    def count(self, more: int) -> None:
+        """So many predicates more, of which a rule has a limited number: a partner may have written it."""
+        self._predicates += more
+        if self._predicates > MOST_PREDICATES:
+            self.fail(f"the rule has more than {MOST_PREDICATES:,} predicates, once it is written out")
 
     def within(self) -> Rule:
         fields = [self.field()]
@@ -175,17 +187,21 @@ class _Reader:
 
     def either_way(self, depth: int) -> Rule:
         """Written out, it may stand in two more brackets than here."""
-        at, rule = self._at, self.rule(depth + 2)
+        at, before = self._at, self._predicates
+        rule = self.rule(depth + 2)
         self.expect(",", "after the rule of either_way(), before its two fields")
         first = self.field()
         self.expect(",", "between the two fields of either_way()")
         second = self.field()
         self.expect(")", "after the fields of either_way()")
         try:
-            return either_way(rule, first, second)
+            both = either_way(rule, first, second)
         except ValueError as error:
             self._at = at
             self.fail(str(error))
+        # The word itself was counted, too, and it is gone.
+        self.count(len(list(predicates(both))) - (self._predicates - before) - 1)
+        return both
 
     def fields(self, word: str) -> list[str]:
         """The fields of a predicate, and its closing bracket."""

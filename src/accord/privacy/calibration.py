@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from accord.errors import UsageError
@@ -82,6 +82,7 @@ def calibrate(
     return found
 
 
+@lru_cache(maxsize=64)
 def as_claimed(
     name: str,
     epsilon: Number,
