@@ -15,6 +15,7 @@ from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter, starter_text
 from accord.protocols.all_pairs import AllPairs
 from accord.protocols.laplace import Laplace
+from accord.records import vectors
 from accord.side import Side
 
 KINDS = ("products", "places")
@@ -251,3 +252,12 @@ def test_where_records_fall_depends_on_the_recipes_of_the_blocking() -> None:
 def test_a_layout_maps_columns_and_not_what_is_made_of_them() -> None:
     agreed = _with_field("name", **{"from": ["title", "maker"]})
     assert agreed.names == ("day", "brand", "title", "maker")
+
+
+def test_a_placement_by_texts_names_how_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an upgrade that reads a letter in another way everybody draws anew, not only who has the letter."""
+    by_texts, by_numbers = starter("products"), starter("places")
+    before = by_texts.task.placement, by_numbers.task.placement
+    monkeypatch.setattr(vectors, "texts_digest", lambda: b"other libraries")
+    assert by_texts.task.placement != before[0]
+    assert by_numbers.task.placement == before[1]

@@ -223,7 +223,10 @@ class Agreement(Spec):
 
     def _placement(self) -> bytes:
         """Everything on which a record's bins depend: parts, their fields, the salt where free text is hashed
-        with it; and what decides whether a record is left out."""
+        with it, what the installed libraries make of texts; and what decides whether a record is left out."""
+        # Imported here: reading an agreement needs no Arrow.
+        from accord.records.vectors import texts_digest
+
         fields, names = self.model_dump(mode="json", include={"fields"})["fields"], set(self.blocking_fields)
         skipping = {n for n, spec in fields.items() if "skip" in (spec.get("missing"), spec.get("other"))}
         # What a pass is called decides nothing; and one pass is one, in whichever way it is written.
@@ -238,6 +241,9 @@ class Agreement(Spec):
             },
             "salt": self.salt if any(fields[name]["type"] == "text" for name in names) else None,
         }
+        if any(fields[name]["type"] in ("text", "category") for name in names | skipping):
+            # Else a row with a letter that is read in another way would decide whether noise is drawn anew.
+            parts["texts"] = texts_digest().hex()
         return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
 
     def leakage(self, side: Side) -> Leakage:
