@@ -104,6 +104,7 @@ class Simulation(Paired):
     """Of these, for the exact matches in the clear."""
     peak_mib: float
     _agreement: Agreement = field(repr=False)
+    _noise: str | None = field(repr=False)
     _tables: tuple[Records, Records] = field(repr=False)
     _rows: tuple[Rows, Rows] = field(repr=False)
 
@@ -151,7 +152,7 @@ class Simulation(Paired):
         known = np.asarray(pc.and_(*map(pc.is_valid, rows))).astype(np.bool_)
         left, right = (np.asarray(pc.fill_null(found, 0)).astype(np.int64)[known] for found in rows)
         share = float(known.mean()) if len(known) else 1.0
-        found = by_pass(self._agreement, *self._tables, (left, right))
+        found = by_pass(self._agreement, *self._tables, (left, right), self._noise)
         return tuple(
             replace(one, recall=share * one.recall, recall_so_far=share * one.recall_so_far) for one in found
         )
@@ -226,7 +227,7 @@ def simulate(
         true_positives=int(contained(_keys(first, right), accepted).sum()),
         candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins,
-        passes=by_pass(agreement, left, right, wanted),
+        passes=by_pass(agreement, left, right, wanted, noise),
         promises={side: _promised(agreement, release) for side, release in releases.items()},
         engine=engine,
         advice=tuple(agreement.protocol.advice(agreement.task)),
@@ -235,6 +236,7 @@ def simulate(
         join_seconds=joined - loaded,
         peak_mib=peak_mib(),
         _agreement=agreement,
+        _noise=noise,
         _tables=(left, right),
         _rows=first,
     )

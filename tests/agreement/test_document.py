@@ -255,7 +255,7 @@ def test_a_layout_maps_columns_and_not_what_is_made_of_them() -> None:
 
 
 def test_a_placement_by_texts_names_how_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After an upgrade that reads a letter in another way everybody draws anew, not only who has the letter."""
+    """After an upgrade that reads a letter in another way everybody draws anew, not only who has it."""
     by_texts, by_numbers = starter("products"), starter("places")
     before = by_texts.task.placement, by_numbers.task.placement
     monkeypatch.setattr(vectors, "texts_digest", lambda: b"other libraries")

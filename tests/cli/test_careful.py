@@ -47,7 +47,11 @@ def test_your_own_card_is_no_partners(tmp_path: Path) -> None:
     assert "you are 'north'" in done.stderr
 
 
-@pytest.mark.parametrize("content", [b"\x1f\x8bno gzip at all", gzip.compress(b"id,name\n" * 9999)[:50]])
+@pytest.mark.parametrize(
+    "content",
+    [b"\x1f\x8bno gzip at all", gzip.compress(b"id,name\n" * 9999)[:50]],
+    ids=["no gzip", "cut"],
+)
 def test_a_damaged_gz_is_a_file_that_cannot_be_read(content: bytes, tmp_path: Path) -> None:
     accord(tmp_path, "init", "products")
     (tmp_path / "a.csv.gz").write_bytes(content)

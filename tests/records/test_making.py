@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import DataError
 from accord.records import making
@@ -180,3 +180,27 @@ def test_a_made_field_can_be_disclosed_in_place_of_its_column() -> None:
 def test_bytes_are_no_text() -> None:
     found = made({"a": pa.array([b"x", None]), "b": ["y", "z"]}, **TEXT | {"from": ["a", "b"]})
     assert list(bad(found).values()) == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "format"), [(["1980-03-02", "unknown"], None), (["02.03.1980", "unknown"], "%d.%m.%Y")]
+)
+def test_a_column_of_dates_is_days_to_every_field(cells: list[str], format: str | None) -> None:
+    """However each side writes them: else equal days would be different texts."""
+    arrays = {"birth": pa.array(cells), "phone": pa.array(["1", None])}
+    of = Cells(arrays, {"birth": format}, dated=frozenset(["birth"]))
+
+    def shown(**spec: Any) -> list[str | None]:
+        return make("x", read(**TEXT, **spec), of).shown().to_pylist()
+
+    assert shown(**{"from": "birth"}) == ["1980-03-02", "unknown"]
+    assert shown(**{"from": ["birth", "phone"]}) == ["1980-03-02 1", "unknown"]
+    cut = {"derive": {"prefix": 4}, "missing_values": ["unknown"]}
+    assert shown(**{"from": "birth"}, **cut) == ["1980", None]
+
+
+@pytest.mark.parametrize("value", ["01.01.1900", "1/1/1900", "1900-1-1"])
+def test_a_day_that_means_none_is_written_in_one_way(value: str) -> None:
+    with pytest.raises(ValidationError, match="write days as YYYY-MM-DD"):
+        read(**DATE, missing_values=[value])
+    assert read(**DATE, missing_values=["1900-01-01", "unknown", "n/a"])

@@ -42,12 +42,17 @@ class PassFigures:
 
 
 def by_pass(
-    agreement: Agreement, a: Records, b: Records, wanted: tuple[Indices, Indices]
+    agreement: Agreement,
+    a: Records,
+    b: Records,
+    wanted: tuple[Indices, Indices],
+    noise: str | None = None,
 ) -> tuple[PassFigures, ...]:
-    """Every pass, and how many of the wanted pairs (row of A, row of B) meet in it."""
+    """Every pass, and how many of the wanted pairs (row of A, row of B) meet in it; `noise` replaces the
+    agreed one."""
     tables = Tables(agreement.fields, a.columns, b.columns)
     found, before = [], np.zeros(len(wanted[0]), np.bool_)
-    best = best_buckets(agreement, (a.size, b.size))
+    best = best_buckets(agreement, (a.size, b.size), noise)
     for i, passes in enumerate(_grouped(agreement)):
         met = np.logical_or.reduce([one.compares(tables, *wanted) for one in passes])
         before = before | met
@@ -66,11 +71,11 @@ def by_pass(
     return tuple(found)
 
 
-def best_buckets(agreement: Agreement, sizes: tuple[int, int]) -> list[int | None]:
+def best_buckets(agreement: Agreement, sizes: tuple[int, int], noise: str | None = None) -> list[int | None]:
     """For each pass with one hashed key the number of buckets that costs the least, to two digits."""
     task = agreement.task
     settings = [
-        agreement.protocol.release(task, side, size, claimed=True).setting
+        agreement.protocol.release(task, side, size, noise, claimed=True).setting
         for side, size in zip(Side, sizes, strict=True)
     ]
     dummies = [found.expected_dummies for found in settings if found is not None]

@@ -158,7 +158,7 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         f"Recall           {facts['recall']:.4f} {_of_rule(facts)}",
         f"Precision        {facts['precision']:.4f}",
         f"Comparisons      {facts['comparisons']:,.0f}{spread}, {facts['cost_ratio']:.2%} of all pairs",
-        f"Candidate pairs  {facts['candidate_pairs']:,} of {facts['all_pairs']:,}",
+        f"Candidate pairs  {facts['candidate_pairs']:,}{_of_all(facts)}",
         f"Bins             {facts['bins']:,}, with {run.dummies_a:,} (A) and {run.dummies_b:,} (B) dummies",
         *_describe_passes(facts),
         f"Privacy          {_privacy(facts, 'A')}; {_privacy(facts, 'B')}",
@@ -167,6 +167,9 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     ]
     if facts["leaks"]:
         lines.insert(0, facts["leaks"])
+    if facts["cost_ratio"] > 1:
+        better = "all-pairs would take fewer comparisons, find every match and spend nothing (ε = 0)"
+        lines.append(f"Worth knowing    {better}")
     lines += [f"Worth knowing    {line}" for line in result.advice]
     if facts["left_out"]:
         lines.append(f"Left out         {facts['left_out']:,} by the policies of the agreement")
@@ -180,6 +183,13 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         lines += ["", "The first pairs:"]
         lines += [plain(f"  {pair['id_a']} – {pair['id_b']}").replace("\n", " ") for pair in shown]
     return "\n".join(lines)
+
+
+def _of_all(facts: dict[str, Any]) -> str:
+    """A pair that meets in several passes is compared in each."""
+    if len(facts["passes"]) > 1:
+        return ", each in every pass in which it meets"
+    return f" of {facts['all_pairs']:,}"
 
 
 def _of_rule(facts: dict[str, Any]) -> str:

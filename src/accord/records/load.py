@@ -28,7 +28,7 @@ from accord.records.encoders import encode, encode_made
 from accord.records.layout import Layout
 from accord.records.making import Cells, Parsed, make
 from accord.records.opened import OpenTable
-from accord.records.schema import CategoryField, FieldSpec, TextField, agreed_columns, is_made
+from accord.records.schema import CategoryField, FieldSpec, TextField, agreed_columns, dated_columns, is_made
 from accord.records.sources import TableLike, open_table
 
 _SHOWN_ROWS = 5
@@ -181,6 +181,7 @@ def _encode_batch(
         {name: batch.column(source.column) for name, source in sources.items()},
         {name: source.format for name, source in sources.items()},
         parsed,
+        dated_columns(fields),
     )
     for name, spec in fields.items():
         made = make(name, spec, cells)

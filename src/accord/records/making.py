@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from accord.records.cleaning import clean, empty_to_null, single_blanks
 from accord.records.deriving import derive_part, derive_text, swap
 from accord.records.folding import fold, fold_list, trim
+from accord.records.recipe import ISO_DAY
 from accord.records.schema import CategoryField, DateField, FieldSpec, NumberField, TextField
 
 Mask = NDArray[np.bool_]
 
 _EPOCH = date(1970, 1, 1)
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_ISO = r"^\d{4}-\d{2}-\d{2}$"
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,13 @@ class Cells:
     """The agreed columns of a chunk, and what was made of each, once; `parsed` outlives the chunk."""
 
     def __init__(
-        self, columns: Mapping[str, pa.Array], formats: Mapping[str, str | None], parsed: Parsed | None = None
+        self,
+        columns: Mapping[str, pa.Array],
+        formats: Mapping[str, str | None],
+        parsed: Parsed | None = None,
+        dated: frozenset[str] = frozenset(),
     ) -> None:
-        self._formats = formats
+        self._formats, self._dated = formats, dated
         self._parsed: Parsed = {} if parsed is None else parsed
         self._plain: dict[str, pa.Array] = {}
         self._unread: dict[str, dict[str, Mask]] = {}
@@ -81,8 +85,12 @@ class Cells:
         return _either(self._unread[column] for column in columns)
 
     def folded(self, column: str) -> pa.Array:
+        """The text of each cell; in a column of dates that of the day, however the column writes it."""
         if column not in self._folded:
-            self._folded[column] = fold(self._plain[column])
+            text = fold(self._plain[column])
+            if column in self._dated:
+                text = pc.coalesce(self.days(column).days.cast(pa.date32()).cast(pa.large_string()), text)
+            self._folded[column] = text
         return self._folded[column]
 
     def days(self, column: str) -> Days:
@@ -158,7 +166,7 @@ def _listed(folded: pa.Array, missing: Sequence[str]) -> Mask:
 
 def _is_day(days: pa.Array, missing: Sequence[str]) -> Mask:
     """Whether a day is listed, however its column writes days."""
-    listed = [parse_date(value, "%Y-%m-%d") for value in missing if re.match(_ISO, value)]
+    listed = [parse_date(value, "%Y-%m-%d") for value in missing if re.fullmatch(ISO_DAY, value)]
     numbers = [(day - _EPOCH).days for day in listed if day is not None]
     return np.asarray(pc.is_in(days, value_set=pa.array(numbers, pa.int32())))
 
@@ -196,9 +204,8 @@ def read_days(cells: pa.Array, format: str | None, parsed: Parsed) -> Days:
         given = ~_missing(cells)
         cells = _parse_dates(cells, format or "%Y-%m-%d", parsed)
         how = format or "YYYY-MM-DD"
-        bad[f"is not a date written as {how}; `accord check` finds another format, `format=` names it"] = (
-            given & _missing(cells)
-        )
+        mend = "`format=` names another format, missing_values what is none"
+        bad[f"is not a date written as {how}; {mend}"] = given & _missing(cells)
     if pa.types.is_timestamp(cells.type) and cells.type.tz is not None:
         bad["is a moment in a time zone, not a day; store days"] = ~_missing(cells)
         cells = pa.nulls(len(cells), pa.date32())

@@ -11,6 +11,7 @@ that the parties compare (see vectors.py) would tell two meanings apart.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import (
@@ -36,6 +37,7 @@ STEPS: tuple[str, ...] = get_args(StepName)
 DATE_WORDS: tuple[str, ...] = get_args(DateWord)
 SOUNDS: tuple[str, ...] = get_args(SoundWord)
 _DERIVED: tuple[str, ...] = get_args(DeriveName)
+ISO_DAY = r"\d{4}-\d{2}-\d{2}"
 _LONGEST_CUT = 64
 _LONGEST_WORD = 32
 
@@ -185,6 +187,9 @@ class Recipe(Spec):
             raise ValueError(f"{what} comes from one column; only texts and categories join several")
         if self.clean and (not self.cleans or self.reads_days):
             raise ValueError("dates are read by the format of their column and not cleaned; remove clean")
+        if self.reads_days and (wrong := [v for v in self.missing_values if _looks_like_day(v)]):
+            problem = f"'{wrong[0]}' among missing_values is no date that both sides read alike"
+            raise ValueError(f"{problem}; write days as YYYY-MM-DD, however a column writes them")
         if self.derive == "swapped" and getattr(self, "missing", "") != "differs":
             raise ValueError(
                 'most days have no other day to swap to: a swapped date needs missing = "differs"'
@@ -208,3 +213,8 @@ def _word(derive: str | Prefix | Suffix) -> str:
     if isinstance(derive, str):
         return derive
     return "prefix" if isinstance(derive, Prefix) else "suffix"
+
+
+def _looks_like_day(value: str) -> bool:
+    """Numbers with signs between them, as days are written, but not year, month and day."""
+    return bool(re.fullmatch(r"\s*\d+[./ -]\d+[./ -]\d+\s*", value)) and not re.fullmatch(ISO_DAY, value)

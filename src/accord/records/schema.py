@@ -215,6 +215,11 @@ def is_made(name: str, fields: Mapping[str, FieldSpec]) -> bool:
     return name in fields and name not in fields[name].columns(name)
 
 
+def dated_columns(fields: Mapping[str, FieldSpec]) -> frozenset[str]:
+    """The columns that some field reads as dates: to every other field they are days, too."""
+    return frozenset(c for name, spec in fields.items() if spec.reads_days for c in spec.columns(name))
+
+
 def agreed_columns(fields: Mapping[str, FieldSpec], disclosed: Iterable[str] = ()) -> tuple[str, ...]:
     """The columns that a table must have, by their agreed names: what a layout may map."""
     read = [column for name, spec in fields.items() for column in spec.columns(name)]

@@ -15,7 +15,7 @@ from accord.errors import UsageError
 from accord.records.folding import trim
 from accord.records.layout import Layout
 from accord.records.making import Cells, make
-from accord.records.schema import FieldSpec
+from accord.records.schema import FieldSpec, dated_columns
 from accord.records.sources import TableLike, open_table
 from accord.spelling import did_you_mean
 
@@ -43,7 +43,8 @@ def show_values(
     found: dict[tuple[str | None, ...], Shown] = {}
     for batch in open_table(source, wanted, layout).batches:
         columns = {column: batch.column(one.column) for column, one in sources.items()}
-        made = make(name, spec, Cells(columns, {column: one.format for column, one in sources.items()}))
+        formats = {column: one.format for column, one in sources.items()}
+        made = make(name, spec, Cells(columns, formats, dated=dated_columns(fields)))
         before = (trim(cells).to_pylist() for cells in columns.values())
         for cells, after in zip(zip(*before, strict=True), _texts(made.shown()), strict=True):
             if any(cell is not None for cell in cells):
