@@ -317,7 +317,7 @@ def test_tables_that_a_protocol_refuses_are_not_simulated(monkeypatch: pytest.Mo
 
 def composite_passes(records: int) -> Agreement:
     """The starter for people under ε = 1, with three keys of two fields each; one bucket for as many records
-    as a bin has dummies [MATHS §6.4]."""
+    as a bin has dummies (docs/blocking.md)."""
     text = starter_text("people", "00000000").replace("epsilon = 1.6", "epsilon = 1")
     head, rest = text[: text.index("[[blocking.pass]]")], text[text.index("# The Laplace Protocol") :]
     keys = (f'field = ["{name}", "birth_year"]' for name in ("given_sound", "surname_sound", "postcode"))
@@ -327,7 +327,7 @@ def composite_passes(records: int) -> Agreement:
 
 @pytest.mark.slow
 def test_a_million_people_are_counted() -> None:
-    """Three composite passes: some 1.5·10⁹ comparisons of 10¹² pairs; by the arithmetic of MATHS §6.4."""
+    """Three composite passes: some 1.5·10⁹ comparisons of 10¹² pairs; as docs/blocking.md expects."""
     records = 1_000_000
     made, agreed = generate_people(records, None, 1), composite_passes(records)
     tables = load_both(made.a, made.b, agreed, None, None)
