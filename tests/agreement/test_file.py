@@ -377,6 +377,21 @@ def test_passes_read_back() -> None:
     require_sound(agreed)
 
 
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ('[[blocking.pass]]\nname = "x"\n', "'parts' is missing. Add it."),
+        ('[blocking.pass]\nname = "x"\n', "'pass' should be a list: write [[blocking.pass]] before each."),
+        ("[[blocking.pass]]\nparts = 7\n", 'write parts = [{ kind = "key", field = "day" }].'),
+        ('[[blocking.pass]]\nparts = [{ field = "day" }]\n', "part 1 needs the key 'kind'."),
+        ("[blocking]\npass = []\n", "'pass' needs at least one entry."),
+    ],
+)
+def test_a_faulty_only_pass_is_one_fault(written: str, problem: str) -> None:
+    (fault,) = faults(with_passes((PASSES, written)))
+    assert fault.endswith(problem)
+
+
 def test_closure_is_as_written_also_with_passes() -> None:
     agreed = parse_agreement(with_passes().replace("greedy = true", 'greedy = true\nclosure = "all"'))
     assert isinstance(agreed.protocol, Laplace)

@@ -48,6 +48,13 @@ from accord.spelling import did_you_mean
 
 Path_ = tuple[str | int, ...]
 _MOST_FAULTS = 1000
+_A_LIST = 'write ["day", "name"]'
+_LISTS = {
+    "pass": "write [[blocking.pass]] before each",
+    "parts": 'write parts = [{ kind = "key", field = "day" }]',
+    "clean": 'write clean = ["accents", "punctuation"]',
+}
+"""How lists are written, by what they are of."""
 _PATTERNS = {
     PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks, dots, - and _ only",
     SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
@@ -115,7 +122,12 @@ def _shape_faults(data: Mapping[str, Any]) -> Iterator[tuple[Path_, str]]:
         Agreement.model_validate(data)
     except ValidationError as error:
         # Who wrote thousands mends the first of them first; to find the words for each takes its time.
-        for slip in error.errors(include_url=False, include_input=False)[:_MOST_FAULTS]:
+        slips = error.errors(include_url=False, include_input=False)[:_MOST_FAULTS]
+        # A list of which every entry is faulty is not too short.
+        within = {slip["loc"][:i] for slip in slips for i in range(1, len(slip["loc"]))}
+        for slip in slips:
+            if slip["type"] == "too_short" and slip["loc"] in within:
+                continue
             path = _toml_path(slip["loc"], data, slip["type"] == "missing")
             words = _in_words(slip["type"], slip["msg"], slip.get("ctx", {}), path)
             yield path, _say_one_for_both(path, data) or words
@@ -159,11 +171,16 @@ def _in_words(kind: str, message: str, context: Mapping[str, Any], path: Path_) 
     if kind == "union_tag_invalid":
         return f"'{context['tag']}' is not known here. Known are {context['expected_tags']}."
     if kind == "union_tag_not_found":
-        return f"'{name}' needs the key {context['discriminator']}."
+        which = f"part {name + 1}" if isinstance(name, int) else f"'{name}'"
+        return f"{which} needs the key {context['discriminator']}."
+    if kind == "string_too_short":
+        return f"'{name}' must not be empty."
+    if kind == "too_short":
+        return f"'{name}' needs at least one entry."
     if kind == "string_pattern_mismatch":
         return f"'{name}' {_PATTERNS.get(context['pattern'], 'has a form that is not allowed')}."
     if kind in ("tuple_type", "list_type"):
-        return f'\'{name}\' should be a list, such as ["day", "name"].'
+        return f"'{name}' should be a list: {_LISTS.get(str(name), _A_LIST)}."
     plain = message.removeprefix("Value error, ").removeprefix("Input ")
     end = "" if plain.endswith("?") else "."
     return f"'{name}' {plain}{end}" if plain.startswith(("should", "must")) else f"{plain}{end}"
@@ -205,6 +222,8 @@ class _Salvaged:
     broken: frozenset[str]
     rule: Rule | None
     passes: list[_Pass]
+    written: bool
+    """Whether there are passes at all, be they ever so faulty."""
     name: str
     """Of the protocol."""
     kind: type[Protocol] | None
@@ -215,7 +234,7 @@ class _Salvaged:
 
     @property
     def blocked(self) -> bool:
-        return any(one.count for one in self.passes)
+        return self.written or any(one.count for one in self.passes)
 
     @property
     def blocking_fields(self) -> list[str]:
@@ -245,6 +264,7 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         broken=frozenset(name for name, spec in judged.items() if spec is None),
         rule=_valid(RuleText, data.get("rule")),
         passes=_salvage_passes(data.get("blocking")),
+        written=isinstance(data.get("blocking"), Mapping),
         name=str(protocol.get("name")),
         kind=kind,
         protocol=_valid(ProtocolOptions, protocol),
