@@ -147,15 +147,25 @@ class Simulation(Paired):
     def passes_of(self, truth: pa.Table) -> tuple[PassFigures, ...]:
         """What each pass brings together of the true pairs (`id_a`, `id_b`); a pair with a row that is not
         there meets nowhere."""
-        rows = [pc.index_in(truth[name].combine_chunks(), value_set=table.ids)
-                for name, table in zip(("id_a", "id_b"), self._tables, strict=True)]  # fmt: skip
-        known = np.asarray(pc.and_(*map(pc.is_valid, rows))).astype(np.bool_)
+        rows, known = self._find(truth)
         left, right = (np.asarray(pc.fill_null(found, 0)).astype(np.int64)[known] for found in rows)
         share = float(known.mean()) if len(known) else 1.0
         found = by_pass(self._agreement, *self._tables, (left, right), self._noise)
         return tuple(
             replace(one, recall=share * one.recall, recall_so_far=share * one.recall_so_far) for one in found
         )
+
+    def count_unknown(self, truth: pa.Table) -> int:
+        """How many true pairs name a record that is in no table, or was left out."""
+        return int((~self._find(truth)[1]).sum())
+
+    def _find(self, truth: pa.Table) -> tuple[list[pa.Array], NDArray[np.bool_]]:
+        """The rows of A and B that true pairs name, and whether both are there."""
+        rows = [
+            pc.index_in(truth[name].combine_chunks(), value_set=table.ids)
+            for name, table in zip(("id_a", "id_b"), self._tables, strict=True)
+        ]
+        return rows, np.asarray(pc.and_(*map(pc.is_valid, rows))).astype(np.bool_)
 
     @property
     def all_pairs(self) -> int:

@@ -112,6 +112,7 @@ def simulate(
     facts = report(result)
     if true is not None:
         facts |= asdict(score(result.found.ids(), true)) | {"peak_mib": peak_mib()}
+        facts["true_pairs_unknown"] = result.count_unknown(true)
         facts["passes_of_truth"] = [asdict(one) for one in result.passes_of(true)]
     if out is not None:
         write_table(result.found, out, raw=raw, replace=force)
@@ -178,6 +179,10 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
             f"Against truth    recall {facts['truth_recall']:.4f}, precision "
             f"{facts['truth_precision']:.4f} ({counted(facts['true_pairs'], 'true pair')})"
         )
+    if unknown := facts.get("true_pairs_unknown", 0):
+        asked = "; are id_a and id_b exchanged?" if unknown == facts["true_pairs"] else ""
+        which = counted(unknown, "true pair names", "true pairs name")
+        lines.append(f"Worth knowing    {which} a record that is not there, or was left out{asked}")
     shown = result.found.head(5).to_pylist()
     if shown:
         lines += ["", "The first pairs:"]
