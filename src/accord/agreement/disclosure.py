@@ -51,14 +51,17 @@ def advice(agreement: Agreement) -> list[str]:
     equalities = dict.fromkeys(p for p in predicates(agreement.rule) if isinstance(p, Same))
     if hashed := [str(p) for p in equalities if isinstance(agreement.fields[p.field], TextField)]:
         notes.append(f"{_listed(hashed)} compare{'s' * (len(hashed) == 1)} a hash of 80 bits of the text.")
-    for name, spec in agreement.fields.items():
-        if spec.missing == "skip" or getattr(spec, "other", "error") == "skip":
-            notes.append(f"Rows that {name} leaves out match nothing; the announced size counts them.")
+    policies = {n: (spec.missing, getattr(spec, "other", "error")) for n, spec in agreement.fields.items()}
+    if skipping := [name for name, found in policies.items() if "skip" in found]:
+        leave = "leaves" if len(skipping) == 1 else "leave"
+        left_out = f"Rows that {_listed(skipping)} {leave} out"
+        notes.append(f"{left_out} match nothing; the announced size counts them.")
     if empty := [name for name, spec in agreement.fields.items() if spec.missing == "differs"]:
         notes.append(f"A record with an empty {_listed(empty, 'or')} agrees with nothing on it.")
     used = {*fields_of(agreement.rule), *agreement.blocking_fields}
     idle = [name for name in agreement.fields if name not in used]
-    notes += [f"The field {name} is used by neither rule nor blocking." for name in idle]
+    if idle:
+        notes.append(f"Used by neither rule nor blocking: {_listed(idle)}.")
     return notes
 
 
