@@ -53,11 +53,11 @@ def test_every_slot_is_tried_whether_or_not_it_is_a_dummy(monkeypatch: pytest.Mo
         return np.ones(len(a), np.bool_)
 
     monkeypatch.setattr(meeting, "holds", everything)
-    for rows in ([0, 1, 2, -1], [2, -1, -1, -1], [-1, -1, 1, 0]):
+    for rows in ([0, 1, 2, -1], [2, -1, -1, -1], [-1, -1, 1, 0], [-1] * 4):
         index = Meetings(Side.A, np.array(rows), np.array([4]), (np.zeros(1, int), np.zeros(1, int)))
         _, mine = index.matches(same("hour"), tables, np.array([0]), np.array([0]))
         assert sorted(mine.tolist()) == sorted(row for row in rows if row >= 0)
-    assert tried == [4, 4, 4]
+    assert tried == [4, 4, 4, 4]
 
 
 def test_which_rules_have_an_index() -> None:

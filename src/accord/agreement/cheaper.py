@@ -17,10 +17,9 @@ from accord.agreement.document import Agreement, OtOptions
 from accord.exact import text
 from accord.matching.lowering import lower
 from accord.matching.rule import And, Not, Or, Rule, Similar, predicates
-from accord.network import Network
 from accord.secure.blocks import Blocks
 from accord.secure.cost import price
-from accord.secure.ot.settings import USUAL, Settings
+from accord.secure.ot.settings import USUAL
 
 NEAR = Fraction(1, 100)
 _SMALL = (2, 4, 5, 8, 10, 16, 20)
@@ -70,7 +69,5 @@ def _bytes(agreement: Agreement, rule: Rule) -> float:
     """Of one comparison, in a block of usual size."""
     node = lower(rule, agreement.fields, agreement.protocol.equal(agreement.task)).node
     blocks, engine = Blocks.of_sizes(np.array([_ROWS]), np.array([_ROWS])), agreement.engine
-    settings = USUAL
-    if isinstance(engine, OtOptions):
-        settings = Settings(Network.parse(engine.network), engine.silent)
+    settings = engine.settings if isinstance(engine, OtOptions) else USUAL
     return price(node, blocks, engine.name, settings).bytes / blocks.pairs

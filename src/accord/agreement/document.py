@@ -114,8 +114,12 @@ class OtOptions(Spec):
     silent: StrictBool = USUAL.silent
     """Whether large linkages take their oblivious transfers from LPN, which costs a fraction of the bytes."""
 
+    @property
+    def settings(self) -> Settings:
+        return Settings(Network.parse(self.network), self.silent)
+
     def build(self) -> Engine:
-        return engine_named(self.name, Settings(Network.parse(self.network), self.silent))
+        return engine_named(self.name, self.settings)
 
 
 class OtherEngine(Spec):

@@ -32,7 +32,9 @@ class Meetings:
     def matches(self, rule: Rule, tables: Tables, row: Indices, bins: Indices) -> tuple[Indices, Indices]:
         """Every matching pair (row of the other side, row of this one) that meets, sorted, each once; the
         other's rows as (row, bin)."""
-        if self._rows.max(initial=-1) < 0:
+        own = tables.a if self._side is Side.A else tables.b
+        if not all(len(column) for column in own.values()):
+            # Only a table without any rows, which its size tells; one whose rows are in no bin is searched.
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         starts = np.searchsorted(self._other, bins)
         stops = np.searchsorted(self._other, bins, "right")

@@ -3,8 +3,8 @@
 After a round, each side discloses its records whose slots matched. Both look for the other matches of the
 disclosed records among *all* own records, in the clear, disclose those, and so on until nobody has anything
 new: the fixed point. With `closure = "candidates"` they look among those records alone that share a pair of
-compared bins with a disclosed one: never more pairs than the engine would have compared. Every slot of a
-disclosed record is cleaned from the schedule, in whichever pass it lies [MATHS §7.1].
+compared bins with a disclosed one: never more pairs than the engine would compare without pruning. Every
+slot of a disclosed record is cleaned from the schedule, in whichever pass it lies [MATHS §7.1].
 
 A cheating partner could try to disclose records of its choice and see what they match. So a record of the
 partner is taken in only if
@@ -114,7 +114,7 @@ class GreedyClean:
 
     @cached_property
     def _meetings(self) -> Meetings:
-        """The own slots by bin: as padded, so that a search takes what public numbers say."""
+        """The own slots by bin: as padded, so that a search tries as many pairs as public numbers say."""
         slots, pairs = self._mine.slots, self._options.pairs(self._task)
         return Meetings(self._mine.side, slots.record, slots.counts, pairs)
 
