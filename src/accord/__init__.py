@@ -32,14 +32,16 @@ if TYPE_CHECKING:
     from accord.errors import AccordError as AccordError
     from accord.matching.either_way import either_way as either_way
     from accord.matching.rule import Rule as Rule
-    from accord.matching.rule import cosine as cosine
-    from accord.matching.rule import dice as dice
-    from accord.matching.rule import euclidean as euclidean
-    from accord.matching.rule import hamming as hamming
-    from accord.matching.rule import jaccard as jaccard
-    from accord.matching.rule import missing as missing
-    from accord.matching.rule import same as same
-    from accord.matching.rule import within as within
+    from accord.matching.rule_words import compare as compare
+    from accord.matching.rule_words import cosine as cosine
+    from accord.matching.rule_words import dice as dice
+    from accord.matching.rule_words import euclidean as euclidean
+    from accord.matching.rule_words import hamming as hamming
+    from accord.matching.rule_words import jaccard as jaccard
+    from accord.matching.rule_words import missing as missing
+    from accord.matching.rule_words import same as same
+    from accord.matching.rule_words import score as score
+    from accord.matching.rule_words import within as within
     from accord.records.layout import Layout as Layout
     from accord.session.accounts import set_budget as set_budget
     from accord.session.channel import Patience as Patience
@@ -68,8 +70,10 @@ _HOME = {
     "accord.agreement.file": ("parse_agreement", "read_agreement"),
     "accord.errors": ("AccordError",),
     "accord.matching.either_way": ("either_way",),
-    "accord.matching.rule": (
-        *("Rule", "cosine", "dice", "euclidean", "hamming", "jaccard", "missing", "same", "within"),
+    "accord.matching.rule": ("Rule",),
+    "accord.matching.rule_words": (
+        *("compare", "cosine", "dice", "euclidean", "hamming", "jaccard", "missing", "same", "score"),
+        "within",
     ),
     "accord.records.layout": ("Layout",),
     "accord.session.accounts": ("set_budget",),

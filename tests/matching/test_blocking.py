@@ -13,7 +13,8 @@ from pydantic import TypeAdapter
 
 from accord.matching.blocking import Blocking, BlockingSpec, build_blocking, passes_of
 from accord.matching.join import full_join
-from accord.matching.rule import Hamming, Rule, Same, euclidean, same, within
+from accord.matching.rule import Hamming, Rule, Same
+from accord.matching.rule_words import euclidean, same, within
 from accord.records.columns import Records
 from accord.side import Side
 from tests.matching import worlds

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from accord.matching.blocking import BlockingSpec, build_blocking, passes_of
 from accord.matching.blocking_lsh import draw_positions, farthest, met_share
 from accord.matching.evaluate import Tables
-from accord.matching.rule import hamming, same
+from accord.matching.rule_words import hamming, same
 from accord.records.columns import Bits
 from accord.side import Side
 from tests.matching import worlds

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from accord.matching.evaluate import holds
 from accord.matching.implied import accepts_unseen, reach, requires_same, without
 from accord.matching.join import full_join
-from accord.matching.rule import And, Missing, Or, Rule, Same, missing, predicates, same, within
+from accord.matching.rule import And, Missing, Or, Rule, Same, predicates
+from accord.matching.rule_words import missing, same, within
 from accord.records.columns import Bits, Integers
 from accord.side import Side
 from tests.matching import worlds

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from accord.matching import join
 from accord.matching.evaluate import Tables, holds
 from accord.matching.join import Index, full_join
-from accord.matching.rule import Or, Rule, euclidean, missing, same, within
+from accord.matching.rule import Or, Rule
+from accord.matching.rule_words import euclidean, missing, same, within
 from accord.records.columns import Columns, Integers
 from accord.side import Side
 from tests.matching import worlds

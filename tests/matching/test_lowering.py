@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from accord.matching.evaluate import holds
 from accord.matching.lowering import lower
-from accord.matching.rule import Hamming, Missing, Rule, Same, Similar, within
+from accord.matching.rule import Hamming, Missing, Rule, Same, Similar
+from accord.matching.rule_words import within
 from accord.matching.thresholds import cosine_table
 from accord.secure import circuit
 from accord.secure.circuit import And, AtMost, Bilinear

@@ -11,7 +11,8 @@ from accord.matching.blocking import Blocking
 from accord.matching.evaluate import Indices, Mask, Tables
 from accord.matching.join import full_join, has_index
 from accord.matching.meeting import Meetings, meeting_pairs
-from accord.matching.rule import Rule, dice, same, within
+from accord.matching.rule import Rule
+from accord.matching.rule_words import dice, same, within
 from accord.side import Side
 from tests.matching import worlds
 from tests.matching.test_blocking import blockings

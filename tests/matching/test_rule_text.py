@@ -33,6 +33,8 @@ def test_text_of_a_rule_reads_back_and_is_stable(rule: Rule) -> None:
         "hamming(a, b) <= 5 or jaccard(a, b) >= 0.5 or cosine(b, a) >= 0.9",
         "within(birth, swapped, 2 days) and within(price, cost, 0.5)",
         "missing(a) or not missing(b, A) and missing(A, B)",
+        "score(dice(a) >= 0.9 -> 5, missing(a) -> 0, otherwise -> -3; same(b) -> 2, otherwise -> 0) >= 4",
+        "same(c) and score(same(a, b) and same(b, a) -> 7, otherwise -> -1) >= -1 or same(d)",
     ],
 )
 def test_text_stays_as_written(text: str) -> None:
@@ -113,3 +115,47 @@ def test_a_rule_has_a_limited_number_of_predicates() -> None:
     assert len(list(predicates(parse_rule(" or ".join([twice] * 250))))) == 1000
     with pytest.raises(RuleSyntaxError, match="more than 1,000 predicates"):
         parse_rule(" or ".join([twice] * 251))
+
+
+def test_fields_before_levels_are_those_of_their_predicates() -> None:
+    short = parse_rule(
+        """
+        score(
+          given:        dice >= 0.9 -> 5, missing -> 0, otherwise -> -3;
+          birth:        same -> 6, within 1 day -> 4, same and same(city) -> 1;
+          last, middle: jaccard >= 0.5 or missing -> 2;
+          same(a) -> 1, otherwise -> 0;
+        ) >= 4 and not same(sex)
+        """
+    )
+    assert str(short) == (
+        "score(dice(given) >= 0.9 -> 5, missing(given) -> 0, otherwise -> -3; "
+        "same(birth) -> 6, within(birth, 1 day) -> 4, same(birth) and same(city) -> 1, otherwise -> 0; "
+        "jaccard(last, middle) >= 0.5 or missing(last, A) or missing(middle, B) -> 2, otherwise -> 0; "
+        "same(a) -> 1, otherwise -> 0) >= 4 and not same(sex)"
+    )
+    assert parse_rule(str(short)) == short
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("score(same(a) -> 1)", "'>=' is expected after score"),
+        ("score(a: same -> 1) <= 3", "'>=' is expected after score"),
+        ("score() >= 1", "a predicate is expected"),
+        ("score(otherwise -> 1) >= 1", "at least one level"),
+        ("score(a: same 3) >= 1", "'->' is expected before the weight"),
+        ("score(a: same -> 1.5) >= 1", "a weight is a whole number"),
+        ("score(a: same -> 10000) >= 1", "from -9,999 to 9,999"),
+        ("score(a: same -> 1) >= 1/3", "a weight is a whole number"),
+        ("score(a: otherwise -> 1, same -> 2) >= 1", "'otherwise' is the last level"),
+        ("score(a: score(b: same -> 1) >= 1 -> 1) >= 1", "cannot stand in a level"),
+        ("score(same(a) or score(b: same -> 1) >= 1 -> 1) >= 1", "cannot stand in a level"),
+        ("score(a, b, c: same -> 1) >= 1", "',' is expected|is no predicate|is expected"),
+        ("score(a: euclidean <= 1 -> 1) >= 1", "'(' is expected after 'euclidean'"),
+        ("same(a)\n and sane(b)", "character 6 of line 2 of the rule: 'sane' is no predicate"),
+    ],
+)
+def test_scores_that_cannot_be_read(text: str, problem: str) -> None:
+    with pytest.raises(RuleSyntaxError, match=problem.replace("(", r"\(")):
+        parse_rule(text)

@@ -22,11 +22,14 @@ from accord.matching.rule import (
     And,
     Euclidean,
     Hamming,
+    Level,
+    Levels,
     Missing,
     Not,
     Or,
     Rule,
     Same,
+    Score,
     Similar,
     Within,
 )
@@ -143,7 +146,20 @@ def _joined(inner: st.SearchStrategy[Rule]) -> st.SearchStrategy[Rule]:
     return st.one_of(two.map(lambda p: p[0] & p[1]), two.map(lambda p: p[0] | p[1]), inner.map(Not))
 
 
-rules = st.recursive(predicates, _joined, max_leaves=5)
+plain = st.recursive(predicates, _joined, max_leaves=5)
+
+_weights = st.integers(-20, 20)
+_levels = st.builds(
+    lambda levels, otherwise: Levels(tuple(Level(*level) for level in levels), otherwise),
+    st.lists(st.tuples(st.recursive(predicates, _joined, max_leaves=2), _weights), min_size=1, max_size=3),
+    _weights,
+)
+scores: st.SearchStrategy[Rule] = st.builds(
+    Score, st.lists(_levels, min_size=1, max_size=4).map(tuple), st.integers(-30, 30)
+)
+rules = st.one_of(
+    plain, scores, st.builds(lambda score, rule: score & rule, scores, predicates), scores.map(Not)
+)
 
 
 def records(table: list[Row], fields: dict[str, FieldSpec] = FIELDS) -> Records:
@@ -172,6 +188,8 @@ def matches(rule: Rule, a: Row, b: Row, filters: tuple[Filters, Filters]) -> boo
             return any(matches(part, a, b, filters) for part in parts)
         case Not(part):
             return not matches(part, a, b, filters)
+        case Score(comparisons, least):
+            return sum(_weight(each, a, b, filters) for each in comparisons) >= least
         case Missing(name, side):
             return (side is not Side.B and a[name] is None) or (side is not Side.A and b[name] is None)
         case Euclidean(names, bound):
@@ -183,6 +201,13 @@ def matches(rule: Rule, a: Row, b: Row, filters: tuple[Filters, Filters]) -> boo
             both = filters[0].get(rule.field, set()), filters[1].get(rule.field_b, set())
             return x is not None and y is not None and _one_field(rule, x, y, *both)
     raise AssertionError
+
+
+def _weight(each: Levels, a: Row, b: Row, filters: tuple[Filters, Filters]) -> int:
+    for level in each.levels:
+        if matches(level.when, a, b, filters):
+            return level.weight
+    return each.otherwise
 
 
 def _one_field(rule: Rule, x: Any, y: Any, f: set[int], g: set[int]) -> bool:

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import UsageError
-from accord.matching.rule import Euclidean, Hamming, Rule, Same, Within, same, within
+from accord.matching.rule import Euclidean, Hamming, Rule, Same, Within
 from accord.matching.rule_text import parse_rule
+from accord.matching.rule_words import same, within
 from accord.protocols.balls import Balls, ball_faults, expansion, names_of, values_of
 from accord.records.schema import NumberField, TextField
 from accord.side import Side

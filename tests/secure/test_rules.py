@@ -25,7 +25,7 @@ def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> W
 
 
 @settings(max_examples=25, deadline=None)
-@given(worlds.rules, worlds.tables, worlds.tables, st.integers(0, 1 << 16))
+@given(worlds.plain, worlds.tables, worlds.tables, st.integers(0, 1 << 16))
 def test_the_engines_answer_every_rule(
     world: World, rule: Rule, a: list[worlds.Row], b: list[worlds.Row], seed: int
 ) -> None:
@@ -34,6 +34,19 @@ def test_the_engines_answer_every_rule(
     left = Table(lowered.inputs(Side.A, tables.a), random.random(len(a)) < 0.8)
     right = Table(lowered.inputs(Side.B, tables.b), random.random(len(b)) < 0.8)
     world.check(lowered.node, Blocks.whole(len(a), len(b)), left, right)
+
+
+@pytest.mark.parametrize("name", ["garbled", "paillier-packed"])
+@settings(max_examples=15, deadline=None)
+@given(worlds.scores, worlds.tables, worlds.tables)
+def test_the_engines_add_up_every_score(
+    world_of: Callable[[str], World], name: str, rule: Rule, a: list[worlds.Row], b: list[worlds.Row]
+) -> None:
+    tables, _, _ = worlds.both(a, b)
+    lowered = lower(rule, worlds.FIELDS)
+    left = Table(lowered.inputs(Side.A, tables.a), np.arange(len(a)) != 1)
+    right = Table(lowered.inputs(Side.B, tables.b), np.arange(len(b)) != 2)
+    world_of(name).check(lowered.node, Blocks.whole(len(a), len(b)), left, right)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import numpy as np
 from accord.agreement.document import Agreement, OtOptions
 from accord.exact import text
 from accord.matching.lowering import lower
-from accord.matching.rule import And, Not, Or, Rule, Similar, predicates
+from accord.matching.rule import Rule, Similar, predicates, rebuild
 from accord.secure.blocks import Blocks
 from accord.secure.cost import price
 from accord.secure.ot.settings import USUAL
@@ -55,14 +55,7 @@ def _near(bound: Fraction) -> Iterator[Fraction]:
 
 def _put(rule: Rule, old: Similar, bound: Fraction) -> Rule:
     """The rule with another threshold in one of its predicates."""
-    match rule:
-        case And(parts):
-            return And(tuple(_put(part, old, bound) for part in parts))
-        case Or(parts):
-            return Or(tuple(_put(part, old, bound) for part in parts))
-        case Not(part):
-            return Not(_put(part, old, bound))
-    return replace(old, bound=bound) if rule == old else rule
+    return replace(old, bound=bound) if rule == old else rebuild(rule, lambda part: _put(part, old, bound))
 
 
 def _bytes(agreement: Agreement, rule: Rule) -> float:

@@ -25,6 +25,7 @@ from accord.matching.rule import (
     Within,
     fields_of,
     predicates,
+    rebuild,
 )
 from accord.side import Side
 
@@ -55,12 +56,6 @@ def either_way(rule: Rule, field: str, other: str) -> Rule:
 def _exchange(rule: Rule, turn: Mapping[str, str]) -> Rule:
     """The rule with other fields of B."""
     match rule:
-        case And(parts) | Or(parts):
-            turned = [_exchange(part, turn) for part in parts]
-            flat = [p for part in turned for p in (part.parts if isinstance(part, type(rule)) else (part,))]
-            return type(rule)(tuple(flat))
-        case Not(part):
-            return Not(_exchange(part, turn))
         case Missing(field, side) if field in turn:
             at_b = Missing(turn[field], Side.B)
             return rule if side is Side.A else at_b if side is Side.B else Missing(field, Side.A) | at_b
@@ -70,7 +65,7 @@ def _exchange(rule: Rule, turn: Mapping[str, str]) -> Rule:
             problem = f"'{rule}' takes its fields together, and these cannot be exchanged"
             raise ValueError(f"{problem}; use within() for each, or leave it outside of either_way()")
         case _:
-            return rule
+            return rebuild(rule, lambda part: _exchange(part, turn))
 
 
 def _alike(rule: Rule) -> object:

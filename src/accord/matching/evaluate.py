@@ -22,11 +22,13 @@ from accord.matching.rule import (
     And,
     Euclidean,
     Hamming,
+    Levels,
     Missing,
     Not,
     Or,
     Rule,
     Same,
+    Score,
     Similar,
     Within,
     predicates,
@@ -64,10 +66,27 @@ def holds(rule: Rule, tables: Tables, left: Indices, right: Indices) -> Mask:
             return ~_mask(open_, len(left))
         case Not(part):
             return ~holds(part, tables, left, right)
+        case Score(comparisons, least):
+            return scores(comparisons, tables, left, right) >= least
         case Missing():
             return ~_present(rule, tables, left, right)
         case _:
             return _predicate(rule, tables, left, right) & _present(rule, tables, left, right)
+
+
+def scores(
+    comparisons: tuple[Levels, ...], tables: Tables, left: Indices, right: Indices
+) -> NDArray[np.int64]:
+    """The sum of weights of each pair."""
+    total = np.zeros(len(left), np.int64)
+    for each in comparisons:
+        open_ = np.arange(len(left))
+        for level in each.levels:
+            held = holds(level.when, tables, left[open_], right[open_])
+            total[open_[held]] += level.weight
+            open_ = open_[~held]
+        total[open_] += each.otherwise
+    return total
 
 
 def _mask(indices: Indices, length: int) -> Mask:

@@ -7,10 +7,26 @@ guarantee is given, both values are there.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import prod
 
-from accord.matching.rule import And, Euclidean, Missing, Not, Or, Rule, Same, Within, predicates
+from accord.matching.rule import (
+    And,
+    Euclidean,
+    Hamming,
+    Level,
+    Levels,
+    Missing,
+    Not,
+    Or,
+    Rule,
+    Same,
+    Score,
+    Similar,
+    Within,
+    predicates,
+)
 from accord.matching.thresholds import Fields, squared_steps, within_steps
 
 
@@ -77,8 +93,56 @@ def without(rule: Rule, equal: frozenset[str]) -> Rule:
             return And(())
         case Missing(field) if field in equal:
             return Or(())
+        case Score(comparisons, least):
+            return _known_out(Score(tuple(_levels_without(each, equal) for each in comparisons), least))
         case _:
             return rule
+
+
+def _levels_without(of: Levels, equal: frozenset[str]) -> Levels:
+    """A level that holds is the last; one that cannot hold is none."""
+    levels: list[Level] = []
+    for level in of.levels:
+        when = without(level.when, equal)
+        if when == And(()):
+            return Levels(tuple(levels), level.weight)
+        if when != Or(()):
+            levels.append(Level(when, level.weight))
+    return Levels(tuple(levels), of.otherwise)
+
+
+def _known_out(score: Score) -> Rule:
+    """The weights that are known counted off the threshold."""
+    known = sum(each.otherwise for each in score.comparisons if not each.levels)
+    open_ = Score(tuple(each for each in score.comparisons if each.levels), score.least - known)
+    if open_.least > open_.highest:
+        return Or(())
+    return And(()) if open_.least <= open_.lowest else open_
+
+
+def implies(rule: Rule, other: Rule) -> bool:
+    """Whether the other rule holds wherever this one does, as far as it is seen."""
+    if rule == other:
+        return True
+    match rule, other:
+        case _, And(parts) if parts:
+            return all(implies(rule, part) for part in parts)
+        case And(parts), _ if any(implies(part, other) for part in parts):
+            return True
+        case _, Or(parts):
+            return any(implies(rule, part) for part in parts)
+        case Similar(), Similar():
+            return replace(rule, bound=other.bound) == other and rule.bound >= other.bound
+        case Hamming(), Hamming():
+            return replace(rule, bound=other.bound) == other and rule.bound <= other.bound
+        case Euclidean(names), Euclidean():
+            return names == other.fields and rule.bound <= other.bound
+        case Within(), Within():
+            return replace(rule, bound=other.bound) == other and rule.bound <= other.bound
+        case Same(of_a, field_b=of_b), Within():
+            return (of_a, of_b) == (other.field, other.field_b)
+        case _:
+            return False
 
 
 def accepts_unseen(rule: Rule) -> bool:
@@ -103,8 +167,22 @@ def _unseen(rule: Rule) -> tuple[bool, bool]:
             return fail, may
         case Missing():
             return True, True
+        case Score(comparisons, least):
+            unseen = [_weights_unseen(each) for each in comparisons]
+            return sum(map(max, unseen)) >= least, sum(map(min, unseen)) < least
         case _:
             return False, True
+
+
+def _weights_unseen(of: Levels) -> list[int]:
+    """The weights that a comparison may have where no predicate but `missing` holds."""
+    weights = []
+    for level in of.levels:
+        may, fail = _unseen(level.when)
+        weights += [level.weight] if may else []
+        if not fail:
+            return weights
+    return [*weights, of.otherwise]
 
 
 _MOST_WAYS = 64

@@ -8,6 +8,7 @@
     cosine          ⟨onehot(|a|), T(·, |b|)⟩ − ⟨a, b⟩ ≤ 0 with T = ⌈c·√(|a|·|b|)⌉
 
     missing         not (A's value is there and B's is); of one side, the other's bit is always set
+    score           Reaches, level by level
 
 What the blocking guarantees is left out. A field that may be missing brings one secret bit a row, and its
 comparisons hold only where `Both` bits are set. A crossed predicate is an input that each side computes from
@@ -28,12 +29,14 @@ from accord.matching.rule import (
     Comparison,
     Euclidean,
     Hamming,
+    Levels,
     Missing,
     Not,
     OneField,
     Or,
     Rule,
     Same,
+    Score,
     Similar,
     Within,
     compared,
@@ -81,12 +84,19 @@ class _Lowering:
                 return circuit.Or(tuple(self.node(part) for part in parts))
             case Not(part):
                 return circuit.Not(self.node(part))
+            case Score(comparisons, least):
+                return circuit.Reaches(tuple(map(self.graded, comparisons)), least)
             case Missing(field, side):
                 return circuit.Not(self.both_present(field, field, side))
             case Same() | Hamming() | Similar() | Within() | Euclidean():
                 return self.where_present(rule, self.comparison(rule))
             case _:
                 raise TypeError(f"not a rule: {type(rule).__name__}")
+
+    def graded(self, of: Levels) -> circuit.Graded:
+        return circuit.Graded(
+            tuple((self.node(level.when), level.weight) for level in of.levels), of.otherwise
+        )
 
     def where_present(self, rule: Comparison, node: Node) -> Node:
         """The predicate, and both values of each of its fields that may be missing are there."""

@@ -1,22 +1,26 @@
 """The words of a rule and how they combine: a description, not an execution.
 
 A rule is a tree of predicates joined by `&`, `|` and `~` (in text: and, or, not). Other modules interpret it:
-`rule_text` reads it, `rule_check` judges it against the fields, `evaluate` runs it in the clear, `lowering`
-turns it into a circuit, `implied` says what it guarantees. Thresholds are exact fractions.
+`rule_words` makes it in Python, `rule_text` reads it, `rule_check` judges it against the fields, `evaluate`
+runs it in the clear, `lowering` turns it into a circuit, `implied` says what it guarantees. Thresholds are
+exact fractions.
 
 A predicate on one field compares A's value with B's value of the same field, or of another one: `same("last",
 "middle")` is A's last name against B's middle name. It holds only where both values are there; so `~` of it
 holds where one is missing. `missing` asks for just that.
+
+A score adds up weights, one for each comparison: that of the first of its levels which holds, as in the
+`CASE WHEN` of Fellegi and Sunter's users (JASA'69; Splink's comparison levels). It holds from `least` on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Literal, NoReturn
 
-from accord.exact import exact, text
+from accord.exact import text
 from accord.side import Side
 
 
@@ -157,6 +161,58 @@ class Missing(Rule):
         return f"missing({self.field})" if self.side is None else f"missing({self.field}, {self.side.value})"
 
 
+@dataclass(frozen=True)
+class Level:
+    """What a pair weighs if `when` holds, and no level before it."""
+
+    when: Rule
+    weight: int
+
+    def __str__(self) -> str:
+        return f"{self.when} -> {self.weight}"
+
+
+@dataclass(frozen=True)
+class Levels:
+    """One comparison of a score: levels in their order, and the weight if none of them holds."""
+
+    levels: tuple[Level, ...]
+    otherwise: int
+
+    def __str__(self) -> str:
+        return ", ".join([*map(str, self.levels), f"otherwise -> {self.otherwise}"])
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        return (*(level.weight for level in self.levels), self.otherwise)
+
+
+@dataclass(frozen=True)
+class Score(Rule):
+    """The weights of all comparisons add up to at least `least`."""
+
+    comparisons: tuple[Levels, ...]
+    least: int
+
+    def __str__(self) -> str:
+        return f"score({'; '.join(map(str, self.comparisons))}) >= {self.least}"
+
+    @property
+    def lowest(self) -> int:
+        """No pair has a smaller sum."""
+        return sum(min(each.weights) for each in self.comparisons)
+
+    @property
+    def highest(self) -> int:
+        return sum(max(each.weights) for each in self.comparisons)
+
+
+class Unfinished:
+    """A measure or a score that waits for its threshold before it is a rule (rule_words.py)."""
+
+    name: str
+
+
 Comparison = Same | Hamming | Similar | Euclidean | Within
 Predicate = Comparison | Missing
 
@@ -168,7 +224,7 @@ def join(kind: type[And] | type[Or], rules: Sequence[Rule]) -> Rule:
 
 
 def _parts(kind: type[And] | type[Or], rule: Rule) -> tuple[Rule, ...]:
-    if isinstance(rule, Measure):
+    if isinstance(rule, Unfinished):
         raise TypeError(f"{rule.name}() needs a threshold before it joins with rules, in parentheses")
     if not isinstance(rule, Rule):
         raise TypeError(f"a rule joins with rules, not with {type(rule).__name__}")
@@ -178,15 +234,39 @@ def _parts(kind: type[And] | type[Or], rule: Rule) -> tuple[Rule, ...]:
 def predicates(rule: Rule) -> Iterator[Predicate]:
     """The predicates of a rule, from left to right."""
     match rule:
-        case And(parts) | Or(parts):
-            for part in parts:
+        case And() | Or() | Not() | Score():
+            for part in parts_of(rule):
                 yield from predicates(part)
-        case Not(part):
-            yield from predicates(part)
         case Same() | Hamming() | Similar() | Euclidean() | Within() | Missing():
             yield rule
         case _:
             raise TypeError(f"not a rule: {type(rule).__name__}")
+
+
+def parts_of(rule: And | Or | Not | Score) -> tuple[Rule, ...]:
+    """The rules that a rule is made of, from left to right."""
+    match rule:
+        case And(parts) | Or(parts):
+            return parts
+        case Not(part):
+            return (part,)
+        case Score(comparisons):
+            return tuple(level.when for each in comparisons for level in each.levels)
+
+
+def rebuild(rule: Rule, change: Callable[[Rule], Rule]) -> Rule:
+    """The rule with each of its parts changed; a predicate has none."""
+    match rule:
+        case And(parts) | Or(parts):
+            return join(type(rule), [change(part) for part in parts]) if parts else rule
+        case Not(part):
+            return Not(change(part))
+        case Score(comparisons, least):
+            changed = [[Level(change(one.when), one.weight) for one in each.levels] for each in comparisons]
+            made = zip(changed, comparisons, strict=True)
+            return Score(tuple(Levels(tuple(levels), each.otherwise) for levels, each in made), least)
+        case _:
+            return rule
 
 
 def fields_of(rule: Rule) -> tuple[str, ...]:
@@ -214,101 +294,3 @@ def read_by(side: Side, predicate: Predicate) -> tuple[str, ...]:
 def compared(predicate: Comparison) -> tuple[tuple[str, str], ...]:
     """The pairs (A's field, B's field) that a predicate compares."""
     return tuple(zip(read_by(Side.A, predicate), read_by(Side.B, predicate), strict=True))
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A distance or similarity that waits for its threshold: `hamming("name") <= 5`."""
-
-    name: Literal["hamming", "euclidean", "dice", "jaccard", "cosine"]
-    fields: tuple[str, ...]
-
-    def __le__(self, bound: object) -> Rule:
-        limit = _amount(bound, f"the threshold of {self.name}()")
-        if self.name == "hamming":
-            if limit.denominator != 1:
-                raise ValueError("hamming() counts bits: its threshold is a whole number")
-            return Hamming(self.fields[0], int(limit), field_b=self.fields[-1])
-        if self.name == "euclidean":
-            return Euclidean(self.fields, limit)
-        raise ValueError(f"{self.name}() is a similarity: write {self.name}(...) >= 0.9")
-
-    def __ge__(self, bound: object) -> Rule:
-        if self.name == "dice" or self.name == "jaccard" or self.name == "cosine":
-            least = _amount(bound, f"the threshold of {self.name}()")
-            if not 0 < least <= 1:
-                raise ValueError(f"{self.name}() is above 0 and at most 1: write {self.name}(...) >= 0.9")
-            return Similar(self.name, self.fields[0], least, field_b=self.fields[-1])
-        raise ValueError(f"{self.name}() is a distance: write {self.name}(...) <= 5")
-
-
-def same(field: str, field_b: str | None = None) -> Rule:
-    """The two records have the same value, of one field or of A's `field` and B's `field_b`."""
-    of_a, of_b = _names(field, field_b)
-    return Same(of_a, field_b=of_b)
-
-
-def hamming(field: str, field_b: str | None = None) -> Measure:
-    """Number of bits in which two Bloom filters differ."""
-    return Measure("hamming", _names(field, field_b))
-
-
-def dice(field: str, field_b: str | None = None) -> Measure:
-    """2·|a ∧ b| / (|a| + |b|) of two Bloom filters."""
-    return Measure("dice", _names(field, field_b))
-
-
-def jaccard(field: str, field_b: str | None = None) -> Measure:
-    """|a ∧ b| / |a ∨ b| of two Bloom filters."""
-    return Measure("jaccard", _names(field, field_b))
-
-
-def cosine(field: str, field_b: str | None = None) -> Measure:
-    """|a ∧ b| / √(|a|·|b|) of two Bloom filters."""
-    return Measure("cosine", _names(field, field_b))
-
-
-def euclidean(*fields: str) -> Measure:
-    """Straight-line distance over number fields that share one step."""
-    if not fields:
-        raise ValueError("euclidean() takes at least one field: euclidean('lat', 'lon') <= 0.005")
-    return Measure("euclidean", tuple(map(_name, fields)))
-
-
-def within(field: str, *rest: object, days: object = None) -> Rule:
-    """The values differ by at most this much: `within("price", 0.5)`, `within("birth", days=2)`; with two
-    fields A's first and B's second, `within("price", "cost", 0.5)`."""
-    given = rest if days is None else (*rest, days)
-    if len(given) not in (1, 2) or (len(given) == 2 and not isinstance(given[0], str)):
-        problem = "within() takes one or two fields and one amount"
-        raise ValueError(f"{problem}: within('price', 0.5), within('birth', 'baptism', days=2)")
-    of_a, of_b = _names(field, *given[:-1])
-    return Within(of_a, _amount(given[-1], "the amount of within()"), days is not None, field_b=of_b)
-
-
-def missing(field: str, side: Side | Literal["A", "B"] | None = None) -> Rule:
-    """One of the records has no value of this field; with a side, "A" or "B", that side's record."""
-    if side is not None and side not in (*Side, "A", "B"):
-        raise ValueError("a side is 'A' or 'B': missing('name'), missing('name', 'A')")
-    return Missing(_name(field), None if side is None else Side(side))
-
-
-def _amount(value: object, what: str) -> Fraction:
-    """The threshold that was written, or what is wrong with it."""
-    try:
-        found = exact(value)
-    except ValueError as error:
-        raise ValueError(f"{what} {error}") from None
-    if found < 0:
-        raise ValueError(f"{what} must not be below 0")
-    return found
-
-
-def _name(field: object) -> str:
-    if not isinstance(field, str):
-        raise TypeError(f"a field is named by its text, not by {type(field).__name__}")
-    return field
-
-
-def _names(field: object, field_b: object = None) -> tuple[str, str]:
-    return _name(field), _name(field if field_b is None else field_b)

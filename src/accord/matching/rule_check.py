@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from accord.exact import text
+from accord.matching.implied import implies
 from accord.matching.rule import (
+    And,
     Euclidean,
     Hamming,
     Missing,
+    Not,
     OneField,
+    Or,
     Predicate,
     Rule,
     Same,
+    Score,
     Similar,
     Within,
     fields_of,
+    parts_of,
     predicates,
 )
 from accord.matching.thresholds import Fields, step_of
@@ -43,7 +49,38 @@ def rule_faults(rule: Rule, fields: Fields, ignore: frozenset[str] = frozenset()
         faults.update({_unknown(name, fields): None for name in unknown})
         if not unknown and not ignore.intersection(names):
             faults.update({f"'{predicate}': {fault}": None for fault in _faults(predicate, fields)})
+    faults.update({fault: None for score in _scores(rule) for fault in _score_faults(score)})
     return list(faults)
+
+
+def _scores(rule: Rule) -> Iterator[Score]:
+    if isinstance(rule, Score):
+        yield rule
+    if isinstance(rule, And | Or | Not | Score):
+        for part in parts_of(rule):
+            yield from _scores(part)
+
+
+def _score_faults(score: Score) -> Iterator[str]:
+    """Levels that no pair gets to, and thresholds that decide nothing."""
+    for number, each in enumerate(score.comparisons, 1):
+        for place, level in enumerate(each.levels):
+            over = [one.when for one in each.levels[:place] if implies(level.when, one.when)]
+            if over:
+                problem = f"'{level.when}' in comparison {number} of the score can never count"
+                mend = "write the stricter level first"
+                yield f"{problem}: wherever it holds, '{over[0]}' before it holds; {mend}."
+        if len(set(each.weights)) == 1:
+            problem = f"all levels of comparison {number} of the score, '{each}', weigh the same"
+            yield f"{problem}; leave it out, or give them different weights."
+    if score.least > score.highest:
+        problem = f"no pair can reach a score of {score.least}: the largest weights add up to {score.highest}"
+        yield f"{problem}; write a smaller threshold."
+    if score.least <= score.lowest:
+        problem = (
+            f"every pair reaches a score of {score.least}: the smallest weights add up to {score.lowest}"
+        )
+        yield f"{problem}; write a larger threshold."
 
 
 def _unknown(name: str, fields: Fields) -> str:
@@ -58,7 +95,8 @@ def _faults(predicate: Predicate, fields: Fields) -> Iterator[str]:
     match predicate:
         case Same(field):
             if _filter(fields[field]):
-                yield 'a Bloom filter is not the text itself; same() needs encoder = "hash".'
+                problem = 'a Bloom filter is not the text itself; same() needs encoder = "hash"'
+                yield f"{problem}. For equal filters write dice({predicate.names}) >= 1."
         case Hamming(field, bound):
             yield from _needs_filter("hamming", fields[field])
             encoder = _filter(fields[field])

@@ -9,10 +9,14 @@
               | "euclidean" "(" field { "," field } ")" "<=" number
               | "missing" "(" field [ "," ( "A" | "B" ) ] ")"
               | "either_way" "(" rule "," field "," field ")"
+              | "score" "(" levels { ";" levels } [ ";" ] ")" ">=" whole
     fields    = field [ "," field ]
+    levels    = [ fields ":" ] level { "," level }
+    level     = ( rule | "otherwise" ) "->" whole
 
-Two fields are A's and B's; for euclidean, coordinates. `str(rule)` writes it back, with `either_way` written
-out; reading that gives the same rule.
+Two fields are A's and B's; for euclidean, coordinates. Where fields stand before levels, predicates on them
+may be written without: `given: dice >= 0.9 -> 5, missing -> 0, otherwise -> -3`. `str(rule)` writes all of it
+back, with these fields and `either_way` written out; reading that gives the same rule.
 """
 
 from __future__ import annotations
@@ -20,25 +24,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from accord.exact import exact
 from accord.matching.either_way import MOST_PREDICATES, either_way
-from accord.matching.rule import (
-    And,
+from accord.matching.rule import And, Levels, Not, Or, Rule, join, predicates
+from accord.matching.rule_words import (
     Measure,
-    Not,
-    Or,
-    Rule,
+    compare,
     cosine,
     dice,
     euclidean,
     hamming,
     jaccard,
-    join,
     missing,
-    predicates,
     same,
+    score,
     within,
 )
 from accord.side import Side
@@ -47,7 +48,7 @@ from accord.spelling import nearest
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\^-?\d+|\d+/\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<sign><=|>=|==|[<>=(),&|~])"
+    r"|(?P<sign><=|>=|==|->|[<>=(),;:&|~-])"
     r"|(?P<stray>\S))"
 )
 _MEASURES: dict[str, Callable[..., Measure]] = {
@@ -57,9 +58,10 @@ _MEASURES: dict[str, Callable[..., Measure]] = {
     "cosine": cosine,
     "euclidean": euclidean,
 }
-_WORDS = ["same", "within", *_MEASURES, "missing", "either_way"]
+_WORDS = ["same", "within", *_MEASURES, "missing", "either_way", "score"]
 _SIGNS = {"&": "and", "|": "or", "~": "not"}
 _DEEPEST = 50
+T = TypeVar("T")
 
 
 class RuleSyntaxError(ValueError):
@@ -81,6 +83,8 @@ class _Reader:
         self._at = 0
         self._end = 0
         self._predicates = 0
+        self._in_score = False
+        self._implied: list[str] = []
         self.kind = ""
         self.token = ""
         self.advance()
@@ -100,7 +104,9 @@ class _Reader:
         return left
 
     def fail(self, problem: str) -> NoReturn:
-        raise RuleSyntaxError(f"at character {self._at + 1} of the rule: {problem}")
+        line, column = self._text.count("\n", 0, self._at), self._at - self._text.rfind("\n", 0, self._at)
+        of = f"of line {line + 1} of the rule" if "\n" in self._text.strip() else "of the rule"
+        raise RuleSyntaxError(f"at character {column if line else self._at + 1} {of}: {problem}")
 
     def expect(self, token: str, after: str) -> None:
         if self.token != token:
@@ -143,6 +149,8 @@ class _Reader:
             self.fail(f"'{self.token}' is no predicate; {hint}")
         word = self.advance()
         self.count(1)
+        if self.token != "(" and self._implied and word not in ("euclidean", "either_way", "score"):
+            return self.implied(word)
         self.expect("(", f"after '{word}'")
         match word:
             case "same":
@@ -153,8 +161,24 @@ class _Reader:
                 return self.missing()
             case "either_way":
                 return self.either_way(depth)
+            case "score":
+                return self.score(depth)
             case _:
-                return self.measure(word)
+                return self.measure(word, self.fields(word))
+
+    def implied(self, word: str) -> Rule:
+        """A predicate whose fields stand before the levels."""
+        fields = self._implied
+        match word:
+            case "same":
+                return same(*fields)
+            case "missing":
+                return missing(fields[0]) if len(fields) == 1 else _missing_crossed(*fields)
+            case "within":
+                amount, days = self.amount()
+                return within(*fields, days=amount) if days else within(*fields, amount)
+            case _:
+                return self.measure(word, fields)
 
     def count(self, more: int) -> None:
         """So many predicates more, of which a rule has a limited number: a partner may have written it."""
@@ -168,12 +192,17 @@ class _Reader:
         if self.kind == "word":
             fields.append(self.field())
             self.expect(",", "after the fields of within(), before the amount")
+        amount, days = self.amount()
+        self.expect(")", "after the amount of within()")
+        return within(*fields, days=amount) if days else within(*fields, amount)
+
+    def amount(self) -> tuple[Fraction, bool]:
+        """A number, and whether it counts days."""
         amount = self.number()
         days = self.token in ("day", "days")
         if days:
             self.advance()
-        self.expect(")", "after the amount of within()")
-        return within(*fields, days=amount) if days else within(*fields, amount)
+        return amount, days
 
     def missing(self) -> Rule:
         field, side = self.field(), None
@@ -194,14 +223,81 @@ class _Reader:
         self.expect(",", "between the two fields of either_way()")
         second = self.field()
         self.expect(")", "after the fields of either_way()")
-        try:
-            both = either_way(rule, first, second)
-        except ValueError as error:
-            self._at = at
-            self.fail(str(error))
+        both = self.made(at, lambda: either_way(rule, first, second))
         # The word itself was counted, too, and it is gone.
         self.count(len(list(predicates(both))) - (self._predicates - before) - 1)
         return both
+
+    def score(self, depth: int) -> Rule:
+        if self._in_score:
+            self.fail("a score cannot stand in a level of a score")
+        self._in_score = True
+        comparisons = [self.levels(depth)]
+        while self.token == ";":
+            self.advance()
+            if self.token == ")":
+                break
+            comparisons.append(self.levels(depth))
+        self._in_score = False
+        self.expect(")", "after the levels of score(), or ';' before the next comparison")
+        self.expect(">=", "after score(...)")
+        at, least = self._at, self.whole()
+        return self.made(at, lambda: score(*comparisons) >= least)
+
+    def levels(self, depth: int) -> Levels:
+        """The levels of one comparison, in order; 'otherwise' comes last, and is 0 if it is left out."""
+        self._implied = self.heading()
+        at, levels, otherwise = self._at, list[tuple[Rule, int]](), 0
+        while True:
+            last = self.token == "otherwise"
+            when = None if last else self.rule(depth + 1)
+            if last:
+                self.advance()
+            self.expect("->", "before the weight of a level, such as same(city) -> 3")
+            weight = self.whole()
+            if when is None:
+                otherwise = weight
+            else:
+                levels.append((when, weight))
+            if last or self.token != ",":
+                break
+            self.advance()
+        if last and self.token == ",":
+            self.fail("'otherwise' is the last level; ';' begins the next comparison")
+        self._implied = []
+        return self.made(at, lambda: compare(*levels, otherwise=otherwise))
+
+    def heading(self) -> list[str]:
+        """The fields before a colon, if there are any."""
+        here = (self._at, self._end, self.kind, self.token)
+        fields = list[str]()
+        while self.kind == "word" and self.token not in ("not", "otherwise"):
+            fields.append(self.advance())
+            if self.token == ":" and len(fields) <= 2:
+                self.advance()
+                return fields
+            if self.token != ",":
+                break
+            self.advance()
+        self._at, self._end, self.kind, self.token = here
+        return []
+
+    def made(self, at: int, make: Callable[[], T]) -> T:
+        """What is made of parts that were read, or what is wrong with them, at the place where they begin."""
+        try:
+            return make()
+        except ValueError as error:
+            self._at = at
+            self.fail(str(error))
+
+    def whole(self) -> int:
+        negative = self.token == "-"
+        if negative:
+            self.advance()
+        number = self.number()
+        if number.denominator != 1:
+            self.fail("a weight is a whole number")
+        return int(-number if negative else number)
 
     def fields(self, word: str) -> list[str]:
         """The fields of a predicate, and its closing bracket."""
@@ -214,16 +310,12 @@ class _Reader:
             self.fail(f"{word}() takes one field, or A's and B's")
         return fields
 
-    def measure(self, word: str) -> Rule:
-        measure = _MEASURES[word](*self.fields(word))
+    def measure(self, word: str, fields: list[str]) -> Rule:
+        measure = _MEASURES[word](*fields)
         wanted = "<=" if word in ("hamming", "euclidean") else ">="
         self.expect(wanted, f"after {word}(...)")
         at, bound = self._at, self.number()
-        try:
-            return measure <= bound if wanted == "<=" else measure >= bound
-        except ValueError as error:
-            self._at = at
-            self.fail(str(error))
+        return self.made(at, lambda: measure <= bound if wanted == "<=" else measure >= bound)
 
     def field(self) -> str:
         if self.kind != "word":
@@ -232,10 +324,15 @@ class _Reader:
 
     def number(self) -> Fraction:
         if self.kind != "number":
-            self.fail("a number is expected")
+            self.fail("a number is expected" if self.token != "-" else "the number must not be below 0")
         try:
             number = exact(self.token)
         except ValueError as error:
             self.fail(f"'{self.token}' {error}")
         self.advance()
         return number
+
+
+def _missing_crossed(of_a: str, of_b: str) -> Rule:
+    """A's record lacks its field, or B's its other one."""
+    return missing(of_a, Side.A) | missing(of_b, Side.B)

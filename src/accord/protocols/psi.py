@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from accord.matching.rule import And, Missing, Not, Or, Rule, Same, compared, predicates
+from accord.matching.rule import And, Missing, Not, Or, Rule, Same, Score, compared, predicates
 from accord.matching.thresholds import Fields
 from accord.protocols.base import Blockings, Fault, Options, Task
 from accord.protocols.intersection import Intersecting
@@ -42,7 +42,7 @@ class Psi(Intersecting):
         if simulated:
             if _negates(rule):
                 problem = "psi finds records whose fields are equal"
-                yield ("rule",), f"{problem}, which a rule with 'not' or 'missing' may deny."
+                yield ("rule",), f"{problem}, which a rule with 'not', 'missing' or a score may deny."
             return
         for part in rule.parts if isinstance(rule, And) else (rule,):
             if not isinstance(part, Same):
@@ -51,4 +51,6 @@ class Psi(Intersecting):
 
 
 def _negates(rule: Rule) -> bool:
-    return isinstance(rule, Not | Missing) or (isinstance(rule, And | Or) and any(map(_negates, rule.parts)))
+    return isinstance(rule, Not | Missing | Score) or (
+        isinstance(rule, And | Or) and any(map(_negates, rule.parts))
+    )

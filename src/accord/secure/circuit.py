@@ -5,6 +5,7 @@ these nodes. Row a belongs to party A, row b to party B; all numbers are integer
 the same answer on every machine.
 
     boolean   AtMost(value, bound) · Equal(input) · Both(input) · And(parts) · Or(parts) · Not(part)
+              Reaches(parts, least): a sum of weights, each of the first of some nodes which holds
     value     Hamming(input) · SquaredEuclidean(input) · Bilinear(products, offset)
 
 `And(())` is true and `Or(())` is false, so no node for constants is needed. The invariant: a node says all
@@ -129,12 +130,44 @@ class Not:
     part: Node
 
 
-Node = AtMost | Equal | Both | And | Or | Not
+@dataclass(frozen=True)
+class Graded:
+    """The weight beside the first node that holds; `otherwise` if none does."""
+
+    levels: tuple[tuple[Node, int], ...]
+    otherwise: int
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        return (*(weight for _, weight in self.levels), self.otherwise)
+
+
+@dataclass(frozen=True)
+class Reaches:
+    """Σ of the parts' weights ≥ least."""
+
+    parts: tuple[Graded, ...]
+    least: int
+
+    @property
+    def low(self) -> int:
+        return sum(min(part.weights) for part in self.parts)
+
+    @property
+    def high(self) -> int:
+        return sum(max(part.weights) for part in self.parts)
+
+
+Node = AtMost | Equal | Both | And | Or | Not | Reaches
 
 
 def leaves(node: Node) -> Iterator[AtMost | Equal | Both]:
     """The nodes that read inputs, from left to right, repeated where the circuit repeats them."""
     match node:
+        case Reaches(graded):
+            for each in graded:
+                for when, _ in each.levels:
+                    yield from leaves(when)
         case And(parts) | Or(parts):
             for part in parts:
                 yield from leaves(part)

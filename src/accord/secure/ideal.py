@@ -20,10 +20,12 @@ from accord.secure.circuit import (
     Bilinear,
     Both,
     Equal,
+    Graded,
     Hamming,
     Node,
     Not,
     Or,
+    Reaches,
     SquaredEuclidean,
     Value,
 )
@@ -51,12 +53,26 @@ def evaluate(
             return holds
         case Not(part):
             return ~evaluate(part, a, b, left, right)
+        case Reaches(graded, least):
+            total = np.zeros(len(left), dtype=np.int64)
+            for each in graded:
+                total += _weight(each, a, b, left, right)
+            return total >= least
         case AtMost(value, bound):
             return _value(value, a, b, left, right) <= bound
         case Equal(of):
             return np.all(a[of.name][left] == b[of.name][right], axis=1)
         case Both(of):
             return (a[of.name][left, 0] & b[of.name][right, 0]).astype(np.bool_)
+
+
+def _weight(
+    of: Graded, a: Rows, b: Rows, left: NDArray[np.int64], right: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    weights = np.full(len(left), of.otherwise, dtype=np.int64)
+    for when, weight in reversed(of.levels):
+        weights[evaluate(when, a, b, left, right)] = weight
+    return weights
 
 
 def _value(

@@ -5,6 +5,8 @@
     bilinear             aᵢbᵢ are ANDs of bits that the parties know; a weight is few shifted sums, minus x is
                          (1 − x) − 1, and all constants join a number that a side adds by itself. Its sign,
                          after the bound was taken off, is the answer
+    sum of weights       of the levels of a comparison one holds first, so each bit of its weight is an XOR of
+                         such levels, which is free; then one sum, and the sign of (sum − least)
     and, or, not         flags that a side knows of its own row (values present, the row is real) are joined
                          by itself, and come last
 
@@ -22,12 +24,14 @@ from accord.secure.circuit import (
     Bilinear,
     Both,
     Equal,
+    Graded,
     Hamming,
     Input,
     Node,
     Not,
     Or,
     Product,
+    Reaches,
     SquaredEuclidean,
     leaves,
 )
@@ -93,6 +97,10 @@ class _Compiler:
                 if bound < value.low or bound >= value.high:
                     return FALSE if bound < value.low else TRUE
                 return self._at_most(value, bound)
+            case Reaches():
+                if node.least <= node.low or node.least > node.high:
+                    return TRUE if node.least <= node.low else FALSE
+                return self._reaches(node)
 
     def conjunction(self, nodes: list[Node], real: bool) -> int:
         """All of the nodes; their flags are joined by the side that knows them, and come last."""
@@ -111,6 +119,32 @@ class _Compiler:
             for side in Side:
                 result = self.build.both(result, self.build.source(Flags(side, of, real)))
         return result
+
+    def _reaches(self, node: Reaches) -> int:
+        """Whether sum − least is not negative; weights count from that of no level, which is a constant."""
+        constant = sum(part.otherwise for part in node.parts) - node.least
+        width = 1 + max(node.high - node.least, node.least - node.low - 1).bit_length()
+        terms = columns()
+        for place in range(width):
+            terms[place].append(TRUE if constant >> place & 1 else FALSE)
+        for part in node.parts:
+            first = self._first(part)
+            for place in range(width):
+                bit = FALSE
+                for literal, (_, weight) in zip(first, part.levels, strict=True):
+                    if (weight - part.otherwise) >> place & 1:
+                        bit = self.build.xor(bit, literal)
+                terms[place].append(bit)
+        return total(self.build, terms, width)[-1] ^ 1
+
+    def _first(self, part: Graded) -> list[int]:
+        """For each level, whether it is the first that holds."""
+        found, before = [], FALSE
+        for when, _ in part.levels:
+            holds = self.literal(when)
+            found.append(self.build.both(holds, before ^ 1))
+            before = self.build.xor(before, found[-1])
+        return found
 
     def _element(self, side: Side, of: Input, index: int) -> Number:
         return [self.build.source(Element(side, of, index, bit)) for bit in range(of.bits)]

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import UnsupportedError
-from accord.secure.circuit import And, AtMost, Bilinear, Both, Equal, Hamming, Node, Not, Or
+from accord.secure.circuit import And, AtMost, Bilinear, Both, Equal, Hamming, Node, Not, Or, Reaches
 from accord.secure.forms import Form, alternatives, comparison_of, constant, with_dummies
 from accord.secure.ot.formula import Formula, Wire, join, shrink, truth_of, wires
 from accord.secure.ot.program import CHEAP, Bit, Digit, Lookup, OwnBit, Program, Share
@@ -118,6 +118,8 @@ class _Build:
                 return OwnBit(of)
             case AtMost() | Equal():
                 return self._compare_once(node)
+            case Reaches():
+                raise UnsupportedError(engine=self.engine, node="a score")
 
     def _compare_once(self, node: Comparison) -> Formula | Bit:
         known = constant(node)

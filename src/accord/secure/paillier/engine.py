@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import And, AtMost, Both, Equal, Node, Not, Or, inputs, leaves
+from accord.secure.circuit import And, AtMost, Both, Equal, Graded, Node, Not, Or, Reaches, inputs, leaves
 from accord.secure.forms import Formed, comparison_of, constant
 from accord.secure.garbled.compiler import check_supported
 from accord.secure.garbled.engine import GarbledEngine, GarbledSession
@@ -87,6 +87,10 @@ def _over_shares(node: Node, known: dict[Formed, Distance]) -> Node:
             return Not(_over_shares(part, known))
         case Both():
             return node
+        case Reaches(graded, least):
+            over = [tuple((_over_shares(when, known), w) for when, w in each.levels) for each in graded]
+            made = zip(over, graded, strict=True)
+            return Reaches(tuple(Graded(levels, each.otherwise) for levels, each in made), least)
         case AtMost() | Equal():
             known_answer = constant(node)
             if known_answer is not None:

@@ -1,0 +1,51 @@
+"""What is wrong with a rule for the agreed fields."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.matching.rule_check import rule_faults
+from accord.matching.rule_text import parse_rule
+from tests.matching import worlds
+
+
+def faults(text: str) -> list[str]:
+    return rule_faults(parse_rule(text), worlds.FIELDS)
+
+
+def test_a_sound_score_has_no_fault() -> None:
+    assert not faults("score(name: dice >= 1 -> 5, dice >= 0.8 -> 3, missing -> 0, otherwise -> -4) >= 3")
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        "name: dice >= 0.8 -> 3, dice >= 0.9 -> 5",
+        "name: hamming <= 5 -> 3, hamming <= 5 -> 1",
+        "birth: within 3 days -> 4, within 1 day -> 5",
+        "birth: within 3 days -> 4, same -> 5",
+        "x: within 3 -> 4, missing -> 0, within 2 and same(hour) -> 5",
+        "euclidean(x, y) <= 3 -> 4, euclidean(x, y) <= 2 -> 5",
+    ],
+)
+def test_a_level_behind_a_looser_one(levels: str) -> None:
+    [fault] = faults(f"score({levels}, otherwise -> -1) >= 2")
+    assert "in comparison 1 of the score can never count" in fault
+    assert "write the stricter level first" in fault
+
+
+def test_thresholds_that_decide_nothing() -> None:
+    score = "score(hour: same -> 4, otherwise -> -2; birth: same -> 6, missing -> 0, otherwise -> -3)"
+    assert not faults(f"{score} >= 10")
+    assert not faults(f"{score} >= -4")
+    [high], [low] = faults(f"{score} >= 11"), faults(f"same(hour) and {score} >= -5")
+    assert "no pair can reach a score of 11: the largest weights add up to 10" in high
+    assert "every pair reaches a score of -5: the smallest weights add up to -5" in low
+
+
+def test_equal_weights_and_faults_of_predicates() -> None:
+    found = faults("score(name: same -> 2, otherwise -> 2; hour: missing -> 1, same -> 2) >= 3")
+    assert len(found) == 3
+    assert "write dice(name) >= 1" in found[0]
+    assert "an empty hour is an error" in found[1]
+    assert "weigh the same" in found[2]
