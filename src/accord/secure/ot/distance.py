@@ -43,7 +43,7 @@ Ints = NDArray[np.int64]
 
 _LINES = 1 << 17
 """Bytes of lines that are summed into at once: they stay in the cache while all terms pass."""
-_STREAM = 1 << 18
+_STREAM = 1 << 19
 """Bytes that seeds are expanded to at once."""
 
 
