@@ -23,7 +23,7 @@ class Trees:
         self.q = random.integers(0, 1 << 64, (trees, depth, 2), dtype=np.uint64)
         self.q[:, :, 0] &= ~ONE
         self.t = self.q ^ self.choices[:, :, None] * self.delta
-        self.sent, self.known = np.empty((2, trees, 1 << depth, 2), dtype=np.uint64)
+        self.sent, self.known = np.zeros((2, trees, 1 << depth, 2), dtype=np.uint64)
         self.message = grow(Permutation(), self.q, self.delta, self.sent)
         rebuild(Permutation(), self.t, path(self.t), self.message, self.known)
 
@@ -40,6 +40,15 @@ def test_the_receiver_has_all_leaves_but_one_and_that_one_with_delta(trees: int,
     assert not (made.sent[:, :, 0] & ONE).any()
     assert ((made.known[:, :, 0] & ONE).sum(axis=1) == 1).all()
     assert made.message.shape == (trees, depth - 1, 2)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 6])
+def test_what_is_rebuilt_is_added_to_what_is_there(depth: int) -> None:
+    made = Trees(depth, 40, depth)
+    there = np.random.default_rng(depth).integers(0, 1 << 64, made.known.shape, dtype=np.uint64)
+    found = there.copy()
+    rebuild(Permutation(), made.t, path(made.t), made.message, found)
+    assert (found == there ^ made.known).all()
 
 
 def test_the_point_is_what_the_choices_leave() -> None:

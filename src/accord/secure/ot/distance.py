@@ -43,7 +43,7 @@ Ints = NDArray[np.int64]
 
 _LINES = 1 << 17
 """Bytes of lines that are summed into at once: they stay in the cache while all terms pass."""
-_STREAM = 1 << 18
+_STREAM = 1 << 19
 """Bytes that seeds are expanded to at once."""
 
 
@@ -220,7 +220,7 @@ def receive_distance(
     for k in np.unique(batch.members).tolist():
         of = _Class(share, batch, k)
         trees, points = of.rows(rows), of.points(bits)
-        leaves = np.empty((len(trees), 1 << k, 2), dtype=np.uint64)
+        leaves = np.zeros((len(trees), 1 << k, 2), dtype=np.uint64)
         rebuild(pi, trees, points, sums[of.sums].reshape(len(trees), k - 1, 2), leaves)
         expansion = _Expansion(pi, of, leaves, points)
         for some, parts in of.parts():

@@ -60,7 +60,7 @@ def grow(pi: Permutation, rows: Nodes, delta: Words, leaves: Nodes) -> Nodes:
     for part in _chunks(trees, depth):
         nodes = np.stack([rows[part, 0], rows[part, 0] ^ delta], axis=1)
         for level in range(2, depth + 1):
-            nodes, sums = _next_level(pi, nodes, depth, level, leaves[part])
+            nodes, sums = _next_level(pi, nodes, depth, level, leaves[part], False)
             message[part, level - 2] = rows[part, level - 1] ^ sums[:, 0]
         if depth == 1:
             leaves[part] = nodes
@@ -69,7 +69,7 @@ def grow(pi: Permutation, rows: Nodes, delta: Words, leaves: Nodes) -> Nodes:
 
 
 def rebuild(pi: Permutation, rows: Nodes, points: Points, message: Nodes, leaves: Nodes) -> None:
-    """The receiver's half: fills `leaves` (t, 2^d, 2), with the choice in every lowest bit.
+    """The receiver's half: adds its leaves to `leaves` (t, 2^d, 2), with the choice in every lowest bit.
 
     Requires: rows (t, d, 2) whose choices are the points' bits, each turned round; the sender's message.
     """
@@ -77,11 +77,11 @@ def rebuild(pi: Permutation, rows: Nodes, points: Points, message: Nodes, leaves
     for part in _chunks(trees, depth):
         nodes = _first_level(rows[part, 0], points[part] >> (depth - 1), depth)
         for level in range(2, depth + 1):
-            nodes, sums = _next_level(pi, nodes, depth, level, leaves[part])
+            nodes, sums = _next_level(pi, nodes, depth, level, leaves[part], True)
             known = rows[part, level - 1] ^ message[part, level - 2]
             _mend(nodes, sums, known, points[part], depth, level)
         if depth == 1:
-            leaves[part] = nodes
+            leaves[part] ^= nodes
 
 
 def path(rows: Nodes) -> Points:
@@ -109,8 +109,13 @@ def _first_level(rows: Words, path: Points, depth: int) -> Nodes:
     return nodes
 
 
-def _next_level(pi: Permutation, nodes: Nodes, depth: int, level: int, leaves: Nodes) -> tuple[Nodes, Nodes]:
-    """The children of some trees' nodes and the sums of the left and of the right ones, (t, 2, 2)."""
+def _next_level(
+    pi: Permutation, nodes: Nodes, depth: int, level: int, leaves: Nodes, onto: bool
+) -> tuple[Nodes, Nodes]:
+    """The children of some trees' nodes and the sums of the left and of the right ones, (t, 2, 2).
+
+    The last level is written to `leaves` or, with `onto`, added to what is there.
+    """
     trees, width = nodes.shape[:2]
     inner, outer = hash_blocks(pi, nodes.reshape(-1, 2))
     # Two levels lie in memory at once, in turns; the last is the result.
@@ -118,12 +123,17 @@ def _next_level(pi: Permutation, nodes: Nodes, depth: int, level: int, leaves: N
     if level < depth:
         grown = pi.scratch(f"nodes {level % 2}", 2 * trees * width).reshape(trees, 2 * width, 2)
     sums = np.empty((trees, 2, 2), dtype=np.uint64)
-    _split(nodes, inner, outer, _CLEAR if level == depth else _WHOLE, grown, sums)
+    last = level == depth
+    _split(nodes, inner, outer, _CLEAR if last else _WHOLE, last and onto, grown, sums)
     return grown, sums
 
 
-@kernel("void(uint64[:,:,::1], uint64[:,::1], uint64[:,::1], uint64, uint64[:,:,::1], uint64[:,:,::1])")
-def _split(nodes: Nodes, inner: Words, outer: Words, mask: np.uint64, grown: Nodes, sums: Nodes) -> None:
+@kernel(
+    "void(uint64[:,:,::1], uint64[:,::1], uint64[:,::1], uint64, bool_, uint64[:,:,::1], uint64[:,:,::1])"
+)
+def _split(
+    nodes: Nodes, inner: Words, outer: Words, mask: np.uint64, onto: bool, grown: Nodes, sums: Nodes
+) -> None:
     """left = H(x) and right = x ⊕ left, with the lowest bit cut off by the mask; the sums have it."""
     width = nodes.shape[1]
     for tree in range(nodes.shape[0]):
@@ -134,10 +144,16 @@ def _split(nodes: Nodes, inner: Words, outer: Words, mask: np.uint64, grown: Nod
             x0, x1 = source[node, 0], source[node, 1]
             h0, h1 = one[node, 0] ^ two[node, 0], one[node, 1] ^ two[node, 1]
             left0, left1, all0, all1 = left0 ^ h0, left1 ^ h1, all0 ^ x0, all1 ^ x1
-            target[2 * node, 0] = h0 & mask
-            target[2 * node, 1] = h1
-            target[2 * node + 1, 0] = (h0 ^ x0) & mask
-            target[2 * node + 1, 1] = h1 ^ x1
+            if onto:
+                target[2 * node, 0] ^= h0 & mask
+                target[2 * node, 1] ^= h1
+                target[2 * node + 1, 0] ^= (h0 ^ x0) & mask
+                target[2 * node + 1, 1] ^= h1 ^ x1
+            else:
+                target[2 * node, 0] = h0 & mask
+                target[2 * node, 1] = h1
+                target[2 * node + 1, 0] = (h0 ^ x0) & mask
+                target[2 * node + 1, 1] = h1 ^ x1
         sums[tree, 0, 0], sums[tree, 0, 1] = left0, left1
         sums[tree, 1, 0], sums[tree, 1, 1] = left0 ^ all0, left1 ^ all1
 
@@ -147,7 +163,7 @@ def _mend(nodes: Nodes, sums: Nodes, known: Words, points: Points, depth: int, l
     """Put right the node beside the path, and in the last level leaf α.
 
     The sum of a side has the wrong child in it, so known sum ⊕ sum found ⊕ wrong child is the right one. Leaf
-    α becomes the sum of all leaves, itself left out.
+    α becomes the sum of all leaves, itself left out. All is added to what is there.
     """
     last = level == depth
     mask = _CLEAR if last else _WHOLE
@@ -161,5 +177,5 @@ def _mend(nodes: Nodes, sums: Nodes, known: Words, points: Points, depth: int, l
         if last:
             all0 = sums[tree, 0, 0] ^ sums[tree, 1, 0] ^ fault0
             all1 = sums[tree, 0, 1] ^ sums[tree, 1, 1] ^ fault1
-            nodes[tree, on, 0] = ((nodes[tree, on, 0] ^ all0) & mask) | np.uint64(1)
+            nodes[tree, on, 0] ^= (all0 & mask) | np.uint64(1)
             nodes[tree, on, 1] ^= all1

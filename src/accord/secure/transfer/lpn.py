@@ -41,7 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.kernel import kernel
+from accord.kernel import kernel, prefetch
 from accord.secure.transfer.permutation import CODE, Permutation, counter_blocks
 
 Words = NDArray[np.uint64]
@@ -51,6 +51,8 @@ WEIGHT = 10
 
 _CHUNK = 1 << 14
 """Words of the code that are expanded at once."""
+_AHEAD = 8
+"""So many outputs before they are read, rows of the secret are asked for."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +119,27 @@ def _add(code: Words, secret: Words, bits: np.uint64, rows: Words) -> None:
     """Add ten rows of the secret to each row: three indices from each word, and one from what two leave over.
 
     What takes the time is waiting for memory, so the ten rows must be on their way at once: all is flat and
-    written out, and the two words of a row are read as one, since only so many reads can wait. An index is
+    written out, and the two words of a row are read as one, since only so many reads can wait. More of them
+    can be on their way to the second cache, so the rows of a later output are asked for there. An index is
     `bits` bits that stand one place up, which is the place of the row's first word; nine bits at the top of
     each word belong to no other index.
     """
     mask, twice, one = np.uint64(secret.shape[0] - 2), bits + bits, np.uint64(1)
     top, ten = np.uint64(54), np.uint64(10)
-    for row in range(rows.shape[0] // 2):
+    count = rows.shape[0] // 2
+    for row in range(count):
+        later = 3 * min(row + _AHEAD, count - 1)
+        a, b, c = code[later], code[later + 1], code[later + 2]
+        prefetch(secret, a & mask)
+        prefetch(secret, (a >> bits) & mask)
+        prefetch(secret, (a >> twice) & mask)
+        prefetch(secret, b & mask)
+        prefetch(secret, (b >> bits) & mask)
+        prefetch(secret, (b >> twice) & mask)
+        prefetch(secret, c & mask)
+        prefetch(secret, (c >> bits) & mask)
+        prefetch(secret, (c >> twice) & mask)
+        prefetch(secret, ((a >> top) ^ ((b >> (top + one)) << ten)) & mask)
         a, b, c = code[3 * row], code[3 * row + 1], code[3 * row + 2]
         at = a & mask
         x, y = secret[at], secret[at + one]

@@ -101,8 +101,8 @@ class _Silent:
         return secret, trees.reshape(self.parameters.trees, self.parameters.depth, 2)
 
     def _leaves(self) -> tuple[Words, NDArray[np.uint64]]:
-        """Memory for a round's rows, and the same as leaves."""
-        rows = np.empty((self.parameters.noisy, 2), dtype=np.uint64)
+        """Memory of zeros for a round's rows, and the same as leaves."""
+        rows = np.zeros((self.parameters.noisy, 2), dtype=np.uint64)
         return rows, rows.reshape(self.parameters.trees, -1, 2)
 
     def _store(self, rows: Words) -> None:
@@ -144,11 +144,12 @@ class SilentReceiver(_Silent):
         """One round of extension, at the same time as the sender's."""
         base, code = yield from self._start()
         secret, trees = self._split(base)
+        rows, leaves = self._leaves()
+        # The code first: the sender grows its trees meanwhile, and neither waits for the other.
+        code.add(secret, rows)
         size = feed_bytes(False, self._base_rate, self.parameters)
         message = (yield from receive(size)).view("<u8").reshape(len(trees), -1, 2)
-        rows, leaves = self._leaves()
         rebuild(self.pi, trees, path(trees), message, leaves)
-        code.add(secret, rows)
         self._store(rows)
 
     def _bootstrap(self) -> Party[tuple[Words, Words]]:
