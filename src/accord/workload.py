@@ -16,11 +16,15 @@ from accord.secure.circuit import (
     And,
     AtMost,
     Bilinear,
+    Both,
     Equal,
+    Graded,
     Hamming,
     Input,
     Node,
+    Not,
     Product,
+    Reaches,
     SquaredEuclidean,
     inputs,
 )
@@ -34,10 +38,38 @@ _PLACE = Input("place", 2, (1 << 17) - 1)
 _BORN = Input("born", 1, (1 << 16) - 1)
 
 
-def _dice(bits: int) -> Node:
-    """Dice ≥ 4/5 as the matching layer writes it: 4·(|a| + |b|) − 10·|a ∧ b| ≤ 0."""
-    grams, ones = Input("grams bits", bits, 1), Input("grams ones", 1, bits)
-    return AtMost(Bilinear((Product(grams, grams, -10),), ones, 4, 4, -2 * bits, 8 * bits), 0)
+def _dice(bits: int, v: int = 4, w: int = 10, field: str = "grams") -> AtMost:
+    """Dice ≥ 2v/w as the matching layer writes it: v·(|a| + |b|) − w·|a ∧ b| ≤ 0; by default 4/5."""
+    grams, ones = Input(f"{field} bits", bits, 1), Input(f"{field} ones", 1, bits)
+    return AtMost(Bilinear((Product(grams, grams, -w),), ones, v, v, bits * (2 * v - w), 2 * v * bits), 0)
+
+
+def _graded(field: str, *levels: tuple[Node, int], otherwise: int) -> Graded:
+    """Levels of a field that may be missing, which weighs nothing."""
+    present = Both(Input(f"{field} present", 1, 1))
+    where = ((And((when, present)), weight) for when, weight in levels)
+    return Graded((*where, (Not(present), 0)), otherwise)
+
+
+def _same(field: str, bits: int) -> Node:
+    return Equal(Input(f"{field} bits", bits, 1))
+
+
+PEOPLE = Reaches(
+    (
+        _graded("given", (_dice(128, 1, 2, "given"), 6), (_dice(128, 17, 40, "given"), 4), otherwise=-4),
+        _graded("surname", (_dice(128, 1, 2, "surname"), 7), (_dice(128, 2, 5, "surname"), 4), otherwise=-5),
+        _graded("street", (_dice(128, 1, 2, "street"), 4), (_dice(128, 7, 20, "street"), 2), otherwise=-1),
+        _graded("year", (_same("year", 8), 4), otherwise=-4),
+        _graded("month", (_same("month", 4), 2), otherwise=-2),
+        _graded("day", (_same("day", 5), 3), otherwise=-2),
+        _graded("postcode", (_same("postcode", 80), 5), otherwise=-2),
+        _graded("sex", (_same("sex", 2), 1), otherwise=-4),
+        _graded("phone", (_same("phone", 80), 6), otherwise=-1),
+    ),
+    14,
+)
+"""A score of people: three names as filters, the parts of a birth date, and what else a register has."""
 
 
 _HAMMING = AtMost(Hamming(_NAME), 5)
@@ -51,6 +83,7 @@ RULES: dict[str, Node] = {
     "dice128": _dice(128),
     "dice1024": _dice(1024),
     "conjunction": And((_HAMMING, _EUCLIDEAN, _EQUAL)),
+    "people": PEOPLE,
 }
 
 
@@ -112,6 +145,11 @@ def make_up_table(rule: Node, side: Side, rows: int) -> Table:
         values = own.integers(0, of.high, (rows, of.length), endpoint=True)
         values[::10] = shared[::10]
         columns[of.name] = values
-    if "grams ones" in columns:
-        columns["grams ones"] = columns["grams bits"].sum(axis=1, keepdims=True)
+        if of.name.endswith(" present"):
+            columns[of.name] = (own.random((rows, 1)) < 0.9).astype(np.int64)
+        elif of.length > 2:
+            # In some of the rows that are alike a few places differ, so that thresholds are met as well.
+            columns[of.name][::30] ^= own.random((-(-rows // 30), of.length)) < 0.05
+    for name in [name for name in columns if name.endswith(" ones")]:
+        columns[name] = columns[name.replace(" ones", " bits")].sum(axis=1, keepdims=True)
     return Table(columns, own.random(rows) >= 0.05)

@@ -18,7 +18,7 @@ from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Wire, run_pair
 from accord.side import Side
 from tests.secure.engines import OT, World
-from tests.secure.worlds import Fixed, blocks, random_circuit, table
+from tests.secure.worlds import Fixed, blocks, random_circuit, random_score, table
 
 PRICED = [*OT, "garbled"]
 
@@ -35,11 +35,11 @@ def test_bytes_and_rounds_are_those_of_the_engine(name: str) -> None:
     engine, settings = ("ot", OT[name]) if name in OT else (name, USUAL)
     world = World(name)
     for sizes in ([], [(0, 4)], [(1, 1)], [(3, 5), (0, 1), (9, 2)], [(2, 5000)], [(70, 90), (3, 3)]):
-        circuit = random_circuit(random)
-        over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
-        world.sides = world.fresh()
-        wire, cost = carried(world, circuit, over, 20), price(circuit, over, engine, settings)
-        assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
+        for circuit in (random_circuit(random), random_score(random), random_score(random, 9_999)):
+            over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
+            world.sides = world.fresh()
+            wire, cost = carried(world, circuit, over, 20), price(circuit, over, engine, settings)
+            assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
 
 
 @pytest.mark.parametrize("engine", ["paillier", "paillier-packed"])

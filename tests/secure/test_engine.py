@@ -13,7 +13,7 @@ from accord.secure.circuit import And, AtMost, Both, Equal, Hamming, Input, Node
 from accord.secure.engines import NAMES, engine_named
 from accord.side import Side
 from tests.secure.engines import EVERY, REAL, World
-from tests.secure.worlds import BITS, LEAVES, blocks, random_circuit, table
+from tests.secure.worlds import BITS, LEAVES, blocks, random_circuit, random_score, table
 
 
 @pytest.fixture(params=EVERY)
@@ -36,6 +36,18 @@ def test_random_circuits_over_random_blocks(world: World) -> None:
     matches = pairs = 0
     for _ in range(15):
         circuit = random_circuit(random)
+        a, b = table(random, circuit, Side.A, 30), table(random, circuit, Side.B, 30)
+        over = blocks(random, [7, 0, 1, 3 if world.slow else 30], [5, 3, 1, 9], 30)
+        matches += world.check(circuit, over, a, b)
+        pairs += over.pairs
+    assert 0.05 < matches / pairs < 0.6
+
+
+def test_random_scores_over_random_blocks(world: World) -> None:
+    random = np.random.default_rng(11)
+    matches = pairs = 0
+    for weight in (3, 20, 20, 120, 9_999) if world.slow else (1, 3, 20, 20, 20, 20, 120, 120, 9_999, 1 << 40):
+        circuit = random_score(random, weight)
         a, b = table(random, circuit, Side.A, 30), table(random, circuit, Side.B, 30)
         over = blocks(random, [7, 0, 1, 3 if world.slow else 30], [5, 3, 1, 9], 30)
         matches += world.check(circuit, over, a, b)

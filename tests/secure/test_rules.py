@@ -19,13 +19,13 @@ from tests.matching import worlds
 from tests.secure.engines import World
 
 
-@pytest.fixture(params=["ot", "garbled", "paillier-packed"], scope="module")
+@pytest.fixture(params=["ot", "ot silent", "garbled", "paillier-packed"], scope="module")
 def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> World:
     return world_of(request.param)
 
 
 @settings(max_examples=25, deadline=None)
-@given(worlds.plain, worlds.tables, worlds.tables, st.integers(0, 1 << 16))
+@given(worlds.rules, worlds.tables, worlds.tables, st.integers(0, 1 << 16))
 def test_the_engines_answer_every_rule(
     world: World, rule: Rule, a: list[worlds.Row], b: list[worlds.Row], seed: int
 ) -> None:
@@ -36,19 +36,6 @@ def test_the_engines_answer_every_rule(
     world.check(lowered.node, Blocks.whole(len(a), len(b)), left, right)
 
 
-@pytest.mark.parametrize("name", ["garbled", "paillier-packed"])
-@settings(max_examples=15, deadline=None)
-@given(worlds.scores, worlds.tables, worlds.tables)
-def test_the_engines_add_up_every_score(
-    world_of: Callable[[str], World], name: str, rule: Rule, a: list[worlds.Row], b: list[worlds.Row]
-) -> None:
-    tables, _, _ = worlds.both(a, b)
-    lowered = lower(rule, worlds.FIELDS)
-    left = Table(lowered.inputs(Side.A, tables.a), np.arange(len(a)) != 1)
-    right = Table(lowered.inputs(Side.B, tables.b), np.arange(len(b)) != 2)
-    world_of(name).check(lowered.node, Blocks.whole(len(a), len(b)), left, right)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -56,6 +43,9 @@ def test_the_engines_add_up_every_score(
         "same(code, alias) or missing(code) and within(x, z, 2)",
         "not missing(x, A) and missing(birth, B)",
         "hamming(nick, name) <= 4 and (same(brand, colour) or missing(brand, B))",
+        "score(name, nick: dice >= 0.8 -> 5, dice >= 0.5 -> 2, missing -> 1, otherwise -> -3; "
+        "code, alias: same or missing(code, A) -> 4, otherwise -> -1; x: same -> 2, missing -> 0, "
+        "within 2 -> 1, otherwise -> -2; colour: missing -> 0, otherwise -> 1) >= 4",
     ],
 )
 def test_crossed_fields_and_missing_values(world: World, text: str) -> None:

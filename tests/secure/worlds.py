@@ -15,12 +15,14 @@ from accord.secure.circuit import (
     Bilinear,
     Both,
     Equal,
+    Graded,
     Hamming,
     Input,
     Node,
     Not,
     Or,
     Product,
+    Reaches,
     SquaredEuclidean,
     inputs,
 )
@@ -102,6 +104,22 @@ def random_circuit(random: Generator, depth: int = 3) -> Node:
         return Not(random_circuit(random, depth - 1))
     parts = tuple(random_circuit(random, depth - 1) for _ in range(random.integers(0, 5)))
     return And(parts) if random.random() < 0.5 else Or(parts)
+
+
+def random_score(random: Generator, weight: int = 20) -> Node:
+    """A score of any shape, alone or in a formula; its levels read the same fields again and again."""
+    graded = []
+    for _ in range(random.integers(1, 5)):
+        levels = [
+            random_circuit(random, 1 if random.random() < 0.7 else 2) for _ in range(random.integers(0, 4))
+        ]
+        weights = random.integers(-weight, weight, len(levels) + 1, endpoint=True).tolist()
+        graded.append(Graded(tuple(zip(levels, weights, strict=False)), weights[-1]))
+    low, high = (sum(end(part.weights) for part in graded) for end in (min, max))
+    score = Reaches(tuple(graded), int(random.integers(low, high, endpoint=True)))
+    if random.random() < 0.7:
+        return score
+    return And((random_circuit(random, 1), Not(score))) if random.random() < 0.5 else Or((score, Equal(CODE)))
 
 
 def table(random: Generator, circuit: Node, side: Side, rows: int, real: float = 0.7) -> Table:

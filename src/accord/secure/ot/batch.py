@@ -5,8 +5,8 @@
     A → B   the tables of that level           then B's questions of the next level, and so on
     B → A   the answers, in clear
 
-Every table but the last is masked with a random bit a pair, so that its answer is shared; only the last
-answer is revealed, to B by the table and to A by B.
+Every table but the last is masked with a random bit or number a pair, so that its answer is shared; only the
+last answer is revealed, to B by the table and to A by B.
 """
 
 from __future__ import annotations
@@ -22,8 +22,18 @@ from accord.secure.blocks import Batch
 from accord.secure.circuit import Input
 from accord.secure.forms import choice_bits, factors, own_part
 from accord.secure.ot.distance import receive_distance, send_distance
-from accord.secure.ot.lookup import answer, ask, from_wire, open_entries, pack_truth, to_wire
-from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share
+from accord.secure.ot.lookup import (
+    answer,
+    ask,
+    from_wire,
+    open_entries,
+    open_numbers,
+    pack_truth,
+    pick,
+    pick_numbers,
+    to_wire,
+)
+from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share, Sum
 from accord.secure.ot.sizes import Shape, Sizes, batch_sizes
 from accord.secure.ot.supply import Ends
 from accord.secure.party import Party, receive, send
@@ -73,6 +83,8 @@ class BatchSide:
         self.sizes: Sizes = batch_sizes(program, ends.rates, shape)
         self.shares: list[NDArray[Any]] = []
         self.bits: dict[int, Bytes] = {}
+        self.numbers: dict[int, NDArray[Any]] = {}
+        self._sums: dict[int, NDArray[Any]] = {}
 
     def read(self, of: Input) -> NDArray[np.int64]:
         """The values of an input for the rows of the batch; those of a dummy are zero."""
@@ -103,14 +115,31 @@ class BatchSide:
 
     def _wire(self, wire: Digit | Bit | OwnBit) -> Bytes:
         match wire:
-            case Digit(share, low, bits):
-                source = self.shares[share]
+            case Digit(number, low, bits):
+                source = self._sum(number)
                 return (source >> source.dtype.type(low)).astype(np.uint8) & np.uint8((1 << bits) - 1)
             case Bit(lookup):
                 return self.bits[lookup]
             case OwnBit(of):
                 bit = self._real[self._rows] if of is None else self.read(of)[:, 0] != 0
                 return self.per_pair(bit.astype(np.uint8))
+
+    def _sum(self, number: int) -> NDArray[Any]:
+        """This side's share of a sum, added up when it is first read."""
+        if number not in self._sums:
+            self._sums[number] = self._add(self.program.sums[number])
+        return self._sums[number]
+
+    def _add(self, of: Sum) -> NDArray[Any]:
+        one = np.dtype(f"u{of.lane // 8}").type
+        modulus = 1 << of.lane
+        total = np.full(self.batch.pairs, of.shift % modulus if self.ends.side is Side.A else 0, dtype=one)
+        for share, factor in of.shares:
+            total += self.shares[share].astype(one) * one(factor % modulus)
+        for lookup in of.lookups:
+            total += self.numbers[lookup].astype(one)
+        total &= one((1 << of.bits) - 1)
+        return total
 
 
 def _cut(message: Bytes, sizes: tuple[int, ...]) -> list[Bytes]:
@@ -169,13 +198,20 @@ def _per_share(rows: Words, counts: list[int]) -> list[Words]:
 def _table(mine: BatchSide, number: int, question: NDArray[np.uint64], reveal: bool) -> Bytes:
     """A's tables of one lookup: masked, with A's share noted, or such that they reveal the answer to B."""
     lookup, pairs = mine.program.lookups[number], mine.batch.pairs
-    tables = answer(mine.ends.sender, pack_truth(lookup.truth), mine.wires(lookup), lookup.bits, question)
-    if not reveal:
+    state = mine.wires(lookup)
+    if lookup.lane > 1:
+        mask = np.frombuffer(mine.entropy.bytes(pairs * lookup.lane // 8), dtype=f"<u{lookup.lane // 8}")
+        mine.numbers[number] = mask
+        tables = pick_numbers(lookup.truth, state, mask)
+    else:
+        tables = pick(pack_truth(lookup.truth), state)
+    tables = answer(mine.ends.sender, tables, pairs, lookup.bits, question, lookup.lane)
+    if lookup.lane == 1 and not reveal:
         random = np.frombuffer(mine.entropy.bytes(-(-pairs // 8)), dtype=np.uint8)
-        mask = np.unpackbits(random, bitorder="little")[:pairs]
-        mine.bits[number] = mask
-        tables ^= np.uint64(0) - mask.astype(np.uint64)[:, None]
-    return to_wire(tables, lookup.bits)
+        bit = np.unpackbits(random, bitorder="little")[:pairs]
+        mine.bits[number] = bit
+        tables ^= np.uint64(0) - bit.astype(np.uint64)[:, None]
+    return to_wire(tables, lookup.bits, lookup.lane)
 
 
 def run_b(mine: BatchSide) -> Party[Answer]:
@@ -192,7 +228,7 @@ def run_b(mine: BatchSide) -> Party[Answer]:
         yield from send(message)
         tables = _cut((yield from receive(sum(sizes.tables[number]))), sizes.tables[number])
         for i, table, (masks, index) in zip(level, tables, asked, strict=True):
-            mine.bits[i] = open_entries(from_wire(table, mine.program.lookups[i].bits), masks, index)
+            _open(mine, i, table, masks, index)
         before = ()
     bits = mine.bits[levels[-1][0]]
     yield from send(bits_to_wire(bits))
@@ -217,4 +253,14 @@ def _ask(mine: BatchSide, number: int, question: Bytes) -> tuple[NDArray[np.uint
     """B's question of one lookup, written into the message; the masks that open the answer, and the index."""
     lookup = mine.program.lookups[number]
     index = mine.wires(lookup)
-    return ask(mine.ends.receiver, index, lookup.bits, question.view("<u8")), index
+    return ask(mine.ends.receiver, index, lookup.bits, question.view("<u8"), lookup.lane), index
+
+
+def _open(mine: BatchSide, number: int, table: Bytes, masks: Words, index: Bytes) -> None:
+    """B's share of the answers of one lookup."""
+    lookup = mine.program.lookups[number]
+    tables = from_wire(table, lookup.bits, lookup.lane)
+    if lookup.lane > 1:
+        mine.numbers[number] = open_numbers(tables, masks, index, lookup.lane)
+    else:
+        mine.bits[number] = open_entries(tables, masks, index)

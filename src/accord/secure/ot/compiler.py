@@ -7,7 +7,8 @@
     and, or, not     state and index are the shares of up to `GATE` bits; T is the formula itself
 
 so a conjunction costs one lookup, not an AND a part, and a bit that a side knows of its own row (a value is
-present, the row is real) joins a formula without being shared.
+present, the row is real) joins a formula without being shared. A score is a sum of numbers that lookups or
+forms give, compared like any other (`scores.py`).
 
 A comparison may be divided (`forms.py`), looked up whole or digit by digit: of the programs that say the
 same, the lightest is taken, by weights that are constants of the code.
@@ -22,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +31,19 @@ from numpy.typing import NDArray
 from accord.errors import UnsupportedError
 from accord.secure.circuit import And, AtMost, Bilinear, Both, Equal, Hamming, Node, Not, Or, Reaches
 from accord.secure.forms import Form, alternatives, comparison_of, constant, with_dummies
-from accord.secure.ot.formula import Formula, Wire, join, shrink, truth_of, wires
-from accord.secure.ot.program import CHEAP, Bit, Digit, Lookup, OwnBit, Program, Share
+from accord.secure.ot.formula import Formula, Wire, join, shrink, split, truth_of, wires
+from accord.secure.ot.program import (
+    Bit,
+    Digit,
+    Lookup,
+    OwnBit,
+    Program,
+    Share,
+    Sum,
+    lane_of,
+    lookup_weight,
+)
+from accord.secure.ot.scores import weigh
 
 NARROW = 8
 DIGIT = 3
@@ -44,33 +57,44 @@ Truth = NDArray[np.bool_]
 @cache
 def compile_circuit(node: Node, engine: str) -> Program:
     """The lightest program of a circuit, or an `UnsupportedError` that names the node that has none."""
-    whole = _Build(engine)
+    whole = Build(engine)
     whole.answer(node)
     found = [whole.program]
     if isinstance(node, AtMost | Equal) and constant(node) is None:
-        alone = _Build(engine)
+        alone = Build(engine)
         if alone.compare(node, dummies=True) is not None:
             found.append(alone.program)
     return min(found, key=lambda program: program.weight)
 
 
-class _Build:
+class Build:
     """A program in the making."""
 
     def __init__(self, engine: str) -> None:
         self.engine = engine
         self.shares: list[Share] = []
         self.lookups: list[Lookup] = []
-        self._known: dict[Comparison, Bit] = {}
+        self.sums: list[Sum] = []
+        self._known: dict[Comparison | Reaches, Bit] = {}
 
     def answer(self, node: Node) -> None:
         """The last lookup: the circuit, and both rows are real."""
-        whole = join("all", [self._formula(node), OwnBit(None)])
-        self._gate(shrink(whole, GATE, self._gate))
+        if isinstance(node, Reaches) and _reached(node) is None:
+            self._reach(node, (OwnBit(None),))
+            return
+        whole = join("all", [self.formula(node), OwnBit(None)])
+        self.gate(whole)
 
     @property
     def program(self) -> Program:
-        return Program(tuple(self.shares), tuple(self.lookups))
+        return Program(tuple(self.shares), tuple(self.sums), tuple(self.lookups))
+
+    def copy(self) -> Build:
+        """The same so far; what is added to one is not added to the other."""
+        other = Build(self.engine)
+        other.shares, other.sums, other.lookups = self.shares[:], self.sums[:], self.lookups[:]
+        other._known = dict(self._known)
+        return other
 
     def compare(self, node: Comparison, dummies: bool) -> Bit | None:
         """The lightest lookups that compare a distance with its bound; none if the widest ring is too narrow.
@@ -83,12 +107,20 @@ class _Build:
             return None
         best = min(found, key=lambda plan: plan.weight)
         self.shares.append(best.share)
+        return self._read(Sum(((len(self.shares) - 1, 1),), (), best.share.bits), best.digits)
+
+    def _read(self, total: Sum, digits: list[tuple[int, Truth]], own: tuple[OwnBit, ...] = ()) -> Bit:
+        """The lookups over the digits of a sum, from the lowest; bits of `own` must be set as well."""
+        self.sums.append(total)
         carry: tuple[Bit, ...] = ()
         low = 0
-        for width, truth in best.digits:
-            digit = Digit(len(self.shares) - 1, low, width)
-            carry = (self._add((digit, *carry), (), truth),)
+        for width, truth in digits:
+            digit = Digit(len(self.sums) - 1, low, width)
             low += width
+            if low == total.bits:
+                for _ in own:
+                    truth = np.kron(np.array([[0, 0], [0, 1]], dtype=np.bool_), truth)
+            carry = (self.add((digit, *carry), own if low == total.bits else (), truth),)
         return carry[0]
 
     def _check(self, node: Comparison) -> None:
@@ -100,26 +132,52 @@ class _Build:
             if max(map(abs, numbers)) >= 1 << WIDEST:
                 raise UnsupportedError(engine=self.engine, node=f"a weight or a bound of over {WIDEST} bits")
 
-    def _add(self, shared: tuple[Digit | Bit, ...], own: tuple[OwnBit, ...], truth: Truth) -> Bit:
-        level = 1 + max((self.lookups[w.lookup].level for w in shared if isinstance(w, Bit)), default=-1)
-        self.lookups.append(Lookup(shared, own, level, truth))
+    def add(
+        self, shared: tuple[Digit | Bit, ...], own: tuple[OwnBit, ...], truth: NDArray[Any], lane: int = 1
+    ) -> Bit:
+        """One lookup more; if its answer is a number, the bit only names it."""
+        before = [self._level(wire) for wire in shared]
+        self.lookups.append(Lookup(shared, own, 1 + max(before, default=-1), truth, lane))
         return Bit(len(self.lookups) - 1)
 
-    def _formula(self, node: Node) -> Formula | Wire:
+    def _level(self, wire: Digit | Bit) -> int:
+        """The last level that must be done before a wire can be read; −1 if none."""
+        read = (wire.lookup,) if isinstance(wire, Bit) else self.sums[wire.sum].lookups
+        return max((self.lookups[number].level for number in read), default=-1)
+
+    def formula(self, node: Node) -> Formula | Wire:
         """The circuit over bits, after every comparison was made, each once."""
         match node:
             case And(parts):
-                return join("all", [self._formula(part) for part in parts])
+                return join("all", [self.formula(part) for part in parts])
             case Or(parts):
-                return join("any", [self._formula(part) for part in parts])
+                return join("any", [self.formula(part) for part in parts])
             case Not(part):
-                return Formula("not", (self._formula(part),))
+                return Formula("not", (self.formula(part),))
             case Both(of):
                 return OwnBit(of)
             case AtMost() | Equal():
                 return self._compare_once(node)
             case Reaches():
-                raise UnsupportedError(engine=self.engine, node="a score")
+                known = _reached(node)
+                if known is not None:
+                    return Formula("all" if known else "any", ())
+                if node not in self._known:
+                    self._known[node] = self._reach(node, ())
+                return self._known[node]
+
+    def _reach(self, node: Reaches, own: tuple[OwnBit, ...]) -> Bit:
+        """Whether a score is reached: the negative sum of its weights is at most −least."""
+        found = [
+            reading
+            for reading in _readings(-node.high, -node.low, -node.least)
+            if reading.widest + len(own) <= NARROW and reading.bits <= WIDEST
+        ]
+        if not found:
+            raise UnsupportedError(engine=self.engine, node=f"a score of over {WIDEST} bits")
+        best = min(found, key=lambda reading: (lane_of(reading.bits), reading.weight))
+        total = weigh(self, node.parts, Sum((), (), best.bits, best.shift))
+        return self._read(total, best.digits, own)
 
     def _compare_once(self, node: Comparison) -> Formula | Bit:
         known = constant(node)
@@ -135,12 +193,37 @@ class _Build:
             self._known[node] = made
         return self._known[node]
 
-    def _gate(self, formula: Formula | Wire) -> Bit:
-        """One lookup for a formula."""
-        read = wires(formula)
-        bits = tuple(w for w in read if isinstance(w, Bit))
-        own = tuple(w for w in read if isinstance(w, OwnBit))
-        return self._add(bits, own, truth_of(formula, (*bits, *own)))
+    def gate(self, formula: Formula | Wire) -> Bit:
+        """One lookup for a formula, after others for what does not fit it."""
+        less = shrink(formula, GATE, self.gate)
+        bits, own = split(wires(less))
+        return self.add(bits, own, truth_of(less, (*bits, *own)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """How a sum says if it is at most a bound: its ring, what is added to it, the lookups of its digits."""
+
+    bits: int
+    shift: int
+    digits: list[tuple[int, Truth]]
+
+    @property
+    def weight(self) -> float:
+        return sum(lookup_weight(len(truth).bit_length() - 1) for _, truth in self.digits)
+
+    @property
+    def widest(self) -> int:
+        return max(len(truth).bit_length() - 1 for _, truth in self.digits)
+
+
+def _readings(low: int, high: int, bound: int) -> Iterator[_Reading]:
+    """Narrow, where that fits, and wide."""
+    bits = (high - low).bit_length()
+    if bits <= NARROW:
+        yield _Reading(bits, -low, [(bits, _sum_at_most(bits, bound - low))])
+    bits = 1 + max(bound - low, high - bound - 1).bit_length()
+    yield _Reading(bits, -bound - 1, list(_signs(bits)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,26 +232,24 @@ class _Plan:
 
     share: Share
     digits: list[tuple[int, Truth]]
-
-    @property
-    def weight(self) -> float:
-        return self.share.weight + sum(
-            CHEAP * (len(t).bit_length() - 1) + max(8, len(t)) for _, t in self.digits
-        )
+    weight: float
 
 
 def _plans(form: Form, bound: int, dummies: bool) -> Iterator[_Plan]:
     """Narrow and wide, where they fit."""
     low, high = with_dummies(form) if dummies else (form.low, form.high)
-    bound -= low
-    penalty = bound + 1 if dummies else 0
-    highest = high - low + 2 * penalty
-    if highest.bit_length() <= NARROW:
-        share = Share(form, highest.bit_length(), -low, penalty)
-        yield _Plan(share, [(share.bits, _sum_at_most(share.bits, bound))])
-    bits = 1 + max(bound, highest - bound - 1).bit_length()
-    if bits <= WIDEST:
-        yield _Plan(Share(form, bits, -low - bound - 1, penalty), list(_signs(bits)))
+    penalty = bound - low + 1 if dummies else 0
+    for reading in _readings(low, high + 2 * penalty, bound):
+        if reading.bits <= WIDEST:
+            share = Share(form, reading.bits, reading.shift, penalty)
+            yield _Plan(share, reading.digits, share.weight + reading.weight)
+
+
+def _reached(node: Reaches) -> bool | None:
+    """The answer of a score that cannot be missed, or cannot be reached."""
+    if node.least > node.high:
+        return False
+    return True if node.least <= node.low else None
 
 
 def _sign_bits(form: Form, bound: int) -> int:

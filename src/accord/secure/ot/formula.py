@@ -42,6 +42,11 @@ def wires(formula: Formula | Wire) -> dict[Wire, None]:
     return {wire: None for part in formula.parts for wire in wires(part)}
 
 
+def split(read: dict[Wire, None]) -> tuple[tuple[Bit, ...], tuple[OwnBit, ...]]:
+    """Shared bits and own ones, in the order in which a lookup has them."""
+    return tuple(w for w in read if isinstance(w, Bit)), tuple(w for w in read if isinstance(w, OwnBit))
+
+
 def shrink(formula: Formula | Wire, room: int, evaluate: Callable[[Formula | Wire], Bit]) -> Formula | Wire:
     """The same formula over at most `room` wires; what does not fit is evaluated on its own, part by part."""
     if not isinstance(formula, Formula) or len(wires(formula)) <= room:

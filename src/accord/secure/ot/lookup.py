@@ -1,18 +1,19 @@
-"""One bit from a table: B has an index, A a table of bits, B learns its entry masked as A likes.
+"""One entry of a table: B has an index, A a table of bits or numbers, B learns its entry masked as A likes.
 
-A 1-of-2ʷ OT of one-bit messages from w random OTs, after Naor and Pinkas (STOC'99): key (l, c) expands to 2ʷ
-bits S_l^c, and entry j is masked by ⊕_l S_l^{j_l}[j], so that only who has all keys for j can open it; 2ʷ
-bits are sent whatever the entries are. Tables are rows of a public truth table, picked by A's state; with a
-random bit XORed to all entries the two end with XOR shares of the answer.
+A 1-of-2ʷ OT of messages of m bits from w random OTs, after Naor and Pinkas (STOC'99): key (l, c) expands to
+m·2ʷ bits S_l^c, and entry j, which lies at bits m·j to m·(j + 1), is masked by ⊕_l S_l^{j_l} there, so that
+only who has all keys for j can open it; m·2ʷ bits are sent whatever the entries are. Tables are rows of a
+public table, picked by A's state. With m = 1 and a random bit XORed to all entries the two end with XOR
+shares of the answer; with m = 8, 16, … and a random number taken from all entries, with additive ones mod 2ᵐ.
 
 Assumption: H of `transfer/permutation.py` is correlation robust.
-Learns: A nothing; B one bit, which is uniform if A masked the table, and the answer if it did not.
+Learns: A nothing; B one entry, which is uniform if A masked the table, and the answer if it did not.
 OT l·n + p belongs to bit l of pair p's index, n being the pairs rounded up to whole bytes.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +28,14 @@ Words = NDArray[np.uint64]
 N = TypeVar("N", bound=np.generic)
 
 
-def table_words(bits: int) -> int:
-    """64-bit words that hold a table of 2^bits entries."""
-    return max(1, (1 << bits) // 64)
+def table_words(bits: int, lane: int = 1) -> int:
+    """64-bit words that hold a table of 2^bits entries of `lane` bits."""
+    return max(1, (lane << bits) // 64)
 
 
-def table_bytes(count: int, bits: int) -> int:
+def table_bytes(count: int, bits: int, lane: int = 1) -> int:
     """Bytes of `count` tables on the wire."""
-    return count * max(1, (1 << bits) // 8)
+    return count * max(1, (lane << bits) // 8)
 
 
 def question_words(count: int, bits: int, rate: int) -> int:
@@ -55,19 +56,34 @@ def pack_truth(truth: NDArray[np.bool_]) -> Words:
     return np.packbits(wide, axis=1, bitorder="little").view("<u8")
 
 
-def patterns(bits: int) -> Words:
-    """For each bit l of an index, the words in which bit j is bit l of j."""
-    entries = np.arange(max(64, 1 << bits))
+def patterns(bits: int, lane: int = 1) -> Words:
+    """For each bit l of an index, the words in which all bits of entry j are bit l of j."""
+    entries = np.arange(max(64, lane << bits)) // lane
     return pack_truth((entries[None, :] >> np.arange(bits)[:, None]) & 1 != 0)
 
 
-def ask(end: Receiver | SilentReceiver, index: NDArray[np.uint8], bits: int, question: Words) -> Words:
+def pick(truth: Words, state: NDArray[np.uint8]) -> Words:
+    """A's tables of bits in the clear, (n, words), with room for what `answer` pads."""
+    return truth[_stretch(state, _stride(len(state)))]
+
+
+def pick_numbers(numbers: NDArray[Any], state: NDArray[np.uint8], masks: NDArray[Any]) -> Words:
+    """A's tables of numbers, each less the mask of its pair; the numbers are (states, 2ʷ), in their lane."""
+    count, entries = _stride(len(state)), numbers.shape[1]
+    tables = np.zeros((count, max(entries, 8 // numbers.itemsize)), dtype=numbers.dtype)
+    np.subtract(numbers[state], masks[:, None], out=tables[: len(state), :entries])
+    return tables.view(np.uint64)
+
+
+def ask(
+    end: Receiver | SilentReceiver, index: NDArray[np.uint8], bits: int, question: Words, lane: int = 1
+) -> Words:
     """B's half before the answer: fills the question and returns the masks of its entries, (n, words).
 
     Requires: every index is below 2^bits.
     """
     count = _stride(len(index))
-    masks = np.zeros((count, table_words(bits)), dtype=np.uint64)
+    masks = np.zeros((count, table_words(bits, lane)), dtype=np.uint64)
     choices = np.zeros(padded_count(count * bits) // 64, dtype=np.uint64)
     _planes(_stretch(index, count).view(np.uint64), bits, choices.view(np.uint8))
     for tile in end.extend(choices, question, count * bits):
@@ -78,37 +94,37 @@ def ask(end: Receiver | SilentReceiver, index: NDArray[np.uint8], bits: int, que
 
 
 def answer(
-    end: Sender | SilentSender, truth: Words, state: NDArray[np.uint8], bits: int, question: Words
+    end: Sender | SilentSender, tables: Words, count: int, bits: int, question: Words, lane: int = 1
 ) -> Words:
-    """A's tables under their masks, (n, words); to share the answers, XOR a random bit to a whole table."""
-    count = _stride(len(state))
-    tables = truth[_stretch(state, count)]
-    pattern = patterns(bits)
-    for tile in end.extend(question, count * bits):
+    """A's first `count` tables under their masks; to share bits, XOR a random bit to a whole table."""
+    pattern = patterns(bits, lane)
+    for tile in end.extend(question, len(tables) * bits):
         for block in range(-(-tables.shape[1] // 2)):
             inner, outer = hash_blocks(end.pi, tile.rows, block)
             _absorb_two(inner, outer, tile.first, 2 * block, pattern, tables)
-    return tables[: len(state)]
+    return tables[:count]
 
 
-def to_wire(tables: Words, bits: int) -> NDArray[np.uint8]:
+def to_wire(tables: Words, bits: int, lane: int = 1) -> NDArray[np.uint8]:
     """Tables as bytes, each cut to its 2^bits entries; what is left of a byte is zero.
 
     Nothing beyond the entries may leave: entry j + 2^bits would be masked by the same keys as entry j, so B
     could open it, and find there nothing but the bit that A shares the answer with.
     """
-    if bits >= 6:
+    size = lane << bits
+    if size >= 64:
         return tables.reshape(-1).view(np.uint8)
-    entries = tables[:, 0] & np.uint64((1 << (1 << bits)) - 1)
-    return entries.astype(f"<u{max(1, (1 << bits) // 8)}").view(np.uint8)
+    entries = tables[:, 0] & np.uint64((1 << size) - 1)
+    return entries.astype(f"<u{max(1, size // 8)}").view(np.uint8)
 
 
-def from_wire(data: NDArray[np.uint8], bits: int) -> Words:
+def from_wire(data: NDArray[np.uint8], bits: int, lane: int = 1) -> Words:
     """The inverse of `to_wire`; what it would not have sent is refused."""
-    if bits >= 6:
-        return np.frombuffer(data.tobytes(), dtype="<u8").reshape(-1, table_words(bits)).copy()
-    tables = np.frombuffer(data.tobytes(), dtype=f"<u{max(1, (1 << bits) // 8)}").astype("<u8")
-    if (tables >> np.uint64(1 << bits)).any():
+    size = lane << bits
+    if size >= 64:
+        return np.frombuffer(data.tobytes(), dtype="<u8").reshape(-1, size // 64).copy()
+    tables = np.frombuffer(data.tobytes(), dtype=f"<u{max(1, size // 8)}").astype("<u8")
+    if (tables >> np.uint64(size)).any():
         raise PeerError(problem="a table with more entries than it has")
     return tables[:, None]
 
@@ -118,6 +134,12 @@ def open_entries(tables: Words, masks: Words, index: NDArray[np.uint8]) -> NDArr
     result = np.empty(len(index), dtype=np.uint8)
     _open(tables, masks, index, result)
     return result
+
+
+def open_numbers(tables: Words, masks: Words, index: NDArray[np.uint8], lane: int) -> NDArray[Any]:
+    """B's number of each pair."""
+    opened = (tables ^ masks[: len(tables)]).view(f"<u{lane // 8}")
+    return opened[np.arange(len(index)), index]
 
 
 def _stride(count: int) -> int:

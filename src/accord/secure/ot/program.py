@@ -1,13 +1,16 @@
 """A circuit as a list of shared numbers and a list of small lookups: what `ot` runs and `cost` prices.
 
 Everything after the distances is one primitive: A knows a state y of a few bits, B an index j of a few bits,
-a public truth table says the answer T[y][j], and the two end with XOR shares of it. `compiler.py` says how
-comparisons and formulas become lookups. A program is public: it depends on the circuit alone.
+a public truth table says the answer T[y][j], and the two end with shares of it: XOR shares of a bit, or
+additive ones of a number. What is shared additively can be added up without a message (`Sum`). `compiler.py`
+says how comparisons, formulas and scores become lookups. A program is public: it depends on the circuit
+alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +20,11 @@ from accord.secure.forms import Form
 
 USUAL, CHEAP = 4, 2
 """By what programs for one circuit are weighed against each other; what a batch costs is in `sizes.py`."""
+
+
+def lane_of(bits: int) -> int:
+    """Bits of the smallest machine word that holds so many."""
+    return max(8, 1 << (bits - 1).bit_length())
 
 
 @dataclass(frozen=True)
@@ -40,14 +48,29 @@ class Share:
     @property
     def lane(self) -> int:
         """Bits of the machine word that holds it."""
-        return max(8, 1 << (self.bits - 1).bit_length())
+        return lane_of(self.bits)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """shift + Σ factor·share + Σ answers of lookups that give numbers, mod 2^bits; each side adds its own."""
+
+    shares: tuple[tuple[int, int], ...]
+    lookups: tuple[int, ...]
+    bits: int
+    shift: int = 0
+
+    @property
+    def lane(self) -> int:
+        """Bits of the machine word that holds it."""
+        return lane_of(self.bits)
 
 
 @dataclass(frozen=True)
 class Digit:
-    """Some bits of a share: here the wires of the two sides add up, they do not XOR."""
+    """Some bits of a sum: here the wires of the two sides add up, they do not XOR."""
 
-    share: int
+    sum: int
     low: int
     bits: int
 
@@ -68,14 +91,23 @@ class OwnBit:
     bits = 1
 
 
+def lookup_weight(bits: int, lane: int = 1) -> float:
+    """About the bits that a lookup takes a pair."""
+    return CHEAP * bits + max(8, lane << bits)
+
+
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """One answer bit: A's state and B's index are `shared`, then `own`, lowest bit first."""
+    """One answer: A's state and B's index are `shared`, then `own`, lowest bit first.
+
+    The answer is a bit, or (`lane` > 1) a number of so many bits.
+    """
 
     shared: tuple[Digit | Bit, ...]
     own: tuple[OwnBit, ...]
     level: int
-    truth: NDArray[np.bool_]
+    truth: NDArray[Any]
+    lane: int = 1
 
     @property
     def bits(self) -> int:
@@ -84,14 +116,15 @@ class Lookup:
 
     @property
     def weight(self) -> float:
-        return CHEAP * self.bits + max(8, 1 << self.bits)
+        return lookup_weight(self.bits, self.lane)
 
 
 @dataclass(frozen=True)
 class Program:
-    """Shared numbers, then lookups; the last lookup is the answer."""
+    """Shared numbers, their sums, then lookups; the last lookup is the answer."""
 
     shares: tuple[Share, ...]
+    sums: tuple[Sum, ...]
     lookups: tuple[Lookup, ...]
 
     @property

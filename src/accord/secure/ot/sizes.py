@@ -58,15 +58,18 @@ class Sizes:
 def batch_sizes(program: Program, rates: tuple[int, int], shape: Shape) -> Sizes:
     """The sizes for a batch of this shape; the rates are bits an OT, of the distances and of the lookups."""
     of_distances, of_lookups = rates
-    levels = [[program.lookups[i].bits for i in level] for level in program.levels]
+    levels = [[program.lookups[i] for i in level] for level in program.levels]
     return Sizes(
         choices=8 * correction_words(program.terms * shape.strips, of_distances),
         sums=tuple(sum_bytes(share, shape.strips, shape.groups) for share in program.shares),
         corrections=tuple(correction_bytes(share, shape.columns) for share in program.shares),
         questions=tuple(
-            tuple(8 * question_words(shape.pairs, bits, of_lookups) for bits in level) for level in levels
+            tuple(8 * question_words(shape.pairs, lookup.bits, of_lookups) for lookup in level)
+            for level in levels
         ),
-        tables=tuple(tuple(table_bytes(shape.pairs, bits) for bits in level) for level in levels),
+        tables=tuple(
+            tuple(table_bytes(shape.pairs, lookup.bits, lookup.lane) for lookup in level) for level in levels
+        ),
         bits=-(-shape.pairs // 8),
     )
 
@@ -81,5 +84,6 @@ def batch_limit(program: Program) -> Limit:
     bits = sum(int(share.widths.sum()) for share in program.shares)
     # Most rows share their corrections with three others.
     pair = 128 + bits // 32 + 8 * sum(lookup.bits for lookup in program.lookups)
+    pair += sum(table_bytes(1, lookup.bits, lookup.lane) for lookup in program.lookups if lookup.lane > 1)
     # A row of A takes its OT, and its part of a tree of seeds, for each term.
     return Limit(max(1, min(_PAIRS, _BYTES // pair)), strip=128 * program.terms // pair)
