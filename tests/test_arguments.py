@@ -151,6 +151,7 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
 def test_every_public_function_is_in_the_table() -> None:
     """With every argument that it has; results and notices are made by Accord itself."""
     words = {"same", "hamming", "dice", "jaccard", "cosine", "euclidean", "within", "missing", "either_way"}
+    words |= {"compare", "rarity", "score"}
     functions = (
         {name for name in accord._FACE if inspect.isfunction(getattr(accord, name))} - words - {"agree"}
     )
@@ -160,7 +161,7 @@ def test_every_public_function_is_in_the_table() -> None:
         assert set(inspect.signature(function).parameters) == set(wrong), function
 
 
-@pytest.mark.parametrize("name", ["same", "hamming", "dice", "jaccard", "cosine", "euclidean"])
+@pytest.mark.parametrize("name", ["same", "hamming", "dice", "jaccard", "cosine", "euclidean", "rarity"])
 def test_words_of_a_rule_say_what_they_take(name: str) -> None:
     word = getattr(accord, name)
     with pytest.raises(TypeError, match="a field is named by its text, not by int"):

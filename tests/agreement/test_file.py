@@ -307,7 +307,7 @@ def test_a_simulation_may_try_psi_on_a_fuzzy_rule() -> None:
     text = changed('name = "psi"', blocking=False)
     assert parse_agreement(text, simulated=True).protocol.name == "psi"
     denied = changed('name = "psi"', "same(day) and not same(brand)", blocking=False)
-    with pytest.raises(AgreementError, match="a rule with 'not', 'missing' or a score may deny"):
+    with pytest.raises(AgreementError, match="a rule with 'not', 'missing', 'rarity' or a score may deny"):
         parse_agreement(denied, simulated=True)
 
 

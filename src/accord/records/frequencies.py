@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 import numpy as np
@@ -42,7 +43,7 @@ class Frequencies:
     def total(self) -> int:
         return int(self.counts.sum()) + self.rest
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """What an agreement names the list by."""
         rows = sorted(zip(self.values.to_pylist(), self.counts.tolist(), strict=True))
@@ -77,7 +78,7 @@ class Classes:
 
 
 def classes_of(spec: FrequencyField, of: Frequencies) -> Classes:
-    """The classes of a list under a field; exact, as a share is below s where the count is below ⌈s·total⌉."""
+    """The classes of a list under a field; exact: a share is below s where the count is below ⌈s·total⌉."""
     cleaned = clean(of.values, spec.clean)
     table = pa.table({"value": cleaned, "count": of.counts}).filter(pc.is_valid(cleaned))
     summed = table.group_by("value").aggregate([("count", "sum")])

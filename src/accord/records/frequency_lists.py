@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -64,8 +65,8 @@ def _differs(name: str, spec: FrequencyField, digest: str, path: str | None) -> 
     return Fault(
         f"list '{spec.list}' of field '{name}'",
         f"the list {whose} has the digest {digest}, and the agreement names {spec.digest}.",
-        "Name the file that the partner has, too, with `lists=`; or, if this is the list that both of you mean, "
-        f"write its digest under [fields.{name}].",
+        "Name the file that the partner has, too, with `lists=`; or, if this is the list that both mean, write "
+        f"its digest under [fields.{name}] on both sides.",
     )
 
 
@@ -73,17 +74,22 @@ def find_list(name: str, path: str | None = None) -> Frequencies:
     """The list in this file; without one, the list of this name that ships."""
     if path is not None:
         return read_frequencies(Path(path))
-    if name == "us-surnames-1990":
-        return _listed(census_names("surname"), EVERYBODY)
-    if name == "us-given-names-1990":
-        female, male = census_names("female"), census_names("male")
-        both = {one: female.get(one, 0) + male.get(one, 0) for one in (*female, *male)}
-        return _listed(both, 2 * EVERYBODY)
+    if name in SHIPPED:
+        return _shipped(name)
     raise UnreadableError(
         path=f"The list '{name}'",
         reason=f"it does not ship with Accord, which has {' and '.join(SHIPPED)}",
         mend="Say where your copy is with `lists=`, or under [lists] in the layout file.",
     )
+
+
+@cache
+def _shipped(name: str) -> Frequencies:
+    if name == "us-surnames-1990":
+        return _listed(census_names("surname"), EVERYBODY)
+    female, male = census_names("female"), census_names("male")
+    both = {one: female.get(one, 0) + male.get(one, 0) for one in (*female, *male)}
+    return _listed(both, 2 * EVERYBODY)
 
 
 def _listed(counts: Mapping[str, int], everybody: int) -> Frequencies:
@@ -92,7 +98,7 @@ def _listed(counts: Mapping[str, int], everybody: int) -> Frequencies:
 
 
 def read_frequencies(path: Path) -> Frequencies:
-    """Read a list from a table with the columns value and count, of any kind of file, or raise all its faults."""
+    """Read a list from a file of any kind, with the columns value and count; or raise all its faults."""
     table = open_table(path, _COLUMNS, sniff_text(path, Layout(), (), _COLUMNS))
     faults = Faults(table)
     chunks: list[tuple[pa.Array, pa.Array]] = []
