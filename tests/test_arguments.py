@@ -95,6 +95,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             **{name: TEXT for name in ("person", "sheet")},
             "columns": ("a=b", None, {"a": 7}, {7: "a"}, {"a": {"colum": "b"}}, [("a", "b")]),
             "id_row": FLAG,
+            "lists": ("a=b", None, {"a": 7}, {7: "a"}, [("a", "b")]),
         },
     ),
     accord.Reach: (
@@ -142,7 +143,17 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
         function(**given)
     said = str(caught.value)
     assert said.startswith(f"`{argument}=` ")
-    of_right_kind = argument in ("wait", "silence", "message", "grace", "epsilon", "delta", "runs", "columns")
+    of_right_kind = argument in (
+        "wait",
+        "silence",
+        "message",
+        "grace",
+        "epsilon",
+        "delta",
+        "runs",
+        "columns",
+        "lists",
+    )
     kind = "None" if value is None else type(value).__name__
     assert of_right_kind or said.endswith(f" {kind}."), said
     assert not list(tmp_path.rglob("runs"))

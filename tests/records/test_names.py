@@ -11,7 +11,7 @@ def test_names_of_every_kind_the_most_frequent_first() -> None:
         ("male", 1219, "james"),
         ("surname", 18839, "smith"),
     ):
-        found = census_names(kind)  # type: ignore[arg-type]
+        found = census_names(kind)
         assert (len(found), next(iter(found))) == (count, first)
         assert list(found.values()) == sorted(found.values(), reverse=True)
         assert 0 < EVERYBODY - sum(found.values()) < EVERYBODY // 4, "some have other names"

@@ -65,8 +65,8 @@ def _differs(name: str, spec: FrequencyField, digest: str, path: str | None) -> 
     return Fault(
         f"list '{spec.list}' of field '{name}'",
         f"the list {whose} has the digest {digest}, and the agreement names {spec.digest}.",
-        "Name the file that the partner has, too, with `lists=`; or, if this is the list that both mean, write "
-        f"its digest under [fields.{name}] on both sides.",
+        "Name the file that the partner has, too, with `lists=`; or, if this is the list that both mean, "
+        f"write its digest under [fields.{name}] on both sides.",
     )
 
 
