@@ -95,6 +95,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             **{name: TEXT for name in ("person", "sheet")},
             "columns": ("a=b", None, {"a": 7}, {7: "a"}, {"a": {"colum": "b"}}, [("a", "b")]),
             "id_row": FLAG,
+            "lists": ("a=b", None, {"a": 7}, {7: "a"}, [("a", "b")]),
         },
     ),
     accord.Reach: (
@@ -142,7 +143,17 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
         function(**given)
     said = str(caught.value)
     assert said.startswith(f"`{argument}=` ")
-    of_right_kind = argument in ("wait", "silence", "message", "grace", "epsilon", "delta", "runs", "columns")
+    of_right_kind = argument in (
+        "wait",
+        "silence",
+        "message",
+        "grace",
+        "epsilon",
+        "delta",
+        "runs",
+        "columns",
+        "lists",
+    )
     kind = "None" if value is None else type(value).__name__
     assert of_right_kind or said.endswith(f" {kind}."), said
     assert not list(tmp_path.rglob("runs"))
@@ -151,6 +162,7 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
 def test_every_public_function_is_in_the_table() -> None:
     """With every argument that it has; results and notices are made by Accord itself."""
     words = {"same", "hamming", "dice", "jaccard", "cosine", "euclidean", "within", "missing", "either_way"}
+    words |= {"compare", "rarity", "score"}
     functions = (
         {name for name in accord._FACE if inspect.isfunction(getattr(accord, name))} - words - {"agree"}
     )
@@ -160,7 +172,7 @@ def test_every_public_function_is_in_the_table() -> None:
         assert set(inspect.signature(function).parameters) == set(wrong), function
 
 
-@pytest.mark.parametrize("name", ["same", "hamming", "dice", "jaccard", "cosine", "euclidean"])
+@pytest.mark.parametrize("name", ["same", "hamming", "dice", "jaccard", "cosine", "euclidean", "rarity"])
 def test_words_of_a_rule_say_what_they_take(name: str) -> None:
     word = getattr(accord, name)
     with pytest.raises(TypeError, match="a field is named by its text, not by int"):

@@ -350,3 +350,45 @@ def test_a_million_people_are_counted() -> None:
     assert met.mean() > 0.95
     assert max(dummies) < 5 * records
     assert peak_mib() < 8192
+
+
+RARE = """
+version = 1
+salt = "00000000"
+rule = "RULE"
+engine = "ENGINE"
+[parties]
+A = "north"
+B = "south"
+[fields.surname]
+type = "text"
+encoder = "hash"
+missing = "differs"
+[fields.rarity]
+type = "frequency"
+from = "surname"
+list = "us-surnames-1990"
+digest = "sha256:c62966ef1ff8af7afacdf6ce71aa66892c25acd9743612018347025d472dcaad"
+shares = ["1/100", "1/1000"]
+missing = "differs"
+[protocol]
+name = "all-pairs"
+greedy = false
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "engine", "expected"),
+    [
+        ("same(surname) and rarity(rarity) >= 1", "ot", {("2", "2"), ("3", "3")}),
+        ("same(surname) and not rarity(rarity) >= 1", "ot", {("1", "1")}),
+        ("same(surname) and rarity(rarity) >= 2", "garbled", {("3", "3")}),
+        ("score(surname: same and rarity(rarity) >= 2 -> 9, same -> 5) >= 6", "garbled", {("3", "3")}),
+    ],
+)
+def test_agreement_on_a_rare_name_weighs_more(rule: str, engine: str, expected: set[tuple[str, str]]) -> None:
+    """In the clear and with the real cryptography."""
+    table = pa.table({"id": list("1234"), "surname": ["Smith", "Johnson", "Xqz", None]})
+    agreed = parse_agreement(RARE.replace("RULE", rule).replace("ENGINE", engine))
+    for how in ("ideal", engine):
+        assert ids(accord.simulate(table, table, agreed, engine=how)) == expected

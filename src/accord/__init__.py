@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from accord.matching.rule_words import hamming as hamming
     from accord.matching.rule_words import jaccard as jaccard
     from accord.matching.rule_words import missing as missing
+    from accord.matching.rule_words import rarity as rarity
     from accord.matching.rule_words import same as same
     from accord.matching.rule_words import score as score
     from accord.matching.rule_words import within as within
@@ -72,8 +73,8 @@ _HOME = {
     "accord.matching.either_way": ("either_way",),
     "accord.matching.rule": ("Rule",),
     "accord.matching.rule_words": (
-        *("compare", "cosine", "dice", "euclidean", "hamming", "jaccard", "missing", "same", "score"),
-        "within",
+        *("compare", "cosine", "dice", "euclidean", "hamming", "jaccard", "missing", "rarity", "same"),
+        *("score", "within"),
     ),
     "accord.records.layout": ("Layout",),
     "accord.session.accounts": ("set_budget",),

@@ -428,7 +428,7 @@ def load_both(
     faulty: list[DataError] = []
     for source, side, layout in ((a, Side.A, layout_a), (b, Side.B, layout_b)):
         if layout is not None:
-            layout.require_known(agreement.names)
+            layout.require_known(agreement.names, agreement.lists)
         try:
             shown = agreement.disclosed(side)
             loaded.append(load_records(source, agreement.fields, agreement.salt, shown, layout))

@@ -113,3 +113,14 @@ def test_whom_the_promise_is_for() -> None:
     about_a, about_b = (" ".join(learned_about(agreed, side)) for side in Side)
     assert "ε = 1 for each person with up to 4 records, none of which matches anything;" in about_a
     assert "ε = 1 for each record that matches nothing;" in about_b
+
+
+def test_advice_on_values_that_are_rare() -> None:
+    rare = '[fields.rare]\ntype = "frequency"\nfrom = "brand"\nlist = "ours"\nshares = [0.01]\n'
+    text = TEXT.replace("[fields.name]", f'{rare}digest = "sha256:{"0" * 64}"\n[fields.name]')
+    for rule, warned in (("same(brand) and rarity(rare) >= 1", False), ("rarity(rare) >= 1", True)):
+        notes = advice(
+            parse_agreement(text.replace("same(day) and same(brand) and hamming(name) <= 5", rule))
+        )
+        told = "nothing agrees because a value is rare: a record with such a value may match"
+        assert any(told in note for note in notes) == warned

@@ -264,3 +264,74 @@ def test_simulate_tells_of_passes(folder: Path) -> None:
     assert [one["recall"] for one in facts["passes"]] == [1, 1]
     assert facts["among_candidates"] is False
     assert facts["matches"] == facts["all_matches"] == 2
+
+
+RARE = """
+[fields.name_rarity]
+type = "frequency"
+from = "name"
+list = "us-surnames-1990"
+digest = "sha256:c62966ef1ff8af7afacdf6ce71aa66892c25acd9743612018347025d472dcaad"
+shares = ["1/100", "1/1000"]
+missing = "differs"
+"""
+
+
+def with_frequencies(folder: Path, said: str = RARE) -> None:
+    score = (
+        "score(name: same and rarity(name_rarity) >= 2 -> 9, same -> 6, otherwise -> -4; birth: same -> 4)"
+    )
+    text = AGREEMENT.replace("same(name) and same(birth)", f"{score} >= 9").replace('"ot"', '"garbled"')
+    (folder / "agreement.toml").write_text(text.replace("[fields.birth]", f"{said}[fields.birth]"))
+    (folder / "a.csv").write_text("id,name,birth\n1,Smith,2020-01-31\n2,Xqz,2020-01-31\n3,jones,2020-01-31\n")
+
+
+def test_lists_that_ship_are_told_with_their_classes_and_how_many_values_they_have(folder: Path) -> None:
+    with_frequencies(folder)
+    done = run(folder, "agreement.toml", "a.csv", "--show", "name_rarity")
+    assert (
+        "List       us-surnames-1990 for name_rarity: 1 in class 0, 74 in class 1, 18,764 in class 2"
+        in done.stdout
+    )
+    assert "Listed     2 of 3 rows have a value of 'name_rarity' in its list" in done.stdout
+    assert "it becomes its class, 0 (common) to 2 (rarest):\n  'Smith' → '0'\n  'Xqz' → '2'" in done.stdout
+    facts = json.loads(run(folder, "agreement.toml", "a.csv", "--json").stdout)
+    assert facts["lists"] == [{"field": "name_rarity", "list": "us-surnames-1990", "classes": [1, 74, 18764]}]
+    assert facts["data"]["listed"] == {"name_rarity": 2}
+
+
+def test_a_list_of_ones_own_is_named_and_written_down(folder: Path) -> None:
+    (folder / "ours.csv").write_text("value;count\nSmith;9\nJones;1\n")
+    digest = run(folder, "--digest-of", "ours.csv").stdout.strip()
+    facts = json.loads(run(folder, "--digest-of", "ours.csv", "--json").stdout)
+    assert facts == {"digest": digest, "values": 2, "total": 10, "rest": 0}
+    own = RARE.replace("us-surnames-1990", "ours")
+    with_frequencies(folder, own)
+    assert "ours does not ship: --list ours=FILE checks your copy" in run(folder, "agreement.toml").stdout
+    refused = run(folder, "agreement.toml", "a.csv", code=4).stderr
+    assert "Say where your copy is with --list NAME=FILE, or under [lists] in the layout file" in refused
+    wrong = run(folder, "agreement.toml", "--list", "ours=ours.csv", code=4).stderr
+    assert f"has the digest {digest}" in wrong
+    assert "write its digest under [fields.name_rarity] on both sides" in wrong
+    with_frequencies(folder, own.replace(own.split('"')[7], digest))
+    done = run(folder, "agreement.toml", "a.csv", "--list", "ours=ours.csv", "--write-layout", "mine.toml")
+    assert "List       ours for name_rarity: 2 in class 0, 0 in class 1" in done.stdout
+    assert read_layout(folder / "mine.toml").list_files == {"ours": str(folder / "ours.csv")}
+    run(folder, "agreement.toml", "a.csv", "--columns", "mine.toml")
+    assert "no list 'our'" in run(folder, "agreement.toml", "--list", "our=ours.csv", code=2).stderr
+    assert run(folder, "--digest-of", "us-surnames-1990").stdout.strip() in RARE
+    assert "cannot be read" in run(folder, "--digest-of", "us-surnames", code=4).stderr
+
+
+def test_a_simulation_takes_lists_and_never_writes_over_one(folder: Path) -> None:
+    (folder / "ours.csv").write_text("value,count\nSmith,9\nJones,1\n")
+    digest = run(folder, "--digest-of", "ours.csv").stdout.strip()
+    own = RARE.replace("us-surnames-1990", "ours")
+    with_frequencies(folder, own.replace(own.split('"')[7], digest))
+    given = ["simulate", "a.csv", "a.csv", "--agreement", "agreement.toml", "--list", "ours=ours.csv"]
+    done = accord(folder, *given, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["matches"] == 3
+    refused = accord(folder, *given, "--out", "ours.csv", "--force")
+    assert refused.returncode == 5
+    assert "which is read" in refused.stderr

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter_text
 from accord.errors import AgreementError
+from accord.records.frequency_lists import SHIPPED, find_list
 from accord.records.making import Cells, make
 from accord.records.recipe import STEPS
 from accord.records.schema import FieldSpec
@@ -65,3 +66,12 @@ def test_faults(row: list[str]) -> None:
         parse_agreement(text)
     assert told in str(caught.value)
     assert "line " in str(caught.value)
+
+
+def test_lists_that_ship_are_told_with_their_digests() -> None:
+    told = {row[0].strip("`"): (row[1], row[2].strip("` |")) for row in rows("Frequencies")}
+    assert list(told) == list(SHIPPED)
+    for name, (what, digest) in told.items():
+        found = find_list(name)
+        assert what.startswith(f"{len(found.values):,} ")
+        assert digest == found.digest

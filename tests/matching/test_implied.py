@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from accord.matching.evaluate import holds
 from accord.matching.implied import accepts_unseen, reach, requires_same, without
 from accord.matching.join import full_join
-from accord.matching.rule import And, Missing, Or, Rule, Same, predicates
-from accord.matching.rule_words import missing, same, within
+from accord.matching.rule import And, Missing, Or, Rarity, Rule, Same, predicates
+from accord.matching.rule_words import missing, rarity, same, within
 from accord.records.columns import Bits, Integers
 from accord.side import Side
 from tests.matching import worlds
@@ -91,9 +91,9 @@ def test_who_accepts_where_no_comparison_holds_is_known(
 ) -> None:
     tables, _, _ = worlds.both(a, b)
     left, right = full_join(rule, tables, (len(a), len(b)))
-    asks = any(isinstance(p, Missing) for p in predicates(rule))
+    asks = any(isinstance(p, Missing | Rarity) for p in predicates(rule))
     for p in predicates(rule):
-        if not isinstance(p, Missing):
+        if not isinstance(p, Missing | Rarity):
             unseen = ~holds(p, tables, left, right)
             left, right = left[unseen], right[unseen]
     assert accepts_unseen(rule) or not asks or not len(left)
@@ -109,7 +109,10 @@ def test_who_accepts_where_no_comparison_holds_is_known(
         (~same("brand") & ~missing("brand"), True),
         (same("brand") & missing("code", "A"), False),
         (missing("brand", "B"), True),
+        ((rarity("kin") >= 2) | same("code"), True),
+        ((rarity("kin") >= 2) & same("code"), False),
+        (~(rarity("kin") >= 2), True),
     ],
 )
 def test_who_accepts_because_of_what_is_missing(rule: Rule, unseen: bool) -> None:
-    assert accepts_unseen(rule) == unseen
+    assert bool(accepts_unseen(rule)) == unseen

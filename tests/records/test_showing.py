@@ -45,3 +45,13 @@ def test_what_is_missing_afterwards_is_shown_as_that() -> None:
 def test_a_field_that_is_not_agreed() -> None:
     with pytest.raises(UsageError, match=r"no field 'nam' to show\. Did you mean 'name'\?"):
         show_values(pa.table({}), "nam", FIELDS, Layout())
+
+
+def test_of_a_frequency_the_class_is_shown() -> None:
+    digest = "sha256:c62966ef1ff8af7afacdf6ce71aa66892c25acd9743612018347025d472dcaad"
+    field = read(type="frequency", list="us-surnames-1990", digest=digest, shares=["1/100"])
+    table = pa.table({"rare": ["Smith", "xqz", None]})
+    assert show_values(table, "rare", {"rare": field}, Layout()) == [
+        Shown(("Smith",), "0"),
+        Shown(("xqz",), "1"),
+    ]

@@ -43,10 +43,11 @@ def advice(agreement: Agreement) -> list[str]:
         more = counted(len(losses) - _MOST_LOSSES, "more way", "more ways")
         notes.append(f"{more} to match may be missed; `accord simulate` says how much each pass finds.")
     notes += agreement.protocol.advice(agreement.task)
-    if accepts_unseen(agreement.rule):
+    if reasons := accepts_unseen(agreement.rule):
+        whose = "without it" if reasons == ("missing",) else "with such a value"
         notes.append(
-            "The rule accepts pairs in which nothing agrees because a value is missing: a record without it "
-            "may match, and so disclose, every record that it is compared with."
+            f"The rule accepts pairs in which nothing agrees because a value is {' or '.join(reasons)}: a "
+            f"record {whose} may match, and so disclose, every record that it is compared with."
         )
     equalities = dict.fromkeys(p for p in predicates(agreement.rule) if isinstance(p, Same))
     if hashed := [str(p) for p in equalities if isinstance(agreement.fields[p.field], TextField)]:

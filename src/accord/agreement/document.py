@@ -41,7 +41,7 @@ from accord.network import Network
 from accord.protocols.base import Leakage, Task
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.records.recipe import ColumnName
-from accord.records.schema import FieldSpec, Name, Spec, TextField, agreed_columns
+from accord.records.schema import FieldSpec, FrequencyField, Name, Spec, TextField, agreed_columns
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ot.settings import USUAL, Settings
@@ -49,6 +49,7 @@ from accord.side import Side
 
 _DOMAIN = b"accord agreement 1\n"
 
+_ENCODED = ("encoder", "hash_key", "list", "digest", "shares")
 PARTY_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$"
 SALT_PATTERN = r"^[0-9a-f]{8,64}$"
 PartyName = Annotated[str, StringConstraints(pattern=PARTY_PATTERN)]
@@ -238,14 +239,13 @@ class Agreement(Spec):
         parts = {
             "blocking": {"pass": passes} if len(passes) > 1 else [part for one in passes for part in one],
             "fields": {name: fields[name] for name in sorted(names)},
-            # How a text is encoded does not decide whether it is there.
+            # How a value is encoded does not decide whether it is there.
             "skip": {
-                n: {k: v for k, v in fields[n].items() if k not in ("encoder", "hash_key")}
-                for n in sorted(skipping - names)
+                n: {k: v for k, v in fields[n].items() if k not in _ENCODED} for n in sorted(skipping - names)
             },
             "salt": self.salt if any(fields[name]["type"] == "text" for name in names) else None,
         }
-        if any(fields[name]["type"] in ("text", "category") for name in names | skipping):
+        if any(fields[name]["type"] in ("text", "category", "frequency") for name in names | skipping):
             # Else a row with a letter that is read in another way would decide whether noise is drawn anew.
             parts["texts"] = texts_digest().hex()
         return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
@@ -258,6 +258,12 @@ class Agreement(Spec):
     def names(self) -> tuple[str, ...]:
         """Of the columns that fields are made of, and of disclosed ones: what a layout may map."""
         return agreed_columns(self.fields, (*self.disclose.A, *self.disclose.B))
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        """The names of the lists of frequencies, each once."""
+        specs = (spec for spec in self.fields.values() if isinstance(spec, FrequencyField))
+        return tuple(dict.fromkeys(spec.list for spec in specs))
 
     def disclosed(self, side: Side) -> tuple[str, ...]:
         return self.disclose.A if side is Side.A else self.disclose.B

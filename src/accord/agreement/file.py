@@ -42,7 +42,7 @@ from accord.matching.rule import Rule, fields_of
 from accord.matching.rule_check import rule_faults
 from accord.protocols.base import Protocol
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
-from accord.records.schema import NAME_PATTERN, FieldSpec, is_made
+from accord.records.schema import DIGEST_PATTERN, LIST_PATTERN, NAME_PATTERN, FieldSpec, is_made
 from accord.side import Side
 from accord.spelling import did_you_mean
 
@@ -52,6 +52,7 @@ _A_LIST = 'write ["day", "name"]'
 _LISTS = {
     "pass": "write [[blocking.pass]] before each",
     "parts": 'write parts = [{ kind = "key", field = "day" }]',
+    "shares": 'write shares = ["1/100", "1/1000"]',
     "clean": 'write clean = ["accents", "punctuation"]',
 }
 """How lists are written, by what they are of."""
@@ -59,6 +60,8 @@ _PATTERNS = {
     PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks, dots, - and _ only",
     SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
     PASS_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks and , . + - _ only",
+    LIST_PATTERN: "should begin with a letter or digit and hold letters, digits, dots, - and _ only",
+    DIGEST_PATTERN: "should be sha256: and 64 hexadecimal digits; `accord check --digest-of LIST` prints it",
     NAME_PATTERN: "should begin with a letter and hold letters, digits and _ only",
 }
 

@@ -18,6 +18,7 @@ from accord.cli.options import (
     IdRow,
     Json,
     LayoutFile,
+    ListFiles,
     PersonColumn,
     read_own_layout,
 )
@@ -53,6 +54,7 @@ def check(
     person: PersonColumn = None,
     date: DateFormats = None,
     id_row: IdRow = False,
+    lists: ListFiles = None,
     write_layout: Annotated[
         Path | None,
         typer.Option(help="Where to write how your file is laid out; default: DATA.layout.toml, if needed."),
@@ -60,6 +62,12 @@ def check(
     force: Annotated[bool, typer.Option("--force", help="Replace a layout file that is there.")] = False,
     columns_of: Annotated[
         Path | None, typer.Option(help="List the names of this file's columns, and nothing else.")
+    ] = None,
+    digest_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="Print the digest of a list of frequencies, a file or one that ships."
+        ),
     ] = None,
     show: Annotated[
         list[str] | None,
@@ -78,6 +86,11 @@ def check(
 
         list_columns(columns_of, columns, encoding, delimiter, as_json)
         return
+    if digest_of is not None:
+        from accord.cli.check_lists import print_digest
+
+        print_digest(digest_of, as_json)
+        return
     if agreement is None:
         raise UsageError(problem="Name the agreement: accord check AGREEMENT [DATA].")
     if show and data is None:
@@ -87,7 +100,7 @@ def check(
 
         require_no_input(write_layout, [agreement, *([data] if data else [])], "write_layout")
     try:
-        own = columns, column, id, encoding, delimiter, person, date, id_row
+        own = columns, column, id, encoding, delimiter, person, date, id_row, lists
         found, facts, side, file = _judge(agreement, data, party, own, show or [])
     except FaultyError as error:
         if as_json:
@@ -126,10 +139,15 @@ def _judge(
     found = read_agreement(agreement)
     side = side_of(found, party) if party is not None else None
     facts, file = facts_of(found), None
+    layout = read_own_layout(found, *own)
+    if found.lists:
+        from accord.cli.check_lists import facts_of_lists
+
+        facts["lists"] = facts_of_lists(found, layout, data)
     if data is not None:
         from accord.cli.check_layout import check_file
 
-        file = check_file(found, data, side, read_own_layout(found, *own), _named(*own))
+        file = check_file(found, data, side, layout, _named(*own))
         facts |= file.facts
         facts["advice"] += [_ROWS] if file.layout.id_row else []
         facts |= {"shown": file.show(found, show)} if show else {}
@@ -206,6 +224,7 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         f"Blocking   {counted(facts['bins'], 'bin')}{_passes(facts['passes'])}; {recall}",
         f"Protocol   {facts['protocol']}",
     ]
+    lines += [line for one in facts.get("lists", []) for line in _describe_list(one)]
     if data is not None:
         read = facts["data"]
         skipped = f", {read['left_out']:,} of them left out" if read["left_out"] else ""
@@ -214,6 +233,13 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         lines += [f"File       {words}"] if (words := describe_layout(facts["layout"])) else []
         lines += [line for name, shown in facts.get("shown", {}).items() for line in _show(name, shown)]
     return "\n".join([*lines, *describe_learned(facts)])
+
+
+def _describe_list(facts: dict[str, Any]) -> list[str]:
+    if facts["classes"] is None:
+        return [f"List       {facts['list']} does not ship: --list {facts['list']}=FILE checks your copy"]
+    classes = ", ".join(f"{count:,} in class {number}" for number, count in enumerate(facts["classes"]))
+    return [f"List       {facts['list']} for {facts['field']}: {classes}; others are as rare as the last"]
 
 
 def _passes(count: int) -> str:
@@ -233,6 +259,10 @@ def _tell_owner(read: dict[str, Any]) -> list[str]:
     elif any(read["in_no_bin_of"].values()):
         each = [f"{_rows(rows)} in no bin of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
         lines.append(f"No bin     {', '.join(each)}; every row is in some bin")
+    for name, listed in read["listed"].items():
+        lines.append(
+            f"Listed     {listed:,} of {_rows(read['records'])} have a value of '{name}' in its list"
+        )
     if "people" in read:
         most = read["most_records_of_a_person"]
         people = "person" if read["people"] == 1 else "people"

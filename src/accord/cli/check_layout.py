@@ -142,6 +142,7 @@ class FileCheck:
         people = {"people": self.tally.people, "most_records_of_a_person": self.tally.most_of_one}
         read = {"records": self.records, "left_out": self.left_out, "left_out_by": reasons}
         read |= {"in_no_bin": self.in_no_bin, "in_no_bin_of": dict(self.in_no_bin_of)}
+        read["listed"] = dict(self.tally.listed)
         read |= people if self.tally.people is not None else {}
         return {"data": read, "layout": facts_of_layout(self.data, self.layout)}
 
@@ -177,8 +178,10 @@ class FileCheck:
 
 def _encoded(spec: FieldSpec) -> str:
     """What a value becomes in the end, in words."""
-    from accord.records.schema import Bloom, CategoryField, TextField
+    from accord.records.schema import Bloom, CategoryField, FrequencyField, TextField
 
+    if isinstance(spec, FrequencyField):
+        return f"its class, 0 (common) to {spec.high} (rarest)"
     if isinstance(spec, TextField):
         return f"{'a filter' if isinstance(spec.encoder, Bloom) else 'a hash'} of {spec.bits:,} bits"
     return "its place in the agreed list" if isinstance(spec, CategoryField) else "its steps from min"

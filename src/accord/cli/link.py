@@ -19,6 +19,7 @@ from accord.cli.options import (
     IdColumn,
     IdRow,
     LayoutFile,
+    ListFiles,
     PersonColumn,
     Raw,
     StateOption,
@@ -101,6 +102,7 @@ def link(
     person: PersonColumn = None,
     date: DateFormats = None,
     id_row: IdRow = False,
+    lists: ListFiles = None,
     wait: Wait = 600,
     timeout: Silence = 60,
     state: StateOption = None,
@@ -120,6 +122,7 @@ def link(
     from accord.session.link import link as run
 
     agreed = read_agreement(agreement)
+    layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, person, date, id_row, lists)
     if out is not None:
         require_target(out, [data, agreement, *([columns] if columns else [])], force)
     with Display(as_json, quiet) as display:
@@ -134,7 +137,7 @@ def link(
             force=force,
             dataset=account,
             snapshot=snapshot,
-            layout=read_own_layout(agreed, columns, column, id, encoding, delimiter, person, date, id_row),
+            layout=layout,
             state=state,
             confirm=_confirm(yes, yes and (quiet or as_json)),
             tell=display.tell,

@@ -30,6 +30,10 @@ DateFormats = Annotated[
     list[str] | None,
     typer.Option("--date", metavar="FIELD=FORMAT", help="Of dates not written 2026-11-15; repeatable."),
 ]
+ListFiles = Annotated[
+    list[str] | None,
+    typer.Option("--list", metavar="NAME=FILE", help="A list of frequencies that does not ship; repeatable."),
+]
 PersonColumn = Annotated[
     str | None,
     typer.Option("--person", help="The column that says whose record it is: nobody may have too many."),
@@ -60,6 +64,7 @@ def read_own_layout(
     person: str | None = None,
     dates: list[str] | None = None,
     id_row: bool = False,
+    lists: list[str] | None = None,
 ) -> Layout:
     """The layout file, if any, overridden by what stands on the command line."""
     from accord.records.layout import Layout, read_layout
@@ -76,6 +81,6 @@ def read_own_layout(
         person=person or found.person,
         id_row=id_row or (found.id_row and id is None),
     )
-    mapped = mapped.map_columns(pairs or []).map_dates(dates or [])
-    mapped.require_known(agreement.names)
+    mapped = mapped.map_columns(pairs or []).map_dates(dates or []).map_lists(lists or [])
+    mapped.require_known(agreement.names, agreement.lists)
     return mapped

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.cli.link import plain
-from accord.cli.options import Delimiter, Encoding, Json, Raw, read_own_layout
+from accord.cli.options import Delimiter, Encoding, Json, ListFiles, Raw, read_own_layout
 from accord.cli.terminal import progress, say
 from accord.wording import counted
 
@@ -65,6 +65,7 @@ def simulate(
     id_b: Annotated[str | None, typer.Option(help="B's id column.")] = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
+    lists: ListFiles = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --out if it is there.")] = False,
     raw: Raw = False,
     as_json: Json = False,
@@ -90,12 +91,13 @@ def simulate(
         window=window,
         spread=spread,
     )
+    layout_a = read_own_layout(agreed, columns_a, column_a, id_a, encoding, delimiter, lists=lists)
+    layout_b = read_own_layout(agreed, columns_b, column_b, id_b, encoding, delimiter, lists=lists)
     if out is not None:
-        named = [a, b, agreement, truth, columns_a, columns_b]
+        files = [Path(file) for layout in (layout_a, layout_b) for file in layout.list_files.values()]
+        named = [a, b, agreement, truth, columns_a, columns_b, *files]
         require_target(out, [path for path in named if path is not None], force)
     true = read_truth(truth) if truth is not None else None
-    layout_a = read_own_layout(agreed, columns_a, column_a, id_a, encoding, delimiter)
-    layout_b = read_own_layout(agreed, columns_b, column_b, id_b, encoding, delimiter)
     with _watch() as watch:
         result = run(
             a,

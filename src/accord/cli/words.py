@@ -10,7 +10,11 @@ from __future__ import annotations
 import re
 
 _ARGUMENT = re.compile(r"`(?:reach=accord\.Reach\()?([a-z_]+)=(?:True|…\))?`")
-_OTHERWISE = {"columns": "--column FIELD=COLUMN", "format": "--date FIELD=FORMAT"}
+_OTHERWISE = {
+    "columns": "--column FIELD=COLUMN",
+    "format": "--date FIELD=FORMAT",
+    "lists": "--list NAME=FILE",
+}
 """Where the option is not the argument's name with dashes."""
 
 

@@ -1,26 +1,26 @@
 """Names of people with the frequencies that they have, and what people are called instead.
 
-Names and frequencies are those of the US census of 1990, which are in the public domain; `names.txt.gz` says
-where they come from. The lists have the given names of nine tenths of all people and the surnames of four
-fifths. What the others have goes to the rarer half of the lists, so that frequent names are as frequent as
-they were. Nicknames are our own list.
+Names and frequencies are those of the US census of 1990 (`accord.records.names`). The lists have the given
+names of nine tenths of all people and the surnames of four fifths. What the others have goes to the rarer
+half of the lists, so that frequent names are as frequent as they were. Nicknames are our own list.
 """
 
 from __future__ import annotations
 
-import gzip
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+from accord.records.names import EVERYBODY, Kind, census_names
 
 Text = NDArray[np.bytes_]
 """Lower-case ASCII of a fixed width: a row is a record, and its letters are a row of a matrix of octets."""
 
 WIDTH = 24
-_EVERYBODY = 100_000
 _NICKNAMES = """
 abigail abby gail; abraham abe; albert al bert; alexander alex sandy; alexandra alex sandra; alfred al fred;
 alice ally; amanda mandy; andrea andie; andrew andy drew; angela angie; ann annie; anna annie; anthony tony;
@@ -70,23 +70,15 @@ class Names:
 @cache
 def census() -> dict[str, Names]:
     """By kind: `female` and `male` given names, and `surname`s."""
-    packed = resources.files("accord.datasets").joinpath("names.txt.gz").read_bytes()
-    kinds: dict[str, tuple[list[str], list[int]]] = {}
-    for line in gzip.decompress(packed).decode().splitlines():
-        if line.startswith("["):
-            texts, counts = kinds.setdefault(line.strip("[]"), ([], []))
-        elif not line.startswith("#"):
-            count, *listed = line.split()
-            texts += listed
-            counts += [int(count)] * len(listed)
-    return {kind: _names(*lists) for kind, lists in kinds.items()}
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    return {kind: _names(census_names(kind)) for kind in kinds}
 
 
-def _names(texts: list[str], counts: list[int]) -> Names:
-    shares = np.array(counts) / _EVERYBODY
+def _names(counts: Mapping[str, int]) -> Names:
+    shares = np.array(list(counts.values())) / EVERYBODY
     rare = len(shares) // 2
     shares[rare:] += (1 - shares.sum()) / (len(shares) - rare)
-    return Names(np.array(texts, f"S{WIDTH}"), shares)
+    return Names(np.array(list(counts), f"S{WIDTH}"), shares)
 
 
 @cache

@@ -19,7 +19,7 @@ from accord.matching.mixing import mix
 from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields
 from accord.records.columns import Bits, Column, Columns
-from accord.records.schema import Bloom, Name, Spec, TextField
+from accord.records.schema import Bloom, FrequencyField, Name, Spec, TextField
 from accord.side import Side
 
 _Names = Annotated[
@@ -58,6 +58,9 @@ class KeySpec(Spec):
                 yield f"'{name}' is a Bloom filter, which is no key; name a field with encoder = \"hash\"."
             elif self.buckets is None and isinstance(self.field, str):
                 yield f"'{name}' is free text, whose values cannot be listed; say how many buckets."
+        for name in self.names:
+            if isinstance(fields[name], FrequencyField):
+                yield f"'{name}' is a class of frequencies, which many values share; name the value itself."
         if self.buckets is None and not isinstance(self.field, str):
             yield "several fields are hashed together; say into how many buckets, or write a part for each."
 

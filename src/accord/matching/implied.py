@@ -20,6 +20,7 @@ from accord.matching.rule import (
     Missing,
     Not,
     Or,
+    Rarity,
     Rule,
     Same,
     Score,
@@ -133,6 +134,8 @@ def implies(rule: Rule, other: Rule) -> bool:
             return any(implies(rule, part) for part in parts)
         case Similar(), Similar():
             return replace(rule, bound=other.bound) == other and rule.bound >= other.bound
+        case Rarity(), Rarity():
+            return replace(rule, least=other.least) == other and rule.least >= other.least
         case Hamming(), Hamming():
             return replace(rule, bound=other.bound) == other and rule.bound <= other.bound
         case Euclidean(names), Euclidean():
@@ -145,15 +148,18 @@ def implies(rule: Rule, other: Rule) -> bool:
             return False
 
 
-def accepts_unseen(rule: Rule) -> bool:
-    """Whether values that are missing may make a match of a pair in which no comparison holds."""
-    return any(isinstance(p, Missing) for p in predicates(rule)) and _unseen(rule)[0]
+def accepts_unseen(rule: Rule) -> tuple[str, ...]:
+    """How values may make a match of a pair in which no comparison holds: they are `missing` or `rare`."""
+    kinds = {"missing": Missing, "rare": Rarity}
+    found = list(predicates(rule))
+    reasons = tuple(word for word, kind in kinds.items() if any(isinstance(p, kind) for p in found))
+    return reasons if _unseen(rule)[0] else ()
 
 
 def _unseen(rule: Rule) -> tuple[bool, bool]:
     """Whether a rule may hold, and whether it may fail, where no comparison holds.
 
-    Each `missing` is taken for itself, so it may say too much.
+    Each `missing` is taken for itself, so it may say too much; and two rare values need not agree.
     """
     match rule:
         case And(parts):
@@ -165,7 +171,7 @@ def _unseen(rule: Rule) -> tuple[bool, bool]:
         case Not(part):
             may, fail = _unseen(part)
             return fail, may
-        case Missing():
+        case Missing() | Rarity():
             return True, True
         case Score(comparisons, least):
             unseen = [_weights_unseen(each) for each in comparisons]
@@ -175,7 +181,7 @@ def _unseen(rule: Rule) -> tuple[bool, bool]:
 
 
 def _weights_unseen(of: Levels) -> list[int]:
-    """The weights that a comparison may have where no predicate but `missing` holds."""
+    """The weights that a comparison may have where no comparison holds."""
     weights = []
     for level in of.levels:
         may, fail = _unseen(level.when)

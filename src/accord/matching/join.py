@@ -20,7 +20,7 @@ from accord.matching.distances import expand
 from accord.matching.evaluate import Indices, Tables, holds
 from accord.matching.implied import reach, requires_same
 from accord.matching.mixing import mix
-from accord.matching.rule import Missing, Or, Rule, compared, predicates
+from accord.matching.rule import Missing, Or, Rarity, Rule, compared, predicates
 from accord.matching.thresholds import Fields, root
 from accord.records.columns import Bits, Column, Columns, Integers
 from accord.records.schema import DateField, NumberField
@@ -190,7 +190,7 @@ class _Keys:
 
 def _compared(rule: Rule) -> list[Pair]:
     """The pairs (field of A, field of B) that a rule compares, each once."""
-    found = [pair for p in predicates(rule) if not isinstance(p, Missing) for pair in compared(p)]
+    found = [pair for p in predicates(rule) if not isinstance(p, Missing | Rarity) for pair in compared(p)]
     return list(dict.fromkeys(found))
 
 

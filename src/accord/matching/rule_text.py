@@ -38,6 +38,7 @@ from accord.matching.rule_words import (
     hamming,
     jaccard,
     missing,
+    rarity,
     same,
     score,
     within,
@@ -57,6 +58,7 @@ _MEASURES: dict[str, Callable[..., Measure]] = {
     "jaccard": jaccard,
     "cosine": cosine,
     "euclidean": euclidean,
+    "rarity": rarity,
 }
 _WORDS = ["same", "within", *_MEASURES, "missing", "either_way", "score"]
 _SIGNS = {"&": "and", "|": "or", "~": "not"}

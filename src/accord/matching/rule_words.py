@@ -13,6 +13,7 @@ from accord.matching.rule import (
     Level,
     Levels,
     Missing,
+    Rarity,
     Rule,
     Same,
     Score,
@@ -30,7 +31,7 @@ LARGEST_WEIGHT = 9_999
 class Measure(Unfinished):
     """A distance or similarity that waits for its threshold: `hamming("name") <= 5`."""
 
-    name: Literal["hamming", "euclidean", "dice", "jaccard", "cosine"]
+    name: Literal["hamming", "euclidean", "dice", "jaccard", "cosine", "rarity"]
     fields: tuple[str, ...]
 
     def __le__(self, bound: object) -> Rule:
@@ -41,9 +42,16 @@ class Measure(Unfinished):
             return Hamming(self.fields[0], int(limit), field_b=self.fields[-1])
         if self.name == "euclidean":
             return Euclidean(self.fields, limit)
+        if self.name == "rarity":
+            raise ValueError("rarity() is reached from below: write rarity(...) >= 2")
         raise ValueError(f"{self.name}() is a similarity: write {self.name}(...) >= 0.9")
 
     def __ge__(self, bound: object) -> Rule:
+        if self.name == "rarity":
+            least = _amount(bound, "the threshold of rarity()")
+            if least.denominator != 1 or least < 1:
+                raise ValueError("rarity() counts classes: its threshold is a whole number from 1 on")
+            return Rarity(self.fields[0], int(least), field_b=self.fields[-1])
         if self.name == "dice" or self.name == "jaccard" or self.name == "cosine":
             least = _amount(bound, f"the threshold of {self.name}()")
             if not 0 < least <= 1:
@@ -83,6 +91,11 @@ def euclidean(*fields: str) -> Measure:
     if not fields:
         raise ValueError("euclidean() takes at least one field: euclidean('lat', 'lon') <= 0.005")
     return Measure("euclidean", tuple(map(_name, fields)))
+
+
+def rarity(field: str, field_b: str | None = None) -> Measure:
+    """The class of a field of frequencies: 0 is that of common values, and both records must reach it."""
+    return Measure("rarity", _names(field, field_b))
 
 
 def within(field: str, *rest: object, days: object = None) -> Rule:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from accord.matching.rule import And, Missing, Not, Or, Rule, Same, Score, compared, predicates
+from accord.matching.rule import And, Missing, Not, Or, Rarity, Rule, Same, Score, compared, predicates
 from accord.matching.thresholds import Fields
 from accord.protocols.base import Blockings, Fault, Options, Task
 from accord.protocols.intersection import Intersecting
@@ -26,7 +26,9 @@ class Psi(Intersecting):
 
     def sought(self, rule: Rule) -> Rule:
         """All values that the rule compares are the same."""
-        found = [pair for p in predicates(rule) if not isinstance(p, Missing) for pair in compared(p)]
+        found = [
+            pair for p in predicates(rule) if not isinstance(p, Missing | Rarity) for pair in compared(p)
+        ]
         return And(tuple(Same(of_a, field_b=of_b) for of_a, of_b in dict.fromkeys(found)))
 
     def advice(self, task: Task) -> list[str]:
@@ -42,7 +44,10 @@ class Psi(Intersecting):
         if simulated:
             if _negates(rule):
                 problem = "psi finds records whose fields are equal"
-                yield ("rule",), f"{problem}, which a rule with 'not', 'missing' or a score may deny."
+                yield (
+                    ("rule",),
+                    f"{problem}, which a rule with 'not', 'missing', 'rarity' or a score may deny.",
+                )
             return
         for part in rule.parts if isinstance(rule, And) else (rule,):
             if not isinstance(part, Same):
@@ -51,6 +56,6 @@ class Psi(Intersecting):
 
 
 def _negates(rule: Rule) -> bool:
-    return isinstance(rule, Not | Missing | Score) or (
+    return isinstance(rule, Not | Missing | Rarity | Score) or (
         isinstance(rule, And | Or) and any(map(_negates, rule.parts))
     )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Integers:
-    """Codes 0..high of a number, category or date."""
+    """Codes 0..high of a number, category, class or date."""
 
     values: NDArray[np.int64]
     present: NDArray[np.bool_]

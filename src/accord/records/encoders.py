@@ -6,6 +6,7 @@ have it. Values are rounded to the agreed step in IEEE double arithmetic, which 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -17,8 +18,17 @@ from numpy.typing import NDArray
 from accord.exact import text as written
 from accord.records.columns import Bits, Column, Integers
 from accord.records.folding import trim
+from accord.records.frequencies import Classes
 from accord.records.making import Cells, Made, make
-from accord.records.schema import Bloom, CategoryField, DateField, FieldSpec, NumberField, TextField
+from accord.records.schema import (
+    Bloom,
+    CategoryField,
+    DateField,
+    FieldSpec,
+    FrequencyField,
+    NumberField,
+    TextField,
+)
 from accord.records.siphash import fill_filters, hash_texts, key
 
 Mask = NDArray[np.bool_]
@@ -47,10 +57,17 @@ class _Judged:
     other: Mask
 
 
-def encode(name: str, spec: FieldSpec, cells: pa.Array, salt: str, format: str | None = None) -> Encoded:
+def encode(
+    name: str,
+    spec: FieldSpec,
+    cells: pa.Array,
+    salt: str,
+    format: str | None = None,
+    classes: Mapping[str, Classes] | None = None,
+) -> Encoded:
     """Encode the cells of one field, all of whose columns are this one."""
     columns = spec.columns(name)
-    of = Cells(dict.fromkeys(columns, cells), dict.fromkeys(columns, format))
+    of = Cells(dict.fromkeys(columns, cells), dict.fromkeys(columns, format), classes=classes)
     return encode_made(name, spec, make(name, spec, of), salt)
 
 
@@ -59,6 +76,10 @@ def encode_made(name: str, spec: FieldSpec, made: Made, salt: str) -> Encoded:
     whose = "" if spec.columns(name) == (name,) else f" (field '{name}')"
     if isinstance(spec, TextField):
         return _text(name, spec, made.values, salt, made.bad, whose)
+    if isinstance(spec, FrequencyField):
+        missing = _missing(made.values)
+        codes = np.asarray(pc.fill_null(made.values, 0)).astype(np.int64)
+        return _missing_policy(spec, Encoded(Integers(codes, ~missing), made.bad), missing, whose)
     if isinstance(spec, CategoryField):
         judged = _category(spec, made.values, made.bad)
     elif isinstance(spec, DateField):

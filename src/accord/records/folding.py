@@ -21,6 +21,17 @@ def trim(cells: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(bare, ""), pa.scalar(None, pa.large_string()), bare)
 
 
+def to_text(cells: pa.Array) -> pa.Array:
+    """Cells as they stand, as text; null where they hold raw bytes or nested values."""
+    kind = cells.type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
+        return pa.nulls(len(cells), pa.large_string())
+    try:
+        return cells.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:
+        return pa.nulls(len(cells), pa.large_string())
+
+
 def fold(cells: pa.Array) -> pa.Array:
     """Cells as they are compared; empty ones are null."""
     lower = pc.utf8_lower(change_beyond_ascii(trim(cells), lambda text: unicodedata.normalize("NFKC", text)))

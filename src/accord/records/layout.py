@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,7 @@ class _File(Spec):
     quote: str = '"'
     id_row: bool = False
     sheet: str | None = None
+    lists: dict[str, str] = Field(default_factory=dict)
 
     def layout(self) -> Layout:
         return Layout(
@@ -48,13 +50,14 @@ class _File(Spec):
             self.quote,
             self.id_row,
             self.sheet,
+            self.lists,
         )
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The id column, how the file is written, the columns whose names differ from the agreed ones, and the
-    column that says whose record it is, where that matters."""
+    """The id column, how the file is written, the columns whose names differ from the agreed ones, the column
+    that says whose record it is, where that matters, and where one's own lists of frequencies are."""
 
     id: str = "id"
     encoding: str = "utf-8"
@@ -68,6 +71,8 @@ class Layout:
     """Records are named by their rows, 1, 2, …, and no id column is read."""
     sheet: str | None = None
     """Of a workbook: the sheet, if not the first."""
+    lists: Mapping[str, str | Path] = field(default_factory=dict)
+    """By agreed name: the files of lists of frequencies that do not ship."""
 
     def __post_init__(self) -> None:
         for argument in ("id", "encoding", "delimiter", "quote"):
@@ -76,6 +81,7 @@ class Layout:
             require_text_or_none(argument, getattr(self, argument))
         require_flag("id_row", self.id_row)
         object.__setattr__(self, "columns", _read_columns(self.columns))
+        object.__setattr__(self, "lists", _read_lists(self.lists))
 
     def source(self, name: str) -> Source:
         """Where the agreed name is found: by default in a column of that name."""
@@ -93,6 +99,7 @@ class Layout:
             quote=self.quote,
             id_row=self.id_row,
             sheet=self.sheet,
+            lists=self.list_files,
         ).model_dump_json()
 
     @classmethod
@@ -108,6 +115,21 @@ class Layout:
                 raise UsageError(problem=f"A column is mapped by field=column, not by '{pair}'.")
             changed[name.strip()] = Source(column=column, format=self.source(name.strip()).format)
         return replace(self, columns=changed)
+
+    def map_lists(self, pairs: Iterable[str]) -> Layout:
+        """This layout with `name=file` pairs from the command line."""
+        changed = dict(self.lists)
+        for pair in pairs:
+            name, equals, path = pair.partition("=")
+            if not (equals and name.strip() and path.strip()):
+                raise UsageError(problem=f"A list is named by name=file, not by '{pair}'.")
+            changed[name.strip()] = path
+        return replace(self, lists=changed)
+
+    @property
+    def list_files(self) -> dict[str, str]:
+        """The files of lists, by agreed name, from the root on: a run may go on from another folder."""
+        return {name: str(path) for name, path in self.lists.items()}
 
     def read_dates(self, formats: Mapping[str, str]) -> Layout:
         """This layout with formats of dates, by field."""
@@ -127,11 +149,17 @@ class Layout:
     def to_toml(self) -> str:
         """The layout as `read_layout` reads it."""
         body = _File.model_validate_json(self.to_json()).model_dump(exclude_none=True)
-        return tomli_w.dumps({key: value for key, value in body.items() if key != "id" or not self.id_row})
+        silent = {"id"} if self.id_row else set()
+        silent |= {"lists"} if not self.lists else set()
+        return tomli_w.dumps({key: value for key, value in body.items() if key not in silent})
 
-    def require_known(self, names: Iterable[str]) -> None:
-        """Raise for a mapped name that the agreement does not have."""
-        known = list(names)
+    def require_known(self, names: Iterable[str], lists: Iterable[str] = ()) -> None:
+        """Raise for a mapped name, or a list, that the agreement does not have."""
+        known, agreed = list(names), list(lists)
+        for name in self.lists:
+            if name not in agreed:
+                hint = did_you_mean(name, agreed, f"Agreed are: {', '.join(agreed) or 'none'}.")
+                raise UsageError(problem=f"The agreement has no list '{name}' of frequencies. {hint}")
         for name in self.columns:
             if name not in known:
                 hint = did_you_mean(name, known, f"Agreed are: {', '.join(known)}.")
@@ -157,9 +185,20 @@ def _read_columns(given: object) -> dict[str, Source]:
     return found
 
 
+def _read_lists(given: object) -> dict[str, str]:
+    """What was given as lists: whole paths, since the folder that one is in may change."""
+    expected = "a dictionary of agreed lists with your files, such as {'surnames': 'surnames.csv'}"
+    require("lists", given, expected, Mapping)
+    assert isinstance(given, Mapping)
+    for name, path in given.items():
+        if not isinstance(name, str) or not isinstance(path, str | Path):
+            raise wrong("lists", path if isinstance(name, str) else name, expected)
+    return {name: os.path.abspath(path) for name, path in given.items()}
+
+
 def read_layout(path: Path) -> Layout:
-    """Read a layout file: `id` or `id_row`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, and a table
-    `[columns]`."""
+    """Read a layout file: `id` or `id_row`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, and the
+    tables `[columns]` and `[lists]`; files of lists are found from the folder of the layout file on."""
     try:
         found = TypeAdapter(_File).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:
@@ -172,7 +211,8 @@ def read_layout(path: Path) -> Layout:
         ) from None
     except ValueError:
         raise DataError(str(path), [Fault("", "It holds a number with thousands of digits.")]) from None
-    return found.layout()
+    beside = {name: str(path.parent / file) for name, file in found.lists.items()}
+    return found.model_copy(update={"lists": beside}).layout()
 
 
 def _fault(place: tuple[str | int, ...], kind: str, message: str) -> Fault:
@@ -182,6 +222,8 @@ def _fault(place: tuple[str | int, ...], kind: str, message: str) -> Fault:
         known = _File.model_fields if len(place) == 1 else Source.model_fields
         mend = did_you_mean(str(place[-1]), known, f"Known are: {', '.join(known)}.")
         return Fault(where, "is not known here.", mend)
+    if kind == "string_type" and place[0] == "lists":
+        return Fault(where, "should be the path of a file.")
     if kind == "model_type":
         return Fault(where, "should be a column's name, or a table with column and format.")
     return Fault(where, f"{message.removeprefix('Input ')}.")

@@ -25,13 +25,23 @@ from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.records.columns import Bits, Column, Integers, Records, rows_of
 from accord.records.csv_scan import MOST_CELL
 from accord.records.encoders import encode, encode_made
+from accord.records.faults import Faults
+from accord.records.folding import to_text
+from accord.records.frequencies import Classes
+from accord.records.frequency_lists import find_classes
 from accord.records.layout import Layout
 from accord.records.making import Cells, Parsed, make
-from accord.records.opened import OpenTable
-from accord.records.schema import CategoryField, FieldSpec, TextField, agreed_columns, dated_columns, is_made
+from accord.records.schema import (
+    CategoryField,
+    FieldSpec,
+    FrequencyField,
+    TextField,
+    agreed_columns,
+    dated_columns,
+    is_made,
+)
 from accord.records.sources import TableLike, open_table
 
-_SHOWN_ROWS = 5
 _MOST_SHOWN = 3 << 19
 """Octets of a record's id and disclosed cells: what a partner takes of one record is a little more."""
 _REPEATED = (
@@ -79,10 +89,11 @@ def _load(
 ) -> Records:
     person = _person_column(layout, 1 if per_person is None and tally is not None else per_person)
     tally = tally or Tally()
+    classes = find_classes(fields, layout.list_files)
     where = {name: layout.source(name).column for name in agreed_columns(fields, disclose)}
     named = () if layout.id_row else (layout.id,)
     table = open_table(source, list(dict.fromkeys([*named, *where.values(), *person])), layout)
-    faults = _Faults(table)
+    faults = Faults(table)
     as_text = _read_as_text([*named, *where.values()], fields, where)
     chunks: list[Records] = []
     ids: list[pa.Array] = []
@@ -90,8 +101,9 @@ def _load(
     parsed: Parsed = {}
     for batch in table.batches:
         _judge_cells(batch, as_text, faults)
-        ids.append(_row_numbers(faults.first, batch) if layout.id_row else _as_text(batch.column(layout.id)))
-        chunks.append(_encode_batch(batch, ids[-1], fields, salt, disclose, layout, faults, tally, parsed))
+        ids.append(_row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id)))
+        cells = _cells(batch, fields, layout, parsed, classes)
+        chunks.append(_encode_batch(batch, ids[-1], cells, fields, salt, disclose, layout, faults, tally))
         for name in person:
             people.append(_as_person(batch.column(name)))
             if per_person is not None:
@@ -108,7 +120,7 @@ def _load(
         raise DataError(table.name, found)
     if not read and table.is_file:
         raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
-    return _join(chunks, fields, disclose)
+    return _join(chunks, fields, disclose, classes)
 
 
 @dataclass
@@ -121,71 +133,42 @@ class Tally:
     """How many there are, where a column says whose record a row is."""
     most_of_one: int = 0
     """The most records of one person."""
+    listed: dict[str, int] = field(default_factory=dict)
+    """Rows whose value stands in the list of frequencies, by field: few may mean other spellings."""
 
     def leave_out(self, name: str, reason: str, count: int) -> None:
         if count:
             self.left_out[name, reason] = self.left_out.get((name, reason), 0) + count
+
+    def count_listed(self, name: str, count: int) -> None:
+        self.listed[name] = self.listed.get(name, 0) + count
 
     def count_people(self, chunks: Sequence[pa.Array]) -> None:
         counts = pc.value_counts(pa.chunked_array(chunks, pa.large_string()).drop_null()).field("counts")
         self.people, self.most_of_one = len(counts), pc.max(counts).as_py() or 0
 
 
-class _Faults:
-    """Faults by column and problem: each with its first rows and its number, so that none hides another."""
-
-    def __init__(self, table: OpenTable) -> None:
-        self.first = 0
-        """How many records were read before the chunk at hand."""
-        self._table = table
-        self._rows: dict[tuple[str, str], list[int]] = {}
-        self._counts: dict[tuple[str, str], int] = {}
-
-    def note(self, bad: NDArray[np.bool_], column: str, problem: str) -> None:
-        rows = np.flatnonzero(bad)
-        if len(rows):
-            known = self._rows.setdefault((column, problem), [])
-            known += [self.first + int(i) for i in rows[: _SHOWN_ROWS - len(known)]]
-            self._counts[column, problem] = self._counts.get((column, problem), 0) + len(rows)
-
-    def in_order(self) -> list[Fault]:
-        """The faults, by their first rows."""
-        groups = sorted(self._rows.items(), key=lambda group: group[1][0])
-        return [self._fault(*group, rows) for group, rows in groups]
-
-    def _fault(self, column: str, problem: str, rows: list[int]) -> Fault:
-        count = self._counts[column, problem]
-        numbers = ", ".join(f"{self._table.row(row):,}" for row in rows)
-        more = f" and {count - len(rows):,} more" if count > len(rows) else ""
-        word = "row" if count == 1 else "rows"
-        return Fault(f"{word} {numbers}{more}, column '{column}'", f"{problem}.", count=count)
-
-
 def _encode_batch(
     batch: pa.RecordBatch,
     ids: pa.Array,
+    cells: Cells,
     fields: Mapping[str, FieldSpec],
     salt: str,
     disclose: Sequence[str],
     layout: Layout,
-    faults: _Faults,
+    faults: Faults,
     tally: Tally,
-    parsed: Parsed,
 ) -> Records:
     columns: dict[str, Column] = {}
     made_texts: dict[str, pa.Array] = {}
     noted: dict[tuple[str, str], NDArray[np.bool_]] = {}
     left_out = np.zeros(batch.num_rows, np.bool_)
     sources = {name: layout.source(name) for name in agreed_columns(fields)}
-    cells = Cells(
-        {name: batch.column(source.column) for name, source in sources.items()},
-        {name: source.format for name, source in sources.items()},
-        parsed,
-        dated_columns(fields),
-    )
     for name, spec in fields.items():
         made = make(name, spec, cells)
         encoded = encode_made(name, spec, made, salt)
+        if isinstance(spec, FrequencyField):
+            tally.count_listed(name, cells.listed(name, spec))
         columns[name] = encoded.column
         if name in disclose and is_made(name, fields):
             made_texts[name] = made.shown()
@@ -203,7 +186,7 @@ def _encode_batch(
         {
             name: made_texts[name]
             if name in made_texts
-            else _as_text(batch.column(layout.source(name).column))
+            else to_text(batch.column(layout.source(name).column))
             for name in disclose
         }
     )
@@ -217,14 +200,21 @@ def _encode_batch(
     )
 
 
-def _as_text(cells: pa.Array) -> pa.Array:
-    kind = cells.type
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
-        return pa.nulls(len(cells), pa.large_string())
-    try:
-        return cells.cast(pa.large_string())
-    except pa.ArrowNotImplementedError:
-        return pa.nulls(len(cells), pa.large_string())
+def _cells(
+    batch: pa.RecordBatch,
+    fields: Mapping[str, FieldSpec],
+    layout: Layout,
+    parsed: Parsed,
+    classes: Mapping[str, Classes],
+) -> Cells:
+    sources = {name: layout.source(name) for name in agreed_columns(fields)}
+    return Cells(
+        {name: batch.column(source.column) for name, source in sources.items()},
+        {name: source.format for name, source in sources.items()},
+        parsed,
+        dated_columns(fields),
+        classes,
+    )
 
 
 def _row_numbers(before: int, batch: pa.RecordBatch) -> pa.Array:
@@ -236,7 +226,7 @@ def _read_as_text(
     columns: Sequence[str], fields: Mapping[str, FieldSpec], where: Mapping[str, str]
 ) -> set[str]:
     """The columns that no number or date judges."""
-    text = (TextField, CategoryField)
+    text = (TextField, CategoryField, FrequencyField)
     judged = [
         where[column]
         for name, spec in fields.items()
@@ -246,7 +236,7 @@ def _read_as_text(
     return set(columns) - set(judged)
 
 
-def _judge_cells(batch: pa.RecordBatch, as_text: set[str], faults: _Faults) -> None:
+def _judge_cells(batch: pa.RecordBatch, as_text: set[str], faults: Faults) -> None:
     """Note cells that no field takes; numbers and dates themselves judge what is not finite."""
     for name, cells in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_large_string(cells.type):
@@ -259,7 +249,7 @@ def _judge_cells(batch: pa.RecordBatch, as_text: set[str], faults: _Faults) -> N
             faults.note(np.asarray(odd), name, "is NaN or infinite; leave the cell empty if it has no value")
 
 
-def _judge_shown(ids: pa.Array, shown: pa.Table, layout: Layout, faults: _Faults) -> None:
+def _judge_shown(ids: pa.Array, shown: pa.Table, layout: Layout, faults: Faults) -> None:
     """Note records of which more would be shown than a partner takes: it would refuse them in mid-run."""
     sizes = np.zeros(len(ids), np.int64)
     for cells in (ids, *(shown[name].combine_chunks() for name in shown.column_names)):
@@ -268,7 +258,7 @@ def _judge_shown(ids: pa.Array, shown: pa.Table, layout: Layout, faults: _Faults
     faults.note(sizes > _MOST_SHOWN, layout.id, problem)
 
 
-def _judge_ids(chunks: Sequence[pa.Array], column: str, faults: _Faults) -> None:
+def _judge_ids(chunks: Sequence[pa.Array], column: str, faults: Faults) -> None:
     """Note every row whose id another row has too."""
     ids = pa.chunked_array(chunks, pa.large_string())
     counts = pc.value_counts(ids)
@@ -297,12 +287,12 @@ def _as_person(cells: pa.Array) -> pa.Array:
     if pa.types.is_floating(cells.type):
         cells = pc.if_else(pc.is_finite(cells), cells, pa.scalar(None, cells.type))
     # Spellings of one name are one person: that can only find somebody with more records.
-    spelt = pc.utf8_lower(pc.utf8_normalize(_as_text(cells), form="NFKC"))
+    spelt = pc.utf8_lower(pc.utf8_normalize(to_text(cells), form="NFKC"))
     people = pc.utf8_trim_whitespace(pc.replace_substring_regex(spelt, r"\s+", " "))
     return pc.if_else(pc.equal(people, ""), pa.scalar(None, people.type), people)
 
 
-def _judge_people(chunks: Sequence[pa.Array], column: str, most: int, faults: _Faults) -> None:
+def _judge_people(chunks: Sequence[pa.Array], column: str, most: int, faults: Faults) -> None:
     """Note every row of somebody who has more than so many."""
     people = pa.chunked_array(chunks, pa.large_string())
     counts = pc.value_counts(people)
@@ -322,10 +312,18 @@ def _too_many(most: int) -> str:
     return f"names somebody with more than {most} records; the agreement's promise covers {most}"
 
 
-def _join(chunks: list[Records], fields: Mapping[str, FieldSpec], disclose: Sequence[str]) -> Records:
+def _join(
+    chunks: list[Records],
+    fields: Mapping[str, FieldSpec],
+    disclose: Sequence[str],
+    classes: Mapping[str, Classes],
+) -> Records:
     if not chunks:
         empty = pa.record_batch({"": pa.array([], pa.large_string())})
-        nothing = {name: encode(name, spec, empty.column(0), "").column for name, spec in fields.items()}
+        nothing = {
+            name: encode(name, spec, empty.column(0), "", classes=classes).column
+            for name, spec in fields.items()
+        }
         shown = pa.table({name: pa.array([], pa.large_string()) for name in disclose})
         return Records(pa.array([], pa.large_string()), nothing, shown)
     return Records(

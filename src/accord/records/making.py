@@ -1,8 +1,9 @@
 """From the cells of some rows to the values of their fields, before they are encoded.
 
 `Cells` has the agreed columns of a chunk and what was made of them, so that a column is folded once and its
-dates are parsed once, however many fields come from it. A value is a text, a number as it stood, or a day
-since 1970; what no reading fits is noted beside it, row by row, and never stops the others.
+dates are parsed once, however many fields come from it. A value is a text, a number as it stood, a class of
+frequencies, or a day since 1970; what no reading fits is noted beside it, row by row, and never stops the
+others.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from numpy.typing import NDArray
 from accord.records.cleaning import clean, empty_to_null, single_blanks
 from accord.records.deriving import derive_part, derive_text, swap
 from accord.records.folding import fold, fold_list, trim
+from accord.records.frequencies import Classes
 from accord.records.recipe import ISO_DAY
-from accord.records.schema import CategoryField, DateField, FieldSpec, NumberField, TextField
+from accord.records.schema import CategoryField, DateField, FieldSpec, FrequencyField, NumberField, TextField
 
 Mask = NDArray[np.bool_]
 
@@ -39,8 +41,8 @@ class Days:
 
 @dataclass
 class Made:
-    """The values of a field: text, numbers or days since 1970, null where there are none; and the rows whose
-    cells cannot be read, by problem."""
+    """The values of a field: text, numbers, classes or days since 1970, null where there are none; and the
+    rows whose cells cannot be read, by problem."""
 
     values: pa.Array
     bad: dict[str, Mask] = field(default_factory=dict)
@@ -65,7 +67,10 @@ class Cells:
         formats: Mapping[str, str | None],
         parsed: Parsed | None = None,
         dated: frozenset[str] = frozenset(),
+        classes: Mapping[str, Classes] | None = None,
     ) -> None:
+        self.classes = classes or {}
+        """By field: the classes of the values of its list."""
         self._formats, self._dated = formats, dated
         self._parsed: Parsed = {} if parsed is None else parsed
         self._plain: dict[str, pa.Array] = {}
@@ -106,6 +111,10 @@ class Cells:
             self._texts[key] = clean(_join(parts), spec.clean)
         return self._texts[key]
 
+    def listed(self, name: str, spec: FieldSpec) -> int:
+        """How many rows have a value that stands in the list of their field."""
+        return self.classes[name].listed(self.text(spec.columns(name), spec))
+
 
 def make(name: str, spec: FieldSpec, cells: Cells) -> Made:
     """The values of one field."""
@@ -113,6 +122,8 @@ def make(name: str, spec: FieldSpec, cells: Cells) -> Made:
     bad = cells.unread(columns)
     if spec.reads_days:
         return _make_of_days(spec, cells, columns[0], bad)
+    if isinstance(spec, FrequencyField):
+        return Made(cells.classes[name].of(cells.text(columns, spec)), bad)
     if isinstance(spec, TextField | CategoryField) or spec.clean or spec.derive is not None:
         text = cells.text(columns, spec)
         return Made(text if spec.derive is None else derive_text(text, spec.derive), bad)

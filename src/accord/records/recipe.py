@@ -184,7 +184,9 @@ class Recipe(Spec):
             raise ValueError(f"a {kind} cannot be derived by '{word}'; {known}")
         if len(self.sources) > 1 and (not self.joins or self.reads_days):
             what = "one date" if self.reads_days else f"a {kind}"
-            raise ValueError(f"{what} comes from one column; only texts and categories join several")
+            raise ValueError(
+                f"{what} comes from one column; only texts, categories and frequencies join several"
+            )
         if self.clean and (not self.cleans or self.reads_days):
             raise ValueError("dates are read by the format of their column and not cleaned; remove clean")
         if self.reads_days and (wrong := [v for v in self.missing_values if _looks_like_day(v)]):

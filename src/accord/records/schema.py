@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date
 from fractions import Fraction
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -35,6 +36,8 @@ Exact = Annotated[
 """A number of the agreement: `0.001`, `1e-9`, `"2^-40"`, `"1/3"`."""
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+LIST_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
 HASH_BITS = 80
 _OF_TEXTS = ("prefix", "suffix", "initial", *SOUNDS, *DATE_WORDS)
 PAPER_BLOOM = {"kind": "bloom", "bits": 50, "hashes": 1, "grams": 3}
@@ -179,6 +182,34 @@ class CategoryField(_Field):
         return len(self.values) - (self.other != "bin")
 
 
+class FrequencyField(_Field):
+    """How rare a value is: its class by a public list of values and how often each occurs.
+
+    The list is named by its digest and is no part of the agreement: each side has it (frequencies.py).
+    """
+
+    joins: ClassVar = True
+
+    type: Literal["frequency"]
+    list: Annotated[str, StringConstraints(pattern=LIST_PATTERN)]
+    digest: Annotated[str, StringConstraints(pattern=DIGEST_PATTERN)]
+    """Of the list's values and counts, as they are read; nobody goes on with another one."""
+    shares: tuple[Exact, ...] = Field(min_length=1, max_length=16)
+    """Falling: a value is in the class of how many of these its share in the list is below."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> FrequencyField:
+        if not all(0 < share <= 1 for share in self.shares):
+            raise ValueError("shares must be above 0 and at most 1")
+        if any(share <= after for share, after in pairwise(self.shares)):
+            raise ValueError('shares must fall from one to the next, such as ["1/100", "1/1000"]')
+        return self
+
+    @property
+    def high(self) -> int:
+        return len(self.shares)
+
+
 class DateField(_Ranged):
     """A calendar day from `min` to `max`, counted in days."""
 
@@ -205,7 +236,7 @@ class DateField(_Ranged):
 
 
 FieldSpec = Annotated[
-    TextField | NumberField | LatitudeField | LongitudeField | CategoryField | DateField,
+    TextField | NumberField | LatitudeField | LongitudeField | CategoryField | FrequencyField | DateField,
     Field(discriminator="type"),
 ]
 

@@ -1,7 +1,7 @@
 """Some values of a field before and after, for the owner of the table, who asks for them, and nobody else.
 
-After is what is encoded: the text behind a hash or a filter, the day, the number. Everywhere else values are
-kept out of what is said.
+After is what is encoded: the text behind a hash or a filter, the day, the number, the class. Everywhere
+else values are kept out of what is said.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from accord.errors import UsageError
 from accord.records.folding import trim
+from accord.records.frequency_lists import find_classes
 from accord.records.layout import Layout
 from accord.records.making import Cells, make
 from accord.records.schema import FieldSpec, dated_columns
@@ -40,11 +41,12 @@ def show_values(
     spec = fields[name]
     sources = {column: layout.source(column) for column in spec.columns(name)}
     wanted = list(dict.fromkeys(one.column for one in sources.values()))
+    classes = find_classes({name: spec}, layout.list_files)
     found: dict[tuple[str | None, ...], Shown] = {}
     for batch in open_table(source, wanted, layout).batches:
         columns = {column: batch.column(one.column) for column, one in sources.items()}
         formats = {column: one.format for column, one in sources.items()}
-        made = make(name, spec, Cells(columns, formats, dated=dated_columns(fields)))
+        made = make(name, spec, Cells(columns, formats, None, dated_columns(fields), classes))
         before = (trim(cells).to_pylist() for cells in columns.values())
         for cells, after in zip(zip(*before, strict=True), _texts(made.shown()), strict=True):
             if any(cell is not None for cell in cells):

@@ -104,12 +104,12 @@ def link(
     _require_kinds(data, agreement, partner, confirm, dataset, snapshot, layout)
     require_sound(agreement)
     if layout is not None:
-        layout.require_known(agreement.names)
+        layout.require_known(agreement.names, agreement.lists)
     out, state = _judge_common(out, state, force, tell, reach, raw)
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
     if out is not None:
-        require_target(out, _files(data), force)
+        require_target(out, _files(data, layout or Layout()), force)
     account = Ledger(opened.ledger).find_account(dataset)
     own = get_ready(
         opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell, raw, force
@@ -281,7 +281,9 @@ def reopen(
     if target is not None:
         require_writable(target)
         # It may have been written before the run was cut.
-        require_target(target, _files(source), force or str(target.resolve()) == known.replaces)
+        require_target(
+            target, _files(source, known.read_layout()), force or str(target.resolve()) == known.replaces
+        )
     with found.lock():
         own = get_ready(
             state, agreement, known.partner, source, known.read_layout(), known.dataset,
@@ -302,9 +304,10 @@ def reopen(
             yield own, Kept(found, own.mine(slots, known.partner_records), journal, charged.cost)
 
 
-def _files(data: TableLike) -> tuple[Path, ...]:
-    """The file of the data, if it is one."""
-    return (Path(data),) if isinstance(data, str | Path) else ()
+def _files(data: TableLike, layout: Layout) -> tuple[Path, ...]:
+    """The file of the data, if it is one, and those of lists."""
+    lists = map(Path, layout.list_files.values())
+    return (Path(data), *lists) if isinstance(data, str | Path) else tuple(lists)
 
 
 def _name_table(name: str | None, task: Task, side: Side, records: Records) -> Snapshot | None:
