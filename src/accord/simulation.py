@@ -15,28 +15,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import mean, pstdev
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import tomli_w
 from numpy.typing import NDArray
 
 from accord.agreement.by_pass import PassFigures, by_pass
 from accord.agreement.document import Agreement
-from accord.agreement.file import parse_agreement, require_sound
+from accord.agreement.file import require_sound
 from accord.arguments import require, require_function, require_table, require_text, require_text_or_none
 from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Indices, Tables
 from accord.matching.join import full_join, has_index
 from accord.matching.meeting import meeting_pairs
-from accord.protocols.base import Protocol, Release, prepare
+from accord.protocols.base import Release, prepare
 from accord.protocols.binned import MOST_TRIED
 from accord.protocols.mine import Mine, Watch
 from accord.protocols.outcome import Outcome, Rows
-from accord.protocols.registry import protocol_named
 from accord.ranges import contained
 from accord.records.columns import Records
 from accord.records.layout import Layout
@@ -282,62 +279,6 @@ def _promised(agreement: Agreement, release: Release) -> Promised:
     delta = None if told.delta is None else float(told.delta)
     exact = delta if release.setting is None else release.setting.delta_exact
     return Promised(None if told.epsilon is None else float(told.epsilon), exact)
-
-
-def adjust(
-    agreement: Agreement,
-    *,
-    protocol: str | None = None,
-    epsilon: object = None,
-    delta: object = None,
-    prune: int | None = None,
-    greedy: bool | None = None,
-    window: int | None = None,
-    spread: int | None = None,
-    records_per_person: int | None = None,
-) -> Agreement:
-    """The agreement with another protocol or other options: to see what they would find and cost.
-
-    Also with one that no two parties may agree on, since it leaks: the result says what.
-    """
-    changed = agreement.model_dump(mode="json")
-    options = changed["protocol"]
-    kind = protocol_named(options["name"] if protocol is None else protocol)
-    if protocol is not None and protocol != options["name"]:
-        options = _carry_over(options, kind.draft("1.6", "2^-40", {}), kind)
-    if not kind.blocked:
-        changed["blocking"] = []
-    given = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
-    given |= {"window": window, "spread": spread, "records_per_person": records_per_person}
-    for name, value in given.items():
-        if value is not None:
-            _set_option(kind, options, name, value)
-    text = tomli_w.dumps(_without_none(changed | {"protocol": options}))
-    return parse_agreement(text, "What is asked for", simulated=True)
-
-
-def _set_option(kind: type[Protocol], options: dict[str, Any], name: str, value: object) -> None:
-    """Set an option of the protocol, or say that it has none of that name."""
-    if name in kind.side_options:
-        for side in ("A", "B"):
-            options.setdefault(side, {})[name] = value if isinstance(value, int) else str(value)
-    elif name in kind.options:
-        options[name] = str(value) if name == "epsilon" else value
-    else:
-        raise UsageError(problem=f"{options['name']} has no option {name}: leave it out.")
-
-
-def _carry_over(old: dict[str, Any], draft: dict[str, Any], kind: type[Protocol]) -> dict[str, Any]:
-    """The usual options of another protocol, and those of the present one that both have."""
-    common = {"greedy"}.intersection(kind.options) | {"closure", "slab"}.intersection(kind.model_fields)
-    return draft | {name: old[name] for name in common if name in old}
-
-
-def _without_none(value: Any) -> Any:
-    """TOML has no word for nothing."""
-    if isinstance(value, dict):
-        return {key: _without_none(item) for key, item in value.items() if item is not None}
-    return [_without_none(item) for item in value] if isinstance(value, list) else value
 
 
 def seeded_run(seed: int, number: int) -> Entropy:

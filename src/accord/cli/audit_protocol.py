@@ -183,9 +183,9 @@ def _built_in(
 
 
 def _adjust(name: str, agreement: Path, epsilon: str | None, delta: str | None) -> Agreement:
+    from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement
     from accord.protocols.registry import protocol_named
-    from accord.simulation import adjust
 
     # What promises nothing is judged by the ε and δ that are asked; they are no options of its own.
     options = protocol_named(name).promises

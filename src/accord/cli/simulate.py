@@ -73,9 +73,10 @@ def simulate(
 
     Prints matches, recall and comparisons; for data of which you may see both sides.
     """
+    from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement
     from accord.records.sinks import require_target, write_table
-    from accord.simulation import adjust, peak_mib
+    from accord.simulation import peak_mib
     from accord.simulation import simulate as run
     from accord.truth import read_truth, score
 
