@@ -34,6 +34,8 @@ from accord.protocols.base import Release, prepare
 from accord.protocols.binned import MOST_TRIED
 from accord.protocols.mine import Mine, Watch
 from accord.protocols.outcome import Outcome, Rows
+from accord.quality.known import Known
+from accord.quality.report import Quality, judge
 from accord.ranges import contained
 from accord.records.columns import Records
 from accord.records.layout import Layout
@@ -46,6 +48,7 @@ from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party, Wire, run_pair
 from accord.side import Side
+from accord.truth import read_truth
 
 
 @dataclass(frozen=True)
@@ -141,28 +144,14 @@ class Simulation(Paired):
         """The share of what was found that the rule accepts."""
         return self.true_positives / self.matches if self.matches else 1.0
 
-    def passes_of(self, truth: pa.Table) -> tuple[PassFigures, ...]:
-        """What each pass brings together of the true pairs (`id_a`, `id_b`); a pair with a row that is not
-        there meets nowhere."""
-        rows, known = self._find(truth)
-        left, right = (np.asarray(pc.fill_null(found, 0)).astype(np.int64)[known] for found in rows)
-        share = float(known.mean()) if len(known) else 1.0
-        found = by_pass(self._agreement, *self._tables, (left, right), self._noise)
-        return tuple(
-            replace(one, recall=share * one.recall, recall_so_far=share * one.recall_so_far) for one in found
-        )
-
-    def count_unknown(self, truth: pa.Table) -> int:
-        """How many true pairs name a record that is in no table, or was left out."""
-        return int((~self._find(truth)[1]).sum())
-
-    def _find(self, truth: pa.Table) -> tuple[list[pa.Array], NDArray[np.bool_]]:
-        """The rows of A and B that true pairs name, and whether both are there."""
-        rows = [
-            pc.index_in(truth[name].combine_chunks(), value_set=table.ids)
-            for name, table in zip(("id_a", "id_b"), self._tables, strict=True)
-        ]
-        return rows, np.asarray(pc.and_(*map(pc.is_valid, rows))).astype(np.bool_)
+    def quality(self, truth: TableLike, pairs: int = 3) -> Quality:
+        """How good the matches are against true pairs (`id_a`, `id_b`), with so many pairs to look at."""
+        require_table("truth", truth)
+        require("pairs", pairs, "a whole number of at least 0", int)
+        if pairs < 0:
+            raise UsageError(problem="`pairs=` is a whole number of at least 0.")
+        known = Known.of(self._agreement, *self._tables, self._rows, read_truth(truth))
+        return judge(known, pairs, self._noise)
 
     @property
     def all_pairs(self) -> int:

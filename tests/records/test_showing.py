@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from accord.errors import UsageError
 from accord.records.layout import Layout, Source
 from accord.records.schema import FieldSpec
-from accord.records.showing import Shown, show_values
+from accord.records.showing import Shown, show_rows, show_values
 
 
 def read(**spec: Any) -> FieldSpec:
@@ -45,3 +45,13 @@ def test_what_is_missing_afterwards_is_shown_as_that() -> None:
 def test_a_field_that_is_not_agreed() -> None:
     with pytest.raises(UsageError, match=r"no field 'nam' to show\. Did you mean 'name'\?"):
         show_values(pa.table({}), "nam", FIELDS, Layout())
+
+
+def test_cells_of_some_records_stand_as_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("key,given,dob\nx,José,1.2.1980\ny,,2.2.1980\nz,Ann,\n")
+    layout = Layout(id="key", columns={"birth": Source(column="dob", format="%d.%m.%Y")})
+    found = show_rows(path, {"x", "z", "nobody"}, ["given", "birth"], layout)
+    assert found == {"x": ["José", "1.2.1980"], "z": ["Ann", None]}
+    by_row = show_rows(path, {"2"}, ["given", "birth"], Layout(id_row=True, columns=layout.columns))
+    assert by_row == {"2": [None, "2.2.1980"]}

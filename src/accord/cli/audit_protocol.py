@@ -103,7 +103,7 @@ def protocol(
     asked = promise(epsilon or EPSILON, delta or DELTA)
     _require_meant(base, epsilon, delta)
     if drawing is not None:
-        from accord.auditing.draw_noise import require_place
+        from accord.drawing import require_place
 
         require_place(drawing, (), force)
     files = {Side.A: _Files(a, a_neighbour, columns_a), Side.B: _Files(b, b_neighbour, columns_b)}
