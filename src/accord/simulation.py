@@ -17,7 +17,6 @@ from functools import cached_property
 from statistics import mean, pstdev
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -374,13 +373,6 @@ def load_both(
     if faulty:
         raise faulty[0]
     return loaded[0], loaded[1]
-
-
-def accepted_pairs(a: TableLike, b: TableLike, agreement: Agreement) -> pa.Table:
-    """All pairs that the rule accepts, whatever a protocol compares: columns as in `Simulation.pairs`."""
-    left, right = load_both(a, b, agreement, None, None)
-    tables = Tables(agreement.fields, left.columns, right.columns)
-    return _output(left, right, *full_join(agreement.rule, tables, (len(left), len(right)))).table()
 
 
 def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:

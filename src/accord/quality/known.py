@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 from accord.agreement.document import Agreement
 from accord.matching.evaluate import Indices, Mask, Tables, holds
 from accord.matching.rule import And, Levels, Missing, Rule, Same, Score, fields_of
-from accord.protocols.outcome import Rows
 from accord.ranges import contained, distinct
 from accord.records.columns import Records
+from accord.records.pairing import Rows
+from accord.truth import Scores, f1, share
 
 
 @dataclass(frozen=True)
@@ -73,22 +74,10 @@ class Known:
         cls, agreement: Agreement, a: Records, b: Records, found: tuple[Rows, Rows], truth: pa.Table
     ) -> Known:
         """`found` as rows of both tables, `truth` as `read_truth` gives it."""
-        once = truth.group_by(["id_a", "id_b"]).aggregate([])
-        rows = [
-            pc.index_in(once[name].combine_chunks(), value_set=table.ids)
-            for name, table in (("id_a", a), ("id_b", b))
-        ]
-        both = np.asarray(pc.and_(*map(pc.is_valid, rows))).astype(np.bool_)
-        left, right = (np.asarray(pc.fill_null(found, 0)).astype(np.int64)[both] for found in rows)
+        left, right, unknown = find(truth, a, b)
         width = max(1, len(b))
-        return cls(
-            agreement,
-            a,
-            b,
-            distinct(found[0].astype(np.int64) * width + found[1]),
-            distinct(left * width + right),
-            int((~both).sum()),
-        )
+        keys = distinct(found[0].astype(np.int64) * width + found[1])
+        return cls(agreement, a, b, keys, distinct(left * width + right), unknown)
 
     @property
     def true_pairs(self) -> int:
@@ -138,11 +127,19 @@ class Known:
         """Which pairs the blocking brings together."""
         return self.agreement.plan.compares(self.tables, *self.rows(keys))
 
-    def count_apart(self, keys: Indices) -> Indices:
-        """In how many fields of the rule each pair does not agree."""
-        apart = np.zeros(len(keys), np.int64)
+    def count_apart(self, keys: Indices, *, lacking: bool = True) -> Indices:
+        """In how many columns each pair differs, or lacks a value, unless that is not asked for.
+
+        Fields that are made of one column count once.
+        """
+        of: dict[tuple[str, ...], list[str]] = {}
         for field in self.fields:
-            apart += ~holds(Same(field), self.tables, *self.rows(keys))
+            of.setdefault(tuple(self.agreement.fields[field].columns(field)), []).append(field)
+        apart = np.zeros(len(keys), np.int64)
+        for fields in of.values():
+            apart += np.logical_or.reduce([self.differs(field, keys) for field in fields])
+            if lacking:
+                apart += np.logical_or.reduce([self.lacks(field, keys) for field in fields])
         return apart
 
     def describe(self, keys: Indices) -> tuple[PairFacts, ...]:
@@ -182,6 +179,25 @@ class Known:
             if holds(level.when, self.tables, *self.rows(one))[0]:
                 return Weighed(names, str(level.when), level.weight)
         return Weighed(names, "otherwise", each.otherwise)
+
+
+def rate(found: Indices, wanted: Indices, unknown: int = 0) -> Scores:
+    """Found pairs against wanted ones, of which some more may be unknown; of none, every share is 1."""
+    hits = int(contained(found, wanted).sum())
+    recall, precision = share(hits, len(wanted) + unknown), share(hits, len(found))
+    return Scores(len(wanted) + unknown, recall, precision, f1(precision, recall))
+
+
+def find(pairs: pa.Table, a: Records, b: Records) -> tuple[Indices, Indices, int]:
+    """Pairs of ids (`id_a`, `id_b`) as rows of both tables, each once, and how many have no such rows."""
+    once = pairs.group_by(["id_a", "id_b"]).aggregate([])
+    rows = [
+        pc.index_in(once[name].combine_chunks(), value_set=table.ids)
+        for name, table in (("id_a", a), ("id_b", b))
+    ]
+    both = np.asarray(pc.and_(*map(pc.is_valid, rows))).astype(np.bool_)
+    left, right = (np.asarray(pc.fill_null(found, 0)).astype(np.int64)[both] for found in rows)
+    return left, right, int((~both).sum())
 
 
 def split(rule: Rule) -> tuple[Score, Rule] | None:

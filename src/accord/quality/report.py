@@ -16,7 +16,7 @@ import numpy as np
 from accord.agreement.by_pass import PassFigures, by_pass
 from accord.matching.evaluate import Indices
 from accord.quality.curve import Curve, trace
-from accord.quality.known import Known, PairFacts
+from accord.quality.known import Known, PairFacts, rate
 from accord.ranges import contained
 from accord.truth import Scores, f1, share
 
@@ -77,13 +77,11 @@ class Quality:
 
 def judge(known: Known, shown: int, noise: str | None = None) -> Quality:
     """The report, with so many pairs of either kind; `noise` replaces the agreed one."""
-    hits = int(contained(known.found, known.true).sum())
-    recall, precision = share(hits, known.true_pairs), share(hits, len(known.found))
     traced = trace(known, shown)
     named = _oddest(known, shown) if traced is None else {"below": traced[1], "above": traced[2]}
     return Quality(
-        scores=Scores(known.true_pairs, recall, precision, f1(precision, recall)),
-        false=len(known.found) - hits,
+        scores=rate(known.found, known.true, known.unknown),
+        false=len(known.false),
         missed=_reasons(known),
         fields=tuple(_judge_field(known, field) for field in known.fields),
         passes=_passes(known, noise),
