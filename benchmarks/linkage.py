@@ -24,6 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
 from accord.benchmarking import SocketChannel
@@ -39,7 +40,7 @@ from accord.session.identity import make_identity
 from accord.session.partners import add_partner
 from accord.session.state import open_state
 from accord.side import Side
-from accord.simulation import adjust, peak_mib, start_party
+from accord.simulation import peak_mib, start_party
 from reproduction.paper_data import abt_buy, taxi, taxi_agreement
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from accord import simulate
-from accord.simulation import adjust
+from accord.agreement.adjusting import adjust
 from accord.truth import score
 from reproduction.lab import PAPER, Lab, Size
 from reproduction.settings import laplace

@@ -7,9 +7,9 @@ of its figure are named as there. δ = 1e-5 and ε = 1.6 are the paper's default
 from __future__ import annotations
 
 from accord import Agreement
+from accord.agreement.adjusting import adjust
 from accord.privacy.noise import AUTO
 from accord.side import Side
-from accord.simulation import adjust
 
 EPSILONS = ("0.1", "0.4", "1.6")
 DELTAS = ("1e-5", "1e-7", "1e-9")

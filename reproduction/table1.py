@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from accord import Agreement, simulate
+from accord.agreement.adjusting import adjust
 from accord.auditing.cases import WHY, built_in, options
 from accord.auditing.protocol import audit
-from accord.simulation import adjust
 from reproduction.lab import Lab, Setup, Size
 from reproduction.settings import DELTA, laplace
 from reproduction.size import gamma

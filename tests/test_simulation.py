@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow.csv
 import pytest
 
 import accord
+from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.people import generate_people
@@ -25,7 +25,7 @@ from accord.matching.rule_text import parse_rule
 from accord.records.columns import Bits, Integers
 from accord.records.load import load_records
 from accord.side import Side
-from accord.simulation import Promised, Simulation, adjust, candidate_pairs, load_both, peak_mib, release_of
+from accord.simulation import Promised, Simulation, candidate_pairs, load_both, peak_mib, release_of
 from accord.truth import read_truth, score
 from reproduction.paper_data import abt_buy, taxi, taxi_agreement
 
@@ -180,9 +180,6 @@ def test_other_protocols_and_options() -> None:
     pruned = accord.simulate(made.a, made.b, adjust(agreed, prune=99), seed=1)
     assert pruned.recall < 1.0
     assert pruned.precision == 1.0
-    back = adjust(adjust(agreed, protocol="all-pairs").model_copy(update={"blocking": agreed.blocking}),
-                    protocol="laplace")  # fmt: skip
-    assert back.protocol.name == "laplace"
     published = accord.simulate(
         made.a, made.b, adjust(agreed, epsilon="0.1", delta="1e-5"), noise="paper-2017"
     )
@@ -252,23 +249,6 @@ def test_every_protocol_by_name() -> None:
     every = accord.simulate(made.a, made.b, adjust(local, window=496))
     assert ids(every) == ids(full)
     assert every.comparisons == every.all_pairs
-
-
-@pytest.mark.parametrize(
-    ("protocol", "options"),
-    [
-        ("all-pairs", {"epsilon": "1"}),
-        ("psi", {"greedy": True}),
-        ("psi-expand", {"prune": 5}),
-        ("local-dp", {"delta": "1e-5"}),
-        ("laplace", {"window": 3}),
-        ("laplace-suppress", {"greedy": True}),
-        ("blocking", {"epsilon": "1"}),
-    ],
-)
-def test_options_that_a_protocol_does_not_have(protocol: str, options: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=f"{protocol} has no option {next(iter(options))}"):
-        adjust(starter("products"), protocol=protocol, **options)
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.datasets.generated import Generated
 from accord.datasets.places import generate_places
@@ -33,7 +34,7 @@ from accord.secure.party import Wire, run_pair
 from accord.session.journal_file import scan
 from accord.session.receipt import read_receipt
 from accord.side import Side
-from accord.simulation import adjust, load_both, start_party
+from accord.simulation import load_both, start_party
 from tests.protocols import worlds
 from tests.secure.engines import engine_of
 from tests.secure.worlds import Fixed

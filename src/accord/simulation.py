@@ -15,28 +15,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import mean, pstdev
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
-import tomli_w
 from numpy.typing import NDArray
 
 from accord.agreement.by_pass import PassFigures, by_pass
 from accord.agreement.document import Agreement
-from accord.agreement.file import parse_agreement, require_sound
+from accord.agreement.file import require_sound
 from accord.arguments import require, require_function, require_table, require_text, require_text_or_none
 from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Indices, Tables
 from accord.matching.join import full_join, has_index
 from accord.matching.meeting import meeting_pairs
-from accord.protocols.base import Protocol, Release, prepare
+from accord.protocols.base import Release, prepare
 from accord.protocols.binned import MOST_TRIED
 from accord.protocols.mine import Mine, Watch
 from accord.protocols.outcome import Outcome, Rows
-from accord.protocols.registry import protocol_named
+from accord.quality.known import Known
+from accord.quality.report import Quality, judge
 from accord.ranges import contained
 from accord.records.columns import Records
 from accord.records.layout import Layout
@@ -49,6 +47,7 @@ from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party, Wire, run_pair
 from accord.side import Side
+from accord.truth import read_truth
 
 
 @dataclass(frozen=True)
@@ -144,28 +143,14 @@ class Simulation(Paired):
         """The share of what was found that the rule accepts."""
         return self.true_positives / self.matches if self.matches else 1.0
 
-    def passes_of(self, truth: pa.Table) -> tuple[PassFigures, ...]:
-        """What each pass brings together of the true pairs (`id_a`, `id_b`); a pair with a row that is not
-        there meets nowhere."""
-        rows, known = self._find(truth)
-        left, right = (np.asarray(pc.fill_null(found, 0)).astype(np.int64)[known] for found in rows)
-        share = float(known.mean()) if len(known) else 1.0
-        found = by_pass(self._agreement, *self._tables, (left, right), self._noise)
-        return tuple(
-            replace(one, recall=share * one.recall, recall_so_far=share * one.recall_so_far) for one in found
-        )
-
-    def count_unknown(self, truth: pa.Table) -> int:
-        """How many true pairs name a record that is in no table, or was left out."""
-        return int((~self._find(truth)[1]).sum())
-
-    def _find(self, truth: pa.Table) -> tuple[list[pa.Array], NDArray[np.bool_]]:
-        """The rows of A and B that true pairs name, and whether both are there."""
-        rows = [
-            pc.index_in(truth[name].combine_chunks(), value_set=table.ids)
-            for name, table in zip(("id_a", "id_b"), self._tables, strict=True)
-        ]
-        return rows, np.asarray(pc.and_(*map(pc.is_valid, rows))).astype(np.bool_)
+    def quality(self, truth: TableLike, pairs: int = 3) -> Quality:
+        """How good the matches are against true pairs (`id_a`, `id_b`), with so many pairs to look at."""
+        require_table("truth", truth)
+        require("pairs", pairs, "a whole number of at least 0", int)
+        if pairs < 0:
+            raise UsageError(problem="`pairs=` is a whole number of at least 0.")
+        known = Known.of(self._agreement, *self._tables, self._rows, read_truth(truth))
+        return judge(known, pairs, self._noise)
 
     @property
     def all_pairs(self) -> int:
@@ -284,62 +269,6 @@ def _promised(agreement: Agreement, release: Release) -> Promised:
     return Promised(None if told.epsilon is None else float(told.epsilon), exact)
 
 
-def adjust(
-    agreement: Agreement,
-    *,
-    protocol: str | None = None,
-    epsilon: object = None,
-    delta: object = None,
-    prune: int | None = None,
-    greedy: bool | None = None,
-    window: int | None = None,
-    spread: int | None = None,
-    records_per_person: int | None = None,
-) -> Agreement:
-    """The agreement with another protocol or other options: to see what they would find and cost.
-
-    Also with one that no two parties may agree on, since it leaks: the result says what.
-    """
-    changed = agreement.model_dump(mode="json")
-    options = changed["protocol"]
-    kind = protocol_named(options["name"] if protocol is None else protocol)
-    if protocol is not None and protocol != options["name"]:
-        options = _carry_over(options, kind.draft("1.6", "2^-40", {}), kind)
-    if not kind.blocked:
-        changed["blocking"] = []
-    given = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
-    given |= {"window": window, "spread": spread, "records_per_person": records_per_person}
-    for name, value in given.items():
-        if value is not None:
-            _set_option(kind, options, name, value)
-    text = tomli_w.dumps(_without_none(changed | {"protocol": options}))
-    return parse_agreement(text, "What is asked for", simulated=True)
-
-
-def _set_option(kind: type[Protocol], options: dict[str, Any], name: str, value: object) -> None:
-    """Set an option of the protocol, or say that it has none of that name."""
-    if name in kind.side_options:
-        for side in ("A", "B"):
-            options.setdefault(side, {})[name] = value if isinstance(value, int) else str(value)
-    elif name in kind.options:
-        options[name] = str(value) if name == "epsilon" else value
-    else:
-        raise UsageError(problem=f"{options['name']} has no option {name}: leave it out.")
-
-
-def _carry_over(old: dict[str, Any], draft: dict[str, Any], kind: type[Protocol]) -> dict[str, Any]:
-    """The usual options of another protocol, and those of the present one that both have."""
-    common = {"greedy"}.intersection(kind.options) | {"closure", "slab"}.intersection(kind.model_fields)
-    return draft | {name: old[name] for name in common if name in old}
-
-
-def _without_none(value: Any) -> Any:
-    """TOML has no word for nothing."""
-    if isinstance(value, dict):
-        return {key: _without_none(item) for key, item in value.items() if item is not None}
-    return [_without_none(item) for item in value] if isinstance(value, list) else value
-
-
 def seeded_run(seed: int, number: int) -> Entropy:
     """The randomness of one run of `simulate` with a seed; each side takes the stream of its letter."""
     return Seeded(f"simulate {seed} {number}")
@@ -444,13 +373,6 @@ def load_both(
     if faulty:
         raise faulty[0]
     return loaded[0], loaded[1]
-
-
-def accepted_pairs(a: TableLike, b: TableLike, agreement: Agreement) -> pa.Table:
-    """All pairs that the rule accepts, whatever a protocol compares: columns as in `Simulation.pairs`."""
-    left, right = load_both(a, b, agreement, None, None)
-    tables = Tables(agreement.fields, left.columns, right.columns)
-    return _output(left, right, *full_join(agreement.rule, tables, (len(left), len(right)))).table()
 
 
 def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:

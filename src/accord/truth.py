@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +10,12 @@ import pyarrow as pa
 from accord.matching.evaluate import Indices
 from accord.ranges import contained, distinct
 from accord.records.layout import Layout
-from accord.records.sources import open_table
+from accord.records.sources import TableLike, open_table
 
 
-def read_truth(path: Path) -> pa.Table:
-    """A file of true pairs, columns `id_a` and `id_b`."""
-    table = open_table(path, ["id_a", "id_b"], Layout())
+def read_truth(source: TableLike) -> pa.Table:
+    """A file or table of true pairs, columns `id_a` and `id_b`."""
+    table = open_table(source, ["id_a", "id_b"], Layout())
     empty = pa.table({name: pa.array([], pa.large_string()) for name in ("id_a", "id_b")})
     batches = [pa.Table.from_batches([batch]).cast(empty.schema) for batch in table.batches]
     return pa.concat_tables([empty, *batches])
@@ -29,17 +28,25 @@ class Scores:
     true_pairs: int
     truth_recall: float
     truth_precision: float
+    truth_f1: float
 
 
 def score(pairs: pa.Table, truth: pa.Table) -> Scores:
     """Compare matches with the true pairs; of none, every share is 1."""
     found, true = _codes(pairs, truth)
     both = len(np.flatnonzero(contained(found, true)))
-    return Scores(
-        true_pairs=len(true),
-        truth_recall=both / len(true) if len(true) else 1.0,
-        truth_precision=both / len(found) if len(found) else 1.0,
-    )
+    recall, precision = share(both, len(true)), share(both, len(found))
+    return Scores(len(true), recall, precision, f1(precision, recall))
+
+
+def share(part: int, whole: int) -> float:
+    """The share of some; of none it is 1."""
+    return part / whole if whole else 1.0
+
+
+def f1(precision: float, recall: float) -> float:
+    """The harmonic mean of both."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def _codes(found: pa.Table, true: pa.Table) -> tuple[Indices, Indices]:

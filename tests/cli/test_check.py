@@ -260,7 +260,7 @@ def test_simulate_tells_of_passes(folder: Path) -> None:
     assert "Buckets          50 in 'by name'; about 1 cost the least for these sizes\n" in done.stdout
     assert "Worth knowing    1 true pair names a record that is not there, or was left out\n" in done.stdout
     facts = json.loads(accord(folder, *tables, "--json").stdout)
-    assert facts["true_pairs_unknown"] == 1
+    assert facts["missed"]["unknown"] == 1
     assert [one["recall"] for one in facts["passes"]] == [1, 1]
     assert facts["among_candidates"] is False
     assert facts["matches"] == facts["all_matches"] == 2

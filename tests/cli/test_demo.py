@@ -2,60 +2,123 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import typer
 
 from accord.agreement.file import read_agreement
 from accord.cli.children import Children, Ended, Note, Told
 from accord.cli.demo import link_both, prepare
-from accord.cli.demo_stage import Stage
-from accord.cli.demo_summary import gather_figures, words
+from accord.cli.demo_stage import Scene, Stage
+from accord.cli.demo_summary import Example, Figures, SideFigures, gather_figures, words
 from accord.cli.progress_pair import PairDisplay
+from accord.datasets.starter import starter
+from accord.quality.known import PairFacts
 from accord.session.notices import Connected, Progress
-from accord.simulation import simulate
-from accord.truth import read_truth, score
+from accord.simulation import Simulation, simulate
+from accord.truth import Scores, read_truth, score
 from tests.cli.terminal import environment
 
 
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    return prepare(tmp_path_factory.mktemp("demo"), 300)
-
-
-def test_the_figures_are_those_of_the_run_and_of_simulate(stage: Stage) -> None:
-    done = link_both(stage)
-    found = gather_figures(stage, done)
+@pytest.mark.parametrize(("scene", "records"), [(Scene.people, 80), (Scene.products, 300)])
+def test_the_figures_are_those_of_the_run_and_of_simulate(scene: Scene, records: int, tmp_path: Path) -> None:
+    stage = prepare(tmp_path, scene, records)
+    found = gather_figures(stage, link_both(stage))
     agreement = read_agreement(stage.a.folder / "agreement.toml")
-    tables = stage.a.folder / "a.csv", stage.b.folder / "b.csv"
-    same = simulate(*tables, agreement, seed=1)
+    same = simulate(stage.a.table, stage.b.table, agreement, seed=1)
     assert found.matches == same.matches > 10
-    assert (found.recall, found.precision) == (same.recall, same.precision) == (1.0, 1.0)
-    scores = score(same.pairs, read_truth(stage.truth))
-    assert (found.true_pairs, found.truth_recall) == (scores.true_pairs, scores.truth_recall)
+    assert (found.rule.truth_recall, found.rule.truth_precision) == (same.recall, same.precision)
+    assert found.rule.true_pairs == same.all_matches
+    assert found.truth == score(same.pairs, read_truth(stage.truth))
     assert found.a.matched == len(same.pairs["id_a"].unique())
     assert found.b.matched == len(same.pairs["id_b"].unique())
-    assert (found.a.records, found.b.records) == (300, 300)
-    assert found.a.noisy_total > 300
-    outputs = [(shop.folder / "pairs.csv").read_bytes() for shop in (stage.a, stage.b)]
+    assert (found.a.records, found.b.records) == (records, records)
+    assert found.a.noisy_total > records
+    outputs = [(actor.folder / "pairs.csv").read_bytes() for actor in (stage.a, stage.b)]
     assert outputs[0] == outputs[1]
+    require_examples(stage, found, same)
     text = words(agreement, found)
     assert f"{found.matches:,} pairs of records match" in text
-    assert f"Recall       1.0000 of the {same.all_matches:,} pairs" in text
-    assert f"{found.comparisons / 90_000:.2%} of all 90,000 pairs" in text
-    assert "north-shop: ε = 1.6, δ = 2^-40; south-shop: ε = 1.6, δ = 2^-40" in text
+    assert f"of the {same.all_matches:,} pairs that the rule accepts" in text
+    assert f"{found.comparisons / records**2:.2%} of all {records**2:,} pairs" in text
+    names = stage.a.name, stage.b.name
+    assert f"{names[0]}: ε = 1.6, δ = 2^-40; {names[1]}: ε = 1.6, δ = 2^-40" in text
+
+
+def require_examples(stage: Stage, found: Figures, same: Simulation) -> None:
+    """The two examples are true pairs, of which one was found, with the cells of their records."""
+    true = {pair: i for i, pair in enumerate(zip(*ids_of(read_truth(stage.truth)), strict=True))}
+    output = set(zip(*ids_of(same.pairs), strict=True))
+    assert found.found is not None
+    assert (found.missed is None) == (found.truth.truth_recall == 1)
+    for example, was_found in ((found.found, True), (found.missed, False)):
+        if example is None:
+            continue
+        pair = example.pair
+        assert (pair.id_a, pair.id_b) in true
+        assert ((pair.id_a, pair.id_b) in output) == pair.found == was_found
+        assert was_found or not (pair.accepted and pair.meets)
+        for actor, id, cells in (
+            (stage.a, pair.id_a, example.cells_a),
+            (stage.b, pair.id_b, example.cells_b),
+        ):
+            rows = csv.DictReader(actor.table.read_text().splitlines())
+            row = next(row for row in rows if row["id"] == id)
+            assert cells == tuple(row[column] for column in example.columns)
+        line = stage.truth.read_text().splitlines()[1 + true[pair.id_a, pair.id_b]]
+        assert line.endswith(f'"{example.errors.replace(", ", " ")}"') or not example.errors
+    assert found.found.pair.differs
+
+
+def ids_of(pairs: pa.Table) -> list[list[str]]:
+    return [pairs[name].to_pylist() for name in ("id_a", "id_b")]
+
+
+def example(pair: PairFacts, errors: str = "") -> Example:
+    return Example(pair, errors, ("given",), ("Ann",), ("ANNE",))
+
+
+def test_the_examples_say_what_happened() -> None:
+    side = SideFigures("north", 10, 3, 99, "ε = 1")
+    scores = Scores(4, 0.5, 0.25, 1 / 3)
+    pair = PairFacts("A1", "B2", True, True, True, True, ("given",), (), None, ())
+    lost = replace(pair, id_a="A3", found=False, accepted=False)
+    apart = replace(pair, id_a="A3", found=False, meets=False)
+    told = Figures(
+        side, side, 3, 50, 10, 1.0, scores, scores, example(pair, "keyboard, moved"), example(lost)
+    )
+    text = words(starter("people"), told)
+    assert "Found in spite of errors: A1 and B2 (keyboard, moved)\n  id  given\n" in text
+    assert "  A1  Ann\n  B2  ANNE\n" in text
+    assert "Missed: A3 and B2; the rule refuses it\n" in text
+    assert "recall 0.5000, precision 0.2500, F1 0.3333 of the 4 true pairs" in text
+    assert "50.00% of all 100 pairs\n" in text
+    more = replace(told, missed=example(apart), found=None, comparisons=101)
+    text = words(starter("people"), more)
+    assert "Missed: A3 and B2; it meets in no pass\n" in text
+    assert "Found in spite of errors: no pair\n" in text
+    assert "101.00% of all 100 pairs; all pairs would be fewer" in text
+
+
+def test_buckets_are_those_that_simulate_names(tmp_path: Path) -> None:
+    stage = prepare(tmp_path, Scene.people, 40)
+    facts = simulate(stage.a.table, stage.b.table, stage.agreement, seed=1).passes
+    assert [one.buckets for one in facts] == [one.best_buckets for one in facts]
 
 
 def test_the_error_of_a_child_is_shown_and_both_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = prepare(tmp_path, 20)
+    broken = prepare(tmp_path, Scene.people, 20)
     (broken.b.folder / "b.csv").unlink()
     pids: list[int] = []
     start = subprocess.Popen
@@ -69,17 +132,17 @@ def test_the_error_of_a_child_is_shown_and_both_end(
     with pytest.raises(typer.Exit) as ended:
         link_both(broken)
     assert ended.value.exit_code == 4
-    assert "south-shop: accord: b.csv cannot be read" in capsys.readouterr().err
+    assert "south-register: accord: b.csv cannot be read" in capsys.readouterr().err
     assert len(pids) == 2
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 
 
-def run_demo(folder: Path, records: int) -> subprocess.Popen[str]:
+def run_demo(folder: Path, scene: str, records: int) -> subprocess.Popen[str]:
     """The command in a process group of its own, with its temporary folders in this one."""
     return subprocess.Popen(
-        [sys.executable, "-m", "accord", "demo", "--records", str(records)],
+        [sys.executable, "-m", "accord", "demo", scene, "--records", str(records)],
         env=environment(folder) | {"TMPDIR": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -101,22 +164,23 @@ def require_nothing_left(group: int, folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_leaves_nothing_behind(tmp_path: Path) -> None:
-    demo = run_demo(tmp_path, 100)
+@pytest.mark.parametrize(("scene", "kind"), [("people", "register"), ("products", "shop")])
+def test_the_command_leaves_nothing_behind(scene: str, kind: str, tmp_path: Path) -> None:
+    demo = run_demo(tmp_path, scene, 100)
     out, err = demo.communicate(timeout=120)
     assert demo.returncode == 0, err
     require_nothing_left(demo.pid, tmp_path)
-    assert "What south-shop learned about north-shop" in out
+    assert f"What south-{kind} learned about north-{kind}" in out
     assert "What neither learned" in out
-    assert re.search(r"^south-shop\$ accord link b\.csv .*--connect 127\.0\.0\.1:\d+", err, re.M)
-    for shop in ("north-shop", "south-shop"):
-        assert re.search(rf"^{shop}  connected to", err, re.M)
-        assert re.search(rf"^{shop}  [\d,]+ comparisons", err, re.M)
-        assert re.search(rf"^{shop}  done: ", err, re.M)
+    assert re.search(rf"^south-{kind}\$ accord link b\.csv .*--connect 127\.0\.0\.1:\d+", err, re.M)
+    for name in (f"north-{kind}", f"south-{kind}"):
+        assert re.search(rf"^{name}  connected to", err, re.M)
+        assert re.search(rf"^{name}  [\d,]+ comparisons", err, re.M)
+        assert re.search(rf"^{name}  done: ", err, re.M)
 
 
 def test_an_interrupt_ends_every_process(tmp_path: Path) -> None:
-    demo = run_demo(tmp_path, 20_000)
+    demo = run_demo(tmp_path, "people", 2_000)
     assert demo.stderr is not None
     # Only the parent hears it: in a terminal the children would, too.
     next(line for line in demo.stderr if "ledger charged" in line)

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 import accord
+from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.datasets.people_errors import Errors
 from accord.datasets.starter import starter
-from accord.simulation import adjust
 from accord.truth import Scores, score
 
 LEAST = {"people": (0.97, 0.97), "patients": (0.95, 0.98), "customers": (0.88, 0.97)}

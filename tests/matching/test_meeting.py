@@ -10,7 +10,7 @@ from accord.matching import meeting
 from accord.matching.blocking import Blocking
 from accord.matching.evaluate import Indices, Mask, Tables
 from accord.matching.join import full_join, has_index
-from accord.matching.meeting import Meetings, meeting_pairs
+from accord.matching.meeting import Meetings, candidates, meeting_pairs
 from accord.matching.rule import Rule
 from accord.matching.rule_words import dice, same, within
 from accord.side import Side
@@ -35,6 +35,21 @@ def test_they_are_the_matches_that_the_blocking_compares(
     index = Meetings(Side.A, record[order], np.bincount(bins, minlength=plan.bins), plan.pairs())
     theirs, mine = index.matches(rule, tables, *plan.place(Side.B, right.columns, len(b)))
     assert sorted(zip(mine.tolist(), theirs.tolist(), strict=True)) == sorted(expected)
+
+
+@given(blockings, worlds.tables, worlds.tables)
+def test_candidates_are_the_pairs_that_meet_each_once(
+    plan: Blocking, a: list[worlds.Row], b: list[worlds.Row]
+) -> None:
+    tables, _, _ = worlds.both(a, b)
+    i, j = (grid.ravel() for grid in np.indices((len(a), len(b)), dtype=np.int64))
+    met = plan.compares(tables, i, j)
+    found = [
+        pair
+        for rows in candidates(tables, (len(a), len(b)), plan)
+        for pair in zip(*(r.tolist() for r in rows), strict=True)
+    ]
+    assert sorted(found) == list(zip(i[met].tolist(), j[met].tolist(), strict=True))
 
 
 def test_dummies_are_passed_over() -> None:

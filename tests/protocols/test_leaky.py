@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import accord
+from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement, require_sound
 from accord.datasets.products import generate_products
@@ -23,7 +24,7 @@ from accord.protocols.base import prepare
 from accord.protocols.leaky import suppress_slots
 from accord.secure.ideal import IdealEngine
 from accord.side import Side
-from accord.simulation import Promised, adjust
+from accord.simulation import Promised
 from tests.protocols import worlds
 from tests.protocols.views import views
 

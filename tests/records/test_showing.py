@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from accord.errors import UsageError
 from accord.records.layout import Layout, Source
 from accord.records.schema import FieldSpec
-from accord.records.showing import Shown, show_values
+from accord.records.showing import Shown, show_rows, show_values
 
 
 def read(**spec: Any) -> FieldSpec:
@@ -55,3 +55,13 @@ def test_of_a_frequency_the_class_is_shown() -> None:
         Shown(("Smith",), "0"),
         Shown(("xqz",), "1"),
     ]
+
+
+def test_cells_of_some_records_stand_as_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("key,given,dob\nx,José,1.2.1980\ny,,2.2.1980\nz,Ann,\n")
+    layout = Layout(id="key", columns={"birth": Source(column="dob", format="%d.%m.%Y")})
+    found = show_rows(path, {"x", "z", "nobody"}, ["given", "birth"], layout)
+    assert found == {"x": ["José", "1.2.1980"], "z": ["Ann", None]}
+    by_row = show_rows(path, {"2"}, ["given", "birth"], Layout(id_row=True, columns=layout.columns))
+    assert by_row == {"2": [None, "2.2.1980"]}

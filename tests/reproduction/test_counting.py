@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.errors import UsageError
-from accord.simulation import adjust, simulate
+from accord.simulation import simulate
 from reproduction.counting import Counter
 
 

@@ -6,22 +6,18 @@ again.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accord.errors import UsageError
+from accord.drawing import save_figure
 from accord.exact import text
 from accord.privacy.audit import Audit
-from accord.records.sinks import require_target, write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EXACT = "#0072B2"
 CLAIMED = "#D55E00"
-FORMATS = (".png", ".svg", ".pdf")
 
 
 def draw(audit: Audit) -> Figure:
@@ -51,26 +47,6 @@ def draw(audit: Audit) -> Figure:
 def save(audit: Audit, path: Path, *, replace: bool = True) -> None:
     """Write the figure; the name's ending says how."""
     save_figure(draw(audit), path, replace=replace)
-
-
-def require_format(path: Path) -> None:
-    """Raise unless the name's ending says how to draw."""
-    if path.suffix.lower() not in FORMATS:
-        raise UsageError(problem=f"A figure ends in one of {', '.join(FORMATS)}.")
-
-
-def require_place(path: Path, inputs: Iterable[Path], force: bool) -> None:
-    """Raise before any work unless a figure can be drawn there."""
-    require_format(path)
-    require_target(path, inputs, force, "draw", FORMATS)
-
-
-def save_figure(figure: Figure, path: Path, *, replace: bool = True) -> None:
-    """Write any figure, if the name's ending is known and the place can be written."""
-    require_format(path)
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format=path.suffix.lower().removeprefix("."), dpi=150)
-    write_file(path, drawn.getvalue(), "draw", replace=replace)
 
 
 def _title(audit: Audit) -> str:

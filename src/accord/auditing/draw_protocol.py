@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accord.auditing.draw_noise import CLAIMED, EXACT, save_figure
+from accord.auditing.draw_noise import CLAIMED, EXACT
 from accord.auditing.protocol import Verdict
+from accord.drawing import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -38,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(epilog=example("accord demo --records 1000"))(demo)
+app.command(epilog=example("accord demo products --records 1000"))(demo)
 app.command(epilog=example("accord generate people --records 1000 --overlap 0.3"))(generate)
 app.command(epilog=example("accord init products"))(init)
 app.command(epilog=example("accord check agreement.toml a.csv --party A"))(check)

@@ -60,7 +60,7 @@ def noise(
     from accord.privacy.noise import AUTO
 
     if drawing is not None:
-        from accord.auditing.draw_noise import require_place
+        from accord.drawing import require_place
 
         require_place(drawing, (), force)
     name = noise or AUTO

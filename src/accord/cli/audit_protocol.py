@@ -103,7 +103,7 @@ def protocol(
     asked = promise(epsilon or EPSILON, delta or DELTA)
     _require_meant(base, epsilon, delta)
     if drawing is not None:
-        from accord.auditing.draw_noise import require_place
+        from accord.drawing import require_place
 
         require_place(drawing, (), force)
     files = {Side.A: _Files(a, a_neighbour, columns_a), Side.B: _Files(b, b_neighbour, columns_b)}
@@ -183,9 +183,9 @@ def _built_in(
 
 
 def _adjust(name: str, agreement: Path, epsilon: str | None, delta: str | None) -> Agreement:
+    from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement
     from accord.protocols.registry import protocol_named
-    from accord.simulation import adjust
 
     # What promises nothing is judged by the ε and δ that are asked; they are no options of its own.
     options = protocol_named(name).promises

@@ -6,7 +6,9 @@ as its owner would type it. Only the summary at the end has seen both tables.
 
 from __future__ import annotations
 
+import re
 import shlex
+import sys
 import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,11 +18,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.children import Children, Ended, Note
-from accord.cli.demo_stage import ACCOUNT, Shop, Stage
+from accord.cli.demo_stage import Actor, Scene, Stage
 from accord.cli.generate import Data, generate
 from accord.cli.init import Kind, init
 from accord.cli.progress_pair import PairDisplay, is_compiling
-from accord.cli.terminal import say
+from accord.cli.terminal import say, width_of
 from accord.session.notices import Done, Listening
 
 if TYPE_CHECKING:
@@ -30,64 +32,83 @@ _PATIENCE_SECONDS = 2.0
 
 
 def demo(
-    records: Annotated[int, typer.Option(min=1, max=1_000_000, help="Records a side.")] = 5_000,
+    scene: Annotated[
+        Scene, typer.Argument(help="Whose tables are linked: of registers, or of shops.")
+    ] = Scene.people,
+    records: Annotated[
+        int | None,
+        typer.Option(min=1, max=1_000_000, help="Records a side, if not 300 of people or 5,000 of products."),
+    ] = None,
 ) -> None:
-    """Link the tables of two made-up shops and say who learned what.
+    """Link two made-up tables and say who learned what.
 
     Two processes on this machine, in a folder that vanishes.
     """
     from accord.cli.demo_summary import gather_figures, words
 
     with tempfile.TemporaryDirectory(prefix="accord-demo-") as folder:
-        stage = prepare(Path(folder), records)
+        stage = prepare(Path(folder), scene, scene.records if records is None else records)
         done = link_both(stage)
-        say("\n" + words(stage.agreement, gather_figures(stage, done)))
+        say("\n" + words(stage.agreement, gather_figures(stage, done), width_of(sys.stdout)))
 
 
-def prepare(here: Path, records: int) -> Stage:
+def prepare(here: Path, scene: Scene, records: int) -> Stage:
     """Tables, the agreement in both folders, identities, and each other's cards."""
     from accord.agreement.file import read_agreement
 
-    _say("", f"accord generate products --records {records}")
-    generate(Data.products, records=records, out=here)
-    _say("", "accord init products")
-    init(Kind.products, out=here / "agreement.toml")
+    _say("", f"accord generate {scene} --records {records}")
+    generate(Data(scene), records=records, out=here)
+    _say("", f"accord init {scene}")
+    init(Kind(scene), out=here / "agreement.toml")
+    _fit_buckets(here / "agreement.toml", records)
     agreement = read_agreement(here / "agreement.toml")
-    a, b = (_shop(here, agreement, letter) for letter in ("A", "B"))
-    for shop, other in ((a, b), (b, a)):
-        _exchange_cards(shop, other)
-    for shop in (a, b):
-        _make_account(shop)
-    return Stage(agreement, a, b, here / "truth.csv")
+    a, b = (_actor(here, agreement, letter) for letter in ("A", "B"))
+    for actor, other in ((a, b), (b, a)):
+        _exchange_cards(actor, other)
+    for actor in (a, b):
+        _make_account(actor, scene)
+    return Stage(scene, agreement, a, b, here / "truth.csv")
 
 
-def _shop(here: Path, agreement: Agreement, letter: str) -> Shop:
+def _fit_buckets(path: Path, records: int) -> None:
+    """Write the numbers of buckets that suit so many records, as `accord simulate` names them."""
+    from accord.agreement.by_pass import best_buckets
+    from accord.agreement.file import read_agreement
+
+    best = [number for number in best_buckets(read_agreement(path), (records, records)) if number is not None]
+    if best:
+        numbers = iter(best)
+        path.write_text(re.sub(r"(?<=buckets = )\d+", lambda _: str(next(numbers)), path.read_text()))
+        say(f"Set the buckets of its passes, for {records:,} records: {', '.join(map(str, best))}.", err=True)
+
+
+def _actor(here: Path, agreement: Agreement, letter: str) -> Actor:
     from accord.side import Side
 
-    shop = Shop(agreement.party(Side(letter)), letter, here / agreement.party(Side(letter)))
-    shop.folder.mkdir()
-    (here / f"{letter.lower()}.csv").rename(shop.folder / f"{letter.lower()}.csv")
-    (shop.folder / "agreement.toml").write_bytes((here / "agreement.toml").read_bytes())
-    return shop
+    actor = Actor(agreement.party(Side(letter)), letter, here / agreement.party(Side(letter)))
+    actor.folder.mkdir()
+    (here / f"{letter.lower()}.csv").rename(actor.table)
+    (actor.folder / "agreement.toml").write_bytes((here / "agreement.toml").read_bytes())
+    return actor
 
 
-def _exchange_cards(shop: Shop, other: Shop) -> None:
+def _exchange_cards(actor: Actor, other: Actor) -> None:
     """Make an identity and let the other trust its card."""
     from accord.session.identity import make_identity
     from accord.session.partners import add_partner
 
-    _say(shop.name, f"accord identity --name {shop.name}")
-    card = make_identity(shop.state, shop.name, datetime.now(UTC))
-    _say(other.name, f"accord partner add {shop.name} {shop.name}.card")
-    add_partner(other.state, shop.name, card)
+    _say(actor.name, f"accord identity --name {actor.name}")
+    card = make_identity(actor.state, actor.name, datetime.now(UTC))
+    _say(other.name, f"accord partner add {actor.name} {actor.name}.card")
+    add_partner(other.state, actor.name, card)
 
 
-def _make_account(shop: Shop) -> None:
-    """Limit what all releases of the shop's table may come to."""
+def _make_account(actor: Actor, scene: Scene) -> None:
+    """Limit what all releases of its table may come to."""
     from accord.session.accounts import set_budget
 
-    _say(shop.name, f"accord ledger budget {ACCOUNT} --epsilon 5 --delta 2^-30")
-    set_budget(ACCOUNT, epsilon="5", delta="2^-30", state=shop.state.folder)
+    _say(actor.name, f"accord ledger budget {scene} --epsilon 5 --delta 2^-30")
+    set_budget(scene.value, epsilon="5", delta="2^-30", state=actor.state.folder)
 
 
 def link_both(stage: Stage) -> Mapping[str, Done]:
@@ -116,12 +137,11 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
     return done
 
 
-def _start(children: Children, shop: Shop, other: Shop, way: list[str]) -> None:
-    data = f"{shop.letter.lower()}.csv"
+def _start(children: Children, actor: Actor, other: Actor, way: list[str]) -> None:
     named = ["--agreement", "agreement.toml", "--partner", other.name, "--out", "pairs.csv"]
-    arguments = ["link", data, *named, *way, "--yes", "--json"]
-    _say(shop.name, f"accord {shlex.join(arguments)}")
-    children.start(shop.name, arguments, shop.folder, shop.environment)
+    arguments = ["link", actor.table.name, *named, *way, "--yes", "--json"]
+    _say(actor.name, f"accord {shlex.join(arguments)}")
+    children.start(actor.name, arguments, actor.folder, actor.environment)
 
 
 def _say(where: str, command: str) -> None:

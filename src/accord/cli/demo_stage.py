@@ -1,9 +1,10 @@
-"""The stage of the demo: two made-up shops, each with its folder, and what is ready before they begin."""
+"""The stage of the demo: two made-up parties, each with its folder, and what is ready before they begin."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,30 @@ if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.session.state import State
 
-ACCOUNT = "products"
-"""What each shop calls the account of its table."""
+
+class Scene(StrEnum):
+    """What is linked; also what each party calls the account of its table."""
+
+    people = "people"
+    products = "products"
+
+    @property
+    def records(self) -> int:
+        """As many a side as take some seconds: registers compare more of a pair than shops."""
+        return 300 if self is Scene.people else 5_000
 
 
 @dataclass(frozen=True)
-class Shop:
+class Actor:
     """A party with its folder; its letter is its side."""
 
     name: str
     letter: str
     folder: Path
+
+    @property
+    def table(self) -> Path:
+        return self.folder / f"{self.letter.lower()}.csv"
 
     @property
     def state(self) -> State:
@@ -39,7 +53,8 @@ class Shop:
 class Stage:
     """What is ready before the two begin."""
 
+    scene: Scene
     agreement: Agreement
-    a: Shop
-    b: Shop
+    a: Actor
+    b: Actor
     truth: Path

@@ -1,22 +1,25 @@
-"""What a steward wants to know after the demo: who knows what now, what nobody learned, and what it cost.
+"""What a steward wants to know after the demo: who knows what now, what nobody learned, how good the matches
+are, and what it cost.
 
 Every figure comes from what a run leaves behind: the events, the outputs, the receipt that both signed and
-the ledgers. Only the recall needs both tables, which nobody has outside of a demo.
+the ledgers. Only the quality and the two examples need both tables and the truth, which nobody has outside of
+a demo; the values shown in them are made up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.cli.demo_stage import Shop, Stage
+    from accord.cli.demo_stage import Actor, Stage
+    from accord.quality.known import Known, PairFacts
     from accord.session.notices import Done
+    from accord.truth import Scores
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,18 @@ class SideFigures:
 
 
 @dataclass(frozen=True)
+class Example:
+    """A true pair, with what its records hold where they do not agree and what both sides disclose."""
+
+    pair: PairFacts
+    errors: str
+    """Their kinds, where the truth tells them."""
+    columns: tuple[str, ...]
+    cells_a: tuple[str, ...]
+    cells_b: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Figures:
     """The figures of a demo."""
 
@@ -41,63 +56,118 @@ class Figures:
     comparisons: int
     bytes: int
     seconds: float
-    all_matches: int
-    recall: float
+    rule: Scores
     """Against all pairs that the rule accepts."""
-    precision: float
-    true_pairs: int
-    truth_recall: float
+    truth: Scores
+    found: Example | None
+    """The found pair whose records differ the most."""
+    missed: Example | None
+    """The missed pair whose records agree the most."""
 
 
 def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
     """The figures, from what both sides keep."""
     from accord.session.receipt import read_receipt
-    from accord.simulation import accepted_pairs
-    from accord.truth import read_truth, score
 
-    pairs = read_truth(stage.a.folder / "pairs.csv")
     end = done[stage.a.name]
+    known = _know(stage)
     parties = read_receipt(stage.a.state.run(end.run) / "receipt").facts["parties"]
-    rule = score(pairs, accepted_pairs(_table(stage.a), _table(stage.b), stage.agreement))
-    truth = score(pairs, read_truth(stage.truth))
+    matched = [len(set(rows.tolist())) for rows in known.rows(known.found)]
     a, b = (
         SideFigures(
-            name=shop.name,
-            records=parties[shop.letter]["records"],
-            matched=len(pairs[f"id_{shop.letter.lower()}"].unique()),
-            noisy_total=parties[shop.letter]["noisy_total"],
-            spent=_spent(shop),
+            name=actor.name,
+            records=parties[actor.letter]["records"],
+            matched=count,
+            noisy_total=parties[actor.letter]["noisy_total"],
+            spent=_spent(actor, stage.scene),
         )
-        for shop in (stage.a, stage.b)
+        for actor, count in zip((stage.a, stage.b), matched, strict=True)
     )
+    rule, truth = _scores(known)
     return Figures(
-        *(a, b, end.matches, end.comparisons, end.bytes, end.seconds),
-        *(rule.true_pairs, rule.truth_recall, rule.truth_precision),
-        *(truth.true_pairs, truth.truth_recall),
+        *(a, b, end.matches, end.comparisons, end.bytes, end.seconds, rule, truth),
+        *_examples(stage, known),
     )
 
 
-def _table(shop: Shop) -> Path:
-    return shop.folder / f"{shop.letter.lower()}.csv"
+def _know(stage: Stage) -> Known:
+    """Both tables, what was found of them and what is true."""
+    from accord.quality.known import Known, find
+    from accord.simulation import load_both
+    from accord.truth import read_truth
+
+    records = load_both(stage.a.table, stage.b.table, stage.agreement, None, None)
+    left, right, _ = find(read_truth(stage.a.folder / "pairs.csv"), *records)
+    return Known.of(stage.agreement, *records, (left, right), read_truth(stage.truth))
 
 
-def _spent(shop: Shop) -> str:
+def _scores(known: Known) -> tuple[Scores, Scores]:
+    """Against what the rule accepts, and against the truth."""
+    from accord.matching.join import full_join
+    from accord.quality.known import rate
+
+    accepted = known.keys(*full_join(known.agreement.rule, known.tables, known.sizes))
+    return rate(known.found, accepted), rate(known.found, known.true, known.unknown)
+
+
+def _examples(stage: Stage, known: Known) -> tuple[Example | None, Example | None]:
+    """A pair that was found in spite of its errors, and one that was not."""
+    import numpy as np
+
+    from accord.ranges import contained
+
+    found, missed = known.true[contained(known.true, known.found)], known.missed
+    oddest = found[np.argsort(-known.count_apart(found, lacking=False), kind="stable")[:1]]
+    nearest = missed[np.argsort(known.count_apart(missed), kind="stable")[:1]]
+    shown = (known.describe(keys) for keys in (oddest, nearest))
+    first, second = (_example(stage, *pair) if pair else None for pair in shown)
+    return first, second
+
+
+def _example(stage: Stage, pair: PairFacts) -> Example:
+    from accord.records.layout import Layout
+    from accord.records.schema import agreed_columns
+    from accord.records.showing import show_rows
+
+    fields = stage.agreement.fields
+    names = [*stage.agreement.disclose.A, *pair.differs, *pair.lacks]
+    columns = list(agreed_columns({name: fields[name] for name in dict.fromkeys(names) if name in fields}))
+    sides = ((stage.a, pair.id_a), (stage.b, pair.id_b))
+    a, b = (show_rows(actor.table, {id}, columns, Layout())[id] for actor, id in sides)
+    return Example(
+        pair, _errors(stage, pair), tuple(columns), *(tuple(c or "" for c in row) for row in (a, b))
+    )
+
+
+def _errors(stage: Stage, pair: PairFacts) -> str:
+    """The kinds of errors that the truth names for a pair."""
+    import pyarrow.csv
+
+    truth = pyarrow.csv.read_csv(stage.truth)
+    if "errors" not in truth.column_names:
+        return ""
+    rows = zip(*(truth[name].to_pylist() for name in ("id_a", "id_b", "errors")), strict=True)
+    return ", ".join(next(errors for *ids, errors in rows if ids == [pair.id_a, pair.id_b]).split())
+
+
+def _spent(actor: Actor, account_name: str) -> str:
     """What the ledger of a side says."""
-    from accord.cli.demo_stage import ACCOUNT
     from accord.privacy.number import show
     from accord.session.accounts import account
     from accord.session.ledger import Ledger
 
-    cost = account(ACCOUNT, Ledger(shop.state.ledger).runs(), {}).spent
+    cost = account(account_name, Ledger(actor.state.ledger).runs(), {}).spent
     return f"ε = {show(cost.epsilon)}, δ = {show(cost.delta)}"
 
 
-def words(agreement: Agreement, found: Figures) -> str:
+def words(agreement: Agreement, found: Figures, width: int | None = None) -> str:
     """The summary."""
-    a, b = found.a, found.b
+    a, b, rule, truth = found.a, found.b, found.rule, found.truth
     columns = {side: ", ".join(["id", *getattr(agreement.disclose, side)]) for side in ("A", "B")}
     whole = a.records * b.records
     pairs = counted(found.matches, "pair of records", "pairs of records")
+    share = f"{found.comparisons / whole:.2%} of all {whole:,} pairs"
+    fewer = "; all pairs would be fewer: bins pay in larger tables" if found.comparisons > whole else ""
     lines = [
         "What both now know",
         f"  {pairs} match; both hold them, and a receipt that both signed.",
@@ -108,12 +178,15 @@ def words(agreement: Agreement, found: Figures) -> str:
         f"{b.records - b.matched:,} of {b.name}): no id and no value;",
         "  how many records a bin holds without its dummies; how similar any two records are.",
         "",
-        f"Recall       {found.recall:.4f} of the {counted(found.all_matches, 'pair')} that the rule accepts, "
-        f"{found.truth_recall:.4f} of the {counted(found.true_pairs, 'true pair')}",
-        f"Precision    {found.precision:.4f} under the rule",
-        f"Comparisons  {found.comparisons:,}, {found.comparisons / whole:.2%} of all {whole:,} pairs",
-        f"Traffic      {found.bytes / 1e6:,.1f} MB in both directions, {found.seconds:.1f} s",
-        f"Spent        {a.name}: {a.spent}; {b.name}: {b.spent} (from their ledgers)",
+        *_describe_example("Found in spite of errors", found.found, width),
+        *_describe_example("Missed", found.missed, width),
+        f"Against truth  recall {truth.truth_recall:.4f}, precision {truth.truth_precision:.4f}, "
+        f"F1 {truth.truth_f1:.4f} of the {counted(truth.true_pairs, 'true pair')}, which only a demo knows",
+        f"Under rule     recall {rule.truth_recall:.4f}, precision {rule.truth_precision:.4f} of the "
+        f"{counted(rule.true_pairs, 'pair')} that the rule accepts",
+        f"Comparisons    {found.comparisons:,}, {share}{fewer}",
+        f"Traffic        {found.bytes / 1e6:,.1f} MB in both directions, {found.seconds:.1f} s",
+        f"Spent          {a.name}: {a.spent}; {b.name}: {b.spent} (from their ledgers)",
     ]
     return "\n".join(lines)
 
@@ -125,3 +198,18 @@ def _describe_learned(about: SideFigures, by: SideFigures, columns: str, bins: i
         f"  the sizes of {counted(bins, 'bin')} with dummies in them, {about.noisy_total:,} in all;",
         f"  of {counted(about.matched, 'record')}, those that match: {columns}.",
     ]
+
+
+def _describe_example(title: str, example: Example | None, width: int | None) -> list[str]:
+    """A pair with its cells, one record below the other."""
+    from accord.cli.simulate_quality import why
+    from accord.cli.table import lay_out
+
+    if example is None:
+        return [f"{title}: no pair", ""]
+    pair = example.pair
+    reason = "" if pair.found else f"; {why(pair)}"
+    errors = f" ({example.errors})" if example.errors else ""
+    rows: Sequence[Sequence[str]] = (pair.id_a, *example.cells_a), (pair.id_b, *example.cells_b)
+    laid = lay_out("", ("id", *example.columns), rows, None if width is None else width - 2).split("\n")[1:]
+    return [f"{title}: {pair.id_a} and {pair.id_b}{errors}{reason}", *(f"  {line}" for line in laid), ""]

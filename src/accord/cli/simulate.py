@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -13,11 +14,17 @@ import typer
 
 from accord.cli.link import plain
 from accord.cli.options import Delimiter, Encoding, Json, ListFiles, Raw, read_own_layout
-from accord.cli.terminal import progress, say
+from accord.cli.simulate_quality import facts_of, read_cells, summary
+from accord.cli.simulate_quality import words as quality_words
+from accord.cli.terminal import progress, say, width_of
+from accord.errors import UsageError
 from accord.wording import counted
 
 if TYPE_CHECKING:
+    from accord.agreement.document import Agreement
     from accord.protocols.mine import Status, Watch
+    from accord.quality.report import Quality
+    from accord.records.layout import Layout
     from accord.simulation import Simulation
 
 _PROTOCOLS = (
@@ -32,7 +39,13 @@ def simulate(
     agreement: Annotated[Path, typer.Option("--agreement", help="The agreement.")],
     out: Annotated[Path | None, typer.Option(help="Write the matching pairs: .csv, .parquet, .arrow")] = None,
     truth: Annotated[
-        Path | None, typer.Option(help="The true pairs (id_a, id_b): report recall and precision, too.")
+        Path | None, typer.Option(help="The true pairs (id_a, id_b): report how good the matches are, too.")
+    ] = None,
+    pairs: Annotated[
+        int, typer.Option(min=0, max=1_000, help="With --truth: so many pairs of either kind to look at.")
+    ] = 3,
+    picture: Annotated[
+        Path | None, typer.Option(help="With --truth: draw the report into this .png, .svg or .pdf.")
     ] = None,
     protocol: Annotated[str | None, typer.Option(help=_PROTOCOLS)] = None,
     engine: Annotated[
@@ -66,7 +79,7 @@ def simulate(
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     lists: ListFiles = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of --out if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of --out and --picture.")] = False,
     raw: Raw = False,
     as_json: Json = False,
 ) -> None:
@@ -74,11 +87,13 @@ def simulate(
 
     Prints matches, recall and comparisons; for data of which you may see both sides.
     """
+    from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement
+    from accord.quality.picture import save
     from accord.records.sinks import require_target, write_table
-    from accord.simulation import adjust, peak_mib
+    from accord.simulation import peak_mib
     from accord.simulation import simulate as run
-    from accord.truth import read_truth, score
+    from accord.truth import read_truth
 
     agreed = adjust(
         read_agreement(agreement),
@@ -93,10 +108,13 @@ def simulate(
     )
     layout_a = read_own_layout(agreed, columns_a, column_a, id_a, encoding, delimiter, lists=lists)
     layout_b = read_own_layout(agreed, columns_b, column_b, id_b, encoding, delimiter, lists=lists)
+    files = [Path(file) for layout in (layout_a, layout_b) for file in layout.list_files.values()]
+    given = (a, b, agreement, truth, columns_a, columns_b, *files)
+    named = [path for path in given if path is not None]
     if out is not None:
-        files = [Path(file) for layout in (layout_a, layout_b) for file in layout.list_files.values()]
-        named = [a, b, agreement, truth, columns_a, columns_b, *files]
-        require_target(out, [path for path in named if path is not None], force)
+        require_target(out, named, force)
+    if picture is not None:
+        _require_picture(picture, truth, named, out, force)
     true = read_truth(truth) if truth is not None else None
     with _watch() as watch:
         result = run(
@@ -112,18 +130,41 @@ def simulate(
             watch=watch,
         )
     facts = report(result)
-    if true is not None:
-        facts |= asdict(score(result.found.ids(), true)) | {"peak_mib": peak_mib()}
-        facts["true_pairs_unknown"] = result.count_unknown(true)
-        facts["passes_of_truth"] = [asdict(one) for one in result.passes_of(true)]
+    quality = None if true is None else result.quality(true, pairs)
+    if quality is not None:
+        facts |= facts_of(quality) | {"peak_mib": peak_mib()}
     if out is not None:
         write_table(result.found, out, raw=raw, replace=force)
+    if picture is not None and quality is not None:
+        save(quality, picture, replace=force)
     if as_json:
         typer.echo(json.dumps(facts))
     else:
         say(words(facts, result))
-    if out is not None:
-        say(f"Wrote {out}.", err=True)
+        if quality is not None:
+            _say_quality(quality, agreed, {"A": (a, layout_a), "B": (b, layout_b)})
+    for path in filter(None, (out, picture)):
+        say(f"Wrote {path}.", err=True)
+
+
+def _require_picture(
+    picture: Path, truth: Path | None, inputs: list[Path], out: Path | None, force: bool
+) -> None:
+    """Raise before any work unless there will be a picture."""
+    from accord.drawing import require_place
+
+    if truth is None:
+        raise UsageError(problem="A picture is of matches against true pairs: name these with `truth=`.")
+    require_place(picture, inputs, force, "picture")
+    if out is not None and out.resolve() == picture.resolve():
+        raise UsageError(problem="`out=` and `picture=` are one file: name two.")
+
+
+def _say_quality(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Path, Layout]]) -> None:
+    """The report on the matches; with values of records where it goes to a terminal."""
+    width = width_of(sys.stdout)
+    columns, cells = ([], {}) if width is None else read_cells(quality, agreement, tables)
+    say("\n" + quality_words(quality, columns, cells, width))
 
 
 @contextmanager
@@ -177,14 +218,7 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     if facts["left_out"]:
         lines.append(f"Left out         {facts['left_out']:,} by the policies of the agreement")
     if "true_pairs" in facts:
-        lines.append(
-            f"Against truth    recall {facts['truth_recall']:.4f}, precision "
-            f"{facts['truth_precision']:.4f} ({counted(facts['true_pairs'], 'true pair')})"
-        )
-    if unknown := facts.get("true_pairs_unknown", 0):
-        asked = "; are id_a and id_b exchanged?" if unknown == facts["true_pairs"] else ""
-        which = counted(unknown, "true pair names", "true pairs name")
-        lines.append(f"Worth knowing    {which} a record that is not there, or was left out{asked}")
+        lines += summary(facts)
     shown = result.found.head(5).to_pylist()
     if shown:
         lines += ["", "The first pairs:"]

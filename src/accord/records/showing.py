@@ -6,7 +6,7 @@ else values are kept out of what is said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -54,6 +54,25 @@ def show_values(
             if len(found) == most:
                 return list(found.values())
     return list(found.values())
+
+
+def show_rows(
+    source: TableLike, ids: Collection[str], columns: Sequence[str], layout: Layout
+) -> dict[str, list[str | None]]:
+    """The cells of some records in these agreed columns, as they stand in the file, by id."""
+    wanted = [layout.source(column).column for column in columns]
+    named = [] if layout.id_row else [layout.id]
+    found: dict[str, list[str | None]] = {}
+    before = 0
+    for batch in open_table(source, list(dict.fromkeys([*named, *wanted])), layout).batches:
+        rows = range(before + 1, before + batch.num_rows + 1)
+        names = (
+            map(str, rows) if layout.id_row else batch.column(layout.id).cast(pa.large_string()).to_pylist()
+        )
+        cells = zip(*(_texts(batch.column(column)) for column in wanted), strict=True)
+        found |= {name: list(row) for name, row in zip(names, cells, strict=True) if name in ids}
+        before += batch.num_rows
+    return found
 
 
 def _texts(values: pa.Array) -> list[str | None]:

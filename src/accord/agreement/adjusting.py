@@ -1,0 +1,69 @@
+"""An agreement under other settings: to see what they would find and cost, before anybody agrees on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tomli_w
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.errors import UsageError
+from accord.protocols.base import Protocol
+from accord.protocols.registry import protocol_named
+
+
+def adjust(
+    agreement: Agreement,
+    *,
+    protocol: str | None = None,
+    epsilon: object = None,
+    delta: object = None,
+    prune: int | None = None,
+    greedy: bool | None = None,
+    window: int | None = None,
+    spread: int | None = None,
+    records_per_person: int | None = None,
+) -> Agreement:
+    """The agreement with another protocol or other options: to see what they would find and cost.
+
+    Also with one that no two parties may agree on, since it leaks: the result says what.
+    """
+    changed = agreement.model_dump(mode="json")
+    options = changed["protocol"]
+    kind = protocol_named(options["name"] if protocol is None else protocol)
+    if protocol is not None and protocol != options["name"]:
+        options = _carry_over(options, kind.draft("1.6", "2^-40", {}), kind)
+    if not kind.blocked:
+        changed["blocking"] = []
+    given = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
+    given |= {"window": window, "spread": spread, "records_per_person": records_per_person}
+    for name, value in given.items():
+        if value is not None:
+            _set_option(kind, options, name, value)
+    text = tomli_w.dumps(_without_none(changed | {"protocol": options}))
+    return parse_agreement(text, "What is asked for", simulated=True)
+
+
+def _set_option(kind: type[Protocol], options: dict[str, Any], name: str, value: object) -> None:
+    """Set an option of the protocol, or say that it has none of that name."""
+    if name in kind.side_options:
+        for side in ("A", "B"):
+            options.setdefault(side, {})[name] = value if isinstance(value, int) else str(value)
+    elif name in kind.options:
+        options[name] = str(value) if name == "epsilon" else value
+    else:
+        raise UsageError(problem=f"{options['name']} has no option {name}: leave it out.")
+
+
+def _carry_over(old: dict[str, Any], draft: dict[str, Any], kind: type[Protocol]) -> dict[str, Any]:
+    """The usual options of another protocol, and those of the present one that both have."""
+    common = {"greedy"}.intersection(kind.options) | {"closure", "slab"}.intersection(kind.model_fields)
+    return draft | {name: old[name] for name in common if name in old}
+
+
+def _without_none(value: Any) -> Any:
+    """TOML has no word for nothing."""
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    return [_without_none(item) for item in value] if isinstance(value, list) else value

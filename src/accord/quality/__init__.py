@@ -1,0 +1,1 @@
+"""How good matches are, where the true pairs are known: by field, by threshold, and pair by pair."""
