@@ -35,8 +35,8 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
     if told.learnt_from != "nothing":
         table = f"another table of {own}" if told.learnt_from == "another table" else f"this table of {own}"
         lines.append(
-            f"what the rule tells of {table}, from which its weights and its threshold were learnt: (ε, δ) does "
-            "not cover it;"
+            f"what the rule tells of {table}, from which its weights and its threshold were learnt: (ε, δ) "
+            "does not cover it;"
         )
     lines.append("nothing else: no similarity, no value of a record without a match.")
     return lines

@@ -189,7 +189,7 @@ class Agreement(Spec):
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A rule that was not learnt says nothing of it: agreements of before keep their bytes and digests."""
+        """That nothing was learnt is not written: agreements of before keep their bytes and digests."""
         written: dict[str, Any] = write(self)
         if self.learnt_from is None:
             written.pop("learnt_from", None)

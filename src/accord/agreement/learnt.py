@@ -24,11 +24,6 @@ def learnt_about(origin: Origin | None, side: Side) -> LearntFrom:
     return "this table" if origin == f"{side.value} linked" else "nothing"
 
 
-def origin_of(whose: str, linked: bool) -> str:
-    """What is recorded of data of nobody, the public or a side."""
-    return f"{whose} linked" if linked else whose
-
-
 def describe_origin(origin: Origin, names: dict[Side, str]) -> str:
     """Where the rule comes from, in words."""
     if origin == "nobody":

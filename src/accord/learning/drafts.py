@@ -26,7 +26,7 @@ from accord.spelling import did_you_mean
 _SIMILAR = (Fraction(1), Fraction(4, 5), Fraction(3, 5))
 _DAYS = Fraction(31)
 _HOW = (
-    "Write rule = \"score(...) >= 1\" with the comparisons that you want and any weights, or name fields with "
+    'Write rule = "score(...) >= 1" with the comparisons that you want and any weights, or name fields with '
     "`compare=`."
 )
 

@@ -76,7 +76,9 @@ def with_errors(
             cells = _slip(cells, rates.slip, rng)
         cells = _change(cells, rates.changed, rng)
         if all(spec.missing == "differs" for spec in readers):
-            cells = pc.if_else(pa.array(_some(rng, rates.missing, len(cells))), pa.scalar(None, cells.type), cells)
+            cells = pc.if_else(
+                pa.array(_some(rng, rates.missing, len(cells))), pa.scalar(None, cells.type), cells
+            )
         table = table.set_column(table.column_names.index(source.column), source.column, cells)
     return table
 
@@ -106,8 +108,8 @@ def _err_in_dates(days: pa.Array, rates: Rates, rng: np.random.Generator) -> pa.
     numbers = np.asarray(pc.fill_null(days, 0)).astype(np.int64)
     if not there.any():
         return days.cast(pa.date32())
-    swapped = np.asarray(pc.fill_null(swap(days), days)).astype(np.int64)
-    made = np.where(_some(rng, rates.swapped_date, len(numbers)) & there, np.where(there, swapped, 0), numbers)
+    swapped = np.asarray(pc.coalesce(swap(days), days, pa.scalar(0, pa.int32()))).astype(np.int64)
+    made = np.where(_some(rng, rates.swapped_date, len(numbers)), swapped, numbers)
     wrong = np.flatnonzero(_some(rng, rates.misdated, len(numbers)) & there)
     made[wrong] = misdate(rng, made[wrong].astype("datetime64[D]")).astype(np.int64)
     outside = (made < numbers[there].min()) | (made > numbers[there].max())

@@ -51,7 +51,7 @@ class Spread:
 def spread_of(scores: Sums, matches: NDArray[np.int64], others: NDArray[np.int64]) -> Spread:
     """The spread of pairs that were counted: by their sums, how many are matches and how many are not."""
     sums = np.arange(scores.min(), scores.max() + 1)
-    each = [np.bincount(scores - sums[0], counts, len(sums)) for counts in (matches, others)]
+    each = [np.bincount(scores - sums[0], counts, len(sums)).astype(float) for counts in (matches, others)]
     reach = [found[::-1].cumsum()[::-1] for found in each]
     shares = [found / max(found[0], 1) for found in reach]
     seen = int((reach[1] >= _SEEN).sum())
