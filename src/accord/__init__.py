@@ -10,11 +10,11 @@ one's own table with the partner's, and `resume` goes on after a cut.
 
 An `Agreement` holds what both parties sign up to: `read_agreement` and `parse_agreement` give one, `diff`
 says how two differ; the words of a rule (`same`, `hamming`, …) build a `Rule` in Python, and a `Layout` says
-how one's own file is laid out. `simulate` returns a `Simulation`, with what each `Side` is `Promised`, the
-others a `Linked`. `link` charges an account that its owner made with `set_budget`, asks its `confirm` with an
-`Offer` before anything leaves (`ask` a person, or `agree` in scripts), tells its `tell` a `Notice` as things
-happen, and takes from a `Reach` how long to wait. What goes wrong is an `AccordError`; `accord.errors` has
-them all.
+how one's own file is laid out. `learn` finds the weights of a rule's score and returns a `Learnt`. `simulate`
+returns a `Simulation`, with what each `Side` is `Promised`, the others a `Linked`. `link` charges an account
+that its owner made with `set_budget`, asks its `confirm` with an `Offer` before anything leaves (`ask` a
+person, or `agree` in scripts), tells its `tell` a `Notice` as things happen, and takes from a `Reach` how
+long to wait. What goes wrong is an `AccordError`; `accord.errors` has them all.
 
 Names are imported when they are first used, so that `import accord` costs nothing.
 """
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from accord.agreement.file import parse_agreement as parse_agreement
     from accord.agreement.file import read_agreement as read_agreement
     from accord.errors import AccordError as AccordError
+    from accord.learning.learn import Learnt as Learnt
+    from accord.learning.learn import learn as learn
     from accord.matching.either_way import either_way as either_way
     from accord.matching.rule import Rule as Rule
     from accord.matching.rule_words import compare as compare
@@ -70,6 +72,7 @@ _HOME = {
     "accord.agreement.differences": ("diff",),
     "accord.agreement.file": ("parse_agreement", "read_agreement"),
     "accord.errors": ("AccordError",),
+    "accord.learning.learn": ("Learnt", "learn"),
     "accord.matching.either_way": ("either_way",),
     "accord.matching.rule": ("Rule",),
     "accord.matching.rule_words": (

@@ -8,6 +8,7 @@ protocol and is curious.
 from __future__ import annotations
 
 from accord.agreement.document import Agreement
+from accord.agreement.learnt import describe_origin
 from accord.matching.implied import accepts_unseen
 from accord.matching.rule import Same, fields_of, predicates
 from accord.records.schema import TextField
@@ -31,6 +32,12 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
             f"that a match discloses its fields of rule and blocking at once ({', '.join(told.fields)}), so "
             f"that {partner} can find its other matches{beyond};"
         )
+    if told.learnt_from != "nothing":
+        table = f"another table of {own}" if told.learnt_from == "another table" else f"this table of {own}"
+        lines.append(
+            f"what the rule tells of {table}, from which its weights and its threshold were learnt: (ε, δ) "
+            "does not cover it;"
+        )
     lines.append("nothing else: no similarity, no value of a record without a match.")
     return lines
 
@@ -38,7 +45,11 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
 def advice(agreement: Agreement) -> list[str]:
     """What is allowed but worth knowing before signing."""
     losses = agreement.plan.losses(agreement.rule)
-    notes = [f"Matches may be missed: {loss}." for loss in losses[:_MOST_LOSSES]]
+    notes = []
+    if agreement.learnt_from is not None:
+        names = {side: agreement.party(side) for side in Side}
+        notes.append(f"The rule was {describe_origin(agreement.learnt_from, names)}.")
+    notes += [f"Matches may be missed: {loss}." for loss in losses[:_MOST_LOSSES]]
     if len(losses) > _MOST_LOSSES:
         more = counted(len(losses) - _MOST_LOSSES, "more way", "more ways")
         notes.append(f"{more} to match may be missed; `accord simulate` says how much each pass finds.")

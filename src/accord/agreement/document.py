@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import tomli_w
@@ -20,12 +21,15 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
+    SerializerFunctionWrapHandler,
     StrictBool,
     StringConstraints,
     WithJsonSchema,
+    model_serializer,
     model_validator,
 )
 
+from accord.agreement.learnt import Origin, learnt_about
 from accord.errors import UsageError
 from accord.matching.blocking import (
     Blocking,
@@ -163,6 +167,8 @@ class Agreement(Spec):
     parties: Parties
     fields: Annotated[dict[Name, FieldSpec], AfterValidator(_say_once)] = Field(min_length=1)
     rule: RuleText
+    learnt_from: Origin | None = None
+    """Whose data the weights of the rule were learnt from; None where nobody learnt them."""
     blocking: BlockingSpec = ()
     protocol: ProtocolOptions
     disclose: DisclosedColumns = DisclosedColumns()
@@ -181,6 +187,14 @@ class Agreement(Spec):
         kind = PROTOCOLS.get(str(protocol.get("name")))
         known = kind is not None and "closure" in kind.model_fields
         return given | {"protocol": protocol | {"closure": "candidates"}} if known else given
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """That nothing was learnt is not written: agreements of before keep their bytes and digests."""
+        written: dict[str, Any] = write(self)
+        if self.learnt_from is None:
+            written.pop("learnt_from", None)
+        return written
 
     def canonical(self) -> bytes:
         """The bytes that are compared: a domain tag, then JSON with sorted keys and the defaults."""
@@ -252,7 +266,8 @@ class Agreement(Spec):
 
     def leakage(self, side: Side) -> Leakage:
         """What the partner learns about this side's table."""
-        return self.protocol.leakage(self.task, side)
+        told = self.protocol.leakage(self.task, side)
+        return replace(told, learnt_from=learnt_about(self.learnt_from, side))
 
     @property
     def names(self) -> tuple[str, ...]:

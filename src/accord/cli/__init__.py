@@ -21,6 +21,7 @@ from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.generate import generate
 from accord.cli.init import init
+from accord.cli.learn import learn
 from accord.cli.options import example
 from accord.cli.runs import runs
 from accord.cli.simulate import simulate
@@ -41,6 +42,9 @@ app = typer.Typer(
 app.command(epilog=example("accord demo products --records 1000"))(demo)
 app.command(epilog=example("accord generate people --records 1000 --overlap 0.3"))(generate)
 app.command(epilog=example("accord init products"))(init)
+app.command(epilog=example("accord learn draft.toml sample.csv --learnt-from A", "--out agreement.toml"))(
+    learn
+)
 app.command(epilog=example("accord check agreement.toml a.csv --party A"))(check)
 app.command(epilog=example("accord identity --name north-shop"))(identity.identity)
 app.command(

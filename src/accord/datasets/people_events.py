@@ -117,14 +117,18 @@ def _swapped_date(rng: np.random.Generator, record: Record, rows: Ints) -> None:
 
 
 def _misdated(rng: np.random.Generator, record: Record, rows: Ints) -> None:
-    """A birth date is off by one in its day, its month, its year or its decade."""
     people, rows = record.people, record.having(rows, "birth")
-    year, month, day = _calendar(people.birth[rows])
-    what, sign = rng.integers(0, 4, len(rows)), rng.choice([-1, 1], len(rows))
+    record.put("birth", rows, misdate(rng, people.birth[rows]).clip(FIRST_BIRTH, TODAY))
+
+
+def misdate(rng: np.random.Generator, dates: Days) -> Days:
+    """Dates that are off by one in the day, the month, the year or the decade."""
+    year, month, day = _calendar(dates)
+    what, sign = rng.integers(0, 4, len(dates)), rng.choice([-1, 1], len(dates))
     year = year + sign * np.choose(what, [0, 0, 1, 10])
     month = (month + sign * (what == 1)).clip(1, 12)
     day = (day + sign * (what == 0)).clip(1, 28 + (month != 2))
-    record.put("birth", rows, _date(year, month, day).clip(FIRST_BIRTH, TODAY))
+    return _date(year, month, day)
 
 
 def _format(rng: np.random.Generator, record: Record, rows: Ints) -> None:

@@ -121,6 +121,10 @@ class Guarantee:
 NOTHING_TOLD = Guarantee("nothing", Fraction(0), Fraction(0))
 
 
+LearntFrom = Literal["nothing", "another table", "this table"]
+"""Which of a side's records the rule was learnt from."""
+
+
 @dataclass(frozen=True)
 class Leakage:
     """Of one side's table the partner learns its size, and this: the whole of it."""
@@ -134,6 +138,8 @@ class Leakage:
     """Of each matching record, in encoded form, so that its other matches are found: greedy."""
     beyond_blocking: bool
     """Whether matches that the blocking does not compare are among those found."""
+    learnt_from: LearntFrom = "nothing"
+    """What weights and threshold of the rule tell of its records, (ε, δ) does not cover."""
 
     @property
     def epsilon(self) -> Fraction | None:

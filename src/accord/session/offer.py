@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from accord.agreement.disclosure import learned_about
 from accord.agreement.document import Agreement
+from accord.agreement.learnt import describe_origin
 from accord.arguments import require
 from accord.errors import UsageError
 from accord.privacy.events import NO_COST, Cost, Event, covered_records
@@ -109,6 +110,7 @@ def describe(offer: Offer) -> str:
     lines = [
         f"You are      {agreed.party(side)} ({side.value}); partner: {offer.partner} ({side.other.value})",
         f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
+        *_describe_learnt(offer),
         f"Records      {offer.records:,}{left_out}",
         *_describe_snapshot(offer),
         *_describe_unfinished(offer),
@@ -121,6 +123,15 @@ def describe(offer: Offer) -> str:
         *(f"Warning: {warning}" for warning in offer.warnings),
     ]
     return "\n".join(lines)
+
+
+def _describe_learnt(offer: Offer) -> list[str]:
+    """Where the rule comes from, if it was learnt: whoever learnt it may have had its own records in mind."""
+    agreed = offer.agreement
+    if agreed.learnt_from is None:
+        return []
+    names = {side: agreed.party(side) for side in Side}
+    return [f"Rule         {describe_origin(agreed.learnt_from, names)}"]
 
 
 def _describe_cost(offer: Offer) -> str:

@@ -1,0 +1,188 @@
+"""`accord learn`: weights and threshold of a score, learnt on one's own side."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from accord.cli.options import (
+    ColumnPairs,
+    DateFormats,
+    Delimiter,
+    Encoding,
+    IdColumn,
+    IdRow,
+    Json,
+    LayoutFile,
+    read_own_layout,
+)
+from accord.cli.terminal import say
+from accord.cli.words import as_options
+
+if TYPE_CHECKING:
+    from accord.agreement.document import Agreement
+    from accord.learning.learn import Learnt
+
+_SHOWN = 5
+"""Thresholds on either side of the chosen one."""
+
+
+def learn(
+    draft: Annotated[
+        Path,
+        typer.Argument(metavar="DRAFT", help="An agreement whose rule has a score, with any weights."),
+    ],
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="TABLE", help="Records to learn from, not those to be linked; default: made-up people."
+        ),
+    ] = None,
+    learnt_from: Annotated[
+        str | None,
+        typer.Option(help="Whose data it is, for the agreement: nobody, public, A, B or a party's name."),
+    ] = None,
+    linked_table: Annotated[
+        bool,
+        typer.Option("--linked-table", help="TABLE is the very one to be linked; the agreement says so."),
+    ] = False,
+    labels: Annotated[
+        Path | None, typer.Option(help="All pairs (id_a, id_b) of TABLE and --other that are matches.")
+    ] = None,
+    other: Annotated[Path | None, typer.Option(help="The table of id_b, for --labels.")] = None,
+    splink: Annotated[
+        Path | None, typer.Option(help="A trained model of Splink, its JSON, in place of tables.")
+    ] = None,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD", help="Compare this field, in place of the draft's rule; repeatable."),
+    ] = None,
+    records: Annotated[
+        int | None, typer.Option(min=1, help="Records a side of the linkage that the threshold is for.")
+    ] = None,
+    overlap: Annotated[
+        float | None, typer.Option(help="The share of them that both sides have; default: 0.5.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="Choose a threshold with at least this expected precision.")
+    ] = None,
+    errors: Annotated[
+        float, typer.Option(min=0, max=100, help="So many times as many made-up errors as usual.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same errors.")] = 0,
+    columns: LayoutFile = None,
+    column: ColumnPairs = None,
+    id: IdColumn = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    date: DateFormats = None,
+    id_row: IdRow = False,
+    other_columns: Annotated[Path | None, typer.Option(help="The layout file of --other.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the draft with the learnt rule in it.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --out if it is there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Learn the weights and the threshold of a rule's score.
+
+    From made-up people, from records with made-up errors, from labels, or from a model of Splink. Prints
+    what is expected of the rule, for you alone, and writes whole numbers only.
+    """
+    from accord.agreement.file import read_agreement
+    from accord.learning.learn import learn as run
+    from accord.records.sinks import require_target, write_file
+
+    agreed = read_agreement(draft)
+    if out is not None:
+        given = (draft, table, other, labels, splink, columns, other_columns)
+        require_target(out, [path for path in given if path is not None], force, endings=())
+    layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row)
+    found = run(
+        agreed,
+        table,
+        learnt_from=learnt_from,
+        linked_table=linked_table,
+        other=other,
+        labels=labels,
+        splink=splink,
+        compare=compare or (),
+        records=records,
+        overlap=overlap,
+        precision=precision,
+        errors=errors,
+        seed=seed,
+        layout=layout,
+        other_layout=read_own_layout(agreed, other_columns),
+    )
+    text = found.write_into(draft.read_text(encoding="utf-8"))
+    if as_json:
+        typer.echo(json.dumps(_facts(found), ensure_ascii=False))
+    else:
+        _show(found)
+    if out is not None:
+        write_file(out, text.encode(), replace=force)
+    _tell(found.agreement, out)
+
+
+def _facts(found: Learnt) -> dict[str, Any]:
+    return {
+        "rule": str(found.rule),
+        "learnt_from": found.agreement.learnt_from,
+        "expected": asdict(found.expected) | {"f1": found.expected.f1},
+        "strangers": found.strangers,
+        "levels": [[asdict(level) for level in each] for each in found.levels],
+        "curve": [asdict(point) | {"f1": point.f1} for point in found.curve],
+        "notes": [as_options(note) for note in found.notes],
+    }
+
+
+def _show(found: Learnt) -> None:
+    """Levels, thresholds, what is expected, and the rule."""
+    from accord.cli.table import print_table
+    from accord.learning.writing import rule_lines
+
+    rows = [
+        [level.level, f"{level.weight:+d}", f"{level.of_matches:.2%}", f"{level.of_others:.4%}"]
+        for each in found.levels
+        for level in each
+    ]
+    title = "How often a level decides, and what it weighs; for you alone"
+    print_table(title, ["level", "weight", "of matches", "of strangers"], rows)
+    say("")
+    chosen = found.expected
+    near = [point for point in found.curve if abs(point.least - chosen.least) <= _SHOWN]
+    rows = [
+        [
+            f"{point.least}{' ←' if point == chosen else ''}",
+            f"{point.precision:.4f}",
+            f"{point.recall:.4f}",
+            f"{point.f1:.4f}",
+        ]
+        for point in near
+    ]
+    title = f"Expected, with {found.strangers:,.0f} pairs of strangers for each match, if all are compared"
+    print_table(title, ["threshold", "precision", "recall", "F1"], rows)
+    say("")
+    say(f"Expected precision {chosen.precision:.4f} and recall {chosen.recall:.4f}, from this rule:\n")
+    say(rule_lines(found.rule))
+    if found.notes:
+        say("\n".join(["", "Worth knowing:", *(f"  - {as_options(note)}" for note in found.notes)]))
+
+
+def _tell(agreed: Agreement, out: Path | None) -> None:
+    """What was written, and whom the rule tells of."""
+    from accord.agreement.learnt import describe_origin
+    from accord.side import Side
+
+    wrote = (
+        f"Wrote {out}. Check it with: `accord check {out}`." if out else "Write it with --out agreement.toml."
+    )
+    assert agreed.learnt_from is not None
+    names = {side: agreed.party(side) for side in Side}
+    told = f"The rule is {describe_origin(agreed.learnt_from, names)}; the agreement says so."
+    if agreed.learnt_from in ("A", "B"):
+        told += " If it is linked after all, learn again with --linked-table."
+    say(f"{wrote} {told}", err=True)

@@ -1,0 +1,1 @@
+"""Weights and threshold of a score, learnt on one's own side."""

@@ -1,0 +1,226 @@
+"""`learn`: weights and threshold of a draft's score, and what they are expected to find.
+
+    a draft, whose rule has a score ─┬─ made-up people ────────────┐
+                                     ├─ a table, made-up errors ───┤
+                                     ├─ two tables, their labels ──┼─ weights ─ threshold ─ an agreement
+                                     └─ a model of Splink ─────────┘
+
+Everything happens on one's own side, and what comes out for the partner is an agreement with whole numbers in
+its rule. Expected precision and recall are for two tables of a stated size and overlap of which all pairs are
+compared; they are told to whoever learns, and written nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import require_sound
+from accord.agreement.learnt import Origin
+from accord.arguments import as_path_or_none, require, require_flag, require_table, require_text_or_none
+from accord.errors import AgreementError, Fault, UsageError
+from accord.learning.drafts import compare_fields, score_of, weighed, with_score
+from accord.learning.evidence import (
+    OVERLAP,
+    Finding,
+    Question,
+    from_labels,
+    from_mistakes,
+    from_people,
+    from_splink,
+    strangers_in,
+)
+from accord.learning.threshold import Expected, choose, curve
+from accord.learning.writing import write_into
+from accord.matching.rule import Rule, fields_of
+from accord.matching.rule_check import rule_faults
+from accord.records.layout import Layout
+from accord.records.sources import TableLike
+
+
+@dataclass(frozen=True)
+class LevelShare:
+    """A level of the score: its weight, and of how many matches and of how many others it decides."""
+
+    level: str
+    weight: int
+    of_matches: float
+    of_others: float
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What was learnt. The agreement may be shown to the partner; the rest is for whoever learnt it."""
+
+    agreement: Agreement
+    levels: tuple[tuple[LevelShare, ...], ...]
+    """By comparison of the score, those that decide nothing and were left out included."""
+    expected: Expected
+    """What the rule is expected to do."""
+    curve: tuple[Expected, ...]
+    """What it would do with other thresholds."""
+    strangers: float
+    """Pairs of strangers for each match, in the linkage that this is for."""
+    notes: tuple[str, ...]
+
+    @property
+    def rule(self) -> Rule:
+        return self.agreement.rule
+
+    def write_into(self, draft: str) -> str:
+        """The text of the draft with what was learnt in place of its rule, all other lines as they were."""
+        return write_into(draft, self.agreement)
+
+
+def learn(
+    draft: Agreement,
+    table: TableLike | None = None,
+    *,
+    learnt_from: str | None = None,
+    linked_table: bool = False,
+    other: TableLike | None = None,
+    labels: Path | str | None = None,
+    splink: Path | str | None = None,
+    compare: Sequence[str] = (),
+    records: int | None = None,
+    overlap: float | None = None,
+    precision: float | None = None,
+    errors: float = 1.0,
+    seed: int = 0,
+    layout: Layout | None = None,
+    other_layout: Layout | None = None,
+) -> Learnt:
+    """Learn the weights and the threshold of a draft's score.
+
+    The draft's rule has a score with any weights; or `compare` names fields to be compared in the usual ways.
+    Without anything else, made-up people are learnt from. From a `table` it is learnt by made-up `errors`, so
+    many times as many as usual; or, if there is an `other` one and `labels`, a file of all pairs id_a, id_b
+    that are matches, from these. `splink` takes the weights of a trained model, in its JSON.
+
+    `learnt_from` says whose data they are, "nobody", "public", "A", "B" or a party's name, and `linked_table`
+    that the table is the very one to be linked. The threshold is the best one for tables of so many `records`
+    a side with this `overlap`, or the best with at least this `precision`.
+    """
+    require_sound(draft)
+    _require_kinds(table, other, labels, splink, linked_table, errors, seed)
+    _require_numbers(records, overlap, precision, errors)
+    origin = _origin(draft, learnt_from, linked_table, table is not None or splink is not None)
+    own = layout or Layout()
+    if splink is not None:
+        found = from_splink(Path(splink), draft.fields, own)
+        rule: Rule = weighed(found.comparisons, found.weights, 0)
+    else:
+        rule = compare_fields(compare, draft.fields) if compare else draft.rule
+        score = score_of(rule)
+        read = fields_of(score)
+        fields = {name: spec for name, spec in draft.fields.items() if name in read}
+        asked = Question(score, fields, draft.salt, errors, seed)
+        if table is None:
+            found = from_people(asked)
+        elif other is not None and labels is not None:
+            found = from_labels(asked, (table, other), (own, other_layout or Layout()), Path(labels))
+        else:
+            found = from_mistakes(asked, table, own)
+    strangers = found.strangers
+    if records is not None:
+        strangers = strangers_in(records, overlap or OVERLAP)
+    elif overlap is not None:
+        if splink is not None:
+            raise UsageError(problem="Say with `records=` of how many records a side it is the overlap.")
+        strangers = max((strangers + 1) * OVERLAP / overlap - 1, 0.0)
+    return _finish(draft, rule, found, origin, strangers, precision)
+
+
+def _require_kinds(
+    table: object, other: object, labels: object, splink: object, linked: object, errors: object, seed: object
+) -> None:
+    """Raise for arguments of a wrong kind, or that do not go together."""
+    for name, given in (("table", table), ("other", other)):
+        if given is not None:
+            require_table(name, given)
+    as_path_or_none("labels", labels)
+    as_path_or_none("splink", splink)
+    require_flag("linked_table", linked)
+    require("errors", errors, "a number of at least 0", int, float)
+    require("seed", seed, "a whole number", int)
+    if splink is not None and not table is other is labels is None:
+        raise UsageError(problem="A model of Splink has weights of its own: leave out tables and `labels=`.")
+    if (other is None) != (labels is None) or (labels is not None and table is None):
+        problem = "Labels are of two tables: name the one with id_a, then `other=` with id_b, and `labels=`."
+        raise UsageError(problem=problem)
+
+
+def _require_numbers(
+    records: int | None, overlap: float | None, precision: float | None, errors: float
+) -> None:
+    for name, given in (("overlap", overlap), ("precision", precision)):
+        if given is not None:
+            require(name, given, "a share, above 0 and at most 1", int, float)
+            if not 0 < given <= 1:
+                raise UsageError(problem=f"`{name}=` is a share, above 0 and at most 1.")
+    if records is not None:
+        require("records", records, "a whole number of at least 1", int)
+        if records < 1:
+            raise UsageError(problem="`records=` is a whole number of at least 1.")
+    if not 0 <= errors <= 100:
+        raise UsageError(problem="`errors=` is a number from 0 to 100.")
+
+
+def _origin(draft: Agreement, whose: str | None, linked: bool, given: bool) -> Origin:
+    """What is recorded of the data."""
+    require_text_or_none("learnt_from", whose, "A")
+    origins: dict[str | None, Origin] = {"nobody": "nobody", "public": "public", "A": "A", "B": "B"}
+    origins[draft.parties.A], origins[draft.parties.B] = "A", "B"
+    if not given:
+        origins[None] = "nobody"
+    words = f"nobody, public, A ({draft.parties.A}) or B ({draft.parties.B})"
+    if whose not in origins:
+        problem = "Say whose data it is" if whose is None else f"'{whose}' is no one whose data it can be"
+        raise UsageError(problem=f"{problem}, with `learnt_from=`: {words}.")
+    origin = origins[whose]
+    if not given and origin != "nobody":
+        raise UsageError(problem="Without a table made-up people are learnt from, who are nobody's.")
+    if not linked:
+        return origin
+    if origin not in ("A", "B"):
+        raise UsageError(problem="Only a party's table can be linked: leave out `linked_table=True`.")
+    return "A linked" if origin == "A" else "B linked"
+
+
+def _finish(
+    draft: Agreement,
+    rule: Rule,
+    found: Finding,
+    origin: Origin,
+    strangers: float,
+    precision: float | None,
+) -> Learnt:
+    useful = weighed(found.comparisons, found.weights, 0)
+    if not useful.comparisons:
+        raise UsageError(problem="Nothing that is compared tells matches from others. Compare other fields.")
+    points = curve(found.spread, strangers)
+    allowed = tuple(point for point in points if useful.lowest < point.least <= useful.highest)
+    chosen = choose(allowed, precision)
+    learnt = with_score(rule, weighed(found.comparisons, found.weights, chosen.least))
+    if faults := rule_faults(learnt, draft.fields):
+        raise AgreementError("What was learnt", [Fault("rule", fault) for fault in faults])
+    weighs = zip(found.comparisons, found.weights, strict=True)
+    idle = [each for each, given in weighs if len(set(given)) == 1]
+    names = ["; ".join(str(level.when) for level in each.levels) for each in idle]
+    notes = [f"Left out, since it decides nothing: {name}." for name in names]
+    return Learnt(
+        agreement=draft.model_copy(update={"rule": learnt, "learnt_from": origin}),
+        levels=tuple(_describe(found)),
+        expected=chosen,
+        curve=allowed,
+        strangers=strangers,
+        notes=(*found.notes, *notes),
+    )
+
+
+def _describe(found: Finding) -> Iterator[tuple[LevelShare, ...]]:
+    for each, given, (m, u) in zip(found.comparisons, found.weights, found.shares, strict=True):
+        names = [*(str(level.when) for level in each.levels), "otherwise"]
+        yield tuple(LevelShare(*row) for row in zip(names, given, m, u, strict=True))
