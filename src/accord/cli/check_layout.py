@@ -142,7 +142,7 @@ class FileCheck:
         people = {"people": self.tally.people, "most_records_of_a_person": self.tally.most_of_one}
         read = {"records": self.records, "left_out": self.left_out, "left_out_by": reasons}
         read |= {"in_no_bin": self.in_no_bin, "in_no_bin_of": dict(self.in_no_bin_of)}
-        read["listed"] = dict(self.tally.listed)
+        read |= {"listed": dict(self.tally.listed)} if self.tally.listed else {}
         read |= people if self.tally.people is not None else {}
         return {"data": read, "layout": facts_of_layout(self.data, self.layout)}
 
