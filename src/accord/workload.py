@@ -41,7 +41,7 @@ _BORN = Input("born", 1, (1 << 16) - 1)
 def _dice(bits: int, v: int = 4, w: int = 10, field: str = "grams") -> AtMost:
     """Dice ≥ 2v/w as the matching layer writes it: v·(|a| + |b|) − w·|a ∧ b| ≤ 0; by default 4/5."""
     grams, ones = Input(f"{field} bits", bits, 1), Input(f"{field} ones", 1, bits)
-    return AtMost(Bilinear((Product(grams, grams, -w),), ones, v, v, bits * (2 * v - w), 2 * v * bits), 0)
+    return AtMost(Bilinear((Product(grams, grams, -w),), ones, v, v, bits * (2 * v - w), v * bits), 0)
 
 
 def _graded(field: str, *levels: tuple[Node, int], otherwise: int) -> Graded:

@@ -146,7 +146,7 @@ class _Lowering:
         bits = self.bits_of(rule)
         weight = self.one(rule, "ones", 1, bits.length, lambda field: lambda c: _weight(c, field)[:, None])
         w, v = linear_weights(rule)
-        low, high = bits.length * min(0, 2 * v - w), 2 * v * bits.length
+        low, high = bits.length * min(0, 2 * v - w), v * bits.length
         products = (circuit.Product(bits, bits, -w),)
         return circuit.AtMost(circuit.Bilinear(products, weight, v, v, low, high), 0)
 

@@ -17,6 +17,12 @@ ring holds it. With α and β the own parts, v = α + β + g·S, and v ≤ t exa
 since ⌈(α + β − t)/g⌉ is the difference of the two floors, and one more where α's rest is the larger one. Here
 a Hamming distance is |a| + |b| − 2·⟨a, b⟩, so its half costs one product more, of two parities.
 
+Thresholds on the same two filters share the expensive part: what is compared is c·⟨a, b⟩ with a public c, and
+a *rest* of own parts and g − 1 products, the ceiling without its S. A weight that depends on few values of A's
+row needs no comparison at all, with x the kinds of rows that A can have and W what a pair weighs:
+
+    weights            W[0][b] + Σ_x [a is of kind x]·(W[x][b] − W[0][b]),  x = 1, 2, …
+
 Where A's elements can be multiplied whole, as under homomorphic encryption, they take the place of bits:
 
     value(a, b) = own_a(a) + own_b(b) + Σᵢ elementᵢ(a) · multiplierᵢ(b)
@@ -53,12 +59,39 @@ class Ceiling:
     divisor: int
 
 
-Formed = Hamming | SquaredEuclidean | Bilinear | Equal | Ceiling
+@dataclass(frozen=True)
+class Rest:
+    """A ceiling without its products, which are to be added."""
+
+    of: Ceiling
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Numbers by what each side's row is like: `kinds` of A's values, and weights (kind, value of B).
+
+    A value stands for those of all inputs of a side, as the digits of one number (`cell`).
+    """
+
+    of_a: tuple[Input, ...]
+    of_b: tuple[Input, ...]
+    kinds: Ints
+    weights: Ints
+
+
+@dataclass(frozen=True)
+class Added:
+    """The sum of several weights."""
+
+    parts: tuple[Weights, ...]
+
+
+Formed = Hamming | SquaredEuclidean | Bilinear | Equal | Ceiling | Rest | Added
 
 LARGEST = 64
 """No larger divisor is tried: each costs as many products, less one."""
 
-_ONLY_BITS = "a ceiling is a sum over A's bits, not over its elements"
+_ONLY_BITS = "this is a sum over A's bits, not over its elements"
 
 
 @dataclass(frozen=True)
@@ -85,6 +118,71 @@ def form_of(of: Formed) -> Form:
             form = form_of(_divide(whole, divisor) if isinstance(whole, Bilinear) else whole)
             low, high = (-((bound - end) // divisor) for end in (form_of(whole).low, form_of(whole).high))
             return Form(of, low, high, form.shifts + (0,) * (divisor - 1))
+        case Rest(ceiling):
+            form = form_of(ceiling)
+            return Form(of, form.low, form.high, (0,) * (ceiling.divisor - 1))
+        case Added(parts):
+            low, high = (sum(int(end(part.weights)) for part in parts) for end in (np.min, np.max))
+            return Form(of, low, high, (0,) * sum(len(part.weights) - 1 for part in parts))
+
+
+@dataclass(frozen=True)
+class Family:
+    """A comparison of c·⟨a, b⟩ and a rest with 0, in one of the ways that say the same."""
+
+    factor: int
+    rest: Form
+
+
+def overlap_of(node: AtMost | Equal) -> Product | None:
+    """⟨a, b⟩ of two inputs of bits, if all that a comparison multiplies is a multiple of it."""
+    match node:
+        case Equal(of) | AtMost(Hamming(of)) if of.high == 1:
+            return Product(of, of, 1)
+        case AtMost(Bilinear((product,))) if max(product.left.high, product.right.high) == 1:
+            return replace(product, weight=1)
+        case _:
+            return None
+
+
+def families(node: AtMost | Equal) -> list[Family]:
+    """The ways to compare a multiple of an overlap and a rest; none if numbers are too large to divide."""
+    form, bound = comparison_of(node)
+    of, weight = form.of, -2
+    if isinstance(of, Bilinear):
+        of, bound = _simplify(of, bound)
+        weight = of.products[0].weight
+        if max(abs(end) for end in (bound, *with_dummies(form_of(of)))) >= 1 << 61:
+            return []
+    assert isinstance(of, Hamming | Bilinear | Equal)
+    divisors = [d for d in range(1, min(abs(weight), LARGEST) + 1) if weight % d == 0]
+    return [Family(weight // d, form_of(Rest(Ceiling(of, bound, d)))) for d in divisors]
+
+
+def cell(inputs: tuple[Input, ...], read: Reader) -> Ints:
+    """The values of some inputs, at least one, as one number a row."""
+    number = np.zeros(1, dtype=np.int64)
+    for of in inputs:
+        for element in read(of).T:
+            number = number * (of.high + 1) + element
+    return number
+
+
+def cells(inputs: tuple[Input, ...]) -> int:
+    """How many such numbers there are."""
+    return math.prod((of.high + 1) ** of.length for of in inputs)
+
+
+def every_cell(inputs: tuple[Input, ...]) -> dict[str, Ints]:
+    """Rows of which the n-th has the number n."""
+    numbers, columns = np.arange(cells(inputs)), {}
+    for of in reversed(inputs):
+        elements = []
+        for _ in range(of.length):
+            elements.append(numbers % (of.high + 1))
+            numbers = numbers // (of.high + 1)
+        columns[of.name] = np.stack(elements[::-1], axis=1)
+    return columns
 
 
 def _divide(of: Bilinear, divisor: int) -> Bilinear:
@@ -138,14 +236,14 @@ def constant(node: AtMost | Equal) -> bool | None:
     return True if bound >= form.high else None
 
 
-def _twos(weight: int) -> int:
+def twos(weight: int) -> int:
     """How often 2 divides a weight."""
     return (weight & -weight).bit_length() - 1 if weight else 0
 
 
 def _product_shifts(product: Product) -> tuple[int, ...]:
-    twos = _twos(product.weight)
-    return tuple(range(twos, twos + product.left.bits)) * product.left.length
+    low = twos(product.weight)
+    return tuple(range(low, low + product.left.bits)) * product.left.length
 
 
 def _bits(values: Ints, bits: int) -> NDArray[np.uint8]:
@@ -164,10 +262,16 @@ def choice_bits(form: Form, read: Reader) -> NDArray[np.uint8]:
         case Bilinear(products):
             parts = [_bits(read(p.left), p.left.bits) for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.uint8)
-        case Ceiling(whole, _, divisor):
-            bits = choice_bits(form_of(whole), read)
-            rest = _whole_part(whole, Side.A, read, bits.shape[1]) % divisor
-            return np.concatenate([bits, rest == np.arange(1, divisor)[:, None]])
+        case Ceiling(whole):
+            more = choice_bits(form_of(Rest(form.of)), read)
+            return np.concatenate([choice_bits(form_of(whole), read), more])
+        case Rest(Ceiling(whole, _, divisor)):
+            source = whole.products[0].left if isinstance(whole, Bilinear) else whole.of
+            rest = _whole_part(whole, Side.A, read, len(read(source))) % divisor
+            return (rest == np.arange(1, divisor)[:, None]).astype(np.uint8)
+        case Added(parts):
+            kinds = [(part.kinds[cell(part.of_a, read)], len(part.weights)) for part in parts]
+            return np.concatenate([kind == np.arange(1, n)[:, None] for kind, n in kinds]).astype(np.uint8)
 
 
 def factors(form: Form, read: Reader) -> Ints:
@@ -180,13 +284,19 @@ def factors(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [np.repeat(_odd(p) * read(p.right).T, p.left.bits, axis=0) for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling(whole, bound, divisor):
+        case Ceiling(whole, _, divisor):
             if isinstance(whole, Bilinear):
                 factor = factors(form_of(_divide(whole, divisor)), read)
             else:
                 factor = -_bits(read(whole.of), whole.of.bits).astype(np.int64)
-            rest = (bound - _whole_part(whole, Side.B, read, factor.shape[1])) % divisor
-            return np.concatenate([factor, rest < np.arange(1, divisor)[:, None]])
+            return np.concatenate([factor, factors(form_of(Rest(form.of)), read)])
+        case Rest(Ceiling(whole, bound, divisor)):
+            source = whole.products[0].right if isinstance(whole, Bilinear) else whole.of
+            rest = (bound - _whole_part(whole, Side.B, read, len(read(source)))) % divisor
+            return (rest < np.arange(1, divisor)[:, None]).astype(np.int64)
+        case Added(parts):
+            columns = [part.weights[:, cell(part.of_b, read)] for part in parts]
+            return np.concatenate([column[1:] - column[0] for column in columns])
 
 
 def _whole_part(of: Linear, side: Side, read: Reader, rows: int) -> Ints:
@@ -206,7 +316,7 @@ def elements(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [read(p.left).T for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling():
+        case Ceiling() | Rest() | Added():
             raise TypeError(_ONLY_BITS)
 
 
@@ -220,7 +330,7 @@ def multipliers(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [p.weight * read(p.right).T for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling():
+        case Ceiling() | Rest() | Added():
             raise TypeError(_ONLY_BITS)
 
 
@@ -233,7 +343,7 @@ def largest_multiplier(form: Form) -> int:
             return 2 * max(1, source.high)
         case Bilinear(products):
             return max([1, *(abs(p.weight) * p.right.high for p in products)])
-        case Ceiling():
+        case Ceiling() | Rest() | Added():
             raise TypeError(_ONLY_BITS)
 
 
@@ -255,15 +365,29 @@ def with_dummies(form: Form) -> tuple[int, int]:
             most = 0 if offset is None else offset.high
             ends = (form.low, form.high, 0, weight_a * most, weight_b * most)
             return min(ends), max(ends)
-        case Ceiling(whole, bound, divisor):
+        case Ceiling(whole, bound, divisor) | Rest(Ceiling(whole, bound, divisor)):
             low, high = (-((bound - end) // divisor) for end in with_dummies(form_of(whole)))
             return low, high
         case _:
             return form.low, form.high
 
 
+def of_zeros(form: Form) -> tuple[int, int]:
+    """The least and the largest value of pairs with a row all of whose inputs are zero."""
+    match form.of:
+        case Bilinear(_, offset, weight_a, weight_b):
+            most = 0 if offset is None else offset.high
+            ends = (0, weight_a * most, weight_b * most)
+            return min(ends), max(ends)
+        case Ceiling(whole, bound, divisor) | Rest(Ceiling(whole, bound, divisor)):
+            low, high = (-((bound - end) // divisor) for end in of_zeros(form_of(whole)))
+            return low, high
+        case _:
+            return 0, form.high
+
+
 def _odd(product: Product) -> int:
-    return product.weight >> _twos(product.weight)
+    return product.weight >> twos(product.weight)
 
 
 def own_part(form: Form, side: Side, read: Reader, rows: int) -> Ints:
@@ -279,6 +403,10 @@ def own_part(form: Form, side: Side, read: Reader, rows: int) -> Ints:
             if offset is None:
                 return np.zeros(rows, dtype=np.int64)
             return (weight_a if side is Side.A else weight_b) * read(offset)[:, 0]
-        case Ceiling(whole, bound, divisor):
+        case Ceiling(whole, bound, divisor) | Rest(Ceiling(whole, bound, divisor)):
             part = _whole_part(whole, side, read, rows)
             return part // divisor if side is Side.A else -((bound - part) // divisor)
+        case Added(parts):
+            if side is Side.A:
+                return np.zeros(rows, dtype=np.int64)
+            return np.sum([part.weights[0, cell(part.of_b, read)] for part in parts], axis=0)

@@ -56,7 +56,7 @@ def evaluate(
         case Reaches(graded, least):
             total = np.zeros(len(left), dtype=np.int64)
             for each in graded:
-                total += _weight(each, a, b, left, right)
+                total += weigh(each, a, b, left, right)
             return total >= least
         case AtMost(value, bound):
             return _value(value, a, b, left, right) <= bound
@@ -66,9 +66,10 @@ def evaluate(
             return (a[of.name][left, 0] & b[of.name][right, 0]).astype(np.bool_)
 
 
-def _weight(
+def weigh(
     of: Graded, a: Rows, b: Rows, left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> NDArray[np.int64]:
+    """The weight of a graded comparison for each pair."""
     weights = np.full(len(left), of.otherwise, dtype=np.int64)
     for when, weight in reversed(of.levels):
         weights[evaluate(when, a, b, left, right)] = weight

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.secure.blocks import Batch
 from accord.secure.circuit import Input
-from accord.secure.forms import choice_bits, factors, own_part
+from accord.secure.forms import Reader, choice_bits, factors, own_part
 from accord.secure.ot.distance import receive_distance, send_distance
 from accord.secure.ot.lookup import (
     answer,
@@ -61,13 +61,23 @@ class OwnRows:
         """The values of an input for some rows; those of a dummy are zero."""
         return self.inputs[of.name][rows] * self.real[rows, None]
 
+    def there(self, share: Share, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of some rows are no dummies of a share."""
+        real = self.real[rows]
+        return real if share.where is None else real & (self.inputs[share.where.name][rows, 0] != 0)
+
+    def reader(self, share: Share, rows: NDArray[np.int64]) -> Reader:
+        """The values of a share's inputs for some rows; those of a dummy are zero."""
+        there = self.there(share, rows)[:, None]
+        return lambda of: self.inputs[of.name][rows] * there
+
     def factors(self, program: Program, number: int, rows: NDArray[np.int64]) -> NDArray[Any]:
         """B's factors of a share for some rows, shape (terms, rows), in the share's lane."""
         if not np.array_equal(rows, self._rows):
             self._rows, self._factors = rows, {}
         if number not in self._factors:
             share = program.shares[number]
-            made = factors(share.form, lambda of: self.read(of, rows))
+            made = factors(share.form, self.reader(share, rows))
             self._factors[number] = made.astype(f"u{share.lane // 8}", order="C")
         return self._factors[number]
 
@@ -90,6 +100,10 @@ class BatchSide:
         """The values of an input for the rows of the batch; those of a dummy are zero."""
         return self._own.read(of, self._rows)
 
+    def reader(self, share: Share) -> Reader:
+        """The values of a share's inputs for the rows of the batch."""
+        return self._own.reader(share, self._rows)
+
     def factors(self, number: int) -> NDArray[Any]:
         """B's factors of a share."""
         return self._own.factors(self.program, number, self._rows)
@@ -99,8 +113,9 @@ class BatchSide:
 
     def own_part(self, share: Share) -> NDArray[np.int64]:
         """What this side adds to its share of each pair, with the penalty of its dummies."""
-        own = own_part(share.form, self.ends.side, self.read, len(self._rows))
-        own = own + share.penalty * ~self._real[self._rows]
+        read = self.reader(share)
+        own = own_part(share.form, self.ends.side, read, len(self._rows))
+        own = own + share.penalty * ~self._own.there(share, self._rows)
         if self.ends.side is Side.A:
             own = own + share.shift
         return self.per_pair(own)
@@ -138,6 +153,8 @@ class BatchSide:
             total += self.shares[share].astype(one) * one(factor % modulus)
         for lookup in of.lookups:
             total += self.numbers[lookup].astype(one)
+        if of.opposed and self.ends.side is Side.A:
+            np.negative(total, out=total)
         total &= one((1 << of.bits) - 1)
         return total
 
@@ -178,7 +195,7 @@ def _choose(mine: BatchSide) -> Party[tuple[list[Words], list[Bytes]]]:
         yield from send(np.zeros(0, dtype=np.uint8))
         count = len(mine.program.shares)
         return [np.zeros((0, 2), np.uint64)] * count, [np.zeros((0, 0), np.uint8)] * count
-    bits = [choice_bits(share.form, mine.read) for share in mine.program.shares]
+    bits = [choice_bits(share.form, mine.reader(share)) for share in mine.program.shares]
     # In the OTs A asks for the side of each tree that its path leaves.
     flat = 1 - np.concatenate([part.reshape(-1) for part in bits])
     choices = np.zeros(padded_count(len(flat)), dtype=np.uint8)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from accord.secure.circuit import Input
 from accord.secure.forms import Form
 
-USUAL, CHEAP = 4, 2
+USUAL, CHEAP = 4, 6
 """By what programs for one circuit are weighed against each other; what a batch costs is in `sizes.py`."""
 
 
@@ -29,12 +29,16 @@ def lane_of(bits: int) -> int:
 
 @dataclass(frozen=True)
 class Share:
-    """A number shared mod 2^bits: form + shift, plus `penalty` for each dummy of the pair."""
+    """A number shared mod 2^bits: form + shift, plus `penalty` for each dummy of the pair.
+
+    A row without the bit `where` counts as a dummy here: its inputs are taken for zero.
+    """
 
     form: Form
     bits: int
     shift: int
     penalty: int
+    where: Input | None = None
 
     @property
     def widths(self) -> NDArray[np.int64]:
@@ -59,6 +63,8 @@ class Sum:
     lookups: tuple[int, ...]
     bits: int
     shift: int = 0
+    opposed: bool = False
+    """A's side is negated, so that the two are equal where the sum is 0."""
 
     @property
     def lane(self) -> int:

@@ -2,26 +2,47 @@
 
     lookup   the wires that its levels read are state and index, and the answer is the weight (negative, as
              the sum is compared from above); levels that read too many wires are first looked up as bits
+    apart    the same where all depends on one bit p that each side knows of its row, such as 'the value is
+             there': with bits that are 0 where p is, the weight is that for p = 1, and (1 − p)·c for a c
+    table    a weight that depends on few values of each row is shared with no lookup at all (`forms.Weights`)
 
-Levels of which still too many are left are taken in turns: with q = 'one of the first few holds', the weight
-is that of the first few, or 0, and that of the rest, or 0 where q holds.
+Of these the lightest is taken. Levels of which too many are left are looked up in turns: with q = 'one of the
+first few holds', the weight is that of the first few, or 0, and that of the rest, or 0 where q holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.secure.circuit import Graded, Node
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Both,
+    Equal,
+    Graded,
+    Input,
+    Node,
+    Not,
+    Or,
+    Reaches,
+    inputs,
+    leaves,
+)
+from accord.secure.forms import Added, Weights, cells, constant, every_cell, form_of
+from accord.secure.ideal import weigh as weigh_in_the_clear
 from accord.secure.ot.formula import Formula, Wire, join, split, truth_of, wires
-from accord.secure.ot.program import Bit, Digit, OwnBit, Sum
+from accord.secure.ot.program import Bit, Digit, OwnBit, Program, Share, Sum
+from accord.side import Side
 
 ROOM = 4
 """Wires of a lookup that gives a number: with more of them its table outweighs another lookup."""
+CELLS = 1 << 16
+"""Pairs of values that a table is made of, at most."""
 
 Case = tuple[Formula | Wire, int]
 """A level: when it holds, and its weight."""
@@ -30,29 +51,158 @@ Case = tuple[Formula | Wire, int]
 class Builder(Protocol):
     """What a program in the making does for a score."""
 
-    def formula(self, node: Node) -> Formula | Wire: ...
+    @property
+    def program(self) -> Program: ...
+
+    def copy(self) -> Any: ...
+
+    def become(self, other: Any) -> None: ...
+
+    def compare_all(self, nodes: list[AtMost | Equal], where: Input | None) -> None: ...
+
+    def formula(self, node: Node, where: Input | None = None) -> Formula | Wire: ...
 
     def gate(self, formula: Formula | Wire) -> Bit: ...
 
+    def share(self, share: Share) -> int: ...
+
     def add(
-        self,
-        shared: tuple[Digit | Bit, ...],
-        own: tuple[OwnBit, ...],
-        truth: NDArray[np.generic],
-        lane: int = 1,
+        self, shared: tuple[Digit | Bit, ...], own: tuple[OwnBit, ...], truth: NDArray[Any], lane: int = 1
     ) -> Bit: ...
 
 
 def weigh(build: Builder, parts: tuple[Graded, ...], total: Sum) -> Sum:
     """The total less the weights of all parts."""
+    tables: list[Weights] = []
     for part in parts:
         if len(set(part.weights)) == 1:
             total = replace(total, shift=total.shift - part.otherwise)
-            continue
-        cases = [(build.formula(when), weight) for when, weight in part.levels]
-        for some, otherwise in _fit(build, cases, part.otherwise):
-            total = _look_up(build, some, otherwise, total)
+        else:
+            total = _weigh_one(build, part, total, tables)
+    if not tables:
+        return total
+    share = build.share(Share(form_of(Added(tuple(tables))), total.bits, 0, 0))
+    return replace(total, shares=(*total.shares, (share, -1)))
+
+
+def _weigh_one(build: Builder, part: Graded, total: Sum, tables: list[Weights]) -> Sum:
+    """The total less one weight; what a table gives is only noted."""
+    before = build.program.weight
+    plain = build.copy()
+    found: list[tuple[Builder, Sum, list[Weights]]] = [(plain, _plain(plain, part, total), [])]
+    for where in _conditions(part):
+        apart = build.copy()
+        made = _apart(apart, part, where, total)
+        if made is not None:
+            found.append((apart, *made))
+    table = table_of(part)
+    if table is not None:
+        found.append((build, total, [table]))
+
+    def weight(way: tuple[Builder, Sum, list[Weights]]) -> float:
+        noted = form_of(Added(tuple(way[2]))) if way[2] else None
+        more = Share(noted, total.bits, 0, 0).weight if noted else 0
+        return way[0].program.weight - before + more
+
+    best, total, noted = min(found, key=weight)
+    build.become(best)
+    tables += noted
     return total
+
+
+def _plain(build: Builder, part: Graded, total: Sum) -> Sum:
+    """By lookups over all wires."""
+    build.compare_all(_comparisons(part), None)
+    cases = [(build.formula(when), weight) for when, weight in part.levels]
+    for some, otherwise in _fit(build, cases, part.otherwise):
+        total = _look_up(build, some, otherwise, total)
+    return total
+
+
+def _comparisons(part: Graded) -> list[AtMost | Equal]:
+    return [leaf for leaf in leaves(Reaches((part,), 0)) if not isinstance(leaf, Both)]
+
+
+def _apart(build: Builder, part: Graded, where: Input, total: Sum) -> tuple[Sum, list[Weights]] | None:
+    """By lookups for pairs with the bit `where`, and a table for others, if these all weigh the same."""
+    missed = _weight_of(part, lambda leaf: False if leaf == Both(where) else _known(leaf))
+    # Without the bit every comparison fails, so this is what the lookups then give, and the table takes back.
+    vain = _weight_of(
+        part, lambda leaf: leaf == Both(where) if isinstance(leaf, Both) else bool(_known(leaf))
+    )
+    if missed is None or vain is None:
+        return None
+    build.compare_all(_comparisons(part), where)
+    cases = [(build.formula(when, where), weight) for when, weight in part.levels]
+    for some, otherwise in _fit(build, cases, part.otherwise):
+        total = _look_up(build, some, otherwise, total)
+    rest = table_of(Graded(((Both(where), 0),), missed - vain))
+    return total, [rest] if rest is not None else []
+
+
+def _known(leaf: AtMost | Equal | Both) -> bool | None:
+    return None if isinstance(leaf, Both) else constant(leaf)
+
+
+def _conditions(part: Graded) -> list[Input]:
+    """The one bit of each row that the levels read beside comparisons, if that is so."""
+    own = {leaf.of: None for leaf in leaves(Reaches((part,), 0)) if isinstance(leaf, Both)}
+    alone = not any(map(_has_score, (when for when, _ in part.levels)))
+    return list(own) if len(own) == 1 and alone and _comparisons(part) else []
+
+
+def _has_score(node: Node) -> bool:
+    match node:
+        case And(parts) | Or(parts):
+            return any(map(_has_score, parts))
+        case Not(part):
+            return _has_score(part)
+        case _:
+            return isinstance(node, Reaches)
+
+
+def _weight_of(part: Graded, known: Callable[[AtMost | Equal | Both], bool | None]) -> int | None:
+    """The weight, if what is known of the leaves is enough to say it."""
+    for when, weight in part.levels:
+        holds = _holds(when, known)
+        if holds is None:
+            return None
+        if holds:
+            return weight
+    return part.otherwise
+
+
+def _holds(node: Node, known: Callable[[AtMost | Equal | Both], bool | None]) -> bool | None:
+    """Whether a circuit holds, if what is known of its leaves is enough to say so."""
+    match node:
+        case And(parts) | Or(parts):
+            found = {_holds(part, known) for part in parts}
+            decided = isinstance(node, Or)
+            if decided in found:
+                return decided
+            return None if None in found else not decided
+        case Not(part):
+            held = _holds(part, known)
+            return None if held is None else not held
+        case Reaches():
+            return None
+        case _:
+            return known(node)
+
+
+def table_of(part: Graded) -> Weights | None:
+    """The weights of a graded comparison by the values of its inputs, if these are few on both sides."""
+    if len(set(part.weights)) == 1:
+        return None
+    of_a, of_b = (inputs(Reaches((part,), 0), side) for side in Side)
+    if not of_a or not of_b or cells(of_a) * cells(of_b) > CELLS:
+        return None
+    rows, columns = (np.arange(cells(of)) for of in (of_a, of_b))
+    left, right = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
+    weights = weigh_in_the_clear(part, every_cell(of_a), every_cell(of_b), left, right)
+    # Values of A that weigh the same against everything are of one kind.
+    distinct, kinds = np.unique(weights.reshape(len(rows), -1), axis=0, return_inverse=True)
+    return Weights(of_a, of_b, kinds.reshape(-1), distinct)
 
 
 def _fit(build: Builder, cases: list[Case], otherwise: int) -> Iterator[tuple[list[Case], int]]:

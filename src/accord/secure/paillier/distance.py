@@ -26,7 +26,6 @@ from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import LONGEST, Blocks
 from accord.secure.circuit import Bilinear, Equal, Hamming, Input, SquaredEuclidean
 from accord.secure.forms import (
-    Ceiling,
     Form,
     Reader,
     elements,
@@ -94,8 +93,8 @@ def ciphertexts(form: Form) -> int:
             return 1 + of.length
         case Bilinear(products):
             return 1 + sum(p.left.length for p in products)
-        case Ceiling():
-            raise TypeError("a ceiling has no elements")
+        case _:
+            raise TypeError("a sum over A's bits has no elements")
 
 
 @dataclass(frozen=True, eq=False)

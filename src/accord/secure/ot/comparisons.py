@@ -1,0 +1,210 @@
+"""How a comparison becomes a shared number and lookups of its digits.
+
+    v ≤ t, narrow    state and index are the shares of v mod 2^ℓ,  T[y][j] = ((y + j) mod 2^ℓ ≤ t)
+    v ≤ t, wide      the top bit of v − t − 1 mod 2^ℓ, by adding the two shares digit after digit from the
+                     lowest: each lookup reads a digit and the shared carry and gives the next carry
+                     (the digit-wise comparison of Rathee et al., CCS'20, as a chain)
+    v = the least    where v ≤ t means no more: A negates its share of v − t, and digit after digit of the two
+                     must be equal; a ring that holds all values will do, with no bit for a sign
+
+A comparison may be divided (`forms.py`), looked up whole or digit by digit: of the ways that say the same,
+the lightest is taken, by weights that are constants of the code. Comparisons of multiples of one overlap
+⟨a, b⟩, such as the levels of a similarity, share it: each adds its own rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.secure.circuit import AtMost, Bilinear, Equal, Input, Product
+from accord.secure.forms import (
+    Form,
+    alternatives,
+    families,
+    form_of,
+    of_zeros,
+    overlap_of,
+    twos,
+    with_dummies,
+)
+from accord.secure.ot.program import Share, lookup_weight
+
+NARROW = 8
+DIGIT = 3
+WIDEST = 62
+
+Comparison = AtMost | Equal
+Truth = NDArray[np.bool_]
+Digits = list[tuple[int, Truth]]
+"""For each digit, from the lowest, its width and what the lookup of it says."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How a sum says if it is at most a bound: its ring, what is added to it, the lookups of its digits."""
+
+    bits: int
+    shift: int
+    digits: Digits
+    opposed: bool = False
+
+    @property
+    def weight(self) -> float:
+        return sum(lookup_weight(len(truth).bit_length() - 1) for _, truth in self.digits)
+
+    @property
+    def widest(self) -> int:
+        """Bits of the largest lookup."""
+        return max(len(truth).bit_length() - 1 for _, truth in self.digits)
+
+
+def readings(low: int, high: int, bound: int) -> Iterator[Reading]:
+    """Narrow, equal and wide, where they fit."""
+    bits = (high - low).bit_length()
+    if bits <= NARROW:
+        yield Reading(bits, -low, [(bits, _sum_at_most(bits, bound - low))])
+    if bound == low and DIGIT + 1 < bits <= WIDEST:
+        yield Reading(bits, -low, [(n, _equal(n, at > 0)) for at, n in _cut(bits)], opposed=True)
+    bits = 1 + max(bound - low, high - bound - 1).bit_length()
+    if bits <= WIDEST:
+        yield Reading(bits, -bound - 1, list(_signs(bits)))
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One way to compare: a share, to which `factor` overlaps are added, and the lookups over its digits."""
+
+    share: Share
+    reading: Reading
+    factor: int = 0
+
+    @property
+    def weight(self) -> float:
+        return self.share.weight + self.reading.weight
+
+    @property
+    def overlap_bits(self) -> int:
+        """Bits of the overlap that it needs."""
+        return max(0, self.share.bits - twos(self.factor))
+
+
+def plans(node: Comparison, dummies: bool, where: Input | None) -> list[Plan]:
+    """All ways to compare.
+
+    With `dummies` each side adds so much to its share of a dummy's row that the bound is exceeded, and with
+    `where` to its share of a row without that bit.
+    """
+    found = [(form, *_range(form, bound, dummies, where), bound) for form, bound in alternatives(node)]
+    return [
+        Plan(Share(form, reading.bits, reading.shift, penalty, where), reading)
+        for form, low, high, penalty, bound in found
+        for reading in readings(low, high, bound)
+    ]
+
+
+def _range(form: Form, bound: int, dummies: bool, where: Input | None) -> tuple[int, int, int]:
+    """The least and the largest number that is compared, and the penalty of a dummy that is in it."""
+    if where is not None:
+        low, high = of_zeros(form)
+        penalty = max(0, bound - low + 1)
+        return min(form.low, low), max(form.high, high + 2 * penalty), penalty
+    if dummies:
+        low, high = with_dummies(form)
+        penalty = bound - low + 1
+        return low, high + 2 * penalty, penalty
+    return form.low, form.high, 0
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """An overlap, and a plan for each of some comparisons that adds multiples of it."""
+
+    overlap: Share
+    plans: list[Plan]
+
+    @property
+    def weight(self) -> float:
+        return self.overlap.weight + sum(plan.weight for plan in self.plans)
+
+
+def relatives(nodes: Sequence[Comparison]) -> list[list[Comparison]]:
+    """Comparisons that one overlap can serve, where there are at least two."""
+    found: dict[Product, list[Comparison]] = {}
+    for node in dict.fromkeys(nodes):
+        overlap = overlap_of(node)
+        if overlap is not None:
+            found.setdefault(overlap, []).append(node)
+    return [some for some in found.values() if len(some) > 1]
+
+
+def together(nodes: list[Comparison], where: Input | None) -> Together | None:
+    """The lightest way to compare all of them with one overlap, unless each alone is lighter."""
+    overlap = overlap_of(nodes[0])
+    assert overlap is not None
+    every = [_rests(node, where) for node in nodes]
+    form = form_of(Bilinear((overlap,), None, 0, 0, 0, overlap.left.length))
+    found: list[Together] = []
+    for bits in {plan.overlap_bits for some in every for plan in some}:
+        fitting = [[plan for plan in some if plan.overlap_bits <= bits] for some in every]
+        if bits and all(fitting):
+            lightest = [min(some, key=lambda plan: plan.weight) for some in fitting]
+            found.append(Together(Share(form, bits, 0, 0, where), lightest))
+    alone = sum(min(plan.weight for plan in plans(node, False, where)) for node in nodes)
+    best = min(found, key=lambda way: way.weight, default=None)
+    return best if best is not None and best.weight < alone else None
+
+
+def _rests(node: Comparison, where: Input | None) -> list[Plan]:
+    """The ways to compare where the overlap is there already."""
+    found = []
+    for family in families(node):
+        low, high, penalty = _range(family.rest, 0, False, where)
+        for reading in readings(low, high, 0):
+            share = Share(family.rest, reading.bits, reading.shift, penalty, where)
+            found.append(Plan(share, reading, family.factor))
+    return found
+
+
+def sign_bits(form: Form, bound: int) -> int:
+    """Bits of a ring in which the sign of value − bound − 1 can be seen."""
+    return 1 + max(bound - form.low, form.high - bound - 1).bit_length()
+
+
+def _sum_at_most(bits: int, bound: int) -> Truth:
+    size = 1 << bits
+    return (np.arange(size)[:, None] + np.arange(size)[None, :]) % size <= bound
+
+
+def _signs(bits: int) -> Iterator[tuple[int, Truth]]:
+    """The digits of a sum of two numbers, from the lowest, and what the lookup of each says."""
+    for low, width in _cut(bits):
+        yield width, _carry(width, low > 0, low + width == bits)
+
+
+def _cut(bits: int) -> Iterator[tuple[int, int]]:
+    """Where each digit begins, and its width."""
+    low = 0
+    while low < bits:
+        width = min(DIGIT if low else DIGIT + 1, bits - low)
+        yield low, width
+        low += width
+
+
+def _carry(width: int, carry: bool, top: bool) -> Truth:
+    """Digit plus digit plus carry: the carry out, or the top bit of the last digit."""
+    values = np.arange(1 << (width + carry))
+    digit, bit = values & ((1 << width) - 1), values >> width
+    total = digit[:, None] + digit[None, :] + (bit[:, None] ^ bit[None, :])
+    return ((total >> (width - 1 if top else width)) & 1).astype(np.bool_)
+
+
+def _equal(width: int, before: bool) -> Truth:
+    """Both digits are equal, and so were those before."""
+    values = np.arange(1 << (width + before))
+    digit, bit = values & ((1 << width) - 1), values >> width
+    same = digit[:, None] == digit[None, :]
+    return same & ((bit[:, None] ^ bit[None, :]) == 1) if before else same
