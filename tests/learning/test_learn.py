@@ -14,7 +14,7 @@ import accord
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.people import generate_people
-from accord.errors import UsageError
+from accord.errors import AgreementError, UsageError
 from accord.learning import evidence
 from accord.learning.learn import Learnt, learn
 from accord.simulation import simulate
@@ -98,6 +98,16 @@ def test_fields_can_be_named_instead_of_a_score() -> None:
     found = learn(plain, compare=["given", "surname", "birth", "postcode"])
     assert len(found.levels) == 4
     assert parse_agreement(found.write_into(with_rule(DRAFT, "same(birth)"))) == found.agreement
+
+
+def test_what_the_protocol_wants_of_another_rule_is_told() -> None:
+    greedy = parse_agreement(
+        with_rule(DRAFT, "same(birth)")
+        .replace("greedy = false", "greedy = true")
+        .replace('"given", "surname", "birth"]', '"given", "surname", "birth", "phone"]')
+    )
+    with pytest.raises(AgreementError, match=r"add email to disclose\.A"):
+        learn(greedy, compare=["birth", "email"])
 
 
 def test_the_threshold_is_for_the_linkage_that_is_named() -> None:
