@@ -144,6 +144,26 @@ def test_an_offer_mentions_runs_that_wait_and_room_that_lacks(tmp_path: Path) ->
     assert describe(replace(plain, room=("little is left.",))).endswith("Warning: little is left.")
 
 
+def test_an_offer_says_whose_data_the_rule_was_learnt_from(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("set", Budget())
+
+    def said(side: Side, **changes: Any) -> str:
+        agreed = changed(**changes)
+        return describe(make_offer(agreed, side, records(ROWS, agreed), ledger, ask(agreed, side)))
+
+    assert "learnt" not in said(Side.A)
+    own, partner = (said(side, learnt_from="A linked") for side in Side)
+    name = agreement().party(Side.A)
+    for text in (own, partner):
+        assert f"Rule         learnt from the table of {name} that is linked\n" in text
+    warned = (
+        f"what the rule tells of this table of {name}, from which its weights and its threshold were learnt"
+    )
+    assert warned in own
+    assert warned not in partner
+
+
 def test_an_offer_says_what_is_known_of_a_snapshot(tmp_path: Path) -> None:
     agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
     ledger.set_budget("set", Budget(None, 3))

@@ -39,7 +39,7 @@ def learn(
     table: Annotated[
         Path | None,
         typer.Argument(
-            metavar="TABLE", help="Records to learn from, not those to be linked; default: made-up people."
+            metavar="TABLE", help="Records to learn from, not those to be linked; default: generated people."
         ),
     ] = None,
     learnt_from: Annotated[

@@ -20,7 +20,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.agreement.learnt import Origin
 from accord.arguments import as_path_or_none, require, require_flag, require_table, require_text_or_none
-from accord.errors import AgreementError, Fault, UsageError
+from accord.errors import UsageError
 from accord.learning.drafts import compare_fields, score_of, weighed, with_score
 from accord.learning.evidence import (
     OVERLAP,
@@ -35,7 +35,6 @@ from accord.learning.evidence import (
 from accord.learning.threshold import Expected, choose, curve
 from accord.learning.writing import write_into
 from accord.matching.rule import Rule, fields_of
-from accord.matching.rule_check import rule_faults
 from accord.records.layout import Layout
 from accord.records.sources import TableLike
 
@@ -201,17 +200,19 @@ def _finish(
     if not useful.comparisons:
         raise UsageError(problem="Nothing that is compared tells matches from others. Compare other fields.")
     points = curve(found.spread, strangers)
-    allowed = tuple(point for point in points if useful.lowest < point.least <= useful.highest)
+    # From 0 on, a pair of which nothing is known would match.
+    allowed = tuple(point for point in points if max(useful.lowest, 0) < point.least <= useful.highest)
     chosen = choose(allowed, precision)
     learnt = with_score(rule, weighed(found.comparisons, found.weights, chosen.least))
-    if faults := rule_faults(learnt, draft.fields):
-        raise AgreementError("What was learnt", [Fault("rule", fault) for fault in faults])
+    made = draft.model_copy(update={"rule": learnt, "learnt_from": origin})
+    # Another rule may want more disclosed, or another protocol.
+    require_sound(made)
     weighs = zip(found.comparisons, found.weights, strict=True)
     idle = [each for each, given in weighs if len(set(given)) == 1]
     names = ["; ".join(str(level.when) for level in each.levels) for each in idle]
     notes = [f"Left out, since it decides nothing: {name}." for name in names]
     return Learnt(
-        agreement=draft.model_copy(update={"rule": learnt, "learnt_from": origin}),
+        agreement=made,
         levels=tuple(_describe(found)),
         expected=chosen,
         curve=allowed,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,7 @@ def nearest_dice(field: str, spec: TextField, near: Measure) -> Fraction:
     return Fraction(min(reversed(_TWENTIETHS), key=wrong.__getitem__), 20)
 
 
+@cache
 def _pairs() -> tuple[list[str], list[str]]:
     """Names with one and with two slips, and beside the next in the alphabet."""
     rng = np.random.default_rng(0)

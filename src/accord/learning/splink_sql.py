@@ -60,7 +60,7 @@ _DATE_DIFF = re.compile(
     re.I,
 )
 _UNKNOWN = (
-    (r"array|list_|flatten|unnest", "a field holds one value: declare a field for each, and same() on it"),
+    (r"array|list_|flatten|unnest", "same() on a field of its own for each value of the list"),
     (
         r"regexp_extract|substr|\bleft\(|\bright\(|split_part",
         "same() on a field with derive = { prefix = 3 }",
@@ -103,6 +103,11 @@ def _jaccard(a: str, b: str) -> float:
     return len(set(a) & set(b)) / max(1, len(set(a) | set(b)))
 
 
+def _without_counterpart(sql: str) -> NoCounterpartError:
+    near = next((words for known, words in _UNKNOWN if re.search(known, sql, re.I)), _OTHERWISE)
+    return NoCounterpartError(f"'{sql}' has no counterpart. The nearest is {near}.")
+
+
 @dataclass
 class Translator:
     """From conditions on Splink's columns to rules on the agreed fields."""
@@ -134,8 +139,7 @@ class Translator:
         ):
             if found := form.fullmatch(sql):
                 return read(*found.groups())
-        near = next((words for known, words in _UNKNOWN if re.search(known, sql, re.I)), _OTHERWISE)
-        raise NoCounterpartError(f"'{sql}' has no counterpart. The nearest is {near}.")
+        raise _without_counterpart(sql)
 
     def _null(self, column: str, side: str) -> Rule:
         name = self._any(column)
@@ -158,9 +162,10 @@ class Translator:
         limit = _amount(bound) if sign != "<" else ceil(_amount(bound)) - 1
         near = _text_measure(name, sign, limit)
         if near is None:
-            raise NoCounterpartError(f"'{name} {sign}' has no counterpart. The nearest is {_OTHERWISE}.")
+            raise _without_counterpart(f"{name}(...) {sign} {bound}")
         a, b = _sides((first, of), (second, other))
-        if exact := self._edit(name, a, b, limit):
+        exact = self._edit(name, a, b, limit)
+        if exact is not None:
             return exact
         names = self._filters(a, b, f"{name}() needs a Bloom filter, whose dice() is the nearest")
         spec = self.fields[names[0]]
@@ -201,17 +206,19 @@ class Translator:
     # -- columns and fields -------------------------------------------------------------------------------
 
     def _made_of(self, column: str) -> list[str]:
-        """The fields that are this column of the model's tables, as it is."""
-        return [
+        """The fields that are this column of the model's tables: by name, or made of it as it is."""
+        named = [column] if column in self.fields and self.layout.source(column).column == column else []
+        made = [
             name
             for name, spec in self.fields.items()
             if spec.derive is None and [self.layout.source(c).column for c in spec.columns(name)] == [column]
         ]
+        return list(dict.fromkeys([*named, *made]))
 
     def _any(self, column: str) -> str:
         made = self._made_of(column)
         if not made:
-            hint = did_you_mean(column, self.fields, "Declare one, or map it with `columns=`.")
+            hint = f"{did_you_mean(column, self.fields)} Declare one, or map it with `columns=`.".lstrip()
             raise NoCounterpartError(f"no field of the draft is the column '{column}'. {hint}")
         return made[0]
 

@@ -1,0 +1,116 @@
+"""`accord learn` as people type it: what it prints, what it writes, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+
+from accord.agreement.file import read_agreement
+from accord.datasets.people import generate_people
+from accord.learning import evidence
+from tests.cli.terminal import accord
+from tests.learning.worlds import DRAFT, PEOPLE, comparison, exact, level, model, save
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A draft, two tables and their labels."""
+    monkeypatch.setattr(evidence, "_MADE_UP", 300)
+    (tmp_path / "draft.toml").write_text(DRAFT)
+    made = generate_people(200, None, 4)
+    for name, table in (("a", made.a), ("b", made.b), ("labels", made.truth.select(["id_a", "id_b"]))):
+        pyarrow.csv.write_csv(table, tmp_path / f"{name}.csv")
+    return tmp_path
+
+
+def test_from_nobody_it_prints_and_writes(folder: Path) -> None:
+    done = accord(folder, "learn", "draft.toml", "--out", "agreement.toml")
+    assert done.returncode == 0, done.stderr
+    for part in ("for you alone", "dice(given) >= 1", "threshold", "←", "Expected precision 0.9", "score(\n"):
+        assert part in done.stdout
+    assert "Wrote agreement.toml. Check it with: `accord check agreement.toml`." in done.stderr
+    assert "made-up records, which are nobody's" in done.stderr
+    agreed = read_agreement(folder / "agreement.toml")
+    assert agreed.learnt_from == "nobody"
+    assert accord(folder, "check", "agreement.toml").returncode == 0
+
+
+def test_a_table_says_whose_it_is_and_check_says_what_it_tells(folder: Path) -> None:
+    refused = accord(folder, "learn", "draft.toml", "a.csv")
+    assert refused.returncode == 2
+    assert "Say whose data it is, with --learnt-from: nobody, public, A (north-register)" in refused.stderr
+    learnt = accord(folder, "learn", "draft.toml", "a.csv", "--learnt-from", "A", "--out", "x.toml")
+    assert learnt.returncode == 0, learnt.stderr
+    assert "learn again with --linked-table" in learnt.stderr
+    shown = accord(folder, "check", "x.toml")
+    assert "another table of north-register, from which its weights" in shown.stdout
+    typed = ("learn", "draft.toml", "a.csv", "--learnt-from", "A", "--linked-table", "--out", "x.toml")
+    assert accord(folder, *typed).returncode == 5, "a file that is there stays"
+    assert accord(folder, *typed, "--force").returncode == 0
+    audited = accord(folder, "audit", "agreement", "x.toml")
+    assert "this table of north-register, from which its weights" in audited.stdout
+
+
+def test_from_labels_as_json(folder: Path) -> None:
+    done = accord(
+        folder, "learn", "draft.toml", "a.csv", "--other", "b.csv", "--labels", "labels.csv",
+        "--learnt-from", "public", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["learnt_from"] == "public"
+    assert facts["expected"] in facts["curve"]
+    assert {"level", "weight", "of_matches", "of_others"} == set(facts["levels"][0][0])
+    assert "Write it with --out" in done.stderr
+
+
+def test_from_a_model_of_splink(folder: Path) -> None:
+    save(folder, PEOPLE)
+    done = accord(
+        folder,
+        "learn",
+        "draft.toml",
+        "--splink",
+        "model.json",
+        "--learnt-from",
+        "south-register",
+        "--out",
+        "x.toml",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "in place of jaro_winkler_similarity >= 0.92" in done.stdout
+    assert read_agreement(folder / "x.toml").learnt_from == "B"
+    odd = comparison("email", level("soundex(email_l) = soundex(email_r)", 0.5, 0.1), level("ELSE", 0.5, 0.9))
+    save(folder, model(odd, exact("fname")))
+    refused = accord(folder, "learn", "draft.toml", "--splink", "model.json", "--learnt-from", "B")
+    assert refused.returncode == 4
+    assert 'The nearest is same() on a field with derive = "soundex"' in refused.stderr
+    assert "--column FIELD=COLUMN" in refused.stderr
+    mapped = accord(
+        folder, "learn", "draft.toml", "--splink", str(save(folder, model(exact("dob")))),
+        "--learnt-from", "B", "--column", "birth=dob",
+    )  # fmt: skip
+    assert mapped.returncode == 0, mapped.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "problem"),
+    [
+        (("none.toml",), 4, "none.toml cannot be read"),
+        (("draft.toml", "none.csv", "--learnt-from", "A"), 4, "none.csv cannot be read"),
+        (("draft.toml", "a.csv", "--learnt-from", "A", "--labels", "labels.csv"), 2, "--other"),
+        (("draft.toml", "--out", "draft.toml", "--force"), 5, "which is read"),
+        (("draft.toml", "--compare", "gven"), 2, "Did you mean 'given'?"),
+        (("draft.toml", "--compare", "sex"), 2, "'sex' is no field of the draft"),
+        (("draft.toml", "--compare", "postcode", "--precision", "0.99"), 2, "Ask for less with --precision"),
+        (("draft.toml", "a.csv", "--learnt-from", "A", "--column", "x=y"), 2, "no field or column 'x'"),
+    ],
+)
+def test_what_cannot_be_done_is_said(folder: Path, typed: tuple[str, ...], code: int, problem: str) -> None:
+    done = accord(folder, "learn", *typed)
+    assert done.returncode == code, done.stderr
+    assert problem in done.stderr
+    assert not (folder / "agreement.toml").exists()

@@ -1,0 +1,220 @@
+"""`learn` is better than a draft, on people whom it never saw, and writes nothing but a rule."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import accord
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.datasets.people import generate_people
+from accord.errors import AgreementError, UsageError
+from accord.learning import evidence
+from accord.learning.learn import Learnt, learn
+from accord.simulation import simulate
+from accord.truth import score
+from tests.learning.worlds import DRAFT, PEOPLE, save, with_rule
+
+AGREED = parse_agreement(DRAFT)
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "_MOST_ROWS", 500)
+    monkeypatch.setattr(evidence, "_MADE_UP", 500)
+
+
+def f1(agreement: Agreement) -> float:
+    """On people whom nobody has learnt from."""
+    made = generate_people(600, None, 77)
+    found = simulate(made.a, made.b, agreement, seed=1).found.ids()
+    scores = score(found, made.truth.select(["id_a", "id_b"]).cast(found.schema))
+    p, r = scores.truth_precision, scores.truth_recall
+    return 2 * p * r / (p + r)
+
+
+def from_labels(folder: Path, seed: int) -> Learnt:
+    made = generate_people(500, None, seed)
+    pyarrow.csv.write_csv(made.truth.select(["id_a", "id_b"]), folder / "labels.csv")
+    return learn(AGREED, made.a, other=made.b, labels=folder / "labels.csv", learnt_from="public")
+
+
+def test_every_way_to_learn_is_better_than_the_draft(tmp_path: Path) -> None:
+    draft = f1(AGREED)
+    assert draft < 0.97
+    ways = {
+        "people": learn(AGREED),
+        "labels": from_labels(tmp_path, 3),
+        "errors": learn(AGREED, generate_people(500, None, 4).a, learnt_from="B"),
+    }
+    found = {name: f1(way.agreement) for name, way in ways.items()}
+    assert all(one > draft for one in found.values()), found
+    assert found["people"] > 0.975
+    assert found["labels"] > 0.975
+    for name in ("people", "labels"):
+        assert abs(ways[name].expected.f1 - found[name]) < 0.02, "what is expected comes about"
+
+
+def test_a_model_of_splink_is_as_good_as_its_independence(tmp_path: Path) -> None:
+    """Its weights add up what a household shares, so here it compares what people do not."""
+    names = {"given", "surname", "birth"}
+    apart = [one for one in PEOPLE["comparisons"] if one["output_column_name"] in names]
+    path = save(tmp_path, PEOPLE | {"comparisons": apart})
+    assert f1(learn(AGREED, splink=path, learnt_from="public", records=600).agreement) > 0.9
+
+
+def test_what_is_learnt_is_an_agreement_that_says_whose_data_it_was(tmp_path: Path) -> None:
+    people = learn(AGREED)
+    assert people.agreement.learnt_from == "nobody"
+    assert parse_agreement(people.write_into(DRAFT)) == people.agreement
+    assert people.agreement.model_copy(update={"rule": AGREED.rule, "learnt_from": None}) == AGREED
+    table = generate_people(60, None, 4).a
+    for whose, linked, recorded in (
+        ("A", False, "A"),
+        ("south-register", False, "B"),
+        ("B", True, "B linked"),
+        ("north-register", True, "A linked"),
+        ("public", False, "public"),
+    ):
+        found = learn(AGREED, table, learnt_from=whose, linked_table=linked)
+        assert found.agreement.learnt_from == recorded
+
+
+def test_a_rule_keeps_what_stands_beside_its_score() -> None:
+    beside = parse_agreement(with_rule(DRAFT, str(AGREED.rule) + " and not missing(surname)"))
+    assert str(learn(beside).rule).endswith("and not missing(surname)")
+
+
+def test_fields_can_be_named_instead_of_a_score() -> None:
+    plain = parse_agreement(with_rule(DRAFT, "same(birth)"))
+    with pytest.raises(UsageError, match="no score"):
+        learn(plain)
+    found = learn(plain, compare=["given", "surname", "birth", "postcode"])
+    assert len(found.levels) == 4
+    assert parse_agreement(found.write_into(with_rule(DRAFT, "same(birth)"))) == found.agreement
+
+
+def test_what_the_protocol_wants_of_another_rule_is_told() -> None:
+    greedy = parse_agreement(
+        with_rule(DRAFT, "same(birth)")
+        .replace("greedy = false", "greedy = true")
+        .replace('"given", "surname", "birth"]', '"given", "surname", "birth", "phone"]')
+    )
+    with pytest.raises(AgreementError, match=r"add email to disclose\.A"):
+        learn(greedy, compare=["birth", "email"])
+
+
+def test_the_threshold_is_for_the_linkage_that_is_named() -> None:
+    small, large, careful, rare = (
+        learn(AGREED, **asked).expected
+        for asked in ({"records": 200}, {"records": 10**6}, {"precision": 0.999}, {"overlap": 0.01})
+    )
+    assert small.least < large.least
+    assert careful.precision >= 0.999
+    assert small.least <= rare.least
+    assert learn(AGREED, records=200, overlap=0.5).expected == small
+
+
+def test_a_table_like_another_gives_the_same_bytes() -> None:
+    """Other people, of whom the coarse weights say the same: nothing else tells which table it was."""
+    table = generate_people(200, None, 4).a
+    renamed = table.set_column(0, "id", pa.array([f"x{i}" for i in range(200)]))
+    first, second = (learn(AGREED, one, learnt_from="A") for one in (table, renamed))
+    assert first.agreement.rule == second.agreement.rule
+    assert first.write_into(DRAFT) == second.write_into(DRAFT)
+    other = learn(AGREED, generate_people(200, None, 9).a, learnt_from="A")
+    assert other.curve != first.curve
+    moved = Learnt(first.agreement, other.levels, other.expected, other.curve, 3.0, ("note",))
+    assert moved.write_into(DRAFT) == first.write_into(DRAFT)
+
+
+def test_no_value_and_no_statistic_is_written() -> None:
+    table = generate_people(200, None, 4).a
+    found = learn(AGREED, table, learnt_from="A")
+    text = found.write_into(DRAFT)
+    start = text.index("# Learnt by")
+    new = text[start : text.index('\n"""', start) + 4]
+    assert DRAFT.startswith(text[:start])
+    assert DRAFT.endswith(text[start + len(new) :])
+    rule = new[new.index('rule = """') :]
+    # Every figure is a weight, the threshold or a bound that stood in the draft.
+    known = {level.weight for each in found.levels for level in each} | {found.expected.least}
+    weights = {int(number) for number in re.findall(r"(?:->|\) >=) (-?\d+)", rule)}
+    assert weights <= known
+    bounds = re.findall(r"[a-z)] >= ([\d.]+)", re.sub(r"\n\) >= .*", "", rule))
+    assert set(bounds) <= set(re.findall(r">= ([\d.]+)", DRAFT))
+    assert not re.search(r"\d", new[: new.index("rule =")].replace("(ε, δ)", "")), "no figure in the comments"
+
+    def canaries(content: str) -> set[str]:
+        cells = {str(cell) for name in table.column_names for cell in table[name].to_pylist() if cell}
+        return {cell for cell in cells if len(cell) > 3 and cell in content}
+
+    assert canaries(new) == set()
+    assert canaries(table.to_pandas().to_csv()), "the search finds what is there"
+    shares = {
+        f"{share:.{digits}f}"
+        for each in found.levels
+        for level in each
+        for share in (level.of_matches, level.of_others)
+        if 0 < share < 1
+        for digits in (3, 4)
+    }
+    assert not [share for share in shares if share in new]
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"table": 3}, "`table=` is a table"),
+    (
+        {"table": "a.csv"},
+        "Say whose data it is, with `learnt_from=`: nobody, public, A .north-register. or B",
+    ),
+    ({"table": "a.csv", "learnt_from": "C"}, "'C' is no one whose data it can be"),
+    ({"table": "a.csv", "learnt_from": 7}, "`learnt_from=` is a text"),
+    ({"learnt_from": "A"}, "made-up people are learnt from, who are nobody's"),
+    ({"table": "a.csv", "learnt_from": "public", "linked_table": True}, "Only a party's table can be linked"),
+    ({"table": "a.csv", "learnt_from": "A", "linked_table": "no"}, "`linked_table=` is True or False"),
+    ({"table": "a.csv", "learnt_from": "A", "other": "b.csv"}, "Labels are of two tables"),
+    ({"table": "a.csv", "learnt_from": "A", "labels": "t.csv"}, "Labels are of two tables"),
+    ({"learnt_from": "A", "other": "b.csv", "labels": "t.csv"}, "Labels are of two tables"),
+    ({"splink": "m.json", "table": "a.csv", "learnt_from": "A"}, "leave out tables"),
+    ({"splink": "m.json"}, "Say whose data it is"),
+    ({"records": 0}, "`records=` is a whole number"),
+    ({"records": 1.5}, "`records=` is a whole number"),
+    ({"overlap": 0}, "`overlap=` is a share"),
+    ({"overlap": "half"}, "`overlap=` is a share"),
+    ({"precision": 1.1}, "`precision=` is a share"),
+    ({"errors": -1}, "`errors=` is a number"),
+    ({"errors": True}, "`errors=` is a number"),
+    ({"seed": "x"}, "`seed=` is a whole number"),
+    ({"compare": ["gven"]}, "Did you mean 'given'"),
+]
+
+
+@pytest.mark.parametrize(("given", "problem"), BAD)
+def test_what_is_asked_wrongly_is_named(given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        learn(AGREED, **given)
+
+
+def test_an_overlap_of_a_model_needs_sizes(tmp_path: Path) -> None:
+    path = save(tmp_path, PEOPLE)
+    with pytest.raises(UsageError, match="`records=` of how many"):
+        learn(AGREED, splink=path, learnt_from="A", overlap=0.1)
+    assert learn(AGREED, splink=path, learnt_from="A").strangers == pytest.approx(3999)
+
+
+def test_a_precision_that_nothing_reaches_is_told() -> None:
+    plain = parse_agreement(with_rule(DRAFT, "same(birth)"))
+    with pytest.raises(UsageError, match=r"No threshold is expected to have a precision of 0\.99; the most"):
+        learn(plain, compare=["postcode"], precision=0.99)
+
+
+def test_it_is_on_the_public_face() -> None:
+    assert accord.learn is learn
+    assert accord.Learnt is Learnt

@@ -1,0 +1,73 @@
+"""What is written: the rule in the place of the draft's, every other line as it was, and no number more."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.errors import UsageError
+from accord.learning.writing import rule_lines, write_into
+from accord.matching.rule_text import parse_rule
+from tests.learning.worlds import DRAFT, with_rule
+
+RULE = (
+    "score(dice(given) >= 1 -> 5, dice(given) >= 0.5 -> 2, missing(given) -> 0, otherwise -> -3; "
+    "within(birth, 31 days) -> 8, otherwise -> -5; "
+    "dice(surname, given) >= 0.9 -> 4, missing(surname, A) or missing(given, B) -> 0, otherwise -> -1; "
+    "same(email) and not missing(phone) -> 3, otherwise -> 0) >= 7 and (same(birth) or missing(birth))"
+)
+
+
+def learnt(draft: str = DRAFT, rule: str = RULE) -> Agreement:
+    return parse_agreement(draft).model_copy(update={"rule": parse_rule(rule), "learnt_from": "A"})
+
+
+def test_a_comparison_has_its_line_and_its_fields_in_front() -> None:
+    assert rule_lines(parse_rule(RULE)) == (
+        "score(\n"
+        "    given: dice >= 1 -> 5, dice >= 0.5 -> 2, missing -> 0, otherwise -> -3;\n"
+        "    birth: within 31 days -> 8, otherwise -> -5;\n"
+        "    surname, given: dice >= 0.9 -> 4, missing(surname, A) or missing(given, B) -> 0, "
+        "otherwise -> -1;\n"
+        "    email: same and not missing(phone) -> 3, otherwise -> 0;\n"
+        ") >= 7 and (same(birth) or missing(birth))"
+    )
+    assert parse_rule(rule_lines(parse_rule(RULE))) == parse_rule(RULE)
+
+
+ONE_LINE = with_rule(DRAFT, "MARK").replace('"""MARK"""', "'same(birth)'  # by hand")
+
+
+@pytest.mark.parametrize(
+    "draft", [DRAFT, ONE_LINE, DRAFT.replace("\n", "\r\n"), DRAFT.replace("rule =", '"rule"=', 1)]
+)
+def test_every_other_line_stays(draft: str) -> None:
+    agreement = learnt(draft)
+    text = write_into(draft, agreement)
+    assert parse_agreement(text) == agreement
+    start, end = text.index("# Learnt by"), text.index('\n"""', text.index('learnt_from = "A"')) + 4
+    plain = draft.replace("\r\n", "\n")
+    first, last = text[:start], text[end:]
+    assert plain.startswith(first)
+    assert plain.endswith(last)
+    between = plain[len(first) : len(plain) - len(last)].strip()
+    assert between.startswith(("rule =", '"rule"='))
+    assert between.endswith(('"""', "'same(birth)'")), "nothing but the rule is gone"
+
+
+def test_learning_again_replaces_what_was_learnt() -> None:
+    once = write_into(DRAFT, learnt())
+    again = learnt().model_copy(update={"learnt_from": "B linked"})
+    twice = write_into(once, again)
+    assert parse_agreement(twice) == again
+    assert twice.replace('"B linked"', '"A"') == once
+    assert twice.count("Learnt by") == 1
+
+
+def test_what_looks_like_a_rule_in_another_text_is_left_alone() -> None:
+    odd = DRAFT.replace('salt = "00000000"', "salt = \"00000000\"\nx = '''\nrule = \"same(birth)\"\n'''")
+    with pytest.raises(UsageError, match="cannot be found"):
+        write_into(odd, learnt())
+    with pytest.raises(UsageError, match="cannot be found"):
+        write_into("version = 1\n", learnt())
