@@ -59,6 +59,10 @@ def local_dp() -> Agreement:
     return Agreement.model_validate(plain | {"protocol": {"name": "local-dp", **sides, "window": 16}})
 
 
+def one_to_one(agreed: Agreement) -> Agreement:
+    return Agreement.model_validate(agreed.model_dump(mode="json") | {"one_to_one": True})
+
+
 @pytest.mark.parametrize(
     "agreed",
     [
@@ -71,10 +75,12 @@ def local_dp() -> Agreement:
         agreement(protocol="psi", rule="same(x)"),
         agreement(protocol="psi-expand"),
         local_dp(),
+        one_to_one(agreement(protocol="all-pairs", rule="within(x, 8)")),
+        one_to_one(agreement(greedy=False, rule="within(x, 8) and within(y, 8)")),
     ],
     ids=[
         *("laplace", "replicate", "not greedy", "all-pairs", "candidates", "pruned"),
-        *("psi", "psi-expand", "local-dp"),
+        *("psi", "psi-expand", "local-dp", "one to one", "one to one, not greedy"),
     ],
 )
 def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> None:
@@ -96,6 +102,10 @@ def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> N
         events = [notice.event for notice in own.told if not isinstance(notice, Progress)]
         assert events[-3:] == ["connected", "charged", "done"]
         assert own.heard(Done)[0].matches == left.matches
+        assert own.heard(Done)[0].matches_found == left.matches_found == receipts[0].get("matches_found")
+    if agreed.one_to_one:
+        assert left.matches < (left.matches_found or 0)
+        assert f"{left.matches} kept one to one of {left.matches_found} found" in repr(left)
 
 
 def test_the_done_event_has_what_scripts_read(both: Both) -> None:
