@@ -70,7 +70,8 @@ def agreement(kind: str = "greedy") -> Agreement:
             "blocking": [grid] if laplace else [],
             "protocol": {**options, **({"A": privacy, "B": privacy} if laplace else {})},
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
-            "one_to_one": kind == "one-to-one",
+            # Fields that come with disclosed records are in the journal of an intersection, too.
+            "one_to_one": kind in ("one-to-one", "psi"),
             "engine": "ot",
         }
     )

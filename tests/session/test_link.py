@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import accord
 from accord.agreement.document import Agreement
+from accord.cli.link import _show as show
 from accord.errors import (
     AccordError,
     AccountError,
@@ -83,7 +85,9 @@ def one_to_one(agreed: Agreement) -> Agreement:
         *("psi", "psi-expand", "local-dp", "one to one", "one to one, not greedy"),
     ],
 )
-def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> None:
+def test_both_sides_hold_what_simulate_finds(
+    both: Both, agreed: Agreement, capsys: pytest.CaptureFixture[str]
+) -> None:
     left, right = worlds.link_both(*both, agreed)
     assert isinstance(left, Linked), left
     assert isinstance(right, Linked), right
@@ -106,6 +110,9 @@ def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> N
     if agreed.one_to_one:
         assert left.matches < (left.matches_found or 0)
         assert f"{left.matches} kept one to one of {left.matches_found} found" in repr(left)
+        show(replace(left, out=Path("pairs.csv")), as_json=False, raw=False)
+        told = f"in pairs.csv, the best one-to-one set of {left.matches_found} found."
+        assert told in capsys.readouterr().out
 
 
 def test_the_done_event_has_what_scripts_read(both: Both) -> None:

@@ -77,6 +77,8 @@ def test_a_receipt_says_how_many_pairs_were_found_and_kept(done: dict[Side, Offi
     accord(office, "receipt", "verify", run, "--out", str(office.out))
     (listed,) = json.loads(accord(office, "runs", "--json"))
     assert (listed["matches"], listed["matches_found"]) == (5, 6)
+    table = " ".join(accord(office, "runs").replace("│", " ").split())
+    assert all(word in table for word in ("done,", "5 kept", "6 found")), table
     # A receipt of an agreement without it has the bytes that it always had.
     assert "matches_found" not in receipt_of(done[Side.A]).read_text()
     (listed,) = json.loads(accord(done[Side.A], "runs", "--json"))
