@@ -14,6 +14,7 @@ import accord
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
+from accord.cli.simulate import report, words
 from accord.datasets.people import generate_people
 from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
@@ -47,6 +48,23 @@ def test_products_find_every_match_of_the_rule() -> None:
     assert result.pairs.column_names[:3] == ["id_a", "id_b", "day_a"]
     names = dict(zip(made.a["id"].to_pylist(), made.a["name"].to_pylist(), strict=True))
     assert [names[i] for i in result.pairs["id_a"].to_pylist()] == result.pairs["name_a"].to_pylist()
+
+
+def test_one_to_one_keeps_each_record_once_and_recall_counts_what_was_found() -> None:
+    made = generate_products(600, None, 1)
+    text = starter_text("products", "00000000").replace("version = 1", "version = 1\none_to_one = true")
+    wide = text.replace("hamming(name) <= 5", "hamming(name) <= 20")
+    result = accord.simulate(made.a, made.b, parse_agreement(wide), runs=2)
+    assert result.matches_found == result.all_matches > result.matches > 100
+    assert result.recall == result.precision == 1.0
+    for name in ("id_a", "id_b"):
+        assert len(set(result.pairs[name].to_pylist())) == result.matches
+    facts = report(result)
+    assert (facts["matches"], facts["matches_found"]) == (result.matches, result.matches_found)
+    assert f"{result.matches:,} kept one to one; found {result.matches_found:,} of" in words(facts, result)
+    every = accord.simulate(made.a, made.b, parse_agreement(wide.replace("to_one = true", "to_one = false")))
+    assert ids(result) < ids(every)
+    assert every.matches_found is None
 
 
 def test_both_grids_find_the_same_and_a_lossy_blocking_says_so() -> None:

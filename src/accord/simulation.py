@@ -48,6 +48,7 @@ from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party, Wire, run_pair
 from accord.side import Side
 from accord.truth import read_truth
+from accord.wording import tell_kept
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Trial:
     """One run of the protocol."""
 
     matches: int
+    matches_found: int | None
+    """Of which these are the best one-to-one set; None where all are kept."""
     comparisons: int
     dummies_a: int
     dummies_b: int
@@ -116,9 +119,14 @@ class Simulation(Paired):
     def matches(self) -> int:
         return len(self._rows[0])
 
+    @property
+    def matches_found(self) -> int | None:
+        """The pairs of the first run before the best one-to-one set was kept; None where all are."""
+        return self.runs[0].matches_found
+
     def _facts(self) -> dict[str, str]:
         return {
-            "matches": f"{self.matches:,}",
+            "matches": tell_kept(self.matches, self.matches_found),
             "recall under the rule": f"{self.recall:.4f}",
             "comparisons": f"{self.comparisons:,.0f}",
             "of all pairs": f"{self.cost_ratio:.2%}",
@@ -135,8 +143,9 @@ class Simulation(Paired):
 
     @cached_property
     def recall(self) -> float:
-        """The share of all matches that was found: the mean over the runs."""
-        return mean(run.matches for run in self.runs) / self.all_matches if self.all_matches else 1.0
+        """The share of all matches that was found, whether or not it was kept: the mean over the runs."""
+        found = [run.matches if run.matches_found is None else run.matches_found for run in self.runs]
+        return mean(found) / self.all_matches if self.all_matches else 1.0
 
     @property
     def precision(self) -> float:
@@ -326,6 +335,7 @@ def _run(
     outcome, other = run_pair(parties[0], parties[1], wire)
     return outcome, Trial(
         matches=len(outcome.own),
+        matches_found=outcome.matches_found,
         comparisons=outcome.comparisons,
         dummies_a=outcome.dummies,
         dummies_b=other.dummies,

@@ -20,6 +20,16 @@ def test_laplace_with_greedy() -> None:
     assert lines.endswith("no value of a record without a match.")
 
 
+def test_one_to_one_says_that_dropped_pairs_were_disclosed() -> None:
+    text = TEXT.replace("version = 1", "version = 1\none_to_one = true")
+    for one in (text, text.replace("greedy = true", "greedy = false")):
+        lines = " ".join(learned_about(parse_agreement(one), Side.B))
+        assert "the fields of the rule in encoded form (day, brand, name)" in lines
+        assert "a pair that is dropped is not in the output, but was disclosed all the same" in lines
+        assert ("at once" in lines) == (one is text)
+    assert "dropped" not in " ".join(learned_about(starter("products"), Side.B))
+
+
 def test_each_side_has_its_own_budget_and_columns() -> None:
     text = TEXT.replace("epsilon = 1.6", "epsilon = 0.4", 1).replace('"name"]\nB', '"name", "price"]\nB')
     agreed = parse_agreement(text)

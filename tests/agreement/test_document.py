@@ -177,6 +177,22 @@ def test_one_record_a_person_is_not_written() -> None:
     assert "records_per_person" not in said.to_toml()
 
 
+def test_one_to_one_is_written_where_it_is_agreed() -> None:
+    """Agreements of before keep their bytes; said or not, that all pairs are kept is the same agreement."""
+    text = starter_text("products", "00000000")
+    said, agreed = (
+        parse_agreement(text.replace("version = 1", f"version = 1\none_to_one = {value}"))
+        for value in ("false", "true")
+    )
+    assert said == parse_agreement(text)
+    assert said.digest == parse_agreement(text).digest
+    assert b"one_to_one" not in said.canonical()
+    assert "one_to_one" not in said.to_toml()
+    assert agreed.digest != said.digest
+    assert parse_agreement(agreed.to_toml()) == agreed
+    assert diff(agreed, said) == ["one_to_one stands in ours only: on."]
+
+
 def test_several_records_a_person_are_written_and_read_back() -> None:
     text = starter_text("products", "00000000")
     made = parse_agreement(text.replace("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 3", 1))

@@ -182,6 +182,20 @@ def test_greedy_needs_the_fields_of_the_blocking_disclosed_too() -> None:
     assert "add brand to disclose.A" in found[0]
 
 
+def test_one_to_one_needs_the_fields_of_the_rule_disclosed() -> None:
+    text = TEXT.replace("version = 1", "version = 1\none_to_one = true")
+    assert parse_agreement(text).one_to_one
+    hidden = text.replace("greedy = true", "greedy = false").replace('"brand", "name"]', '"brand"]', 1)
+    problem = "one_to_one chooses among matches by the fields of the rule, which both sides must see"
+    mend = "add name to disclose.A or set one_to_one = false."
+    assert faults(hidden) == [f"line {line_of('A = [', hidden)}, disclose.A: {problem}; {mend}"]
+    assert len(faults(hidden.replace("greedy = false", "greedy = true"))) == 2
+    # The blocking's fields are no part of it.
+    rule = hidden.replace("same(day) and same(brand) and hamming(name) <= 5", "same(day)")
+    assert parse_agreement(rule.replace('"brand"]', "]").replace('"brand", "name"]', "]")).one_to_one
+    assert "should be a valid boolean" in faults(text.replace("one_to_one = true", "one_to_one = 1"))[0]
+
+
 def test_too_many_bins_are_refused_with_their_number() -> None:
     text = (
         starter_text("places", "00000000")

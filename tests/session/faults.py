@@ -47,6 +47,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "greedy": {},
     "plain": {"greedy": False},
     "all-pairs": {"name": "all-pairs"},
+    "one-to-one": {"greedy": False},
 }
 INTERSECTIONS = {"psi": "same(x) and same(y)", "psi-expand": "euclidean(x, y) <= 1"}
 """With their rules; they are not resumed before their end."""
@@ -69,6 +70,8 @@ def agreement(kind: str = "greedy") -> Agreement:
             "blocking": [grid] if laplace else [],
             "protocol": {**options, **({"A": privacy, "B": privacy} if laplace else {})},
             "disclose": {"A": ["x", "y"], "B": ["x", "y"]},
+            # Fields that come with disclosed records are in the journal of an intersection, too.
+            "one_to_one": kind in ("one-to-one", "psi"),
             "engine": "ot",
         }
     )

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import accord
 from accord.agreement.document import Agreement
+from accord.cli.link import _show as show
 from accord.errors import (
     AccordError,
     AccountError,
@@ -59,6 +61,10 @@ def local_dp() -> Agreement:
     return Agreement.model_validate(plain | {"protocol": {"name": "local-dp", **sides, "window": 16}})
 
 
+def one_to_one(agreed: Agreement) -> Agreement:
+    return Agreement.model_validate(agreed.model_dump(mode="json") | {"one_to_one": True})
+
+
 @pytest.mark.parametrize(
     "agreed",
     [
@@ -71,13 +77,17 @@ def local_dp() -> Agreement:
         agreement(protocol="psi", rule="same(x)"),
         agreement(protocol="psi-expand"),
         local_dp(),
+        one_to_one(agreement(protocol="all-pairs", rule="within(x, 8)")),
+        one_to_one(agreement(greedy=False, rule="within(x, 8) and within(y, 8)")),
     ],
     ids=[
         *("laplace", "replicate", "not greedy", "all-pairs", "candidates", "pruned"),
-        *("psi", "psi-expand", "local-dp"),
+        *("psi", "psi-expand", "local-dp", "one to one", "one to one, not greedy"),
     ],
 )
-def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> None:
+def test_both_sides_hold_what_simulate_finds(
+    both: Both, agreed: Agreement, capsys: pytest.CaptureFixture[str]
+) -> None:
     left, right = worlds.link_both(*both, agreed)
     assert isinstance(left, Linked), left
     assert isinstance(right, Linked), right
@@ -96,6 +106,13 @@ def test_both_sides_hold_what_simulate_finds(both: Both, agreed: Agreement) -> N
         events = [notice.event for notice in own.told if not isinstance(notice, Progress)]
         assert events[-3:] == ["connected", "charged", "done"]
         assert own.heard(Done)[0].matches == left.matches
+        assert own.heard(Done)[0].matches_found == left.matches_found == receipts[0].get("matches_found")
+    if agreed.one_to_one:
+        assert left.matches < (left.matches_found or 0)
+        assert f"{left.matches} kept one to one of {left.matches_found} found" in repr(left)
+        show(replace(left, out=Path("pairs.csv")), as_json=False, raw=False)
+        told = f"in pairs.csv, the best one-to-one set of {left.matches_found} found."
+        assert told in capsys.readouterr().out
 
 
 def test_the_done_event_has_what_scripts_read(both: Both) -> None:

@@ -66,6 +66,25 @@ def test_a_receipt_says_what_was_done_and_no_value(done: dict[Side, Office]) -> 
         assert f'"{name}"' not in whole, "an id of a record"
 
 
+def test_a_receipt_says_how_many_pairs_were_found_and_kept(done: dict[Side, Office], tmp_path: Path) -> None:
+    both = faults.offices(tmp_path, "one-to-one")
+    faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
+    office = both[Side.B]
+    run = office.run.manifest.run if office.run else ""
+    facts = json.loads(accord(office, "receipt", "show", run, "--json"))
+    assert (facts["matches"], facts["matches_found"]) == (5, 6)
+    assert "Matches      5 kept one to one of 6 found, in " in accord(office, "receipt", "show", run)
+    accord(office, "receipt", "verify", run, "--out", str(office.out))
+    (listed,) = json.loads(accord(office, "runs", "--json"))
+    assert (listed["matches"], listed["matches_found"]) == (5, 6)
+    table = " ".join(accord(office, "runs").replace("│", " ").split())
+    assert all(word in table for word in ("done,", "5 kept", "6 found")), table
+    # A receipt of an agreement without it has the bytes that it always had.
+    assert "matches_found" not in receipt_of(done[Side.A]).read_text()
+    (listed,) = json.loads(accord(done[Side.A], "runs", "--json"))
+    assert (listed["matches"], listed["matches_found"]) == (6, None)
+
+
 def test_verify_names_the_signers_and_the_output(done: dict[Side, Office], tmp_path: Path) -> None:
     office = done[Side.A]
     run = office.run.manifest.run if office.run else ""

@@ -38,6 +38,12 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
             f"what the rule tells of {table}, from which its weights and its threshold were learnt: (ε, δ) "
             "does not cover it;"
         )
+    if told.chosen_by:
+        lines.append(
+            f"of each such record the fields of the rule in encoded form ({', '.join(told.chosen_by)}), by "
+            "which both keep the best one-to-one set of the pairs found; a pair that is dropped is not in "
+            "the output, but was disclosed all the same;"
+        )
     lines.append("nothing else: no similarity, no value of a record without a match.")
     return lines
 

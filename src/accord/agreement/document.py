@@ -2,7 +2,7 @@
 
 It holds public facts only: names, fields, rule, blocking, privacy, protocol, what is disclosed with a match,
 engine. Version 1 fixes every default, so that two installations never read one file in two ways; the
-canonical bytes spell them out (but for options that came later, see protocols/people.py and
+canonical bytes spell them out (but for options that came later, see `one_to_one`, protocols/people.py and
 records/recipe.py), and their digest is what the parties compare before anything else.
 Comments, the order of keys and the spelling of numbers and of the rule do not change the digest.
 """
@@ -172,7 +172,17 @@ class Agreement(Spec):
     blocking: BlockingSpec = ()
     protocol: ProtocolOptions
     disclose: DisclosedColumns = DisclosedColumns()
+    one_to_one: StrictBool = False
+    """Whether both sides keep the best one-to-one set of the pairs found (protocols/one_to_one.py)."""
     engine: EngineOptions
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """That all pairs are kept is not written: agreements of before keep their bytes and digests."""
+        written: dict[str, Any] = write(self)
+        if not self.one_to_one:
+            written.pop("one_to_one", None)
+        return written
 
     @model_validator(mode="before")
     @classmethod
@@ -238,6 +248,7 @@ class Agreement(Spec):
             protocol=self.protocol,
             disclose={side: self.disclosed(side) for side in Side},
             salt=self.salt,
+            one_to_one=self.one_to_one,
         )
 
     def _placement(self) -> bytes:

@@ -234,6 +234,7 @@ class _Salvaged:
     greedy: bool
     parties: Parties | None
     disclose: DisclosedColumns | None
+    one_to_one: bool
 
     @property
     def blocked(self) -> bool:
@@ -274,6 +275,7 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         greedy=kind is not None and protocol.get("greedy", _default(kind, "greedy")) is True,
         parties=_valid(Parties, data.get("parties")),
         disclose=_valid(DisclosedColumns, data.get("disclose", {})),
+        one_to_one=data.get("one_to_one") is True,
     )
 
 
@@ -393,15 +395,28 @@ def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Path_,
         yield ("blocking",), problem
     if found.kind is not None and found.kind.blocked and not found.blocked:
         yield ("protocol",), f"{found.name} needs a blocking; add [[blocking]] or take 'all-pairs'."
-    if found.greedy and found.rule is not None and found.disclose is not None:
-        shown = [*fields_of(found.rule), *found.blocking_fields]
-        known = [name for name in dict.fromkeys(shown) if name in found.fields or name in found.broken]
-        for side, columns in (("A", found.disclose.A), ("B", found.disclose.B)):
-            hidden = [name for name in known if not _is_shown(name, columns, found.fields)]
-            if hidden:
-                problem = "greedy discloses the fields of rule and blocking of matched records"
-                mend = f"add {', '.join(hidden)} to disclose.{side} or set greedy = false."
-                yield ("disclose", side), f"{problem}; {mend}"
+    if found.rule is None or found.disclose is None:
+        return
+    chosen_by = fields_of(found.rule)
+    if found.greedy:
+        problem = "greedy discloses the fields of rule and blocking of matched records"
+        yield from _hidden_faults(found, [*chosen_by, *found.blocking_fields], problem, "greedy = false")
+    if found.one_to_one:
+        problem = "one_to_one chooses among matches by the fields of the rule, which both sides must see"
+        yield from _hidden_faults(found, chosen_by, problem, "one_to_one = false")
+
+
+def _hidden_faults(
+    found: _Salvaged, names: Sequence[str], problem: str, otherwise: str
+) -> Iterator[tuple[Path_, str]]:
+    """Fields that matching records must show, and that a side does not disclose."""
+    assert found.disclose is not None
+    known = [name for name in dict.fromkeys(names) if name in found.fields or name in found.broken]
+    for side, columns in (("A", found.disclose.A), ("B", found.disclose.B)):
+        hidden = [name for name in known if not _is_shown(name, columns, found.fields)]
+        if hidden:
+            mend = f"add {', '.join(hidden)} to disclose.{side} or set {otherwise}."
+            yield ("disclose", side), f"{problem}; {mend}"
 
 
 def _is_shown(name: str, disclosed: Sequence[str], fields: Mapping[str, FieldSpec]) -> bool:

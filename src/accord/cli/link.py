@@ -265,7 +265,10 @@ def _show(linked: Linked, as_json: bool, raw: bool) -> None:
             # What the partner wrote into its columns must not reach a terminal as commands to it.
             typer.echo(plain(text) if sys.stdout.isatty() else text, nl=False)
         return
-    say(f"{counted(linked.matches, 'matching pair')} in {linked.out}.")
+    dropped = (
+        "" if linked.matches_found is None else f", the best one-to-one set of {linked.matches_found:,} found"
+    )
+    say(f"{counted(linked.matches, 'matching pair')} in {linked.out}{dropped}.")
 
 
 def plain(text: str) -> str:

@@ -12,7 +12,7 @@ import typer
 from accord.cli.completion import complete_finished_run
 from accord.cli.options import StateOption, example
 from accord.cli.terminal import say
-from accord.wording import counted
+from accord.wording import counted, tell_kept
 
 if TYPE_CHECKING:
     from accord.session.receipt import Receipt
@@ -50,7 +50,8 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
     say(f"Run          {facts['run']}")
     say(f"Agreement    {facts['agreement']}")
     say(f"Protocol     {facts['protocol']}, engine {facts['engine']}")
-    say(f"Matches      {facts['matches']:,}, in {counted(facts['comparisons'], 'secure comparison')}")
+    kept = tell_kept(facts["matches"], facts.get("matches_found"))
+    say(f"Matches      {kept}, in {counted(facts['comparisons'], 'secure comparison')}")
     say(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
     for side, party in facts["parties"].items():
         shown = ", ".join(_printable(name) for name in party["disclosed"]) or "no column"

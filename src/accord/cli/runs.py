@@ -11,6 +11,7 @@ import typer
 from accord.cli.options import StateOption
 from accord.cli.table import print_table
 from accord.cli.terminal import say
+from accord.wording import tell_kept
 
 if TYPE_CHECKING:
     from accord.session.store import RunFolder
@@ -65,6 +66,8 @@ def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
         "done": known.done,
         "wrong": known.wrong,
         "closed": known.closed,
+        "matches": known.matches,
+        "matches_found": known.matches_found,
         "out": known.out or None,
         "receipt": str(run.receipt) if known.done else None,
     }
@@ -82,6 +85,8 @@ def _row(run: RunFolder, steps: int | None) -> list[str]:
     known = run.manifest
     began = known.began[:16].replace("T", " ")
     state = "done" if known.done else "closed" if known.closed else "waits"
+    if known.matches is not None and known.matches_found is not None:
+        state += f", {tell_kept(known.matches, known.matches_found)}"
     if steps is None:
         return [known.run, known.partner, known.dataset, began, "–", str(known.resumes), "broken"]
     return [known.run, known.partner, known.dataset, began, str(steps), str(known.resumes), state]

@@ -180,8 +180,8 @@ def _watch() -> Iterator[Watch]:
 def report(result: Simulation) -> dict[str, Any]:
     """The figures of a simulation under the names that people know."""
     names = (
-        "records_a records_b left_out matches all_matches candidate_pairs comparisons comparisons_sd "
-        "all_pairs cost_ratio bins recall precision reduction_ratio leaks seconds "
+        "records_a records_b left_out matches matches_found all_matches candidate_pairs comparisons "
+        "comparisons_sd all_pairs cost_ratio bins recall precision reduction_ratio leaks seconds "
         "join_seconds peak_mib among_candidates"
     )
     facts = {name: getattr(result, name) for name in names.split()}
@@ -198,7 +198,7 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
     spread = f" ± {facts['comparisons_sd']:,.0f} over {len(result.runs)} runs" if len(result.runs) > 1 else ""
     lines = [
         f"Records          {facts['records_a']:,} (A) and {facts['records_b']:,} (B)",
-        f"Matches          {facts['matches']:,} of {facts['all_matches']:,} that the rule accepts",
+        f"Matches          {_kept(facts)} of {facts['all_matches']:,} that the rule accepts",
         f"Recall           {facts['recall']:.4f} {_of_rule(facts)}",
         f"Precision        {facts['precision']:.4f}",
         f"Comparisons      {facts['comparisons']:,.0f}{spread}, {facts['cost_ratio']:.2%} of all pairs",
@@ -224,6 +224,12 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         lines += ["", "The first pairs:"]
         lines += [plain(f"  {pair['id_a']} – {pair['id_b']}").replace("\n", " ") for pair in shown]
     return "\n".join(lines)
+
+
+def _kept(facts: dict[str, Any]) -> str:
+    if facts["matches_found"] is None:
+        return f"{facts['matches']:,}"
+    return f"{facts['matches']:,} kept one to one; found {facts['matches_found']:,}"
 
 
 def _of_all(facts: dict[str, Any]) -> str:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.matching.blocking import AnyPart, Blocking
 from accord.matching.lowering import Lowered, lower
-from accord.matching.rule import Rule
+from accord.matching.rule import Rule, fields_of
 from accord.matching.thresholds import Fields
 from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Event
@@ -65,6 +65,8 @@ class Task:
     protocol: Protocol
     disclose: Mapping[Side, tuple[str, ...]]
     salt: str
+    one_to_one: bool = False
+    """Whether both sides keep the best one-to-one set of the pairs found (one_to_one.py)."""
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -74,7 +76,12 @@ class Task:
     @cached_property
     def shown_fields(self) -> tuple[str, ...]:
         """The fields that a disclosed record brings along, encoded."""
-        return self.protocol.shown_fields(self)
+        return tuple(dict.fromkeys([*self.protocol.shown_fields(self), *self.chosen_by]))
+
+    @property
+    def chosen_by(self) -> tuple[str, ...]:
+        """The fields by which both sides choose among the pairs found."""
+        return fields_of(self.rule) if self.one_to_one else ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,8 @@ class Leakage:
     """Whether matches that the blocking does not compare are among those found."""
     learnt_from: LearntFrom = "nothing"
     """What weights and threshold of the rule tell of its records, (ε, δ) does not cover."""
+    chosen_by: tuple[str, ...] = ()
+    """Of each matching record, in encoded form, so that both keep the same pairs: one-to-one."""
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -244,7 +253,7 @@ class Protocol(Spec):
         return task.blocking.equal
 
     def shown_fields(self, task: Task) -> tuple[str, ...]:
-        """The fields that a disclosed record brings along, encoded."""
+        """The fields that the protocol has a disclosed record bring along, encoded."""
         return ()
 
     # -- what it leaks and costs --------------------------------------------------------------------------
@@ -264,8 +273,9 @@ class Protocol(Spec):
             guarantee=guarantee,
             bins=0 if guarantee.told == "nothing" else task.blocking.bins,
             columns=task.disclose[side],
-            fields=task.shown_fields,
+            fields=self.shown_fields(task),
             beyond_blocking=self.finds_beyond(),
+            chosen_by=task.chosen_by,
         )
 
     def advice(self, task: Task) -> list[str]:

@@ -22,6 +22,7 @@ from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_recor
 from accord.protocols.journal import Answer, step
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome, Seconds
+from accord.records.columns import Columns, join_columns
 from accord.records.encoders import text_buffers
 from accord.records.siphash import hash_texts, key
 from accord.secure.party import Party
@@ -117,7 +118,13 @@ class Found:
             dummies=int((self._mine.slots.record < 0).sum()),
             released=self._mine.released,
             seconds=seconds,
+            partner_fields=self._fields(),
         )
+
+    def _fields(self) -> Columns:
+        """The fields of the partner's records by which pairs are chosen."""
+        names = self._task.chosen_by if self._seen else ()
+        return {name: join_columns([theirs.fields[name] for theirs in self._seen]) for name in names}
 
 
 def order_by_id(mine: Mine, records: Ints) -> Ints:

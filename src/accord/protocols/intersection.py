@@ -65,6 +65,7 @@ from accord.protocols.lines import (
     rank_tokens,
 )
 from accord.protocols.mine import Mine, Status
+from accord.protocols.one_to_one import keep_best, require_matches, work_of
 from accord.protocols.outcome import Outcome, Seconds
 from accord.protocols.slots import Slots, exchange_commitments, shuffle_slots
 from accord.ranges import distinct
@@ -83,8 +84,6 @@ _MOST_PAIRS = 1 << 30
 """Of records that match, so that no partner can ask for more memory than that takes."""
 _WORK_A_VALUE = 2000
 """To encrypt it; the lister is silent until it has encrypted all."""
-_WORK_A_MATCH = 100
-"""In the clear: to sort the output, to compare its digest and to write it."""
 _BYTES_A_PAIR = 320
 """Of memory, at the least, for each pair that the partner may name: four times what it takes to read it."""
 
@@ -179,7 +178,8 @@ def intersect(task: Task, options: Intersecting, mine: Mine, engine: Engine) -> 
     found = yield from step(mine.journal, asked, run.outcome)
     outcome = replace(found, seconds=Seconds(compare=mine.clock() - began))
     mine.watch(Status(run.total, run.total, len(outcome.own)))
-    mine.expect(0, _WORK_A_MATCH * len(outcome.own))
+    mine.expect(0, work_of(task, len(outcome.own)))
+    outcome = keep_best(task, mine, outcome)
     digest = yield from confirm(mine.side, mine.records.ids, outcome, mine.entropy)
     return replace(outcome, digest=digest)
 
@@ -199,7 +199,7 @@ class _Side:
         self.balls = Balls(options.sought(task.rule), task.fields, mine.side)
         self.total, self.done, self.dummies = self.lines + self.asked, 0, 0
         columns, most = task.disclose[mine.side.other], mine.partner_size
-        self.shape = Shape(task.fields, (), columns, most, most)
+        self.shape = Shape(task.fields, task.shown_fields, columns, most, most)
 
     def progress(self, count: int) -> None:
         self.done += count
@@ -323,7 +323,7 @@ class _Side:
     def _exchange(self, records: Ints, slots: Ints, due: int) -> Party[tuple[Answer, Disclosed]]:
         """Show these records; the partner's, as they came and as they are."""
         ones = np.ones(len(records), np.int64)
-        own = Disclosed(ones, slots, *take(self.own.records, records, ()))
+        own = Disclosed(ones, slots, *take(self.own.records, records, self.task.shown_fields))
         shown = yield from exchange(own, self.shape, due)
         theirs = partner_records(shown, self.shape)
         if (theirs.slot_counts != 1).any():
@@ -343,6 +343,8 @@ class _Side:
         for numbers, count in ((own, len(self.own.records)), (partner, len(theirs))):
             if len(numbers) and numbers.max() >= count:
                 raise PeerError(problem="matches of records that there are not")
+        if self.task.one_to_one:
+            require_matches(self.task, self.own, theirs.fields, own, partner)
         order = np.lexsort((partner, own))
         return Outcome(
             own=own[order].astype(np.int32),
@@ -356,6 +358,7 @@ class _Side:
             dummies=dummies,
             released=self.own.released,
             seconds=Seconds(),
+            partner_fields=theirs.fields,
         )
 
 

@@ -1,11 +1,12 @@
-"""A linkage over bins, as one party [HMFS17, Algorithms 1 to 3]: the five steps of every protocol with bins.
+"""A linkage over bins, as one party [HMFS17, Algorithms 1 to 3]: the steps of every protocol with bins.
 
     1  commitments, then noisy counts; sizes are known                                       (slots.py)
     2  the engine's set-up
     3  rounds of secure comparisons, in the order of schedule.py; both sides learn the match bits (rounds.py)
     4  disclosure of what matched: with greedy after each round, matched in the clear against *all* own
        records to a fixed point, every copy cleaned (greedy.py); otherwise once, at the end (disclose.py)
-    5  a keyed digest of the output, which must be equal on both sides                     (confirm.py)
+    5  if it is agreed, the best one-to-one set of what was found                       (one_to_one.py)
+    6  a keyed digest of the output, which must be equal on both sides                     (confirm.py)
 
 *Learns*: each side the other's size, noisy counts and matching records. A slot that matches nothing answers
 0 to every comparison and is never named, so the view is a function of those and of one's own table [MATHS
@@ -26,15 +27,13 @@ from accord.protocols.found import Found
 from accord.protocols.greedy import GreedyClean
 from accord.protocols.journal import Answer, step, whole
 from accord.protocols.mine import Mine, Stopwatch
+from accord.protocols.one_to_one import keep_best, work_of
 from accord.protocols.outcome import Outcome, Seconds
 from accord.protocols.rounds import Rounds
 from accord.protocols.slots import exchange_commitments, exchange_counts, partner_counts
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
-
-_WORK_A_MATCH = 100
-"""In the clear: to sort the output, to compare its digest and to write it."""
 
 
 def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[Outcome]:
@@ -49,7 +48,9 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
     schedule = options.schedule(task, (own, counts) if mine.side is Side.A else (counts, own))
     found = Found(task, mine, counts)
     disclosing = (
-        GreedyClean(task, options, mine, schedule, found) if options.greedy else DiscloseOnce(mine, found)
+        GreedyClean(task, options, mine, schedule, found)
+        if options.greedy
+        else DiscloseOnce(task, mine, found)
     )
     rounds = Rounds(task, mine, engine, session, schedule, clock)
     yield from rounds.run(disclosing)
@@ -57,7 +58,8 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
 
     seconds = Seconds(set_up, rounds.compare_seconds, rounds.disclose_seconds + clock.lap())
     outcome = found.outcome(rounds.comparisons, rounds.count, seconds)
-    mine.expect(0, _WORK_A_MATCH * len(outcome.own))
+    mine.expect(0, work_of(task, len(outcome.own)))
+    outcome = keep_best(task, mine, outcome)
     digest = yield from confirm(mine.side, mine.records.ids, outcome, mine.entropy)
     return replace(outcome, digest=digest)
 

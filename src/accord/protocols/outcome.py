@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from accord.privacy.events import Event
+from accord.records.columns import Columns
 
 Rows = NDArray[np.int32]
 
@@ -53,3 +54,7 @@ class Outcome:
     seconds: Seconds
     digest: Digest = Digest(b"", b"")
     """Empty before both confirmed."""
+    partner_fields: Columns = field(default_factory=dict, repr=False)
+    """The encoded fields that the partner's records brought along, until the pairs are chosen by them."""
+    matches_found: int | None = None
+    """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""

@@ -6,7 +6,7 @@ zero, and no predicate holds on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +51,15 @@ def rows_of(column: Column, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Colu
     if isinstance(column, Bits):
         return Bits(column.words[rows], column.length, column.present[rows])
     return Integers(column.values[rows], column.present[rows])
+
+
+def join_columns(parts: Sequence[Column]) -> Column:
+    """The rows of some columns of one field, one after the other. *Requires* at least one column."""
+    present = np.concatenate([part.present for part in parts])
+    if isinstance(parts[0], Bits):
+        words = np.concatenate([part.words for part in parts if isinstance(part, Bits)])
+        return Bits(words, parts[0].length, present)
+    return Integers(np.concatenate([part.values for part in parts if isinstance(part, Integers)]), present)
 
 
 @dataclass(frozen=True)

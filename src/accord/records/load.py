@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.errors import DataError, Fault, UnreadableError, UsageError
-from accord.records.columns import Bits, Column, Integers, Records, rows_of
+from accord.records.columns import Column, Records, join_columns, rows_of
 from accord.records.csv_scan import MOST_CELL
 from accord.records.encoders import encode, encode_made
 from accord.records.faults import Faults
@@ -328,15 +328,7 @@ def _join(
         return Records(pa.array([], pa.large_string()), nothing, shown)
     return Records(
         pa.concat_arrays([chunk.ids for chunk in chunks]),
-        {name: _concatenate([chunk.columns[name] for chunk in chunks]) for name in fields},
+        {name: join_columns([chunk.columns[name] for chunk in chunks]) for name in fields},
         pa.concat_tables([chunk.disclosed for chunk in chunks]).combine_chunks(),
         sum(chunk.left_out for chunk in chunks),
     )
-
-
-def _concatenate(parts: Sequence[Column]) -> Column:
-    present = np.concatenate([part.present for part in parts])
-    if isinstance(parts[0], Bits):
-        words = np.concatenate([part.words for part in parts if isinstance(part, Bits)])
-        return Bits(words, parts[0].length, present)
-    return Integers(np.concatenate([part.values for part in parts if isinstance(part, Integers)]), present)

@@ -53,7 +53,7 @@ from accord.session.receipt import Statement
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, create_run
 from accord.side import Side
-from accord.wording import counted
+from accord.wording import counted, tell_kept
 
 _SECONDS_A_COMPARISON = {"ot": 2e-5, "garbled": 1e-4, "paillier": 0.1, "paillier-packed": 0.01}
 """With a large circuit, on a slow machine."""
@@ -72,6 +72,8 @@ class Linked(Paired):
     run: str
     found: PairTable
     """The pairs as rows of two tables, in an order that is the same on both sides."""
+    matches_found: int | None
+    """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""
     comparisons: int
     bytes: int
     """Sent and received."""
@@ -92,7 +94,7 @@ class Linked(Paired):
         charged = f"ε = {show(self.charged.epsilon)}, δ = {show(self.charged.delta)}"
         return {
             "run": self.run,
-            "matches": f"{self.matches:,}",
+            "matches": tell_kept(self.matches, self.matches_found),
             "comparisons": f"{self.comparisons:,}",
             "charged": charged,
             "seconds": f"{self.seconds:.1f}",
@@ -325,6 +327,7 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     linked = Linked(
         run=kept.run.manifest.run,
         found=found,
+        matches_found=outcome.matches_found,
         comparisons=outcome.comparisons,
         bytes=line.sent + line.received,
         seconds=line.seconds,
@@ -360,7 +363,8 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     statements = {own.side: mine, own.side.other: theirs}
     body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
-    kept.run.keep_receipt(content, outcome.digest.key, outcome.digest.value.hex())
+    digest, numbers = outcome.digest, (len(outcome.own), outcome.matches_found)
+    kept.run.keep_receipt(content, digest.key, digest.value.hex(), *numbers)
 
 
 def _progress(status: Status, line: Line) -> notices.Progress:
@@ -388,4 +392,5 @@ def _done(linked: Linked) -> notices.Done:
         delta=float(linked.cost.delta),
         charged_epsilon=float(linked.charged.epsilon),
         charged_delta=float(linked.charged.delta),
+        matches_found=linked.matches_found,
     )

@@ -107,6 +107,8 @@ class Done:
     """This side's own guarantee."""
     charged_epsilon: float
     charged_delta: float
+    matches_found: int | None = None
+    """Of which the matches are the best one-to-one set; None where all are kept."""
 
 
 Notice = Listening | Waiting | Dropped | Connected | Mended | Charged | Progress | Done

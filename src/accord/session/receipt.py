@@ -1,8 +1,8 @@
 """A receipt: what was done between two parties, in a form that both have signed.
 
 It holds public facts and no value of a record: the agreement's digest, sizes, noisy totals, ε and δ, the
-number of matches, the columns that were disclosed, versions, times, both cards. The output itself is there as
-a digest under a key that only the two have, so that a receipt can be shown to others who must not test
+numbers of matches, the columns that were disclosed, versions, times, both cards. The output itself is there
+as a digest under a key that only the two have, so that a receipt can be shown to others who must not test
 guesses of the output on it. Both sides compute the same bytes and sign them with the keys of their cards
 (Ed25519), each naming its side: so each has signed who the other is, and nobody can sign for both.
 
@@ -83,6 +83,10 @@ class _Facts(Spec):
     protocol: _Word
     engine: _Word
     matches: int
+    """Those in the output."""
+    matches_found: int | None = None
+    """How many were found, of which the output has the best one-to-one set. It is not there where all are
+    kept, so that such receipts are the bytes that they always were."""
     comparisons: int
     output: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
     """Also a part of a file's name, see `store.py`."""
@@ -116,6 +120,7 @@ def facts(
     cards: Mapping[Side, Card],
 ) -> dict[str, Any]:
     """What a receipt says, the same on both sides."""
+    found = outcome.matches_found
     return {
         "version": 1,
         "run": run,
@@ -123,6 +128,7 @@ def facts(
         "protocol": agreement.protocol.name,
         "engine": agreement.engine.name,
         "matches": len(outcome.own),
+        **({"matches_found": found} if found is not None else {}),
         "comparisons": outcome.comparisons,
         "output": outcome.digest.value.hex(),
         "parties": {side.value: _party(agreement, side, statements[side], cards[side]) for side in Side},

@@ -73,6 +73,10 @@ class Manifest:
     """The output that the run may replace: what it has written, or what its owner said so of."""
     wrong: int = 0
     """How many answers of the partner did not fit the protocol."""
+    matches: int | None = None
+    """The pairs of the output, once there is a receipt."""
+    matches_found: int | None = None
+    """The pairs that were found, where only the best one-to-one set of them is kept."""
 
     @property
     def closed(self) -> bool:
@@ -130,11 +134,13 @@ class RunFolder:
         self.manifest = replace(self.manifest, **changes)  # type: ignore[arg-type]
         _write_manifest(self._folder, self.manifest)
 
-    def keep_receipt(self, content: bytes, key: bytes, digest: str) -> None:
+    def keep_receipt(
+        self, content: bytes, key: bytes, digest: str, matches: int, matches_found: int | None
+    ) -> None:
         """Keep the receipt and the key of its digest of the output, and the run as done."""
         write_private(self._folder / f"key-{digest}", key)
         write_private(self.receipt, content)
-        self.change(done=True)
+        self.change(done=True, matches=matches, matches_found=matches_found)
 
     def refuse(self, problem: str) -> None:
         """Count a wrong answer, on disk, before the partner hears of it; raises if it was one too many."""

@@ -1,0 +1,96 @@
+"""One-to-one: of the pairs found both sides keep the best set in which no record stands twice.
+
+It is computed when the matches are known, by each side for itself, from what both hold: the pairs, their ids
+and the encoded fields of the rule, which every disclosed record brings along. The agreement names them all as
+disclosed (agreement/file.py), so a record tells no more than its owner agreed to; and they are sent encoded,
+not made again from the disclosed columns, because only their owner knows how a column writes its dates.
+
+A pair is worth the sum of the scores that the rule asks for in any case: of the rule itself, or of the parts
+of its outermost conjunction. Where the thresholds are not above 0, scores count from there, so that no match
+lowers the sum. A rule without such a score takes as many pairs as possible. `matching/assignment.py` says
+what the best set is, and why both sides find the same; the digest of the output compares them (confirm.py).
+
+*Learns*: nothing beyond what was disclosed. Pairs that are dropped were disclosed all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from accord.errors import PeerError
+from accord.matching.assignment import alone, choose
+from accord.matching.evaluate import Tables, holds, scores
+from accord.matching.rule import And, Rule, Score
+from accord.protocols.base import Task
+from accord.protocols.mine import Mine
+from accord.protocols.outcome import Outcome
+from accord.ranges import distinct
+from accord.records.columns import Columns
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+
+_WORK_A_MATCH = 100
+"""In the clear: to sort the output, to compare its digest and to write it."""
+_WORK_TO_CHOOSE = 1000
+"""The same for a pair that others may displace."""
+
+
+def work_of(task: Task, pairs: int) -> int:
+    """What is done in the clear with so many pairs that were found."""
+    return pairs * (_WORK_A_MATCH + _WORK_TO_CHOOSE * task.one_to_one)
+
+
+def keep_best(task: Task, mine: Mine, outcome: Outcome) -> Outcome:
+    """The outcome with the pairs that both keep."""
+    if not task.one_to_one:
+        return outcome
+    own, partner = outcome.own.astype(np.int64), outcome.partner.astype(np.int64)
+    ranks = _ranks(mine.records.ids, own), _ranks(outcome.partner_ids, partner)
+    left, right = ranks if mine.side is Side.A else ranks[::-1]
+    kept = alone(left, right)
+    shared = np.flatnonzero(~kept)
+    worth = _worth(task.rule, *_both(task, mine, outcome.partner_fields, own[shared], partner[shared]))
+    kept[shared] = choose(left[shared], right[shared], worth)
+    return replace(
+        outcome,
+        own=outcome.own[kept],
+        partner=outcome.partner[kept],
+        partner_fields={},
+        matches_found=len(own),
+    )
+
+
+def require_matches(task: Task, mine: Mine, theirs: Columns, own: Ints, partner: Ints) -> None:
+    """Raise unless the rule accepts every pair of own rows and the partner's records with these fields."""
+    if len(own) and not holds(task.rule, *_both(task, mine, theirs, own, partner)).all():
+        raise PeerError(problem="a match that the rule denies")
+
+
+def _both(task: Task, mine: Mine, theirs: Columns, own: Ints, partner: Ints) -> tuple[Tables, Ints, Ints]:
+    """Both sides' fields, and the rows of pairs in them, A's first."""
+    if mine.side is Side.A:
+        return Tables(task.fields, mine.records.columns, theirs), own, partner
+    return Tables(task.fields, theirs, mine.records.columns), partner, own
+
+
+def _ranks(ids: pa.Array, rows: Ints) -> Ints:
+    """The place of each row's id among the ids of all these rows, by its bytes."""
+    used = distinct(rows)
+    place = np.empty(len(used), np.int64)
+    place[np.asarray(pc.sort_indices(ids.take(pa.array(used))))] = np.arange(len(used))
+    return place[np.searchsorted(used, rows)]
+
+
+def _worth(rule: Rule, tables: Tables, left: Ints, right: Ints) -> Ints:
+    """What each pair is worth: at least 1. *Requires* pairs that the rule accepts."""
+    asked = [part for part in (rule.parts if isinstance(rule, And) else (rule,)) if isinstance(part, Score)]
+    if not asked or not len(left):
+        return np.ones(len(left), np.int64)
+    comparisons = tuple(each for score in asked for each in score.comparisons)
+    return scores(comparisons, tables, left, right) + max(0, 1 - sum(score.least for score in asked))

@@ -1,0 +1,181 @@
+"""Of the pairs found both sides keep the textbook's one-to-one set, under any protocol; lies are noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import require_sound
+from accord.entropy import Seeded
+from accord.errors import PeerError
+from accord.protocols import intersection, linkage
+from accord.protocols.base import prepare
+from accord.protocols.disclosed import Disclosed
+from accord.protocols.one_to_one import keep_best
+from accord.records.columns import Integers, Records
+from accord.records.load import load_records
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import run_pair
+from accord.side import Side
+from tests.matching.test_assignment import textbook as best_set
+from tests.protocols import worlds
+from tests.protocols.liars import lie
+
+POINTS = "euclidean(x, y) <= 1"
+SCORE = (
+    "score(x: same -> 3, within 1 -> 2, otherwise -> -9; y: same -> 3, within 1 -> 2, otherwise -> -9) >= 5"
+)
+LOW = SCORE.replace("-> 3", "-> 0").replace("-> 2", "-> -1").replace(">= 5", ">= -1")
+"""The same, with scores of 0 and below."""
+PAIRS = "same(x) and same(y)"
+KINDS: dict[str, dict[str, Any]] = {
+    "greedy": {"rule": SCORE},
+    "plain": {"rule": SCORE, "greedy": False},
+    "without a score": {"rule": POINTS, "greedy": False},
+    "scores below 0": {"rule": LOW, "greedy": False, "style": "replicate"},
+    "all-pairs": {"rule": SCORE, "protocol": "all-pairs"},
+    "passes": {"rule": POINTS, "greedy": False, "blocking": worlds.passes("grid", "around")},
+    "psi": {"rule": PAIRS, "protocol": "psi"},
+    "psi-expand": {"rule": POINTS, "protocol": "psi-expand"},
+}
+
+
+def agreement(**options: Any) -> Agreement:
+    plain = worlds.agreement(**options).model_dump(mode="json")
+    return Agreement.model_validate(plain | {"one_to_one": True})
+
+
+def worth(rule: str, a: tuple[int, int], b: tuple[int, int]) -> int:
+    """What two points are worth by the textbook; 0 where they do not match."""
+    apart = sorted(abs(p - q) for p, q in zip(a, b, strict=True))
+    if apart == [0, 0]:
+        return {SCORE: 6, LOW: 2}.get(rule, 1)
+    return {SCORE: 5, PAIRS: 0}.get(rule, 1) if apart == [0, 1] else 0
+
+
+def expected(rule: str, a: worlds.Rows, b: worlds.Rows) -> list[tuple[int, int]]:
+    """The best set by the textbook; ids of one digit are in the order of their numbers."""
+    all_pairs = {(i, j): worth(rule, p, q) for i, p in enumerate(a) for j, q in enumerate(b)}
+    return sorted(best_set({pair: value for pair, value in all_pairs.items() if value}))
+
+
+crowded = st.lists(st.tuples(st.integers(4, 6), st.integers(4, 5)), min_size=1, max_size=5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=12, deadline=None)
+@given(a=crowded, b=crowded)
+def test_both_sides_keep_the_best_set(kind: str, a: worlds.Rows, b: worlds.Rows) -> None:
+    agreed = agreement(**KINDS[kind])
+    require_sound(agreed)
+    left, right, _ = worlds.link(agreed, a, b)
+    assert worlds.pairs_of_a(left) == worlds.pairs_of_b(right) == expected(KINDS[kind]["rule"], a, b)
+    found = len([1 for p in a for q in b if worth(KINDS[kind]["rule"], p, q)])
+    assert left.matches_found == right.matches_found == found
+    assert left.digest == right.digest
+    assert not left.partner_fields, "they are no part of the output"
+
+
+@pytest.mark.parametrize("kind", ["greedy", "plain", "psi-expand"])
+def test_without_it_all_pairs_are_kept_and_nothing_more_is_sent(kind: str) -> None:
+    rows = [(3, 3), (3, 4)]
+    with_it, without = agreement(**KINDS[kind]), worlds.agreement(**KINDS[kind])
+    left, right, wire = worlds.link(without, rows, rows)
+    assert len(left.own) == len(right.own) == 4
+    assert left.matches_found is None
+    more = worlds.link(with_it, rows, rows)[2].bytes - wire.bytes
+    # Two records on each side; a field has a mark of one octet and a value of eight.
+    assert more == (0 if kind == "greedy" else 2 * 2 * 2 * 9)
+
+
+def test_nothing_found_is_nothing_kept() -> None:
+    for kind in KINDS.values():
+        left, _, _ = worlds.link(agreement(**kind), [(1, 1)], [(9, 9)])
+        assert (len(left.own), left.matches_found) == (0, 0)
+
+
+ODD = ["", " ", "\ue000", "\U0001f600", "é", "e\u0301", "Z", "a\nb", "=1+1", "10", "2", "\u202e", "a" * 300]
+"""Ids on which orders differ: by letters, by numbers, by UTF-16."""
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(ODD), st.permutations(ODD), st.integers(1, len(ODD)))
+def test_hostile_ids_are_in_one_order_on_both_sides(a: list[str], b: list[str], count: int) -> None:
+    agreed = agreement(rule=POINTS, protocol="all-pairs", greedy=False)
+    tables = [_named(a, agreed), _named(b[:count], agreed)]
+    left, right = _link(agreed, *tables)
+    found = [(a[i], left.partner_ids[j].as_py()) for i, j in zip(left.own, left.partner, strict=True)]
+    there = [(right.partner_ids[i].as_py(), b[j]) for j, i in zip(right.own, right.partner, strict=True)]
+    by_bytes = [sorted(names, key=lambda name: name.encode()) for names in (a, b[:count])]
+    assert sorted(found) == sorted(there) == sorted(zip(*by_bytes, strict=False))
+
+
+def _named(ids: list[str], agreed: Agreement) -> Records:
+    """All at one point, so that everything is a tie."""
+    same = pa.array([5] * len(ids))
+    return load_records(pa.table({"id": ids, "x": same, "y": same}), agreed.fields, agreed.salt, ["x", "y"])
+
+
+def _link(agreed: Agreement, a: Records, b: Records) -> Any:
+    task, none = agreed.task, np.zeros(agreed.plan.bins, np.int64)
+    sides = (Side.A, a, b.size), (Side.B, b, a.size)
+    mine = [prepare(task, side, own, size, none, Seeded(side.value)) for side, own, size in sides]
+    engine = IdealEngine()
+    return run_pair(worlds.run(task, mine[0], engine), worlds.run(task, mine[1], engine))
+
+
+def test_more_than_5000_records_go_best_first() -> None:
+    """All at one point, but for one of A's and one of B's that are best for each other."""
+    agreed = agreement(rule=SCORE, protocol="all-pairs", greedy=False)
+    a = [(5, 6), *[(5, 5)] * 2]
+    left, _ = _link(
+        agreed, worlds.records(a, agreed, "A"), worlds.records([(5, 6), *[(5, 5)] * 4997], agreed, "B")
+    )
+    assert left.matches_found == 3 * 4998
+    assert worlds.pairs_of_a(left) == [(0, 0), (1, 1), (2, 10)], "by their bytes B10 is before B2"
+
+
+def _other_fields(disclosed: Any) -> Any:
+    fields = {name: Integers(np.full_like(c.values, 15), c.present) for name, c in disclosed.fields.items()}
+    return replace(disclosed, fields=fields)
+
+
+def test_fields_that_the_rule_denies_are_refused() -> None:
+    def meddle(side: Any) -> None:
+        true = side._disclosure
+        side._disclosure = lambda slots: _other_fields(true(slots))
+
+    with pytest.raises(PeerError, match="a match that the rule denies"):
+        lie(agreement(**KINDS["plain"]), [(3, 3)], [(3, 3), (12, 8)], meddle)
+
+
+def test_fields_that_the_rule_denies_are_refused_in_an_intersection(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lying(counts: Any, slots: Any, fields: Any, ids: Any, columns: Any) -> Any:
+        made = Disclosed(counts, slots, fields, ids, columns)
+        return _other_fields(made) if ids[0].as_py().startswith("B") else made
+
+    monkeypatch.setattr(intersection, "Disclosed", lying)
+    with pytest.raises(PeerError, match="a match that the rule denies"):
+        worlds.link(agreement(**KINDS["psi-expand"]), [(3, 3)], [(3, 3), (12, 8)])
+
+
+@pytest.mark.parametrize(("kind", "module"), [("plain", linkage), ("psi", intersection)])
+def test_a_partner_that_keeps_another_set_is_found_out(
+    kind: str, module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other(task: Any, mine: Any, outcome: Any) -> Any:
+        kept = keep_best(task, mine, outcome)
+        return (
+            kept if mine.side is Side.A else replace(kept, partner=outcome.partner[-1:], own=outcome.own[-1:])
+        )
+
+    monkeypatch.setattr(module, "keep_best", other)
+    with pytest.raises(PeerError, match="another output than ours"):
+        worlds.link(agreement(**KINDS[kind]), [(3, 3), (3, 3)], [(3, 3)])
