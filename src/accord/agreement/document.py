@@ -155,6 +155,9 @@ EngineOptions = Annotated[
 ]
 
 
+_LATER = ("learnt_from", "one_to_one")
+
+
 class Agreement(Spec):
     """Everything that must be the same on both sides.
 
@@ -176,14 +179,6 @@ class Agreement(Spec):
     """Whether both sides keep the best one-to-one set of the pairs found (protocols/one_to_one.py)."""
     engine: EngineOptions
 
-    @model_serializer(mode="wrap")
-    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """That all pairs are kept is not written: agreements of before keep their bytes and digests."""
-        written: dict[str, Any] = write(self)
-        if not self.one_to_one:
-            written.pop("one_to_one", None)
-        return written
-
     @model_validator(mode="before")
     @classmethod
     def _look_in_passes(cls, given: Any) -> Any:
@@ -200,11 +195,10 @@ class Agreement(Spec):
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """That nothing was learnt is not written: agreements of before keep their bytes and digests."""
-        written: dict[str, Any] = write(self)
-        if self.learnt_from is None:
-            written.pop("learnt_from", None)
-        return written
+        """What was added later is not written at its default: agreements of before keep their digests."""
+        later = type(self).model_fields.items()
+        unsaid = [name for name, of in later if name in _LATER and getattr(self, name) == of.default]
+        return {name: value for name, value in write(self).items() if name not in unsaid}
 
     def canonical(self) -> bytes:
         """The bytes that are compared: a domain tag, then JSON with sorted keys and the defaults."""
