@@ -52,6 +52,17 @@ def test_weights_never_rise_from_level_to_level() -> None:
     assert first == second > none == 0 > last
 
 
+def test_a_level_that_no_match_has_speaks_for_none() -> None:
+    """Of four million others half a pair is nothing, and of a thousand matches it would be much."""
+    patterns = np.array([[0], [3]], np.uint8)
+    matches, others = np.array([900, 100]), np.array([4_000, 4_000_000])
+    ((first, second, none, last),) = fit(comparison(0), Evidence(patterns, matches, others))
+    assert first > 5 > 0 >= second >= last
+    constant = Evidence(patterns[:1], matches[:1], others[:1])
+    assert fit(comparison(0), constant) == ((0, 0, 0, 0),), "where all pairs are alike nothing is told"
+    assert none == 0
+
+
 counts = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 10**6)), min_size=4, max_size=4)
 
 

@@ -108,13 +108,18 @@ def _is_missing(each: Levels) -> NDArray[np.bool_]:
 
 
 def _ratios(each: Levels, place: int, evidence: Evidence) -> Floats:
-    """log2(m / u) of each level, among pairs whose values are there."""
-    shares = []
-    for counts in (evidence.matches, evidence.others):
-        held = np.bincount(evidence.patterns[:, place], counts, len(each.levels) + 1) + _SMOOTHING
-        shares.append(held / held[~_is_missing(each)].sum())
-    found: Floats = np.log2(shares[0] / shares[1]).clip(-LARGEST, LARGEST)
-    return found
+    """log2(m / u) of each level, among pairs whose values are there.
+
+    A level that no match has does not speak for one, however rare it is among others: there are so many more
+    of these that half a pair would.
+    """
+    held = [
+        np.bincount(evidence.patterns[:, place], counts, len(each.levels) + 1)
+        for counts in (evidence.matches, evidence.others)
+    ]
+    m, u = ((of + _SMOOTHING) / (of + _SMOOTHING)[~_is_missing(each)].sum() for of in held)
+    bits: Floats = np.log2(m / u).clip(-LARGEST, LARGEST)
+    return np.where(held[0] == 0, np.minimum(bits, 0), bits)
 
 
 def _marks(comparisons: Comparisons, evidence: Evidence) -> Floats:
