@@ -16,6 +16,7 @@ from accord.secure.circuit import (
     And,
     AtMost,
     Bilinear,
+    Edit,
     Equal,
     Hamming,
     Input,
@@ -32,6 +33,7 @@ _MOST_ROWS = 1 << 14
 _NAME = Input("name", 50, 1)
 _PLACE = Input("place", 2, (1 << 17) - 1)
 _BORN = Input("born", 1, (1 << 16) - 1)
+_LETTERS = Input("letters", 12, 37)
 
 
 def _dice(bits: int) -> Node:
@@ -50,6 +52,7 @@ RULES: dict[str, Node] = {
     "equal16": _EQUAL,
     "dice128": _dice(128),
     "dice1024": _dice(1024),
+    "edit": Edit(_LETTERS, 2),
     "conjunction": And((_HAMMING, _EUCLIDEAN, _EQUAL)),
 }
 
@@ -111,7 +114,15 @@ def make_up_table(rule: Node, side: Side, rows: int) -> Table:
         shared = alike.integers(0, of.high, (rows, of.length), endpoint=True)
         values = own.integers(0, of.high, (rows, of.length), endpoint=True)
         values[::10] = shared[::10]
+        if of is _LETTERS:
+            values = _texts(values)
         columns[of.name] = values
     if "grams ones" in columns:
         columns["grams ones"] = columns["grams bits"].sum(axis=1, keepdims=True)
     return Table(columns, own.random(rows) >= 0.05)
+
+
+def _texts(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Texts of which the last element says where they end: no letter is behind a zero."""
+    places = np.arange(values.shape[1])
+    return np.where(places <= values[:, -1:] % len(places), np.maximum(values, 1), 0)

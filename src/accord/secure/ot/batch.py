@@ -23,7 +23,7 @@ from accord.secure.circuit import Input
 from accord.secure.forms import choice_bits, factors, own_part
 from accord.secure.ot.distance import receive_distance, send_distance
 from accord.secure.ot.lookup import answer, ask, from_wire, open_entries, pack_truth, to_wire
-from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share
+from accord.secure.ot.program import Bit, Digit, Lookup, Own, OwnBit, Program, Share, Short
 from accord.secure.ot.sizes import Shape, Sizes, batch_sizes
 from accord.secure.ot.supply import Ends
 from accord.secure.party import Party, receive, send
@@ -101,7 +101,7 @@ class BatchSide:
             place += wire.bits
         return value
 
-    def _wire(self, wire: Digit | Bit | OwnBit) -> Bytes:
+    def _wire(self, wire: Digit | Bit | Own) -> Bytes:
         match wire:
             case Digit(share, low, bits):
                 source = self.shares[share]
@@ -111,6 +111,10 @@ class BatchSide:
             case OwnBit(of):
                 bit = self._real[self._rows] if of is None else self.read(of)[:, 0] != 0
                 return self.per_pair(bit.astype(np.uint8))
+            case Short(of, side, place):
+                if side is not self.ends.side:
+                    return np.ones(self.batch.pairs, dtype=np.uint8)
+                return self.per_pair((self.read(of)[:, place] == 0).astype(np.uint8))
 
 
 def _cut(message: Bytes, sizes: tuple[int, ...]) -> list[Bytes]:

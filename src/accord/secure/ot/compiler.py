@@ -4,6 +4,8 @@
     v ≤ t, wide      the top bit of v − t − 1 mod 2^ℓ, by adding the two shares digit after digit from the
                      lowest: each lookup reads a digit and the shared carry and gives the next carry
                      (the digit-wise comparison of Rathee et al., CCS'20, as a chain)
+    edits            one share a place of A's text has its equalities with B's letters nearby; then one lookup
+                     for each bit of the recurrence of `edits.py`, of up to five others
     and, or, not     state and index are the shares of up to `GATE` bits; T is the formula itself
 
 so a conjunction costs one lookup, not an AND a part, and a bit that a side knows of its own row (a value is
@@ -20,17 +22,33 @@ Otherwise, and where it is lighter, 'both rows are real' is one more conjunct of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import UnsupportedError
-from accord.secure.circuit import And, AtMost, Bilinear, Both, Equal, Hamming, Node, Not, Or, Reaches
-from accord.secure.forms import Form, alternatives, comparison_of, constant, with_dummies
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Bilinear,
+    Both,
+    Edit,
+    Equal,
+    Hamming,
+    Input,
+    Node,
+    Not,
+    Or,
+    Reaches,
+    leaves,
+)
+from accord.secure.edits import Known, ends
+from accord.secure.forms import Form, Nearby, alternatives, comparison_of, constant, form_of, with_dummies
 from accord.secure.ot.formula import Formula, Wire, join, shrink, truth_of, wires
-from accord.secure.ot.program import CHEAP, Bit, Digit, Lookup, OwnBit, Program, Share
+from accord.secure.ot.program import CHEAP, Bit, Digit, Lookup, Own, OwnBit, Program, Share, Short
+from accord.side import Side
 
 NARROW = 8
 DIGIT = 3
@@ -62,9 +80,11 @@ class _Build:
         self.shares: list[Share] = []
         self.lookups: list[Lookup] = []
         self._known: dict[Comparison, Bit] = {}
+        self._edits: dict[Input, _Edits] = {}
 
     def answer(self, node: Node) -> None:
         """The last lookup: the circuit, and both rows are real."""
+        self._letters([leaf for leaf in leaves(node) if isinstance(leaf, Edit)])
         whole = join("all", [self._formula(node), OwnBit(None)])
         self._gate(shrink(whole, GATE, self._gate))
 
@@ -100,7 +120,7 @@ class _Build:
             if max(map(abs, numbers)) >= 1 << WIDEST:
                 raise UnsupportedError(engine=self.engine, node=f"a weight or a bound of over {WIDEST} bits")
 
-    def _add(self, shared: tuple[Digit | Bit, ...], own: tuple[OwnBit, ...], truth: Truth) -> Bit:
+    def _add(self, shared: tuple[Digit | Bit, ...], own: tuple[Own, ...], truth: Truth) -> Bit:
         level = 1 + max((self.lookups[w.lookup].level for w in shared if isinstance(w, Bit)), default=-1)
         self.lookups.append(Lookup(shared, own, level, truth))
         return Bit(len(self.lookups) - 1)
@@ -118,6 +138,8 @@ class _Build:
                 return OwnBit(of)
             case AtMost() | Equal():
                 return self._compare_once(node)
+            case Edit():
+                return self._edit(node)
             case Reaches():
                 raise UnsupportedError(engine=self.engine, node="a score")
 
@@ -138,9 +160,47 @@ class _Build:
     def _gate(self, formula: Formula | Wire) -> Bit:
         """One lookup for a formula."""
         read = wires(formula)
-        bits = tuple(w for w in read if isinstance(w, Bit))
-        own = tuple(w for w in read if isinstance(w, OwnBit))
+        bits = tuple(w for w in read if isinstance(w, Bit | Digit))
+        own = tuple(w for w in read if isinstance(w, OwnBit | Short))
         return self._add(bits, own, truth_of(formula, (*bits, *own)))
+
+    def _letters(self, edits: list[Edit]) -> None:
+        """The shares of all texts whose edits are counted, wide enough for the largest bound of each."""
+        for of in dict.fromkeys(edit.of for edit in edits):
+            reach = max(edit.bound for edit in edits if edit.of == of)
+            self._edits[of] = _Edits(len(self.shares), reach)
+            for place in range(of.length):
+                self.shares.append(Share(form_of(Nearby(of, place, reach)), 2 * reach + 1, exclusive=True))
+
+    def _edit(self, node: Edit) -> Formula:
+        """The recurrence of `edits.py`, but for its last disjunction, which joins what is around it."""
+        of, letters = node.of, self._edits[node.of]
+
+        def make(i: int, d: int, before: Wire | None, others: tuple[Wire, ...]) -> Wire:
+            equal = Digit(letters.first + i - 1, letters.reach + d, 1)
+            if before is None and not others:
+                return equal
+            reached = join("any", [equal, *others])
+            return self._gate(reached if before is None else join("all", [before, reached]))
+
+        found: list[Formula | Wire] = []
+        for d, end in ends(of.length, node.bound, make, letters.known).items():
+            short = [Short(of, Side.A if d > 0 else Side.B, of.length - abs(d))] if d else []
+            if not isinstance(end, bool):
+                found.append(join("all", [end, *short]))
+            elif end:
+                found.append(join("all", [*short]))
+        return join("any", found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Edits:
+    """A text whose edits are counted: its first share, how far around a place the shares see, and the bits of
+    the recurrence that are there."""
+
+    first: int
+    reach: int
+    known: Known[Wire] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from accord.secure.circuit import Input
 from accord.secure.forms import Form
+from accord.side import Side
 
 USUAL, CHEAP = 4, 2
 """By what programs for one circuit are weighed against each other; what a batch costs is in `sizes.py`."""
@@ -21,12 +22,16 @@ USUAL, CHEAP = 4, 2
 
 @dataclass(frozen=True)
 class Share:
-    """A number shared mod 2^bits: form + shift, plus `penalty` for each dummy of the pair."""
+    """A number shared mod 2^bits: form + shift, plus `penalty` for each dummy of the pair.
+
+    An exclusive one is bits that are shared each for itself: the two sides' parts XOR to it.
+    """
 
     form: Form
     bits: int
-    shift: int
-    penalty: int
+    shift: int = 0
+    penalty: int = 0
+    exclusive: bool = False
 
     @property
     def widths(self) -> NDArray[np.int64]:
@@ -45,7 +50,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Digit:
-    """Some bits of a share: here the wires of the two sides add up, they do not XOR."""
+    """Some bits of a share: here the wires of the two sides add up; they XOR if the share is exclusive."""
 
     share: int
     low: int
@@ -68,12 +73,27 @@ class OwnBit:
     bits = 1
 
 
+@dataclass(frozen=True)
+class Short:
+    """A bit that a side knows of its own row, and the other side takes for true: a text has no letter in this
+    place, nor behind it."""
+
+    of: Input
+    side: Side
+    place: int
+    bits = 1
+
+
+Own = OwnBit | Short
+"""Its value is that both sides have it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Lookup:
     """One answer bit: A's state and B's index are `shared`, then `own`, lowest bit first."""
 
     shared: tuple[Digit | Bit, ...]
-    own: tuple[OwnBit, ...]
+    own: tuple[Own, ...]
     level: int
     truth: NDArray[np.bool_]
 

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import LONGEST, Blocks
-from accord.secure.circuit import Bilinear, Equal, Hamming, Input, SquaredEuclidean
+from accord.secure.circuit import Bilinear, Equal, Hamming, Input, Mismatches, SquaredEuclidean
 from accord.secure.forms import (
     Ceiling,
     Form,
+    Nearby,
     Reader,
     elements,
     largest_multiplier,
@@ -94,8 +95,10 @@ def ciphertexts(form: Form) -> int:
             return 1 + of.length
         case Bilinear(products):
             return 1 + sum(p.left.length for p in products)
-        case Ceiling():
-            raise TypeError("a ceiling has no elements")
+        case Mismatches():
+            return 1 + len(form.shifts)
+        case Ceiling() | Nearby():
+            raise TypeError("a sum over bits has no elements")
 
 
 @dataclass(frozen=True, eq=False)
