@@ -13,7 +13,7 @@ Lengths are secret, and cost nothing: where both prefixes hold all letters of th
 included, D is at least the distance of the texts (leave the zeros out of an edit script: each edit becomes
 one edit or none), and on the diagonal d = |b| − |a| it is that distance (what both have behind can go). So
 
-    at most t edits  =  ∨ over |d| ≤ t of R(n − max(d, 0), d, t), if the text that this cell cuts fits in n − |d|
+    at most t edits  =  ∨ over |d| ≤ t of R(n − max(d, 0), d, t), if the text cut there fits in n − |d|
 
 and that a text is so short is known to its side: to A for d > 0, to B for d < 0.
 """
