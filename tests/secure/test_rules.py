@@ -56,6 +56,8 @@ def test_the_engines_add_up_every_score(
         "same(code, alias) or missing(code) and within(x, z, 2)",
         "not missing(x, A) and missing(birth, B)",
         "hamming(nick, name) <= 4 and (same(brand, colour) or missing(brand, B))",
+        "edit(tag) <= 1 or edit(tag, label) <= 2 and not mismatches(tag, label) <= 1",
+        "edit(label) <= 3 and not edit(label) <= 1 and not same(label)",
     ],
 )
 def test_crossed_fields_and_missing_values(world: World, text: str) -> None:
@@ -63,8 +65,12 @@ def test_crossed_fields_and_missing_values(world: World, text: str) -> None:
     random = np.random.default_rng(7)
     kinds = [
         worlds.EMPTY,
-        worlds.EMPTY | {"name": "abc", "nick": "cab", "code": "y", "brand": "red", "colour": "red", "x": 1.0},
-        worlds.EMPTY | {"name": "cab", "nick": "abc", "colour": "red", "birth": date(2026, 1, 3)},
+        worlds.EMPTY
+        | {"name": "abc", "nick": "cab", "code": "y", "brand": "red", "colour": "red", "x": 1.0}
+        | {"tag": "a bab", "label": "bab"},
+        worlds.EMPTY
+        | {"name": "cab", "nick": "abc", "colour": "red", "birth": date(2026, 1, 3)}
+        | {"tag": "abab", "label": "ab"},
     ]
     a, b = ([kinds[i] for i in random.integers(0, 3, 12)] for _ in Side)
     tables, _, _ = worlds.both(a, b)
