@@ -29,7 +29,7 @@ def test_a_sound_score_has_no_fault() -> None:
         "tag: edit <= 2 -> 3, edit <= 1 -> 5",
         "tag: edit <= 1 -> 3, same -> 5",
         "tag: mismatches <= 1 -> 3, same -> 5",
-        "tag, label: edit <= 2 -> 3, missing -> 0, mismatches <= 2 -> 5",
+        "tag, label: edit <= 2 -> 3, mismatches <= 2 -> 5",
     ],
 )
 def test_a_level_behind_a_looser_one(levels: str) -> None:

@@ -79,8 +79,7 @@ def message_count(program: Program) -> int:
 def batch_limit(program: Program) -> Limit:
     """How much goes into a batch, so that memory is bounded whatever the circuit and the blocks are."""
     bits = sum(int(share.widths.sum()) for share in program.shares)
-    # Most rows share their corrections with three others; of a level of lookups only the answers are kept.
-    level = max(sum(24 + 8 * program.lookups[i].bits for i in level) for level in program.levels)
-    pair = 104 + bits // 32 + level + len(program.lookups)
+    # Most rows share their corrections with three others.
+    pair = 128 + bits // 32 + 8 * sum(lookup.bits for lookup in program.lookups)
     # A row of A takes its OT, and its part of a tree of seeds, for each term.
     return Limit(max(1, min(_PAIRS, _BYTES // pair)), strip=128 * program.terms // pair)
