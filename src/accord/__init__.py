@@ -37,9 +37,11 @@ if TYPE_CHECKING:
     from accord.matching.rule_words import compare as compare
     from accord.matching.rule_words import cosine as cosine
     from accord.matching.rule_words import dice as dice
+    from accord.matching.rule_words import edit as edit
     from accord.matching.rule_words import euclidean as euclidean
     from accord.matching.rule_words import hamming as hamming
     from accord.matching.rule_words import jaccard as jaccard
+    from accord.matching.rule_words import mismatches as mismatches
     from accord.matching.rule_words import missing as missing
     from accord.matching.rule_words import rarity as rarity
     from accord.matching.rule_words import same as same
@@ -76,8 +78,8 @@ _HOME = {
     "accord.matching.either_way": ("either_way",),
     "accord.matching.rule": ("Rule",),
     "accord.matching.rule_words": (
-        *("compare", "cosine", "dice", "euclidean", "hamming", "jaccard", "missing", "rarity", "same"),
-        *("score", "within"),
+        *("compare", "cosine", "dice", "edit", "euclidean", "hamming", "jaccard", "mismatches", "missing"),
+        *("rarity", "same", "score", "within"),
     ),
     "accord.records.layout": ("Layout",),
     "accord.session.accounts": ("set_budget",),

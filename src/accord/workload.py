@@ -17,6 +17,7 @@ from accord.secure.circuit import (
     AtMost,
     Bilinear,
     Both,
+    Edit,
     Equal,
     Graded,
     Hamming,
@@ -36,6 +37,7 @@ _MOST_ROWS = 1 << 14
 _NAME = Input("name", 50, 1)
 _PLACE = Input("place", 2, (1 << 17) - 1)
 _BORN = Input("born", 1, (1 << 16) - 1)
+_LETTERS = Input("letters", 12, 37)
 
 
 def _dice(bits: int, v: int = 4, w: int = 10, field: str = "grams") -> AtMost:
@@ -82,6 +84,7 @@ RULES: dict[str, Node] = {
     "equal16": _EQUAL,
     "dice128": _dice(128),
     "dice1024": _dice(1024),
+    "edit": Edit(_LETTERS, 2),
     "conjunction": And((_HAMMING, _EUCLIDEAN, _EQUAL)),
     "people": PEOPLE,
 }
@@ -144,6 +147,8 @@ def make_up_table(rule: Node, side: Side, rows: int) -> Table:
         shared = alike.integers(0, of.high, (rows, of.length), endpoint=True)
         values = own.integers(0, of.high, (rows, of.length), endpoint=True)
         values[::10] = shared[::10]
+        if of is _LETTERS:
+            values = _texts(values)
         columns[of.name] = values
         if of.name.endswith(" present"):
             columns[of.name] = (own.random((rows, 1)) < 0.9).astype(np.int64)
@@ -153,3 +158,9 @@ def make_up_table(rule: Node, side: Side, rows: int) -> Table:
     for name in [name for name in columns if name.endswith(" ones")]:
         columns[name] = columns[name.replace(" ones", " bits")].sum(axis=1, keepdims=True)
     return Table(columns, own.random(rows) >= 0.05)
+
+
+def _texts(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Texts of which the last element says where they end: no letter is behind a zero."""
+    places = np.arange(values.shape[1])
+    return np.where(places <= values[:, -1:] % len(places), np.maximum(values, 1), 0)

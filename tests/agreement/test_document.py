@@ -265,6 +265,16 @@ def test_where_records_fall_depends_on_the_recipes_of_the_blocking() -> None:
         assert _with_field("name", missing="skip", **options).task.placement != skipping
 
 
+def test_letters_that_leave_a_record_out_decide_where_it_is() -> None:
+    def placed(length: int, **options: object) -> bytes:
+        letters = {"kind": "letters", "length": length}
+        return _with_field("name", encoder=letters, **options).task.placement
+
+    assert placed(12) == placed(13)
+    assert placed(12, other="skip") != placed(13, other="skip")
+    assert placed(12, missing="skip") == placed(13, missing="skip")
+
+
 def test_a_layout_maps_columns_and_not_what_is_made_of_them() -> None:
     agreed = _with_field("name", **{"from": ["title", "maker"]})
     assert agreed.names == ("day", "brand", "title", "maker")

@@ -29,12 +29,48 @@ def test_a_sound_score_has_no_fault() -> None:
         "x: within 3 -> 4, missing -> 0, within 2 and same(hour) -> 5",
         "euclidean(x, y) <= 3 -> 4, euclidean(x, y) <= 2 -> 5",
         "code: same and rarity(kin) >= 1 -> 6, same and rarity(kin) >= 2 -> 9",
+        "tag: edit <= 2 -> 3, edit <= 1 -> 5",
+        "tag: edit <= 1 -> 3, same -> 5",
+        "tag: mismatches <= 1 -> 3, same -> 5",
+        "tag, label: edit <= 2 -> 3, mismatches <= 2 -> 5",
     ],
 )
 def test_a_level_behind_a_looser_one(levels: str) -> None:
     [fault] = faults(f"score({levels}, otherwise -> -1) >= 2")
     assert "in comparison 1 of the score can never count" in fault
     assert "write the stricter level first" in fault
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        "tag: mismatches <= 2 -> 3, edit <= 2 -> 5",
+        "tag: mismatches <= 1 -> 3, mismatches <= 2 -> 5",
+        "tag: edit <= 1 -> 3, mismatches <= 2 -> 5",
+        "tag: edit <= 1 -> 3, edit(tag, label) <= 1 -> 5",
+    ],
+)
+def test_a_level_behind_one_that_is_not_looser(levels: str) -> None:
+    assert not faults(f"score({levels}, otherwise -> -1) >= 2")
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ("edit(name) <= 2", 'edit() needs a text field with encoder = { kind = "letters", length = 12 }'),
+        ("mismatches(hour) <= 2", "mismatches() needs a text field"),
+        ("edit(tag) <= 4", "edit() takes a threshold of at most 3"),
+        ("edit(tag) <= 5", "from 0 to 4, below the length of the field"),
+        ("mismatches(tag) <= 5", "from 0 to 4, below the length of the field"),
+        ("edit(tag, code) <= 1", "write the same encoder"),
+        ("dice(tag) >= 0.8", "dice() needs a text field with"),
+        ("hamming(tag) <= 1", "hamming() needs a text field with"),
+    ],
+)
+def test_letters_are_counted_on_letters(rule: str, problem: str) -> None:
+    [fault] = faults(rule)
+    assert problem in fault
+    assert not faults("edit(tag) <= 3 and mismatches(label, tag) <= 4 and same(tag, label)")
 
 
 def test_thresholds_that_decide_nothing() -> None:

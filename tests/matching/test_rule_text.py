@@ -77,6 +77,8 @@ def test_spelling_does_not_matter() -> None:
         ("cosine(name) <= 0.5", "'>=' is expected"),
         ("hamming(name) <= five", "a number is expected"),
         ("hamming(name) <= 2.5", "whole number"),
+        ("edit(name) <= 1.5", "edit.. counts edits: its threshold is a whole number"),
+        ("mismatches(name) >= 1", "'<=' is expected"),
         ("hamming(a, b, c) <= 2", "takes one field, or A's and B's"),
         ("same(a, b, c)", "takes one field, or A's and B's"),
         ("same(a, 5)", "name of a field"),

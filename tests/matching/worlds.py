@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 from fractions import Fraction
+from itertools import zip_longest
 from math import sqrt
 from typing import Any
 
@@ -20,10 +21,12 @@ from pydantic import TypeAdapter
 from accord.matching.evaluate import Tables
 from accord.matching.rule import (
     And,
+    Edit,
     Euclidean,
     Hamming,
     Level,
     Levels,
+    Mismatches,
     Missing,
     Not,
     Or,
@@ -60,6 +63,11 @@ FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python
         "x": {"type": "number", "min": -2, "max": 8, "step": 0.5, "missing": "differs"},
         "y": {"type": "number", "min": 0, "max": 6, "step": 0.5},
         "birth": {"type": "date", "min": "2026-01-01", "max": "2026-01-20", "missing": "differs"},
+        "tag": {
+            "type": "text",
+            "encoder": {"kind": "letters", "length": 5, "alphabet": "abé "},
+            "missing": "differs",
+        },
         "nick": {
             "type": "text",
             "encoder": {"kind": "bloom", "bits": 20, "hashes": 2, "grams": 2},
@@ -70,23 +78,22 @@ FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python
         "colour": {"type": "category", "values": ["red", "green"], "other": "bin", "missing": "differs"},
         "z": {"type": "number", "min": -2, "max": 8, "step": 0.5},
         "baptism": {"type": "date", "min": "2026-01-01", "max": "2026-01-20", "missing": "differs"},
+        "label": {"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "abé "}},
         "kin": {**LISTED, "missing": "differs"},
         "clan": LISTED,
     }
 )
 TWINS = [
-    ("name", "nick"),
-    ("code", "alias"),
-    ("brand", "colour"),
-    ("x", "z"),
-    ("birth", "baptism"),
-    ("kin", "clan"),
+    *(("name", "nick"), ("code", "alias"), ("brand", "colour"), ("x", "z"), ("birth", "baptism")),
+    *(("tag", "label"), ("kin", "clan")),
 ]
 MAY_MISS = [name for name, spec in FIELDS.items() if spec.missing == "differs"]
 
 Row = dict[str, Any]
 
-EMPTY: Row = dict.fromkeys(FIELDS) | {"alias": "y", "hour": 1, "y": 1.0, "z": 1.0, "clan": "xqz"}
+EMPTY: Row = dict.fromkeys(FIELDS) | {
+    "alias": "y", "hour": 1, "y": 1.0, "z": 1.0, "label": "b", "clan": "xqz",
+}  # fmt: skip
 """A record without any value that may be missing."""
 
 
@@ -103,6 +110,7 @@ rows: st.SearchStrategy[Row] = st.fixed_dictionaries(
         "x": st.none() | _halves(-2, 8),
         "y": _halves(0, 6),
         "birth": st.none() | st.integers(0, 19).map(lambda n: date(2026, 1, 1) + timedelta(days=n)),
+        "tag": st.none() | st.text("abé ", min_size=1, max_size=5).filter(str.strip),
         "nick": st.none() | st.text("abc é", min_size=1, max_size=4).filter(str.strip),
         "alias": st.sampled_from(["x1", "x2", "y"]),
         "colour": st.none() | st.sampled_from(["red", "green", "blue"]),
@@ -110,12 +118,14 @@ rows: st.SearchStrategy[Row] = st.fixed_dictionaries(
         "baptism": st.none() | st.integers(0, 19).map(lambda n: date(2026, 1, 1) + timedelta(days=n)),
         "kin": st.none() | st.sampled_from(list(KIN)),
         "clan": st.sampled_from([*KIN, " SMITH"]),
+        "label": st.text("ABé", min_size=1, max_size=5),
     }
 )
 tables = st.lists(rows, max_size=9)
 ROW: Row = {
     "name": "ab", "code": "x1", "brand": "red", "hour": 2, "x": 0, "y": 0, "birth": date(2026, 1, 5),
-    "nick": None, "alias": "y", "colour": None, "z": 0, "baptism": None, "kin": None, "clan": "xqz",
+    "tag": "ab", "nick": None, "alias": "y", "colour": None, "z": 0, "baptism": None, "label": "b",
+    "kin": None, "clan": "xqz",
 }  # fmt: skip
 
 similarities = st.sampled_from([Fraction(n, 20) for n in range(1, 21)])
@@ -135,8 +145,10 @@ def _comparisons(among: Callable[..., st.SearchStrategy[tuple[str, str]]]) -> st
     """Predicates on fields of A and of B that this draws among some."""
     bounds = st.fractions(0, 4, max_denominator=8)
     return st.one_of(
-        among("code", "brand", "hour", "x", "birth").map(lambda f: Same(f[0], field_b=f[1])),
+        among("code", "brand", "hour", "x", "birth", "tag").map(lambda f: Same(f[0], field_b=f[1])),
         st.builds(lambda f, t: Hamming(f[0], t, field_b=f[1]), among("name"), st.integers(0, 19)),
+        st.builds(lambda f, t: Edit(f[0], t, field_b=f[1]), among("tag"), st.integers(0, 3)),
+        st.builds(lambda f, t: Mismatches(f[0], t, field_b=f[1]), among("tag"), st.integers(0, 4)),
         st.builds(
             lambda measure, f, t: Similar(measure, f[0], t, field_b=f[1]),
             st.sampled_from(["dice", "jaccard", "cosine"]), among("name"), similarities,
@@ -186,7 +198,8 @@ rules = st.one_of(
 def records(table: list[Row], fields: dict[str, FieldSpec] = FIELDS) -> Records:
     """The table as Accord encodes it."""
     columns = {name: [row[name] for row in table] for name in fields}
-    types = dict.fromkeys(("name", "code", "brand", "nick", "alias", "colour", "kin", "clan"), pa.string())
+    texts = ("name", "code", "brand", "tag", "nick", "alias", "colour", "label", "kin", "clan")
+    types = dict.fromkeys(texts, pa.string())
     types |= dict.fromkeys(("birth", "baptism"), pa.date32())
     arrays = {name: pa.array(cells, types.get(name, pa.float64())) for name, cells in columns.items()}
     return load_records(pa.table({"id": [str(i) for i in range(len(table))], **arrays}), fields, "00")
@@ -217,7 +230,7 @@ def matches(rule: Rule, a: Row, b: Row, filters: tuple[Filters, Filters]) -> boo
             if any(row[name] is None for row in (a, b) for name in names):
                 return False
             return sum((Fraction(a[n]) - Fraction(b[n])) ** 2 for n in names) <= bound**2
-        case Same() | Within() | Hamming() | Similar() | Rarity():
+        case Same() | Within() | Hamming() | Similar() | Edit() | Mismatches() | Rarity():
             x, y = a[rule.field], b[rule.field_b]
             both = filters[0].get(rule.field, set()), filters[1].get(rule.field_b, set())
             return x is not None and y is not None and _one_field(rule, x, y, *both)
@@ -236,6 +249,12 @@ def _one_field(rule: Rule, x: Any, y: Any, f: set[int], g: set[int]) -> bool:
         case Same("brand" | "colour"):
             known = [v.strip().lower() if v.strip().lower() in ("red", "green") else "other" for v in (x, y)]
             return known[0] == known[1]
+        case Same("tag" | "label"):
+            return _text(x) == _text(y)
+        case Edit(_, limit):
+            return edits(_text(x), _text(y)) <= limit
+        case Mismatches(_, limit):
+            return sum(c != d for c, d in zip_longest(_text(x), _text(y))) <= limit
         case Same():
             return bool(x == y)
         case Within(_, bound, True):
@@ -249,6 +268,20 @@ def _one_field(rule: Rule, x: Any, y: Any, f: set[int], g: set[int]) -> bool:
         case Similar(measure, _, least):
             return _similarity(measure, f, g, least)
     raise AssertionError
+
+
+def _text(cell: str) -> str:
+    """As it is compared: in lower case, with single blanks."""
+    return " ".join(cell.lower().split())
+
+
+def edits(x: str, y: str) -> int:
+    """The edit distance of two texts, as it is defined: the last letters are equal, or one of three edits."""
+    if not x or not y:
+        return len(x) + len(y)
+    if x[-1] == y[-1]:
+        return edits(x[:-1], y[:-1])
+    return 1 + min(edits(x[:-1], y[:-1]), edits(x[:-1], y), edits(x, y[:-1]))
 
 
 def _similarity(measure: str, f: set[int], g: set[int], least: Fraction) -> bool:

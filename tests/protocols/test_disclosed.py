@@ -17,7 +17,7 @@ from accord.records.columns import Bits, Integers
 from accord.secure.party import Party, Receive, Send, run_pair
 from tests.matching import worlds
 
-NAMES = ("name", "code", "hour", "birth")
+NAMES = ("name", "code", "hour", "birth", "tag")
 ROW = worlds.EMPTY | {"name": "a", "code": "x"}
 
 
@@ -80,6 +80,16 @@ def test_any_bytes_are_refused_or_read(body: bytes, count: int) -> None:
         decode(body, count, wide)
     with pytest.raises(PeerError):
         decode(b"accord disclosed 1\n" + body + bytes(1000), count, wide)
+
+
+def test_letters_that_are_none_are_refused() -> None:
+    made, shape = disclosed([ROW])
+    tag = made.fields["tag"]
+    assert isinstance(tag, Bits)
+    for word in (0b101, 0b001_000_001):
+        wrong = {**made.fields, "tag": replace(tag, words=np.array([[word]], np.uint64))}
+        with pytest.raises(PeerError, match="tag that is no text of its letters"):
+            decode(encode(replace(made, fields=wrong)), 1, shape)
 
 
 def test_the_same_slot_twice_and_slots_that_do_not_exist() -> None:

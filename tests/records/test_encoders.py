@@ -76,6 +76,39 @@ def test_a_column_that_cannot_be_numbers() -> None:
     assert list(bad(nested).values()) == [[0]]
 
 
+LETTERS: dict[str, Any] = {
+    "type": "text", "encoder": {"kind": "letters", "length": 4, "alphabet": "abcß "}, "missing": "differs",
+}  # fmt: skip
+
+
+def test_letters_are_those_of_the_folded_text() -> None:
+    result = encoded(pa.array(["A b", " c\u00a0 C ", None, "Baß", "abca"]), **LETTERS)
+    assert isinstance(result.column, Bits)
+    assert bad(result) == {}
+    assert result.column.present.tolist() == [True, True, False, True, True]
+    spelt = [[1, 5, 2], [3, 5, 3], [], [2, 1, 4], [1, 2, 3, 1]]
+    assert result.column.words[:, 0].tolist() == [
+        sum(number << 3 * place for place, number in enumerate(row)) for row in spelt
+    ]
+
+
+def test_texts_that_letters_cannot_spell() -> None:
+    cells = pa.array(["abcab", "xa", "ab", None, "xxxxx"])
+    result = encoded(cells, **LETTERS | {"missing": "error"})
+    assert bad(result) == {
+        "is longer than the agreed 4 letters": [0, 4],
+        "is spelt with a letter outside the agreed alphabet": [1],
+        'is empty (the agreement says missing = "error")': [3],
+    }
+    skipping = encoded(cells, **LETTERS | {"other": "skip"})
+    assert bad(skipping) == {}
+    left_out = {reason: np.flatnonzero(rows).tolist() for reason, rows in skipping.left_out.items()}
+    assert left_out == {
+        "longer than the agreed 4 letters": [0, 4],
+        "spelt with a letter outside the agreed alphabet": [1],
+    }
+
+
 def test_skip_leaves_records_out() -> None:
     result = encoded(pa.array(["11", None, "1"]), **NUMBER | {"missing": "skip", "other": "skip"})
     reasons = {reason: rows.tolist() for reason, rows in result.left_out.items()}

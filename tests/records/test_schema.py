@@ -22,6 +22,14 @@ def test_codes() -> None:
     assert spec(type="latitude").high == 180_000_000
     assert spec(type="text", encoder="paper").bits == 50
     assert spec(type="text", encoder="hash").bits == 80
+    assert spec(type="text", encoder={"kind": "letters", "length": 12}).bits == 12 * 6
+    assert spec(type="text", encoder={"kind": "letters", "length": 5, "alphabet": "0123456789"}).bits == 5 * 4
+
+
+def test_of_other_on_texts_only_what_is_said_is_written() -> None:
+    assert "other" not in spec(type="text", encoder="hash", other="error").model_dump()
+    letters = {"kind": "letters", "length": 3}
+    assert spec(type="text", encoder=letters, other="skip").model_dump()["other"] == "skip"
 
 
 def test_a_preset_is_spelt_out() -> None:
@@ -44,6 +52,17 @@ def test_a_preset_is_spelt_out() -> None:
         ({"type": "category", "values": [" "]}, "empty text"),
         ({"type": "date", "min": "2026-02-01", "max": "2026-01-01"}, "not be before min"),
         ({"type": "text", "encoder": "papr"}, "hash"),
+        ({"type": "text", "encoder": "hash", "other": "skip"}, "every text has a hash"),
+        ({"type": "text", "encoder": {"kind": "letters", "length": 25}}, "less than or equal to 24"),
+        (
+            {"type": "text", "encoder": {"kind": "letters", "length": 5}, "hash_key": "x"},
+            "letters are not: leave it out",
+        ),
+        ({"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "aba"}}, "stands twice"),
+        (
+            {"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "aBc\t"}},
+            r"no folded text holds 'B' or '\\t'",
+        ),
         ({"type": "number", "min": 0, "max": 1, "step": 1, "other": "bin"}, "'error' or 'skip'"),
         ({"type": "txt"}, "'txt'"),
     ],

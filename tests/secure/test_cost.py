@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from accord.secure.blocks import Blocks
-from accord.secure.circuit import AtMost, Hamming, Input, Node, SquaredEuclidean
+from accord.secure.circuit import AtMost, Edit, Hamming, Input, Mismatches, Node, Or, SquaredEuclidean
 from accord.secure.cost import price
 from accord.secure.engines import NAMES, engine_named
 from accord.secure.garbled import batch as garbled_batch
@@ -18,7 +18,7 @@ from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Wire, run_pair
 from accord.side import Side
 from tests.secure.engines import OT, World
-from tests.secure.worlds import Fixed, blocks, random_circuit, random_score, table
+from tests.secure.worlds import TEXT, Fixed, blocks, random_circuit, random_score, table
 
 PRICED = [*OT, "garbled"]
 
@@ -40,6 +40,14 @@ def test_bytes_and_rounds_are_those_of_the_engine(name: str) -> None:
             world.sides = world.fresh()
             wire, cost = carried(world, circuit, over, 20), price(circuit, over, engine, settings)
             assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
+
+
+@pytest.mark.parametrize("name", PRICED)
+def test_edits_and_mismatches_are_priced(name: str) -> None:
+    engine, settings = ("ot", OT[name]) if name in OT else (name, USUAL)
+    circuit, over = Or((Edit(TEXT, 2), AtMost(Mismatches(TEXT), 1))), Blocks.whole(30, 20)
+    wire, cost = carried(World(name), circuit, over, 30), price(circuit, over, engine, settings)
+    assert (cost.bytes, cost.rounds, cost.comparisons) == (wire.bytes, wire.rounds, over.pairs)
 
 
 @pytest.mark.parametrize("engine", ["paillier", "paillier-packed"])

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import And, AtMost, Equal, Hamming, Input, Not, SquaredEuclidean
+from accord.secure.circuit import And, AtMost, Edit, Equal, Hamming, Input, Not, SquaredEuclidean
 from accord.secure.garbled.engine import GarbledEngine
 from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import Deadlock, Party, Send, receive, run_pair
 from accord.side import Side
 from tests.secure.engines import CHANGES, REAL, World, hostile, replayed, tampered
-from tests.secure.worlds import BITS, POINT, Fixed, random_circuit, random_score, table
+from tests.secure.worlds import BITS, POINT, TEXT, Fixed, random_circuit, random_score, table
 
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 
@@ -49,6 +49,16 @@ def test_sizes_and_order_of_messages_do_not_depend_on_data(
         # What was used before decides what is sent, so both begin anew.
         world.sides = world.fresh()
         wire = world.wire(circuit, over, a, b)
+        seen.append((wire.sizes, wire.rounds))
+    assert seen[0] == seen[1]
+
+
+def test_how_long_texts_are_does_not_show(world: World) -> None:
+    seen = []
+    for letters in (np.zeros((4, TEXT.length), np.int64), np.full((4, TEXT.length), TEXT.high)):
+        rows = Table({TEXT.name: letters}, np.ones(4, dtype=np.bool_))
+        world.sides = world.fresh()
+        wire = world.wire(Edit(TEXT, 2), Blocks.whole(4, 4), rows, rows)
         seen.append((wire.sizes, wire.rounds))
     assert seen[0] == seen[1]
 

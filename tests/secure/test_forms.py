@@ -7,10 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accord.secure.circuit import AtMost, Bilinear, Equal, Hamming, Input, Product, SquaredEuclidean, inputs
+from accord.secure.circuit import (
+    AtMost,
+    Bilinear,
+    Edit,
+    Equal,
+    Hamming,
+    Input,
+    Mismatches,
+    Product,
+    SquaredEuclidean,
+    inputs,
+)
 from accord.secure.forms import (
     Ceiling,
     Form,
+    Nearby,
     Reader,
     alternatives,
     choice_bits,
@@ -21,7 +33,7 @@ from accord.secure.forms import (
 )
 from accord.secure.ideal import _value, evaluate
 from accord.side import Side
-from tests.secure.worlds import AHEAD, BITS, CODE, COSINE, COUNT, DICE, FAR, POINT, table
+from tests.secure.worlds import AHEAD, BITS, CODE, COSINE, COUNT, DICE, FAR, POINT, TEXT, table
 
 EVEN = Product(BITS, Input("grade", 9, 7), -24)
 
@@ -37,9 +49,15 @@ def value_of(form: Form, a: Reader, b: Reader, rows: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    "of", [Hamming(BITS), SquaredEuclidean(POINT), SquaredEuclidean(FAR), DICE, AHEAD, COSINE, Equal(CODE)]
+    "of",
+    [
+        *(Hamming(BITS), SquaredEuclidean(POINT), SquaredEuclidean(FAR), DICE, AHEAD, COSINE, Equal(CODE)),
+        Mismatches(TEXT),
+    ],
 )
-def test_the_parts_add_up_to_the_value(of: Hamming | SquaredEuclidean | Bilinear | Equal) -> None:
+def test_the_parts_add_up_to_the_value(
+    of: Hamming | Mismatches | SquaredEuclidean | Bilinear | Equal,
+) -> None:
     random = np.random.default_rng(0)
     circuit = of if isinstance(of, Equal) else AtMost(of, 0)
     a, b = table(random, circuit, Side.A, 20), table(random, circuit, Side.B, 20)
@@ -54,6 +72,19 @@ def test_the_parts_add_up_to_the_value(of: Hamming | SquaredEuclidean | Bilinear
         assert (total == _value(of, a.inputs, b.inputs, rows, rows)).all()
     assert form.low <= total.min()
     assert total.max() <= form.high
+
+
+@pytest.mark.parametrize("place", range(TEXT.length))
+def test_the_letters_nearby_are_bits_of_one_value(place: int) -> None:
+    random = np.random.default_rng(place)
+    a, b = (table(random, Edit(TEXT, 2), side, 50) for side in Side)
+    x, y = a.read(TEXT), b.read(TEXT)
+    total = value_of(form_of(Nearby(TEXT, place, 2)), a.read, b.read, 50)
+    for bit in range(5):
+        there = place - 2 + bit
+        known = x[:, place] == y[:, there] if 0 <= there < TEXT.length else np.zeros(50, np.bool_)
+        assert ((total >> bit & 1 != 0) == known).all()
+    assert total.max() < 1 << 5
 
 
 def test_powers_of_two_leave_the_weight() -> None:

@@ -46,6 +46,8 @@ def test_the_engines_answer_every_rule(
         "score(name, nick: dice >= 0.8 -> 5, dice >= 0.5 -> 2, missing -> 1, otherwise -> -3; "
         "code, alias: same or missing(code, A) -> 4, otherwise -> -1; x: same -> 2, missing -> 0, "
         "within 2 -> 1, otherwise -> -2; colour: missing -> 0, otherwise -> 1) >= 4",
+        "edit(tag) <= 1 or edit(tag, label) <= 2 and not mismatches(tag, label) <= 1",
+        "edit(label) <= 3 and not edit(label) <= 1 and not same(label)",
     ],
 )
 def test_crossed_fields_and_missing_values(world: World, text: str) -> None:
@@ -53,8 +55,12 @@ def test_crossed_fields_and_missing_values(world: World, text: str) -> None:
     random = np.random.default_rng(7)
     kinds = [
         worlds.EMPTY,
-        worlds.EMPTY | {"name": "abc", "nick": "cab", "code": "y", "brand": "red", "colour": "red", "x": 1.0},
-        worlds.EMPTY | {"name": "cab", "nick": "abc", "colour": "red", "birth": date(2026, 1, 3)},
+        worlds.EMPTY
+        | {"name": "abc", "nick": "cab", "code": "y", "brand": "red", "colour": "red", "x": 1.0}
+        | {"tag": "a bab", "label": "bab"},
+        worlds.EMPTY
+        | {"name": "cab", "nick": "abc", "colour": "red", "birth": date(2026, 1, 3)}
+        | {"tag": "abab", "label": "ab"},
     ]
     a, b = ([kinds[i] for i in random.integers(0, 3, 12)] for _ in Side)
     tables, _, _ = worlds.both(a, b)

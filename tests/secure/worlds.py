@@ -14,10 +14,12 @@ from accord.secure.circuit import (
     AtMost,
     Bilinear,
     Both,
+    Edit,
     Equal,
     Graded,
     Hamming,
     Input,
+    Mismatches,
     Node,
     Not,
     Or,
@@ -72,6 +74,7 @@ THERE = Input("there", 1, 1)
 COUNT = Input("count", 1, 9)
 STEP = Input("step", 1, 1000)
 GRADE = Input("grade", 9, 7)
+TEXT = Input("text", 6, 3)
 
 DICE = Bilinear((Product(BITS, BITS, -10),), COUNT, 4, 4, -2 * 9, 8 * 9)
 AHEAD = Bilinear((), STEP, 1, -1, -1000, 1000)
@@ -93,6 +96,9 @@ LEAVES: tuple[Node, ...] = (
     Equal(HERE),
     Both(HERE),
     Both(THERE),
+    Edit(TEXT, 1),
+    Edit(TEXT, 2),
+    AtMost(Mismatches(TEXT), 2),
 )
 
 
@@ -129,9 +135,18 @@ def table(random: Generator, circuit: Node, side: Side, rows: int, real: float =
         columns[of.name] = random.integers(0, of.high, (rows, of.length), endpoint=True)
         if of in (BITS, CODE):
             columns[of.name][random.random(rows) < 0.5] = 1
+    if TEXT.name in columns:
+        columns[TEXT.name] = texts(random, rows, TEXT)
     if COUNT.name in columns and BITS.name in columns:
         columns[COUNT.name] = columns[BITS.name].sum(axis=1, keepdims=True)
     return Table(columns, random.random(rows) < real)
+
+
+def texts(random: Generator, rows: int, of: Input) -> Ints:
+    """Texts of all lengths, zeros behind their letters."""
+    letters = random.integers(1, of.high, (rows, of.length), endpoint=True)
+    ends = random.integers(0, of.length, (rows, 1), endpoint=True)
+    return np.where(np.arange(of.length) < ends, letters, 0)
 
 
 def blocks(random: Generator, a_counts: list[int], b_counts: list[int], rows: int) -> Blocks:

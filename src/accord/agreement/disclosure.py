@@ -11,7 +11,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.matching.implied import accepts_unseen
 from accord.matching.rule import Same, fields_of, predicates
-from accord.records.schema import TextField
+from accord.records.schema import FieldSpec, Hash, TextField
 from accord.side import Side
 from accord.wording import counted
 
@@ -67,7 +67,7 @@ def advice(agreement: Agreement) -> list[str]:
             f"record {whose} may match, and so disclose, every record that it is compared with."
         )
     equalities = dict.fromkeys(p for p in predicates(agreement.rule) if isinstance(p, Same))
-    if hashed := [str(p) for p in equalities if isinstance(agreement.fields[p.field], TextField)]:
+    if hashed := [str(p) for p in equalities if _hashed(agreement.fields[p.field])]:
         notes.append(f"{_listed(hashed)} compare{'s' * (len(hashed) == 1)} a hash of 80 bits of the text.")
     policies = {n: (spec.missing, getattr(spec, "other", "error")) for n, spec in agreement.fields.items()}
     if skipping := [name for name, found in policies.items() if "skip" in found]:
@@ -81,6 +81,10 @@ def advice(agreement: Agreement) -> list[str]:
     if idle:
         notes.append(f"Used by neither rule nor blocking: {_listed(idle)}.")
     return notes
+
+
+def _hashed(spec: FieldSpec) -> bool:
+    return isinstance(spec, TextField) and isinstance(spec.encoder, Hash)
 
 
 def _listed(words: list[str], last: str = "and") -> str:

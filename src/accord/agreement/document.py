@@ -103,6 +103,13 @@ class DisclosedColumns(Spec):
     B: Columns = ()
 
 
+def _deciding(field: dict[str, Any]) -> dict[str, Any]:
+    """What decides whether a record with some value of a field, as it is written, is left out: how a value is
+    encoded does not, unless the letters of a text are counted and known."""
+    encoding = () if field.get("other") == "skip" else _ENCODED
+    return {option: value for option, value in field.items() if option not in encoding}
+
+
 def _network(value: str) -> str:
     try:
         return str(Network.parse(value))
@@ -258,10 +265,7 @@ class Agreement(Spec):
         parts = {
             "blocking": {"pass": passes} if len(passes) > 1 else [part for one in passes for part in one],
             "fields": {name: fields[name] for name in sorted(names)},
-            # How a value is encoded does not decide whether it is there.
-            "skip": {
-                n: {k: v for k, v in fields[n].items() if k not in _ENCODED} for n in sorted(skipping - names)
-            },
+            "skip": {n: _deciding(fields[n]) for n in sorted(skipping - names)},
             "salt": self.salt if any(fields[name]["type"] == "text" for name in names) else None,
         }
         if any(fields[name]["type"] in ("text", "category", "frequency") for name in names | skipping):

@@ -178,10 +178,12 @@ class FileCheck:
 
 def _encoded(spec: FieldSpec) -> str:
     """What a value becomes in the end, in words."""
-    from accord.records.schema import Bloom, CategoryField, FrequencyField, TextField
+    from accord.records.schema import Bloom, CategoryField, FrequencyField, Letters, TextField
 
     if isinstance(spec, FrequencyField):
         return f"its class, 0 (common) to {spec.high} (rarest)"
+    if isinstance(spec, TextField) and isinstance(spec.encoder, Letters):
+        return f"up to {spec.encoder.length} letters of {spec.encoder.bits} bits"
     if isinstance(spec, TextField):
         return f"{'a filter' if isinstance(spec.encoder, Bloom) else 'a hash'} of {spec.bits:,} bits"
     return "its place in the agreed list" if isinstance(spec, CategoryField) else "its steps from min"

@@ -19,7 +19,7 @@ from accord.matching.mixing import mix
 from accord.matching.rule import Rule
 from accord.matching.thresholds import Fields
 from accord.records.columns import Bits, Column, Columns
-from accord.records.schema import Bloom, FrequencyField, Name, Spec, TextField
+from accord.records.schema import Bloom, FrequencyField, Hash, Name, Spec, TextField
 from accord.side import Side
 
 _Names = Annotated[
@@ -54,8 +54,9 @@ class KeySpec(Spec):
         """What is wrong with this part under the agreed fields, which hold its fields."""
         texts = {name: spec for name in self.names if isinstance(spec := fields[name], TextField)}
         for name, spec in texts.items():
-            if isinstance(spec.encoder, Bloom):
-                yield f"'{name}' is a Bloom filter, which is no key; name a field with encoder = \"hash\"."
+            if not isinstance(spec.encoder, Hash):
+                what = "a Bloom filter" if isinstance(spec.encoder, Bloom) else "compared letter by letter"
+                yield f"'{name}' is {what}, which is no key; name a field with encoder = \"hash\"."
             elif self.buckets is None and isinstance(self.field, str):
                 yield f"'{name}' is free text, whose values cannot be listed; say how many buckets."
         for name in self.names:

@@ -14,8 +14,10 @@ from dataclasses import replace
 
 from accord.matching.rule import (
     And,
+    Edit,
     Euclidean,
     Hamming,
+    Mismatches,
     Missing,
     Not,
     Or,
@@ -60,7 +62,7 @@ def _exchange(rule: Rule, turn: Mapping[str, str]) -> Rule:
         case Missing(field, side) if field in turn:
             at_b = Missing(turn[field], Side.B)
             return rule if side is Side.A else at_b if side is Side.B else Missing(field, Side.A) | at_b
-        case Same() | Hamming() | Similar() | Within() | Rarity():
+        case Same() | Hamming() | Similar() | Edit() | Mismatches() | Within() | Rarity():
             return replace(rule, field_b=turn.get(rule.field_b, rule.field_b))
         case Euclidean(fields) if turn.keys() & set(fields):
             problem = f"'{rule}' takes its fields together, and these cannot be exchanged"

@@ -14,15 +14,19 @@ from numpy.typing import NDArray
 from accord.matching.distances import (
     add_squared_difference,
     cosine_at_least,
+    edits_at_most,
     hamming_at_most,
+    mismatches_at_most,
     overlap_at_least,
     words_equal,
 )
 from accord.matching.rule import (
     And,
+    Edit,
     Euclidean,
     Hamming,
     Levels,
+    Mismatches,
     Missing,
     Not,
     Or,
@@ -37,6 +41,7 @@ from accord.matching.rule import (
 )
 from accord.matching.thresholds import Fields, linear_weights, squared_steps, within_steps
 from accord.records.columns import Bits, Columns, Integers
+from accord.records.schema import Letters, TextField
 from accord.side import Side
 
 Indices = NDArray[np.int64]
@@ -117,6 +122,10 @@ def _predicate(rule: Rule, tables: Tables, left: Indices, right: Indices) -> Mas
             words_equal(*_words(tables, of_a, of_b), left, right, out)
         case Hamming(of_a, bound, field_b=of_b):
             hamming_at_most(*_words(tables, of_a, of_b), left, right, bound, out)
+        case Edit(of_a, bound, field_b=of_b):
+            edits_at_most(*_words(tables, of_a, of_b), left, right, *_shape(tables, of_a), bound, out)
+        case Mismatches(of_a, bound, field_b=of_b):
+            mismatches_at_most(*_words(tables, of_a, of_b), left, right, *_shape(tables, of_a), bound, out)
         case Similar("cosine", of_a, similarity, field_b=of_b):
             p, q = similarity.numerator, similarity.denominator
             cosine_at_least(*_words(tables, of_a, of_b), left, right, p, q, out)
@@ -150,6 +159,14 @@ def _words(tables: Tables, of_a: str, of_b: str) -> tuple[NDArray[np.uint64], ND
     if not (isinstance(a, Bits) and isinstance(b, Bits)):
         raise TypeError(f"{of_a} or {of_b} is no field of bits")
     return a.words, b.words
+
+
+def _shape(tables: Tables, field: str) -> tuple[int, int]:
+    """How many letters a text has at most, and the bits of one; B's field has the same (rule_check.py)."""
+    spec = tables.fields[field]
+    if not (isinstance(spec, TextField) and isinstance(spec.encoder, Letters)):
+        raise TypeError(f"{field} is no field of letters")
+    return spec.encoder.length, spec.encoder.bits
 
 
 def _values(tables: Tables, of_a: str, of_b: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -13,10 +13,12 @@ from math import prod
 
 from accord.matching.rule import (
     And,
+    Edit,
     Euclidean,
     Hamming,
     Level,
     Levels,
+    Mismatches,
     Missing,
     Not,
     Or,
@@ -136,13 +138,18 @@ def implies(rule: Rule, other: Rule) -> bool:
             return replace(rule, bound=other.bound) == other and rule.bound >= other.bound
         case Rarity(), Rarity():
             return replace(rule, least=other.least) == other and rule.least >= other.least
-        case Hamming(), Hamming():
+        case Hamming() | Edit() | Mismatches(), Hamming() | Edit() | Mismatches() if type(rule) is type(
+            other
+        ):
             return replace(rule, bound=other.bound) == other and rule.bound <= other.bound
+        case Mismatches(of_a, bound, field_b=of_b), Edit():
+            # A letter where the other text has none is one to insert or to delete.
+            return (of_a, of_b) == (other.field, other.field_b) and bound <= other.bound
         case Euclidean(names), Euclidean():
             return names == other.fields and rule.bound <= other.bound
         case Within(), Within():
             return replace(rule, bound=other.bound) == other and rule.bound <= other.bound
-        case Same(of_a, field_b=of_b), Within():
+        case Same(of_a, field_b=of_b), Within() | Edit() | Mismatches():
             return (of_a, of_b) == (other.field, other.field_b)
         case _:
             return False

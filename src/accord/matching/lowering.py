@@ -2,6 +2,8 @@
 
     same            Equal(code or hash, bit by bit)
     hamming ≤ t     Hamming ≤ t
+    edit ≤ t        Edit of the letters' numbers
+    mismatches ≤ t  Mismatches ≤ t of these numbers
     euclidean ≤ θ   SquaredEuclidean ≤ ⌊(θ/step)²⌋
     within t        a − b ≤ t and b − a ≤ t: two differences, which cost no interaction before the comparison
     dice, jaccard   v·(|a| + |b|) − w·⟨a, b⟩ ≤ 0
@@ -28,9 +30,11 @@ from accord.matching.implied import without
 from accord.matching.rule import (
     And,
     Comparison,
+    Edit,
     Euclidean,
     Hamming,
     Levels,
+    Mismatches,
     Missing,
     Not,
     OneField,
@@ -45,7 +49,8 @@ from accord.matching.rule import (
 )
 from accord.matching.thresholds import Fields, cosine_table, linear_weights, squared_steps, within_steps
 from accord.records.columns import Bits, Columns, Integers
-from accord.records.schema import TextField
+from accord.records.letters import letters
+from accord.records.schema import Letters, TextField
 from accord.secure import circuit
 from accord.secure.circuit import Input, Node
 from accord.side import Side
@@ -92,7 +97,7 @@ class _Lowering:
                 return circuit.Not(self.both_present(field, field, side))
             case Rarity(_, least):
                 return circuit.Both(self.one(rule, f"rarity {least}", 1, 1, lambda of: _reaches(of, least)))
-            case Same() | Hamming() | Similar() | Within() | Euclidean():
+            case Same() | Hamming() | Similar() | Edit() | Mismatches() | Within() | Euclidean():
                 return self.where_present(rule, self.comparison(rule))
             case _:
                 raise TypeError(f"not a rule: {type(rule).__name__}")
@@ -122,6 +127,10 @@ class _Lowering:
                 return circuit.Equal(self.bits_of(rule))
             case Hamming(_, bound):
                 return circuit.AtMost(circuit.Hamming(self.bits_of(rule)), bound)
+            case Edit(_, bound):
+                return circuit.Edit(self.letters_of(rule), bound)
+            case Mismatches(_, bound):
+                return circuit.AtMost(circuit.Mismatches(self.letters_of(rule)), bound)
             case Similar("cosine"):
                 return self.cosine(rule)
             case Similar():
@@ -168,6 +177,14 @@ class _Lowering:
         length = spec.bits if isinstance(spec, TextField) else max(1, self.high(rule.field).bit_length())
         return self.one(rule, "bits", length, 1, lambda field: lambda columns: _bits(columns, field, length))
 
+    def letters_of(self, rule: OneField) -> Input:
+        """The numbers of a text's letters, 0 behind the last one."""
+        spec = self.fields[rule.field]
+        if not (isinstance(spec, TextField) and isinstance(spec.encoder, Letters)):
+            raise TypeError(f"{rule.field} is no field of letters")
+        length, high = spec.encoder.length, len(spec.encoder.alphabet)
+        return self.one(rule, "letters", length, high, lambda field: lambda c: _letters(c, field, length))
+
     def one(self, rule: OneField, what: str, length: int, high: int, build: Callable[[str], Build]) -> Input:
         """An input that each side computes in the same way from its field of the predicate."""
         name = f"{_named(rule.field, rule.field_b)} {what}"
@@ -194,6 +211,13 @@ def _bits(columns: Columns, field: str, length: int = 0) -> Array:
     if isinstance(column, Bits):
         return column.unpack()
     return (column.values[:, None] >> np.arange(length)) & 1
+
+
+def _letters(columns: Columns, field: str, length: int) -> Array:
+    column = columns[field]
+    if not isinstance(column, Bits):
+        raise TypeError(f"{field} is no field of letters")
+    return letters(column, length)
 
 
 def _weight(columns: Columns, field: str) -> Array:

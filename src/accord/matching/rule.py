@@ -87,7 +87,7 @@ class OneField(Rule):
 
 @dataclass(frozen=True)
 class Same(OneField):
-    """The two values are equal; free text is compared by a hash of 80 bits."""
+    """The two values are equal; free text is compared by a hash of 80 bits, or by its letters."""
 
     field: str
     _: KW_ONLY
@@ -122,6 +122,32 @@ class Similar(OneField):
 
     def __str__(self) -> str:
         return f"{self.measure}({self.names}) >= {text(self.bound)}"
+
+
+@dataclass(frozen=True)
+class Edit(OneField):
+    """At most `bound` insertions, deletions and substitutions of letters make one text of the other."""
+
+    field: str
+    bound: int
+    _: KW_ONLY
+    field_b: str = ""
+
+    def __str__(self) -> str:
+        return f"edit({self.names}) <= {self.bound}"
+
+
+@dataclass(frozen=True)
+class Mismatches(OneField):
+    """The texts differ in at most `bound` places; a place that one of them does not reach differs."""
+
+    field: str
+    bound: int
+    _: KW_ONLY
+    field_b: str = ""
+
+    def __str__(self) -> str:
+        return f"mismatches({self.names}) <= {self.bound}"
 
 
 @dataclass(frozen=True)
@@ -229,7 +255,7 @@ class Unfinished:
     name: str
 
 
-Comparison = Same | Hamming | Similar | Euclidean | Within
+Comparison = Same | Hamming | Similar | Edit | Mismatches | Euclidean | Within
 Predicate = Comparison | Rarity | Missing
 
 
@@ -253,7 +279,9 @@ def predicates(rule: Rule) -> Iterator[Predicate]:
         case And() | Or() | Not() | Score():
             for part in parts_of(rule):
                 yield from predicates(part)
-        case Same() | Hamming() | Similar() | Euclidean() | Within() | Rarity() | Missing():
+        case Same() | Hamming() | Similar() | Edit() | Mismatches() | Euclidean() | Within():
+            yield rule
+        case Rarity() | Missing():
             yield rule
         case _:
             raise TypeError(f"not a rule: {type(rule).__name__}")

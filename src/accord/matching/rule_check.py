@@ -8,8 +8,10 @@ from accord.exact import text
 from accord.matching.implied import implies
 from accord.matching.rule import (
     And,
+    Edit,
     Euclidean,
     Hamming,
+    Mismatches,
     Missing,
     Not,
     OneField,
@@ -26,10 +28,19 @@ from accord.matching.rule import (
     predicates,
 )
 from accord.matching.thresholds import Fields, step_of
-from accord.records.schema import Bloom, DateField, FieldSpec, FrequencyField, NumberField, TextField
+from accord.records.schema import (
+    Bloom,
+    DateField,
+    FieldSpec,
+    FrequencyField,
+    Letters,
+    NumberField,
+    TextField,
+)
 from accord.spelling import nearest
 
 _FINEST_SIMILARITY = 10_000
+MOST_EDITS = 3
 _ENCODING = {
     "text": ("encoder",),
     "number": ("min", "max", "step"),
@@ -97,17 +108,10 @@ def _faults(predicate: Predicate, fields: Fields) -> Iterator[str]:
     match predicate:
         case Same():
             yield from _same_faults(predicate, fields[predicate.field])
-        case Hamming(field, bound):
-            yield from _needs_filter("hamming", fields[field])
-            encoder = _filter(fields[field])
-            if encoder and not 0 <= bound < encoder.bits:
-                yield f"the threshold must be from 0 to {encoder.bits - 1}, below the filter's bits."
-        case Similar(measure, field, bound):
-            yield from _needs_filter(measure, fields[field])
-            if not 0 < bound <= 1:
-                yield "a similarity is above 0 and at most 1."
-            elif _FINEST_SIMILARITY % bound.denominator:
-                yield "a similarity takes at most four decimals."
+        case Hamming() | Similar():
+            yield from _filter_faults(predicate, fields[predicate.field])
+        case Edit() | Mismatches():
+            yield from _letters_faults(predicate, fields[predicate.field])
         case Within(field, _, days):
             yield from _within_faults(fields[field], days)
         case Euclidean(names):
@@ -138,7 +142,7 @@ def _crossed_faults(predicate: OneField, fields: Fields) -> Iterator[str]:
     if unlike:
         problem = f"{of_a} and {of_b} are encoded in different ways"
         yield f"{problem}; write the same {' and '.join(unlike)} under [fields.{of_a}] and [fields.{of_b}]."
-    if isinstance(a, TextField) and isinstance(b, TextField):
+    if isinstance(a, TextField) and isinstance(b, TextField) and not isinstance(a.encoder, Letters):
         # Whichever way they are crossed, the mend is the same.
         first, other = sorted((of_a, of_b), key=list(fields).index)
         keys = {name: spec.hash_key or name for name, spec in ((of_a, a), (of_b, b))}
@@ -168,9 +172,29 @@ def _filter(spec: FieldSpec) -> Bloom | None:
     return spec.encoder if isinstance(spec, TextField) and isinstance(spec.encoder, Bloom) else None
 
 
-def _needs_filter(word: str, spec: FieldSpec) -> Iterator[str]:
-    if not _filter(spec):
+def _filter_faults(predicate: Hamming | Similar, spec: FieldSpec) -> Iterator[str]:
+    word, encoder = "hamming" if isinstance(predicate, Hamming) else predicate.measure, _filter(spec)
+    if not encoder:
         yield f'{word}() needs a text field with encoder = "paper" or a table with kind = "bloom".'
+    match predicate:
+        case Hamming(_, bound):
+            if encoder and not 0 <= bound < encoder.bits:
+                yield f"the threshold must be from 0 to {encoder.bits - 1}, below the filter's bits."
+        case Similar(_, _, bound):
+            if not 0 < bound <= 1:
+                yield "a similarity is above 0 and at most 1."
+            elif _FINEST_SIMILARITY % bound.denominator:
+                yield "a similarity takes at most four decimals."
+
+
+def _letters_faults(predicate: Edit | Mismatches, spec: FieldSpec) -> Iterator[str]:
+    word = "edit" if isinstance(predicate, Edit) else "mismatches"
+    if not isinstance(spec, TextField) or not isinstance(spec.encoder, Letters):
+        yield f'{word}() needs a text field with encoder = {{ kind = "letters", length = 12 }}.'
+    elif not 0 <= predicate.bound < spec.encoder.length:
+        yield f"the threshold must be from 0 to {spec.encoder.length - 1}, below the length of the field."
+    elif word == "edit" and predicate.bound > MOST_EDITS:
+        yield f"edit() takes a threshold of at most {MOST_EDITS}; for more, take dice() of a Bloom filter."
 
 
 def _within_faults(spec: FieldSpec, days: bool) -> Iterator[str]:

@@ -34,9 +34,11 @@ from accord.matching.rule_words import (
     compare,
     cosine,
     dice,
+    edit,
     euclidean,
     hamming,
     jaccard,
+    mismatches,
     missing,
     rarity,
     same,
@@ -54,6 +56,8 @@ _TOKEN = re.compile(
 )
 _MEASURES: dict[str, Callable[..., Measure]] = {
     "hamming": hamming,
+    "edit": edit,
+    "mismatches": mismatches,
     "dice": dice,
     "jaccard": jaccard,
     "cosine": cosine,
@@ -314,7 +318,7 @@ class _Reader:
 
     def measure(self, word: str, fields: list[str]) -> Rule:
         measure = _MEASURES[word](*fields)
-        wanted = "<=" if word in ("hamming", "euclidean") else ">="
+        wanted = ">=" if word in ("dice", "jaccard", "cosine") else "<="
         self.expect(wanted, f"after {word}(...)")
         at, bound = self._at, self.number()
         return self.made(at, lambda: measure <= bound if wanted == "<=" else measure >= bound)

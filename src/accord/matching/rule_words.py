@@ -8,10 +8,12 @@ from typing import Literal
 
 from accord.exact import exact
 from accord.matching.rule import (
+    Edit,
     Euclidean,
     Hamming,
     Level,
     Levels,
+    Mismatches,
     Missing,
     Rarity,
     Rule,
@@ -31,15 +33,16 @@ LARGEST_WEIGHT = 9_999
 class Measure(Unfinished):
     """A distance or similarity that waits for its threshold: `hamming("name") <= 5`."""
 
-    name: Literal["hamming", "euclidean", "dice", "jaccard", "cosine", "rarity"]
+    name: Literal["hamming", "edit", "mismatches", "euclidean", "dice", "jaccard", "cosine", "rarity"]
     fields: tuple[str, ...]
 
     def __le__(self, bound: object) -> Rule:
         limit = _amount(bound, f"the threshold of {self.name}()")
-        if self.name == "hamming":
+        if self.name in _COUNTS:
+            kind, counted = _COUNTS[self.name]
             if limit.denominator != 1:
-                raise ValueError("hamming() counts bits: its threshold is a whole number")
-            return Hamming(self.fields[0], int(limit), field_b=self.fields[-1])
+                raise ValueError(f"{self.name}() counts {counted}: its threshold is a whole number")
+            return kind(self.fields[0], int(limit), field_b=self.fields[-1])
         if self.name == "euclidean":
             return Euclidean(self.fields, limit)
         if self.name == "rarity":
@@ -60,6 +63,14 @@ class Measure(Unfinished):
         raise ValueError(f"{self.name}() is a distance: write {self.name}(...) <= 5")
 
 
+_COUNTS: dict[str, tuple[type[Hamming | Edit | Mismatches], str]] = {
+    "hamming": (Hamming, "bits"),
+    "edit": (Edit, "edits"),
+    "mismatches": (Mismatches, "places"),
+}
+"""The rule of each measure that counts, and what it counts."""
+
+
 def same(field: str, field_b: str | None = None) -> Rule:
     """The two records have the same value, of one field or of A's `field` and B's `field_b`."""
     of_a, of_b = _names(field, field_b)
@@ -69,6 +80,16 @@ def same(field: str, field_b: str | None = None) -> Rule:
 def hamming(field: str, field_b: str | None = None) -> Measure:
     """Number of bits in which two Bloom filters differ."""
     return Measure("hamming", _names(field, field_b))
+
+
+def edit(field: str, field_b: str | None = None) -> Measure:
+    """Insertions, deletions and substitutions of letters that make one text of the other."""
+    return Measure("edit", _names(field, field_b))
+
+
+def mismatches(field: str, field_b: str | None = None) -> Measure:
+    """Number of places in which two texts differ, for codes of one length."""
+    return Measure("mismatches", _names(field, field_b))
 
 
 def dice(field: str, field_b: str | None = None) -> Measure:

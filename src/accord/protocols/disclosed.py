@@ -28,7 +28,8 @@ from accord.protocols.journal import Answer, halve
 from accord.ranges import distinct
 from accord.records.columns import Bits, Column, Columns, Integers, Records, rows_of
 from accord.records.encoders import text_buffers
-from accord.records.schema import TextField
+from accord.records.letters import are_texts
+from accord.records.schema import Letters, TextField
 from accord.secure.party import Buffer, Party, Send, receive
 
 Ints = NDArray[np.int64]
@@ -198,7 +199,11 @@ def _read_field(reader: _Reader, name: str, count: int, fields: Fields) -> _Read
         spare = spec.bits % 64
         if spare and count and (words[:, -1] >> np.uint64(spare)).any():
             raise PeerError(problem=f"a value of the field {name} with more than {spec.bits} bits")
-        return Bits(words, spec.bits, present.astype(np.bool_))
+        column = Bits(words, spec.bits, present.astype(np.bool_))
+        of = spec.encoder
+        if isinstance(of, Letters) and not are_texts(column, of.length, of.alphabet):
+            raise PeerError(problem=f"a value of the field {name} that is no text of its letters")
+        return column
     values = yield from reader.numbers("<u8", count)
     if count and values.max() > spec.high:
         raise PeerError(problem=f"a value of the field {name} outside its agreed range")

@@ -19,6 +19,7 @@ from accord.exact import text as written
 from accord.records.columns import Bits, Column, Integers
 from accord.records.folding import trim
 from accord.records.frequencies import Classes
+from accord.records.letters import spell
 from accord.records.making import Cells, Made, make
 from accord.records.schema import (
     Bloom,
@@ -26,6 +27,7 @@ from accord.records.schema import (
     DateField,
     FieldSpec,
     FrequencyField,
+    Letters,
     NumberField,
     TextField,
 )
@@ -97,6 +99,9 @@ def _text(name: str, spec: TextField, text: pa.Array, salt: str, bad: dict[str, 
     missing = _missing(text)
     filled = pc.fill_null(text, "")
     starts, octets = text_buffers(filled)
+    if isinstance(spec.encoder, Letters):
+        encoded = _spelt(spec, spec.encoder, starts, octets, missing, bad, whose)
+        return _missing_policy(spec, encoded, missing, whose)
     words = np.zeros((len(filled), (spec.bits + 63) // 64), np.uint64)
     k0, k1 = key(salt, spec.hash_key or name)
     if isinstance(spec.encoder, Bloom):
@@ -106,6 +111,28 @@ def _text(name: str, spec: TextField, text: pa.Array, salt: str, bad: dict[str, 
         hash_texts(k0, k1, starts, octets, words)
         words[missing] = 0
     return _missing_policy(spec, Encoded(Bits(words, spec.bits, ~missing), bad), missing, whose)
+
+
+def _spelt(
+    spec: TextField,
+    of: Letters,
+    starts: NDArray[np.int64],
+    octets: NDArray[np.uint8],
+    missing: Mask,
+    bad: dict[str, Mask],
+    whose: str,
+) -> Encoded:
+    words, long, foreign = spell(starts, octets, of.alphabet, of.length)
+    encoded = Encoded(Bits(words, spec.bits, ~missing), bad)
+    others = {
+        f"longer than the agreed {of.length} letters": long,
+        "spelt with a letter outside the agreed alphabet": foreign & ~long,
+    }
+    if spec.other == "error":
+        encoded.bad.update({f"is {problem}{whose}": rows for problem, rows in others.items()})
+    else:
+        encoded.left_out.update(others)
+    return encoded
 
 
 def text_buffers(texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

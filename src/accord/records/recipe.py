@@ -204,7 +204,7 @@ class Recipe(Spec):
         written: dict[str, Any] = write(self)
         sources = list(written.pop("sources", None) or written.pop("from", ()))
         for option in self.later:
-            if not getattr(self, option):
+            if getattr(self, option) == type(self).model_fields[option].default:
                 written.pop(option, None)
         if sources:
             written["from"] = sources[0] if len(sources) == 1 else sources

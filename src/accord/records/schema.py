@@ -2,7 +2,8 @@
 
 A field is part of the agreement, so it holds public facts only: ranges, lists, filter sizes. Both parties
 encode with the same field and therefore compare like with like. Every field of integers maps its values to
-codes 0..`high`; a text maps to a string of bits. How a value is made from cells is its recipe (recipe.py).
+codes 0..`high`; a text maps to a string of bits: of a filter, of a hash, or of its letters. How a value is
+made from cells is its recipe (recipe.py).
 """
 
 from __future__ import annotations
@@ -58,10 +59,49 @@ class Hash(Spec):
     kind: Literal["hash"]
 
 
+LONGEST_TEXT = 24
+ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789 "
+
+
+class Letters(Spec):
+    """The text itself, of at most `length` letters of an agreed alphabet: for `edit()` and `mismatches()`.
+
+    A letter has a number from 1, its place in the alphabet; places behind the last letter have 0.
+    """
+
+    kind: Literal["letters"]
+    length: StrictInt = Field(ge=1, le=LONGEST_TEXT)
+    alphabet: str = Field(default=ALPHABET, min_length=1, max_length=63)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Letters:
+        # Imported here: reading an agreement's shape needs no Arrow.
+        from accord.records.folding import fold_list
+
+        if len(set(self.alphabet)) < len(self.alphabet):
+            raise ValueError("a letter stands twice in the alphabet")
+        # A blank at the end of a text would be trimmed; between letters it stays.
+        folded = fold_list([f"x{letter}x" for letter in self.alphabet])
+        never = [c for c, text in zip(self.alphabet, folded, strict=True) if text != f"x{c}x"]
+        if never:
+            raise ValueError(
+                f"no folded text holds {' or '.join(map(repr, never))}: texts are compared in lower case, "
+                "composed, with single blanks; write the alphabet so"
+            )
+        return self
+
+    @property
+    def bits(self) -> int:
+        """Of one letter."""
+        return len(self.alphabet).bit_length()
+
+
 def _preset(value: Any) -> Any:
     presets = {"hash": {"kind": "hash"}, "paper": PAPER_BLOOM}
     if isinstance(value, str) and value not in presets:
-        raise ValueError('must be "hash", "paper" (50 bits, 1 hash, trigrams) or a table with kind = "bloom"')
+        raise ValueError(
+            'must be "hash", "paper" (50 bits, 1 hash, trigrams) or a table with kind = "bloom" or "letters"'
+        )
     return presets[value] if isinstance(value, str) else value
 
 
@@ -73,22 +113,41 @@ class _Field(Recipe):
 class TextField(_Field):
     """Free text, folded (NFKC, lower case, single blanks) and then turned into bits."""
 
-    later: ClassVar = (*Recipe.later, "hash_key")
+    later: ClassVar = (*Recipe.later, "hash_key", "other")
     derives: ClassVar = _OF_TEXTS
     joins: ClassVar = True
 
     type: Literal["text"]
     encoder: Annotated[
-        Annotated[Bloom | Hash, Field(discriminator="kind")],
-        BeforeValidator(_preset, json_schema_input_type=Literal["hash", "paper"] | Bloom | Hash),
+        Annotated[Bloom | Hash | Letters, Field(discriminator="kind")],
+        BeforeValidator(_preset, json_schema_input_type=Literal["hash", "paper"] | Bloom | Hash | Letters),
     ]
 
     hash_key: Name | None = None
     """Under which name texts are hashed, by default the field's own: fields that share it are comparable."""
 
+    other: Literal["error", "skip"] = "error"
+    """What a text means that letters cannot spell, too long or with a foreign letter: a fault, or a record to
+    leave out."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> TextField:
+        if isinstance(self.encoder, Letters):
+            if self.hash_key is not None:
+                raise ValueError("hash_key is for texts that are hashed; letters are not: leave it out")
+        elif self.other != "error":
+            raise ValueError('other is for texts with kind = "letters"; every text has a hash: leave it out')
+        return self
+
     @property
     def bits(self) -> int:
-        return self.encoder.bits if isinstance(self.encoder, Bloom) else HASH_BITS
+        match self.encoder:
+            case Bloom(bits=bits):
+                return bits
+            case Letters(length=length):
+                return length * self.encoder.bits
+            case Hash():
+                return HASH_BITS
 
 
 class _Ranged(_Field):

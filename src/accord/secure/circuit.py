@@ -5,8 +5,9 @@ these nodes. Row a belongs to party A, row b to party B; all numbers are integer
 the same answer on every machine.
 
     boolean   AtMost(value, bound) · Equal(input) · Both(input) · And(parts) · Or(parts) · Not(part)
+              Edit(input, bound): two texts that few insertions, deletions and substitutions make equal
               Reaches(parts, least): a sum of weights, each of the first of some nodes which holds
-    value     Hamming(input) · SquaredEuclidean(input) · Bilinear(products, offset)
+    value     Hamming(input) · Mismatches(input) · SquaredEuclidean(input) · Bilinear(products, offset)
 
 `And(())` is true and `Or(())` is false, so no node for constants is needed. The invariant: a node says all
 that an engine needs to choose widths and to count its cost (`low`, `high`, `length`), and nothing about
@@ -38,6 +39,21 @@ class Input:
 @dataclass(frozen=True)
 class Hamming:
     """Σ aᵢ ⊕ bᵢ over an input of bits."""
+
+    of: Input
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return self.of.length
+
+
+@dataclass(frozen=True)
+class Mismatches:
+    """How many elements of the two rows differ."""
 
     of: Input
 
@@ -90,7 +106,7 @@ class Bilinear:
     high: int
 
 
-Value = Hamming | SquaredEuclidean | Bilinear
+Value = Hamming | Mismatches | SquaredEuclidean | Bilinear
 
 
 @dataclass(frozen=True)
@@ -106,6 +122,17 @@ class Equal:
     """aᵢ = bᵢ for every i."""
 
     of: Input
+
+
+@dataclass(frozen=True)
+class Edit:
+    """At most `bound` insertions, deletions and substitutions of letters turn A's text into B's.
+
+    An element is a letter, from 1 on, or 0 behind the last letter: a row with a letter behind a 0 is no text.
+    """
+
+    of: Input
+    bound: int
 
 
 @dataclass(frozen=True)
@@ -158,10 +185,11 @@ class Reaches:
         return sum(max(part.weights) for part in self.parts)
 
 
-Node = AtMost | Equal | Both | And | Or | Not | Reaches
+Leaf = AtMost | Equal | Edit | Both
+Node = Leaf | And | Or | Not | Reaches
 
 
-def leaves(node: Node) -> Iterator[AtMost | Equal | Both]:
+def leaves(node: Node) -> Iterator[Leaf]:
     """The nodes that read inputs, from left to right, repeated where the circuit repeats them."""
     match node:
         case Reaches(graded):
@@ -185,6 +213,8 @@ def inputs(node: Node, side: Side) -> tuple[Input, ...]:
             case AtMost(Bilinear(products, offset)):
                 found.update({p.left if side is Side.A else p.right: None for p in products})
                 found.update({} if offset is None else {offset: None})
-            case AtMost(Hamming(of)) | AtMost(SquaredEuclidean(of)) | Equal(of) | Both(of):
+            case AtMost(Hamming(of)) | AtMost(Mismatches(of)) | AtMost(SquaredEuclidean(of)):
+                found[of] = None
+            case Equal(of) | Edit(of) | Both(of):
                 found[of] = None
     return tuple(found)

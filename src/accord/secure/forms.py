@@ -8,6 +8,9 @@ with bits that A computes alone and factors that B computes alone:
     squared Euclidean  Σ (aᵢ − bᵢ)² = Σ aᵢ² + Σ bᵢ² + Σᵢⱼ 2^(j+1) · aᵢⱼ · (−bᵢ), j over the bits of aᵢ
     bilinear           weights split into an odd part, which B multiplies in, and a power of two
     equality           the Hamming distance of all bits, at most 0
+    mismatches         length − Σᵢ Σ_c [aᵢ = c]·[bᵢ = c], c over the letters
+    letters nearby     Σ_c [aᵢ = c]·Σⱼ 2ʲ·[bᵢ₋ₜ₊ⱼ = c]; only one c is A's letter, so that nothing is carried
+                       and each bit is an equality
 
 What is compared with a bound t can be divided by what all its products have in common, g, so that a smaller
 ring holds it. With α and β the own parts, v = α + β + g·S, and v ≤ t exactly if ⌈(v − t)/g⌉ ≤ 0, which is
@@ -40,7 +43,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.secure.circuit import AtMost, Bilinear, Equal, Hamming, Input, Product, SquaredEuclidean
+from accord.secure.circuit import (
+    AtMost,
+    Bilinear,
+    Equal,
+    Hamming,
+    Input,
+    Mismatches,
+    Product,
+    SquaredEuclidean,
+)
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -86,7 +98,17 @@ class Added:
     parts: tuple[Weights, ...]
 
 
-Formed = Hamming | SquaredEuclidean | Bilinear | Equal | Ceiling | Rest | Added
+@dataclass(frozen=True)
+class Nearby:
+    """In which places around `place`, from `place − reach` on, B has the letter that A has in `place`: a bit
+    each, none beyond the ends of B's text."""
+
+    of: Input
+    place: int
+    reach: int
+
+
+Formed = Hamming | Mismatches | SquaredEuclidean | Bilinear | Equal | Ceiling | Rest | Added | Nearby
 
 LARGEST = 64
 """No larger divisor is tried: each costs as many products, less one."""
@@ -112,6 +134,10 @@ def form_of(of: Formed) -> Form:
             return Form(of, 0, count, (0,) * count)
         case SquaredEuclidean(source):
             return Form(of, of.low, of.high, tuple(range(1, source.bits + 1)) * source.length)
+        case Mismatches(source):
+            return Form(of, of.low, of.high, (0,) * (source.length * (source.high + 1)))
+        case Nearby(source, _, reach):
+            return Form(of, 0, (2 << 2 * reach) - 1, (0,) * (source.high + 1))
         case Bilinear(products):
             return Form(of, of.low, of.high, tuple(s for p in products for s in _product_shifts(p)))
         case Ceiling(whole, bound, divisor):
@@ -254,6 +280,11 @@ def _bits(values: Ints, bits: int) -> NDArray[np.uint8]:
     return planes.reshape(-1, len(values)).astype(np.uint8, order="C")
 
 
+def _is_letter(of: Input, values: Ints) -> NDArray[np.bool_]:
+    """Shape (length, high + 1, rows): whether an element is this letter."""
+    return values.T[:, None, :] == np.arange(of.high + 1)[None, :, None]
+
+
 def choice_bits(form: Form, read: Reader) -> NDArray[np.uint8]:
     """A's bits, shape (terms, rows)."""
     match form.of:
@@ -262,6 +293,10 @@ def choice_bits(form: Form, read: Reader) -> NDArray[np.uint8]:
         case Bilinear(products):
             parts = [_bits(read(p.left), p.left.bits) for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.uint8)
+        case Mismatches(source):
+            return _is_letter(source, read(source)).reshape(len(form.shifts), -1).astype(np.uint8)
+        case Nearby(source, place):
+            return _is_letter(source, read(source)[:, place : place + 1])[0].astype(np.uint8)
         case Ceiling(whole):
             more = choice_bits(form_of(Rest(form.of)), read)
             return np.concatenate([choice_bits(form_of(whole), read), more])
@@ -284,6 +319,12 @@ def factors(form: Form, read: Reader) -> Ints:
         case Bilinear(products):
             parts = [np.repeat(_odd(p) * read(p.right).T, p.left.bits, axis=0) for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
+        case Mismatches(source):
+            return -_is_letter(source, read(source)).reshape(len(form.shifts), -1).astype(np.int64)
+        case Nearby(source, place, reach):
+            first, last = max(0, place - reach), min(source.length, place + reach + 1)
+            bits = _is_letter(source, read(source)[:, first:last]).astype(np.int64)
+            return (bits << np.arange(first, last)[:, None, None] - (place - reach)).sum(axis=0)
         case Ceiling(whole, _, divisor):
             if isinstance(whole, Bilinear):
                 factor = factors(form_of(_divide(whole, divisor)), read)
@@ -307,43 +348,43 @@ def _whole_part(of: Linear, side: Side, read: Reader, rows: int) -> Ints:
 
 
 def elements(form: Form, read: Reader) -> Ints:
-    """A's elements, shape (terms, rows); those of a Hamming distance or an equality are bits."""
+    """A's elements, shape (terms, rows); those of a Hamming distance, an equality or letters are bits."""
     match form.of:
-        case Hamming() | Equal():
+        case Hamming() | Equal() | Mismatches():
             return choice_bits(form, read).astype(np.int64)
         case SquaredEuclidean(source):
             return read(source).T
         case Bilinear(products):
             parts = [read(p.left).T for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling() | Rest() | Added():
+        case Ceiling() | Rest() | Added() | Nearby():
             raise TypeError(_ONLY_BITS)
 
 
 def multipliers(form: Form, read: Reader) -> Ints:
     """B's multipliers, shape (terms, rows)."""
     match form.of:
-        case Hamming() | Equal():
+        case Hamming() | Equal() | Mismatches():
             return factors(form, read)
         case SquaredEuclidean(source):
             return -2 * read(source).T
         case Bilinear(products):
             parts = [p.weight * read(p.right).T for p in products]
             return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.int64)
-        case Ceiling() | Rest() | Added():
+        case Ceiling() | Rest() | Added() | Nearby():
             raise TypeError(_ONLY_BITS)
 
 
 def largest_multiplier(form: Form) -> int:
     """No multiplier of B is larger, whatever its rows are; at least 1."""
     match form.of:
-        case Hamming() | Equal():
+        case Hamming() | Equal() | Mismatches():
             return 1
         case SquaredEuclidean(source):
             return 2 * max(1, source.high)
         case Bilinear(products):
             return max([1, *(abs(p.weight) * p.right.high for p in products)])
-        case Ceiling() | Rest() | Added():
+        case Ceiling() | Rest() | Added() | Nearby():
             raise TypeError(_ONLY_BITS)
 
 
@@ -399,6 +440,10 @@ def own_part(form: Form, side: Side, read: Reader, rows: int) -> Ints:
             return _bits(read(source), source.bits).sum(axis=0, dtype=np.int64)
         case SquaredEuclidean(source):
             return np.sum(read(source) ** 2, axis=1)
+        case Mismatches(source):
+            return np.full(rows, source.length if side is Side.A else 0, dtype=np.int64)
+        case Nearby():
+            return np.zeros(rows, dtype=np.int64)
         case Bilinear(_, offset, weight_a, weight_b):
             if offset is None:
                 return np.zeros(rows, dtype=np.int64)

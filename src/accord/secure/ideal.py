@@ -19,9 +19,11 @@ from accord.secure.circuit import (
     AtMost,
     Bilinear,
     Both,
+    Edit,
     Equal,
     Graded,
     Hamming,
+    Mismatches,
     Node,
     Not,
     Or,
@@ -62,6 +64,8 @@ def evaluate(
             return _value(value, a, b, left, right) <= bound
         case Equal(of):
             return np.all(a[of.name][left] == b[of.name][right], axis=1)
+        case Edit(of, bound):
+            return _edits(a[of.name][left], b[of.name][right]) <= bound
         case Both(of):
             return (a[of.name][left, 0] & b[of.name][right, 0]).astype(np.bool_)
 
@@ -76,12 +80,26 @@ def weigh(
     return weights
 
 
+def _edits(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The edit distance of each pair of texts, by the table of all pairs of prefixes (Wagner, Fischer,
+    JACM'74)."""
+    table = np.empty((x.shape[1] + 1, y.shape[1] + 1, len(x)), dtype=np.int64)
+    table[:, 0], table[0] = np.arange(len(table))[:, None], np.arange(table.shape[1])[:, None]
+    for i in range(1, len(table)):
+        for j in range(1, table.shape[1]):
+            exchanged = table[i - 1, j - 1] + (x[:, i - 1] != y[:, j - 1])
+            table[i, j] = np.minimum(exchanged, 1 + np.minimum(table[i - 1, j], table[i, j - 1]))
+    return table[np.count_nonzero(x, axis=1), np.count_nonzero(y, axis=1), np.arange(len(x))]
+
+
 def _value(
     value: Value, a: Rows, b: Rows, left: NDArray[np.int64], right: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     match value:
         case Hamming(of):
             return np.sum(a[of.name][left] ^ b[of.name][right], axis=1)
+        case Mismatches(of):
+            return np.count_nonzero(a[of.name][left] != b[of.name][right], axis=1).astype(np.int64)
         case SquaredEuclidean(of):
             # Coordinate by coordinate: there are few, and numpy is slow on the short axis of an array.
             total = np.zeros(len(left), dtype=np.int64)

@@ -101,6 +101,7 @@ def test_the_circuits_that_the_documentation_names_have_their_sizes() -> None:
         "equal16": 2 * (15 + 1),
         "dice128": 2 * (215 + 1),
         "dice1024": 2 * (1568 + 1),
+        "edit": 2 * (498 + 1),
         "conjunction": 2 * (51 + 279 + 15 + 2 + 1),
     }
 

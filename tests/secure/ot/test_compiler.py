@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 
 from accord.errors import UnsupportedError
-from accord.secure.circuit import And, AtMost, Bilinear, Equal, Hamming, Input, Not, Product, SquaredEuclidean
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Bilinear,
+    Edit,
+    Equal,
+    Hamming,
+    Input,
+    Not,
+    Or,
+    Product,
+    SquaredEuclidean,
+)
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.program import Digit, OwnBit
 from tests.secure.worlds import AHEAD, BITS, COSINE, DICE, FAR, LEAVES, random_circuit
@@ -54,6 +66,24 @@ def test_a_chain_of_digits_gives_the_sign() -> None:
             mask = int(random.integers(2))
             carry = (mask, int(lookup.truth[state, index]) ^ mask)
         assert (carry[0] ^ carry[1]) == (value < 0)
+
+
+def test_edits_take_one_share_a_place_and_lookups_of_few_bits() -> None:
+    program = compile_circuit(Edit(Input("x", 12, 37), 2), "ot")
+    assert [(share.bits, share.exclusive, len(share.form.shifts)) for share in program.shares] == [
+        (5, True, 38)
+    ] * 12
+    assert (len(program.lookups), sum(lookup.bits for lookup in program.lookups)) == (94, 309)
+    assert max(lookup.bits for lookup in program.lookups) == 6
+
+
+def test_edits_of_one_text_under_several_bounds_are_counted_once() -> None:
+    text = Input("x", 12, 37)
+    program = compile_circuit(And((Edit(text, 2), Not(Edit(text, 1)))), "ot")
+    assert len(program.shares) == 12
+    assert len(program.lookups) < 94 + 12
+    apart = compile_circuit(Or((Edit(text, 1), Edit(Input("y", 12, 37), 2))), "ot")
+    assert len(apart.shares) == 24
 
 
 def test_only_where_it_is_lighter_do_penalties_replace_conjuncts() -> None:

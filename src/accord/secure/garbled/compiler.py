@@ -1,6 +1,8 @@
 """How a circuit of distances becomes a circuit of XOR and AND, for the `garbled` engine.
 
     Hamming, equality    columns of aᵢ ⊕ bᵢ; equality is an AND of what does not differ
+    mismatches           columns of aᵢ ≠ bᵢ
+    edits                the recurrence of `edits.py`, a cell at a time
     squared Euclidean    |aᵢ − bᵢ| in the bits of √bound, 'too large' otherwise; their squares in one sum
     bilinear             aᵢbᵢ are ANDs of bits that the parties know; a weight is few shifted sums, minus x is
                          (1 − x) − 1, and all constants join a number that a side adds by itself. Its sign,
@@ -23,18 +25,22 @@ from accord.secure.circuit import (
     AtMost,
     Bilinear,
     Both,
+    Edit,
     Equal,
     Graded,
     Hamming,
     Input,
+    Mismatches,
     Node,
     Not,
     Or,
     Product,
     Reaches,
     SquaredEuclidean,
+    Value,
     leaves,
 )
+from accord.secure.edits import ends
 from accord.secure.garbled.boolean import FALSE, TRUE, Boolean, Builder, Element, Flags, OwnNumber
 from accord.secure.garbled.numbers import (
     Columns,
@@ -91,8 +97,9 @@ class _Compiler:
             case Both():
                 return self.conjunction([node], real=False)
             case Equal(of):
-                differing = [self._differs(of, i, j) for i in range(of.length) for j in range(of.bits)]
-                return self.build.every([literal ^ 1 for literal in differing])
+                return self.build.every([bit for i in range(of.length) for bit in self._alike(of, i, i)])
+            case Edit():
+                return self._edit(node)
             case AtMost(value, bound):
                 if bound < value.low or bound >= value.high:
                     return FALSE if bound < value.low else TRUE
@@ -149,15 +156,32 @@ class _Compiler:
     def _element(self, side: Side, of: Input, index: int) -> Number:
         return [self.build.source(Element(side, of, index, bit)) for bit in range(of.bits)]
 
-    def _differs(self, of: Input, index: int, bit: int) -> int:
-        a, b = (self.build.source(Element(side, of, index, bit)) for side in Side)
-        return self.build.xor(a, b)
+    def _alike(self, of: Input, of_a: int, of_b: int) -> list[int]:
+        """For each bit of an element of A and one of B, whether they have it alike."""
+        a, b = self._element(Side.A, of, of_a), self._element(Side.B, of, of_b)
+        return [self.build.xor(x, y) ^ 1 for x, y in zip(a, b, strict=True)]
 
-    def _at_most(self, value: Hamming | SquaredEuclidean | Bilinear, bound: int) -> int:
+    def _edit(self, node: Edit) -> int:
+        """The recurrence of `edits.py`; a text is short if its first place that does not fit holds a 0."""
+        of, build = node.of, self.build
+
+        def make(i: int, d: int, before: int | None, others: tuple[int, ...]) -> int:
+            equal = build.every(self._alike(of, i - 1, i + d - 1))
+            neither = build.every([equal ^ 1, *(other ^ 1 for other in others)])
+            return build.both(TRUE if before is None else before, neither ^ 1)
+
+        found = []
+        for d, reached in ends(of.length, node.bound, make, {}).items():
+            side = Side.A if d > 0 else Side.B
+            beyond = self._element(side, of, of.length - abs(d)) if d else []
+            found.append(build.every([int(reached), *(bit ^ 1 for bit in beyond)]))
+        return build.every([literal ^ 1 for literal in found]) ^ 1
+
+    def _at_most(self, value: Value, bound: int) -> int:
         match value:
-            case Hamming(of):
+            case Hamming(of) | Mismatches(of):
                 bits = columns()
-                bits[0] = [self._differs(of, i, 0) for i in range(of.length)]
+                bits[0] = [self.build.every(self._alike(of, i, i)) ^ 1 for i in range(of.length)]
                 return at_most(self.build, total(self.build, bits), bound)
             case SquaredEuclidean(of):
                 return self._near(of, bound)

@@ -33,7 +33,19 @@ from accord.secure.ot.lookup import (
     pick_numbers,
     to_wire,
 )
-from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share, Sum
+from accord.secure.ot.program import (
+    Bit,
+    Digit,
+    Lookup,
+    Own,
+    OwnBit,
+    Program,
+    Share,
+    ShareBit,
+    Shared,
+    Short,
+    Sum,
+)
 from accord.secure.ot.sizes import Shape, Sizes, batch_sizes
 from accord.secure.ot.supply import Ends
 from accord.secure.party import Party, receive, send
@@ -128,16 +140,23 @@ class BatchSide:
             place += wire.bits
         return value
 
-    def _wire(self, wire: Digit | Bit | OwnBit) -> Bytes:
+    def _wire(self, wire: Shared | Own) -> Bytes:
         match wire:
             case Digit(number, low, bits):
                 source = self._sum(number)
                 return (source >> source.dtype.type(low)).astype(np.uint8) & np.uint8((1 << bits) - 1)
+            case ShareBit(share, place):
+                part = self.shares[share]
+                return (part >> part.dtype.type(place)).astype(np.uint8) & np.uint8(1)
             case Bit(lookup):
                 return self.bits[lookup]
             case OwnBit(of):
                 bit = self._real[self._rows] if of is None else self.read(of)[:, 0] != 0
                 return self.per_pair(bit.astype(np.uint8))
+            case Short(of, side, place):
+                if side is not self.ends.side:
+                    return np.ones(self.batch.pairs, dtype=np.uint8)
+                return self.per_pair((self.read(of)[:, place] == 0).astype(np.uint8))
 
     def _sum(self, number: int) -> NDArray[Any]:
         """This side's share of a sum, added up when it is first read."""

@@ -1,6 +1,7 @@
 """How a circuit becomes a program of lookups.
 
     v ≤ t            lookups over the digits of a shared number (`comparisons.py`)
+    edits            lookups over bits of shared letters (`texts.py`)
     and, or, not     state and index are the shares of up to `GATE` bits; T is the formula itself
     score            a sum of shared numbers, compared like any other (`scores.py`)
 
@@ -22,7 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import UnsupportedError
-from accord.secure.circuit import And, AtMost, Bilinear, Both, Equal, Hamming, Input, Node, Not, Or, Reaches
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Bilinear,
+    Both,
+    Edit,
+    Equal,
+    Hamming,
+    Input,
+    Node,
+    Not,
+    Or,
+    Reaches,
+    leaves,
+)
 from accord.secure.forms import comparison_of, constant
 from accord.secure.ot.comparisons import (
     NARROW,
@@ -36,8 +51,21 @@ from accord.secure.ot.comparisons import (
     together,
 )
 from accord.secure.ot.formula import Formula, Wire, join, shrink, split, truth_of, wires
-from accord.secure.ot.program import Bit, Digit, Lookup, OwnBit, Program, Share, Sum, lane_of
+from accord.secure.ot.program import (
+    Bit,
+    Digit,
+    Lookup,
+    Own,
+    OwnBit,
+    Program,
+    Share,
+    ShareBit,
+    Shared,
+    Sum,
+    lane_of,
+)
 from accord.secure.ot.scores import weigh
+from accord.secure.ot.texts import Text, count_edits, share_letters
 
 GATE = 6
 
@@ -64,6 +92,7 @@ class Build:
         self.sums: list[Sum] = []
         self.lookups: list[Lookup] = []
         self._known: dict[tuple[Comparison | Reaches, Input | None], Bit] = {}
+        self._texts: dict[Input, Text] = {}
 
     @property
     def program(self) -> Program:
@@ -79,9 +108,11 @@ class Build:
         """Take all that the other has."""
         self.shares, self.sums, self.lookups = other.shares[:], other.sums[:], other.lookups[:]
         self._known = dict(other._known)
+        self._texts = {of: text.copy() for of, text in other._texts.items()}
 
     def answer(self, node: Node) -> None:
         """The last lookup: the circuit, and both rows are real."""
+        self._texts = share_letters(self, [leaf for leaf in leaves(node) if isinstance(leaf, Edit)])
         if isinstance(node, Reaches) and _reached(node) is None:
             self._reach(node, (OwnBit(None),))
         else:
@@ -103,6 +134,8 @@ class Build:
                 return _TRUE if of == where else OwnBit(of)
             case AtMost() | Equal():
                 return self._compare_once(node, where)
+            case Edit():
+                return count_edits(self, node, self._texts[node.of])
             case Reaches():
                 known = _reached(node)
                 if known is not None:
@@ -118,7 +151,7 @@ class Build:
         return self.add(bits, own, truth_of(less, (*bits, *own)))
 
     def add(
-        self, shared: tuple[Digit | Bit, ...], own: tuple[OwnBit, ...], truth: NDArray[Any], lane: int = 1
+        self, shared: tuple[Shared, ...], own: tuple[Own, ...], truth: NDArray[Any], lane: int = 1
     ) -> Bit:
         """One lookup more; if its answer is a number, the bit only names it."""
         before = [self._level(wire) for wire in shared]
@@ -197,8 +230,10 @@ class Build:
             truth = np.kron(np.array([[False, False], [False, True]]), truth)
         return self.add((digit, *carry), own, truth)
 
-    def _level(self, wire: Digit | Bit) -> int:
+    def _level(self, wire: Shared) -> int:
         """The last level that must be done before a wire can be read; −1 if none."""
+        if isinstance(wire, ShareBit):
+            return -1
         read = (wire.lookup,) if isinstance(wire, Bit) else self.sums[wire.sum].lookups
         return max((self.lookups[number].level for number in read), default=-1)
 

@@ -12,7 +12,7 @@ that have bit j, and u = Σ r_x over all x,
 and the two add up to the value mod 2^ℓ: v_j − v′_j = Δ_j·r_Δ and u − u′ = r_Δ, so A's bracket is
 Δ_j·factor − v_j. For k = 1 this is the additive correlated OT of Asharov, Lindell, Schneider, Zohner
 (CCS'13); for larger k the small-field VOLE of Roy (SoftSpokenOT, CRYPTO'22), over the integers mod 2^ℓ.
-Products are Gilboa's (CRYPTO'99).
+Products are Gilboa's (CRYPTO'99). In an exclusive share XOR takes the place of + and −; nothing is shifted.
 
 Assumption: H of `transfer/permutation.py` is correlation robust; t is the block.
 Learns: B nothing; A, for each row of B, group and term, one ring element that r_Δ makes uniform to it. A row
@@ -78,6 +78,7 @@ class _Class:
         width = batch.width[heads]
         self.of = np.flatnonzero(batch.members == k)
         self.k, self.lane, self.dtype = k, share.lane, np.dtype(f"u{share.lane // 8}")
+        self.exclusive = share.exclusive
         self.heads, self.strips = heads[self.of], len(batch.width)
         columns = (np.cumsum(width) - width)[self.of]
         self.places = columns, batch.start[self.heads], batch.b_start[self.heads], width[self.of]
@@ -144,7 +145,8 @@ class _Expansion:
             source = self.pi.scratch("streams", (terms.stop - terms.start) * blocks)
             _spread(self.inner, hashes, ends, source)
             stream = self.pi.apply(source, "stream").reshape(-1)
-            _GATHER[of.lane](stream, self.inner, self.holes, places, ends, of.shifts, work, values, lines)
+            holes = self.holes, of.exclusive
+            _GATHER[of.lane](stream, self.inner, *holes, places, ends, of.shifts, work, values, lines)
         return lines
 
 
@@ -189,8 +191,8 @@ def send_distance(
         for some, parts in of.parts():
             lines = expansion.sum(some, parts, values)
             places = tuple(part[some] for part in of.places)
-            _CORRECT[share.lane](places, factor, values)
-            _FOLD[share.lane](places, of.hashes[some], k, lines, result)
+            _CORRECT[share.lane](places, factor, share.exclusive, values)
+            _FOLD[share.lane](places, of.hashes[some], k, share.exclusive, lines, result)
     used = packed_words(batch.columns, share.lane, share.widths)
     pack(values, share.widths, corrections[:used])
     corrections[used:] = 0
@@ -226,8 +228,11 @@ def receive_distance(
         for some, parts in of.parts():
             lines = expansion.sum(some, parts, values)
             places = tuple(part[some] for part in of.places)
-            _COLLECT[share.lane](places, k, expansion.holes[:, some], of.shifts, values, got, result)
-            _FOLD[share.lane](places, of.hashes[some], k, np.negative(lines, out=lines), result)
+            holes = expansion.holes[:, some]
+            _COLLECT[share.lane](places, k, holes, of.shifts, share.exclusive, values, got, result)
+            if not share.exclusive:
+                np.negative(lines, out=lines)
+            _FOLD[share.lane](places, of.hashes[some], k, share.exclusive, lines, result)
     return _reduce(share, result)
 
 
@@ -251,6 +256,7 @@ def _gather(
     stream: Any,
     inner: Any,
     holes: Any,
+    exclusive: bool,
     places: Any,
     ends: Ends,
     shifts: Ints,
@@ -259,6 +265,8 @@ def _gather(
     lines: Any,
 ) -> None:
     """For each term, group and x: u += r_x, and the line of x += 2^shift · r_x, mod 2^lane; r_Δ is 0.
+
+    Or all with XOR.
 
     The last step of the hash is done on the way, into memory that does not leave the innermost cache. The
     inner loops run over slices of one length that they index alike, so that the compiler takes many at once.
@@ -281,7 +289,11 @@ def _gather(
                     words[2 * block] = (source[2 * block] ^ low) & there
                     words[2 * block + 1] = (source[2 * block + 1] ^ high) & there
                 line, r = lines[first : first + n], lanes[:n]
-                if shift == 0:
+                if exclusive:
+                    for i in range(n):
+                        u[i] ^= r[i]
+                        line[i] ^= r[i]
+                elif shift == 0:
                     for i in range(n):
                         u[i] += r[i]
                         line[i] += r[i]
@@ -293,22 +305,33 @@ def _gather(
                 first += count * per_word
 
 
-def _correct(places: GroupPlaces, factors: Any, values: Any) -> None:
-    """values = factor − u for each term and column."""
+def _correct(places: GroupPlaces, factors: Any, exclusive: bool, values: Any) -> None:
+    """values = factor − u, or factor ⊕ u, for each term and column."""
     columns, _, b_row, width = places
     for term in range(values.shape[0]):
         for group in range(width.shape[0]):
             n = width[group]
             value = values[term, columns[group] : columns[group] + n]
             factor = factors[term, b_row[group] : b_row[group] + n]
-            for i in range(n):
-                value[i] = factor[i] - value[i]
+            if exclusive:
+                for i in range(n):
+                    value[i] ^= factor[i]
+            else:
+                for i in range(n):
+                    value[i] = factor[i] - value[i]
 
 
 def _collect(
-    places: GroupPlaces, k: int, holes: Any, shifts: Ints, values: Any, got: Any, result: Any
+    places: GroupPlaces,
+    k: int,
+    holes: Any,
+    shifts: Ints,
+    exclusive: bool,
+    values: Any,
+    got: Any,
+    result: Any,
 ) -> None:
-    """Each pair's share += 2^shift · Δ_j·(u′ + c) for each term."""
+    """Each pair's share += 2^shift · Δ_j·(u′ + c) for each term, or ⊕= Δ_j·(u′ ⊕ c)."""
     columns, pair, _, width = places
     for term in range(values.shape[0]):
         shift = np.uint64(shifts[term])
@@ -319,12 +342,16 @@ def _collect(
             for member in range(k):
                 bit = np.uint64(holes[term, group] >> member & 1)
                 share = result[pair[group] + member * n : pair[group] + (member + 1) * n]
-                for i in range(n):
-                    share[i] += ((value[i] + c[i]) * bit) << shift
+                if exclusive:
+                    for i in range(n):
+                        share[i] ^= (value[i] ^ c[i]) * bit
+                else:
+                    for i in range(n):
+                        share[i] += ((value[i] + c[i]) * bit) << shift
 
 
-def _fold(places: GroupPlaces, hashes: Ints, k: int, lines: Any, result: Any) -> None:
-    """Each pair's share += the lines of the x that have its row's bit."""
+def _fold(places: GroupPlaces, hashes: Ints, k: int, exclusive: bool, lines: Any, result: Any) -> None:
+    """Each pair's share += the lines of the x that have its row's bit, or ⊕= them."""
     _, pair, _, width = places
     first = 0
     for group in range(width.shape[0]):
@@ -335,28 +362,34 @@ def _fold(places: GroupPlaces, hashes: Ints, k: int, lines: Any, result: Any) ->
             for member in range(k):
                 if leaf >> member & 1:
                     share = result[pair[group] + member * n : pair[group] + (member + 1) * n]
-                    for i in range(n):
-                        share[i] += line[i]
+                    if exclusive:
+                        for i in range(n):
+                            share[i] ^= line[i]
+                    else:
+                        for i in range(n):
+                            share[i] += line[i]
             first += step
 
 
 # One kernel a lane: ring elements of 8, 16, 32 or 64 bits are added and shifted as they lie.
 _GATHER: dict[int, Kernel[..., None]] = {
     w: kernel(
-        f"void(uint64[::1], uint64[:,:,:,::1], int64[:,::1], UniTuple(int64[::1], 3), {_ENDS}, int64[::1], "
-        f"Tuple((uint64[::1], uint{w}[::1])), uint{w}[:,::1], uint{w}[::1])"
+        f"void(uint64[::1], uint64[:,:,:,::1], int64[:,::1], boolean, UniTuple(int64[::1], 3), {_ENDS}, "
+        f"int64[::1], Tuple((uint64[::1], uint{w}[::1])), uint{w}[:,::1], uint{w}[::1])"
     )(_gather)
     for w in LANES
 }
 _CORRECT: dict[int, Kernel[..., None]] = {
-    w: kernel(f"void({_PLACES}, uint{w}[:,::1], uint{w}[:,::1])")(_correct) for w in LANES
+    w: kernel(f"void({_PLACES}, uint{w}[:,::1], boolean, uint{w}[:,::1])")(_correct) for w in LANES
 }
 _COLLECT: dict[int, Kernel[..., None]] = {
     w: kernel(
-        f"void({_PLACES}, int64, int64[:,:], int64[::1], uint{w}[:,::1], uint{w}[:,::1], uint{w}[::1])"
+        f"void({_PLACES}, int64, int64[:,:], int64[::1], boolean, uint{w}[:,::1], uint{w}[:,::1], "
+        f"uint{w}[::1])"
     )(_collect)
     for w in LANES
 }
 _FOLD: dict[int, Kernel[..., None]] = {
-    w: kernel(f"void({_PLACES}, int64[::1], int64, uint{w}[::1], uint{w}[::1])")(_fold) for w in LANES
+    w: kernel(f"void({_PLACES}, int64[::1], int64, boolean, uint{w}[::1], uint{w}[::1])")(_fold)
+    for w in LANES
 }

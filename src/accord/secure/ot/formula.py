@@ -1,7 +1,8 @@
 """Formulas over bits: how and, or and not become truth tables of bounded width.
 
-A wire is either a shared bit (its value is the XOR of what the sides hold) or a bit that each side has of its
-own row (its value is that both have it). The invariant: `shrink` changes a formula's shape, never its value.
+A wire is either a shared bit (its value is the XOR of what the sides hold: the answer of a lookup, or a bit
+of an exclusive share) or a bit that each side has of its own row (its value is that both have it).
+The invariant: `shrink` changes a formula's shape, never its value.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.secure.ot.program import Bit, OwnBit
+from accord.secure.ot.program import Bit, Own, OwnBit, ShareBit, Short
 
-Wire = Bit | OwnBit
+Wire = Bit | ShareBit | Own
 Truth = NDArray[np.bool_]
 
 
@@ -42,9 +43,10 @@ def wires(formula: Formula | Wire) -> dict[Wire, None]:
     return {wire: None for part in formula.parts for wire in wires(part)}
 
 
-def split(read: dict[Wire, None]) -> tuple[tuple[Bit, ...], tuple[OwnBit, ...]]:
+def split(read: dict[Wire, None]) -> tuple[tuple[Bit | ShareBit, ...], tuple[Own, ...]]:
     """Shared bits and own ones, in the order in which a lookup has them."""
-    return tuple(w for w in read if isinstance(w, Bit)), tuple(w for w in read if isinstance(w, OwnBit))
+    shared = tuple(w for w in read if isinstance(w, Bit | ShareBit))
+    return shared, tuple(w for w in read if isinstance(w, OwnBit | Short))
 
 
 def shrink(formula: Formula | Wire, room: int, evaluate: Callable[[Formula | Wire], Bit]) -> Formula | Wire:
@@ -71,7 +73,7 @@ def truth_of(formula: Formula | Wire, order: tuple[Wire, ...]) -> Truth:
     known: dict[Wire, Truth] = {}
     for place, wire in enumerate(order):
         of_a, of_b = values[:, None, place], values[None, :, place]
-        known[wire] = (of_a ^ of_b) if isinstance(wire, Bit) else (of_a & of_b)
+        known[wire] = (of_a & of_b) if isinstance(wire, OwnBit | Short) else (of_a ^ of_b)
     return np.broadcast_to(_value(formula, known), (size, size)).copy()
 
 

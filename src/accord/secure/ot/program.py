@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from accord.secure.circuit import Input
 from accord.secure.forms import Form
+from accord.side import Side
 
 USUAL, CHEAP = 4, 6
 """By what programs for one circuit are weighed against each other; what a batch costs is in `sizes.py`."""
@@ -32,13 +33,15 @@ class Share:
     """A number shared mod 2^bits: form + shift, plus `penalty` for each dummy of the pair.
 
     A row without the bit `where` counts as a dummy here: its inputs are taken for zero.
+    An exclusive one is bits that are shared each for itself: the two sides' parts XOR to it.
     """
 
     form: Form
     bits: int
-    shift: int
-    penalty: int
+    shift: int = 0
+    penalty: int = 0
     where: Input | None = None
+    exclusive: bool = False
 
     @property
     def widths(self) -> NDArray[np.int64]:
@@ -82,6 +85,15 @@ class Digit:
 
 
 @dataclass(frozen=True)
+class ShareBit:
+    """One bit of an exclusive share: here they do XOR."""
+
+    share: int
+    place: int
+    bits = 1
+
+
+@dataclass(frozen=True)
 class Bit:
     """The XOR-shared answer of an earlier lookup."""
 
@@ -97,6 +109,22 @@ class OwnBit:
     bits = 1
 
 
+@dataclass(frozen=True)
+class Short:
+    """A bit that a side knows of its own row, and the other side takes for true: a text has no letter in this
+    place, nor behind it."""
+
+    of: Input
+    side: Side
+    place: int
+    bits = 1
+
+
+Shared = Digit | ShareBit | Bit
+Own = OwnBit | Short
+"""Its value is that both sides have it."""
+
+
 def lookup_weight(bits: int, lane: int = 1) -> float:
     """About the bits that a lookup takes a pair."""
     return CHEAP * bits + max(8, lane << bits)
@@ -109,8 +137,8 @@ class Lookup:
     The answer is a bit, or (`lane` > 1) a number of so many bits.
     """
 
-    shared: tuple[Digit | Bit, ...]
-    own: tuple[OwnBit, ...]
+    shared: tuple[Shared, ...]
+    own: tuple[Own, ...]
     level: int
     truth: NDArray[Any]
     lane: int = 1

@@ -23,6 +23,7 @@ from accord.secure.circuit import (
     And,
     AtMost,
     Both,
+    Edit,
     Equal,
     Graded,
     Input,
@@ -36,7 +37,7 @@ from accord.secure.circuit import (
 from accord.secure.forms import Added, Weights, cells, constant, every_cell, form_of
 from accord.secure.ideal import weigh as weigh_in_the_clear
 from accord.secure.ot.formula import Formula, Wire, join, split, truth_of, wires
-from accord.secure.ot.program import Bit, Digit, OwnBit, Program, Share, Sum
+from accord.secure.ot.program import Bit, Own, Program, Share, Shared, Sum
 from accord.side import Side
 
 ROOM = 4
@@ -67,7 +68,7 @@ class Builder(Protocol):
     def share(self, share: Share) -> int: ...
 
     def add(
-        self, shared: tuple[Digit | Bit, ...], own: tuple[OwnBit, ...], truth: NDArray[Any], lane: int = 1
+        self, shared: tuple[Shared, ...], own: tuple[Own, ...], truth: NDArray[Any], lane: int = 1
     ) -> Bit: ...
 
 
@@ -120,7 +121,7 @@ def _plain(build: Builder, part: Graded, total: Sum) -> Sum:
 
 
 def _comparisons(part: Graded) -> list[AtMost | Equal]:
-    return [leaf for leaf in leaves(Reaches((part,), 0)) if not isinstance(leaf, Both)]
+    return [leaf for leaf in leaves(Reaches((part,), 0)) if isinstance(leaf, AtMost | Equal)]
 
 
 def _apart(build: Builder, part: Graded, where: Input, total: Sum) -> tuple[Sum, list[Weights]] | None:
@@ -145,20 +146,21 @@ def _known(leaf: AtMost | Equal | Both) -> bool | None:
 
 
 def _conditions(part: Graded) -> list[Input]:
-    """The one bit of each row that the levels read beside comparisons, if that is so."""
+    """The one bit of each row that the levels read beside comparisons, if that is so; two texts that are not
+    there would be equal, so edits are none of these."""
     own = {leaf.of: None for leaf in leaves(Reaches((part,), 0)) if isinstance(leaf, Both)}
-    alone = not any(map(_has_score, (when for when, _ in part.levels)))
+    alone = not any(map(_has_score_or_edits, (when for when, _ in part.levels)))
     return list(own) if len(own) == 1 and alone and _comparisons(part) else []
 
 
-def _has_score(node: Node) -> bool:
+def _has_score_or_edits(node: Node) -> bool:
     match node:
         case And(parts) | Or(parts):
-            return any(map(_has_score, parts))
+            return any(map(_has_score_or_edits, parts))
         case Not(part):
-            return _has_score(part)
+            return _has_score_or_edits(part)
         case _:
-            return isinstance(node, Reaches)
+            return isinstance(node, Reaches | Edit)
 
 
 def _weight_of(part: Graded, known: Callable[[AtMost | Equal | Both], bool | None]) -> int | None:
@@ -184,7 +186,7 @@ def _holds(node: Node, known: Callable[[AtMost | Equal | Both], bool | None]) ->
         case Not(part):
             held = _holds(part, known)
             return None if held is None else not held
-        case Reaches():
+        case Reaches() | Edit():
             return None
         case _:
             return known(node)

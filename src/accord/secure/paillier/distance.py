@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import LONGEST, Blocks
-from accord.secure.circuit import Bilinear, Equal, Hamming, Input, SquaredEuclidean
+from accord.secure.circuit import Bilinear, Equal, Hamming, Input, Mismatches, SquaredEuclidean
 from accord.secure.forms import (
     Form,
     Reader,
@@ -93,6 +93,8 @@ def ciphertexts(form: Form) -> int:
             return 1 + of.length
         case Bilinear(products):
             return 1 + sum(p.left.length for p in products)
+        case Mismatches():
+            return 1 + len(form.shifts)
         case _:
             raise TypeError("a sum over A's bits has no elements")
 

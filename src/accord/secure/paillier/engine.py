@@ -2,8 +2,9 @@
 
 Distances come masked out of Paillier's encryption (`distance.py`): A has d + r, B has r. Every
 comparison with a bound, and the formula over all comparisons, is then one garbled circuit on these shares,
-with the bits of missing values and dummies as inputs (`garbled/engine.py`); so a conjunction reveals only its
-answer. It is the baseline of every claim about speed.
+with the bits of missing values and dummies as inputs, and the letters of texts whose edits are counted
+(`garbled/engine.py`); so a conjunction reveals only its answer. It is the baseline of every claim about
+speed.
 
 Learns: both sides the match bits. What A sees of a pair is within 2⁻⁶⁴ of something that says nothing.
 """
@@ -19,7 +20,20 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import PeerError, UnsupportedError
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import And, AtMost, Both, Equal, Graded, Node, Not, Or, Reaches, inputs, leaves
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Both,
+    Edit,
+    Equal,
+    Graded,
+    Node,
+    Not,
+    Or,
+    Reaches,
+    inputs,
+    leaves,
+)
 from accord.secure.forms import Formed, comparison_of, constant
 from accord.secure.garbled.compiler import check_supported
 from accord.secure.garbled.engine import GarbledEngine, GarbledSession
@@ -66,7 +80,7 @@ def plan_of(circuit: Node, engine: str, bits: int = BITS) -> Plan:
     check_supported(circuit, engine)
     known = dict[Formed, Distance]()
     for leaf in leaves(circuit):
-        if not isinstance(leaf, Both) and constant(leaf) is None:
+        if not isinstance(leaf, Both | Edit) and constant(leaf) is None:
             form, _ = comparison_of(leaf)
             known.setdefault(form.of, distance_of(form, len(known), engine))
     plan = Plan(tuple(known.values()), _over_shares(circuit, known))
@@ -85,7 +99,7 @@ def _over_shares(node: Node, known: dict[Formed, Distance]) -> Node:
             return Or(tuple(_over_shares(part, known) for part in parts))
         case Not(part):
             return Not(_over_shares(part, known))
-        case Both():
+        case Both() | Edit():
             return node
         case Reaches(graded, least):
             over = [tuple((_over_shares(when, known), w) for when, w in each.levels) for each in graded]
@@ -141,8 +155,8 @@ class PaillierEngine:
         with session.garbled.ot.evaluating():
             shares = yield from self._shares(session, plan, blocks, table)
         rows = _rows(blocks, side)
-        flags = {leaf.of for leaf in leaves(circuit) if isinstance(leaf, Both)}
-        columns = {of.name: table.read(of)[rows] for of in flags}
+        plain = {leaf.of for leaf in leaves(circuit) if isinstance(leaf, Both | Edit)}
+        columns = {of.name: table.read(of)[rows] for of in plain}
         columns |= {of.share.name: share[:, None] for of, share in zip(plan.distances, shares, strict=True)}
         every, one = np.arange(blocks.pairs), np.ones(blocks.pairs, dtype=np.int64)
         pairs, own = Blocks(every, one, every, one), Table(columns, table.real[rows])
