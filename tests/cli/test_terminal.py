@@ -157,7 +157,8 @@ def test_progress_is_gone_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch)
 def test_check_and_simulate_at_a_terminal(tmp_path: Path, width: int) -> None:
     assert accord(tmp_path, "generate", "products", "--records", "20").returncode == 0
     assert accord(tmp_path, "init", "products").returncode == 0
-    for words in ("check agreement.toml a.csv", "simulate a.csv b.csv --agreement agreement.toml"):
+    simulate = "simulate a.csv b.csv --agreement agreement.toml"
+    for words in ("check agreement.toml a.csv", simulate, f"{simulate} --truth truth.csv"):
         typed = Typed(tmp_path, width, COLOURS["colour"], *words.split())
         assert typed.finish() == 0
         require_tidy(typed.screen)
