@@ -40,7 +40,7 @@ from accord.matching.blocking_lsh import LshPart, LshSpec
 from accord.matching.blocking_pass import Part, Pass
 from accord.matching.evaluate import Indices, Mask, Tables
 from accord.matching.implied import ways
-from accord.matching.rule import Rule
+from accord.matching.rule import And, Rule, Score
 from accord.matching.thresholds import Fields
 from accord.records.columns import Columns
 from accord.records.schema import Spec
@@ -168,7 +168,7 @@ class Blocking:
         if len(self.passes) == 1:
             return self.passes[0].losses(rule)
         return [
-            f"where {way}: {'; '.join(dict.fromkeys(self._told(way)))}"
+            f"where {_called(way)}: {'; '.join(dict.fromkeys(self._told(way)))}"
             for way in ways(rule)
             if all(one.losses(way) for one in self.passes)
         ]
@@ -176,6 +176,12 @@ class Blocking:
     def _told(self, way: Rule) -> Iterator[str]:
         for one in self.passes:
             yield f"in '{one.name}' {', and '.join(one.losses(way))}"
+
+
+def _called(way: Rule) -> str:
+    """A way to satisfy a rule, without the levels of its scores."""
+    parts = way.parts if isinstance(way, And) else (way,)
+    return " and ".join(f"the score is at least {p.least}" if isinstance(p, Score) else str(p) for p in parts)
 
 
 def build_blocking(passes: Sequence[PassSpec], fields: Fields, salt: str) -> Blocking:

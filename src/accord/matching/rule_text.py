@@ -318,7 +318,7 @@ class _Reader:
 
     def measure(self, word: str, fields: list[str]) -> Rule:
         measure = _MEASURES[word](*fields)
-        wanted = ">=" if word in ("dice", "jaccard", "cosine") else "<="
+        wanted = ">=" if word in ("dice", "jaccard", "cosine", "rarity") else "<="
         self.expect(wanted, f"after {word}(...)")
         at, bound = self._at, self.number()
         return self.made(at, lambda: measure <= bound if wanted == "<=" else measure >= bound)
