@@ -18,8 +18,8 @@ since ⌈(α + β − t)/g⌉ is the difference of the two floors, and one more 
 a Hamming distance is |a| + |b| − 2·⟨a, b⟩, so its half costs one product more, of two parities.
 
 Thresholds on the same two filters share the expensive part: what is compared is c·⟨a, b⟩ with a public c, and
-a *rest* of own parts and g − 1 products, the ceiling without its S. A weight that depends on few values of A's
-row needs no comparison at all, with x the kinds of rows that A can have and W what a pair weighs:
+a *rest* of own parts and g − 1 products, the ceiling without its S. A weight that depends on few values of a
+row of A needs no comparison at all, with x the kinds of rows that A can have and W what a pair weighs:
 
     weights            W[0][b] + Σ_x [a is of kind x]·(W[x][b] − W[0][b]),  x = 1, 2, …
 
@@ -36,6 +36,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +105,7 @@ class Form:
     shifts: tuple[int, ...]
 
 
+@cache
 def form_of(of: Formed) -> Form:
     """The form of a distance."""
     match of:
