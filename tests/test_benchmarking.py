@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 
 import pytest
+from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from accord.benchmarking import Measurement, measure
@@ -13,7 +14,8 @@ from accord.cli import app
 from accord.errors import UsageError
 from accord.matching.lowering import lower
 from accord.matching.rule import Similar
-from accord.records.schema import Bloom, TextField
+from accord.matching.rule_text import parse_rule
+from accord.records.schema import Bloom, FieldSpec, TextField
 from accord.secure.blocks import Blocks
 from accord.secure.engines import NAMES
 from accord.secure.ideal import match
@@ -94,6 +96,32 @@ def test_dice_is_what_an_agreement_would_compare(bits: int) -> None:
     field = TextField(type="text", encoder=Bloom(kind="bloom", bits=bits, hashes=2, grams=2))
     agreed = lower(Similar("dice", "grams", Fraction(4, 5)), {"grams": field})
     assert RULES[f"dice{bits}"] == agreed.node
+
+
+def test_people_are_what_an_agreement_would_compare() -> None:
+    bloom = {"kind": "bloom", "bits": 128, "hashes": 2, "grams": 2}
+    kinds: dict[str, dict[str, object]] = {
+        **{field: {"type": "text", "encoder": bloom} for field in ("given", "surname", "street")},
+        **{field: {"type": "text", "encoder": "hash"} for field in ("postcode", "phone")},
+        "year": {"type": "number", "min": 1900, "max": 2029, "step": 1},
+        "month": {"type": "number", "min": 1, "max": 12, "step": 1},
+        "day": {"type": "number", "min": 1, "max": 31, "step": 1},
+        "sex": {"type": "category", "values": ["f", "m", "x"]},
+    }
+    may_miss = {field: {**kind, "missing": "differs"} for field, kind in kinds.items()}
+    fields = TypeAdapter(dict[str, FieldSpec]).validate_python(may_miss)
+    rule = """score(
+        given: dice >= 1 -> 6, dice >= 0.85 -> 4, missing -> 0, otherwise -> -4;
+        surname: dice >= 1 -> 7, dice >= 0.8 -> 4, missing -> 0, otherwise -> -5;
+        street: dice >= 1 -> 4, dice >= 0.7 -> 2, missing -> 0, otherwise -> -1;
+        year: same -> 4, missing -> 0, otherwise -> -4;
+        month: same -> 2, missing -> 0, otherwise -> -2;
+        day: same -> 3, missing -> 0, otherwise -> -2;
+        postcode: same -> 5, missing -> 0, otherwise -> -2;
+        sex: same -> 1, missing -> 0, otherwise -> -4;
+        phone: same -> 6, missing -> 0, otherwise -> -1;
+    ) >= 14"""
+    assert RULES["people"] == lower(parse_rule(rule), fields).node
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def _same(field: str, bits: int) -> Node:
 PEOPLE = Reaches(
     (
         _graded("given", (_dice(128, 1, 2, "given"), 6), (_dice(128, 17, 40, "given"), 4), otherwise=-4),
-        _graded("surname", (_dice(128, 1, 2, "surname"), 7), (_dice(128, 2, 5, "surname"), 4), otherwise=-5),
+        _graded("surname", (_dice(128, 1, 2, "surname"), 7), (_dice(128, 4, 10, "surname"), 4), otherwise=-5),
         _graded("street", (_dice(128, 1, 2, "street"), 4), (_dice(128, 7, 20, "street"), 2), otherwise=-1),
         _graded("year", (_same("year", 8), 4), otherwise=-4),
         _graded("month", (_same("month", 4), 2), otherwise=-2),

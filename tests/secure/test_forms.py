@@ -20,14 +20,22 @@ from accord.secure.circuit import (
     inputs,
 )
 from accord.secure.forms import (
+    Added,
     Ceiling,
     Form,
     Nearby,
     Reader,
+    Weights,
     alternatives,
+    cell,
+    cells,
     choice_bits,
+    every_cell,
     factors,
+    families,
     form_of,
+    of_zeros,
+    overlap_of,
     own_part,
     with_dummies,
 )
@@ -87,6 +95,37 @@ def test_the_letters_nearby_are_bits_of_one_value(place: int) -> None:
     assert total.max() < 1 << 5
 
 
+def test_weights_by_kinds_of_rows_add_up() -> None:
+    """Two tables in one form, of which one reads several inputs of several elements."""
+    random = np.random.default_rng(2)
+    of, other = (CODE, Input("here", 1, 1)), (Input("there", 1, 1),)
+    made = []
+    for inputs_of in (of, other):
+        kinds = random.integers(0, 4, cells(inputs_of))
+        made.append(Weights(inputs_of, inputs_of, kinds, random.integers(-9, 9, (4, cells(inputs_of)))))
+    form = form_of(Added(tuple(made)))
+    rows = {x.name: random.integers(0, x.high + 1, (2, 50, x.length)) for x in (*of, *other)}
+
+    def a(of: Input) -> Any:
+        return rows[of.name][0]
+
+    def b(of: Input) -> Any:
+        return rows[of.name][1]
+
+    expected = sum(w.weights[w.kinds[cell(w.of_a, a)], cell(w.of_b, b)] for w in made)
+    total = value_of(form, a, b, 50)
+    assert (total == expected).all()
+    assert form.low <= total.min()
+    assert total.max() <= form.high
+
+
+def test_cells_number_all_values() -> None:
+    of = (CODE, Input("here", 1, 1))
+    every = every_cell(of)
+    assert cells(of) == 6 * 6 * 2
+    assert (cell(of, lambda x: every[x.name]) == np.arange(72)).all()
+
+
 def test_powers_of_two_leave_the_weight() -> None:
     form = form_of(Bilinear((EVEN,), None, 0, 0, -2000, 0))
     assert form.shifts == (3,) * 9
@@ -96,7 +135,7 @@ def test_powers_of_two_leave_the_weight() -> None:
 
 def overlap(v: int, w: int) -> AtMost:
     """v·(|a| + |b|) − w·⟨a, b⟩ ≤ 0."""
-    low, high = BITS.length * min(0, 2 * v - w), 2 * v * BITS.length
+    low, high = BITS.length * min(0, 2 * v - w), v * BITS.length
     return AtMost(Bilinear((Product(BITS, BITS, -w),), COUNT, v, v, low, high), 0)
 
 
@@ -130,6 +169,33 @@ def test_what_is_divided_says_the_same(node: AtMost | Equal, divisors: list[int]
 
 
 @pytest.mark.parametrize(
+    "node",
+    [AtMost(Hamming(BITS), 3), Equal(BITS), overlap(8, 20), overlap(4, 9), overlap(17, 40), overlap(1, 2)],
+    ids=str,
+)
+def test_a_multiple_of_the_overlap_and_a_rest_say_the_same(node: AtMost | Equal) -> None:
+    random = np.random.default_rng(3)
+    a, b = table(random, node, Side.A, 2000), table(random, node, Side.B, 2000)
+    shared = overlap_of(node)
+    assert shared == Product(BITS, BITS, 1)
+    rows, common = np.arange(2000), (a.inputs[BITS.name] * b.inputs[BITS.name]).sum(axis=1)
+    expected = evaluate(node, a.inputs, b.inputs, rows, rows)
+    assert 50 < expected.sum() < 1950
+    for family in families(node):
+        total = value_of(family.rest, a.read, b.read, 2000) + family.factor * common
+        assert ((total <= 0) == expected).all()
+        assert family.rest.low <= total.min()
+        assert total.max() <= family.rest.high
+
+
+@pytest.mark.parametrize(
+    "node", [AtMost(SquaredEuclidean(POINT), 4), AtMost(COSINE, 0), Equal(CODE), AtMost(AHEAD, 1)], ids=str
+)
+def test_what_is_no_multiple_of_an_overlap(node: AtMost | Equal) -> None:
+    assert overlap_of(node) is None
+
+
+@pytest.mark.parametrize(
     "node", [AtMost(Hamming(BITS), 4), Equal(CODE), overlap(2, 5), AtMost(AHEAD, 3)], ids=str
 )
 def test_rows_of_zeros_stay_in_the_bounds_that_dummies_have(node: AtMost | Equal) -> None:
@@ -145,6 +211,9 @@ def test_rows_of_zeros_stay_in_the_bounds_that_dummies_have(node: AtMost | Equal
             total = value_of(form, left, right, 500)
             assert low <= total.min()
             assert total.max() <= high
+            least, most = of_zeros(form)
+            assert low <= least <= total.min()
+            assert total.max() <= most <= high
 
 
 def test_what_does_not_fit_a_machine_word_is_not_divided() -> None:

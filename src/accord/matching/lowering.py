@@ -151,7 +151,11 @@ class _Lowering:
         return circuit.And((circuit.AtMost(ahead, bound), circuit.AtMost(behind, bound)))
 
     def overlap(self, rule: Similar) -> Node:
-        """v·(|a| + |b|) − w·|a ∧ b| ≤ 0; since |a ∧ b| ≤ |a|, |b|, the value is at least bits·(2v − w)."""
+        """v·(|a| + |b|) − w·|a ∧ b| ≤ 0.
+
+        With n bits |a ∧ b| is at most |a| and |b|, so the value is at least n·(2v − w), and at least
+        |a| + |b| − n, so it is at most v·n, as w is at least v.
+        """
         bits = self.bits_of(rule)
         weight = self.one(rule, "ones", 1, bits.length, lambda field: lambda c: _weight(c, field)[:, None])
         w, v = linear_weights(rule)

@@ -39,6 +39,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +127,7 @@ class Form:
     shifts: tuple[int, ...]
 
 
+@cache
 def form_of(of: Formed) -> Form:
     """The form of a distance."""
     match of:

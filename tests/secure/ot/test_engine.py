@@ -9,7 +9,17 @@ import pytest
 
 from accord.errors import PeerError
 from accord.secure.blocks import Blocks, Table
-from accord.secure.circuit import And, AtMost, Equal, Hamming, Node, Not, SquaredEuclidean
+from accord.secure.circuit import (
+    And,
+    AtMost,
+    Equal,
+    Graded,
+    Hamming,
+    Node,
+    Not,
+    Reaches,
+    SquaredEuclidean,
+)
 from accord.secure.ot.compiler import compile_circuit
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.settings import USUAL, Settings
@@ -17,6 +27,7 @@ from accord.secure.ot.supply import OtSession
 from accord.secure.party import Party, Wire, run_pair
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
+from accord.workload import PEOPLE
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
@@ -24,6 +35,9 @@ OT_WIRE = "03ee4b50628d12d8cb2350f1a58736439966fcf0cd50f3d3df57ad1625a2c101"
 SILENT_WIRE = "67033a755e80c0ffbfc2bb82fe28e2c241252ffc7f87d096698340620a0c45c2"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
+
+WIDE = Reaches((Graded(((Equal(BITS), 9_000), (AtMost(Hamming(BITS), 3), 70_000)), -5),) * 2, 3)
+"""Its weights take lookups with tables of many blocks."""
 
 
 def both(
@@ -39,13 +53,14 @@ def traced_sessions(settings: Settings = USUAL) -> tuple[OtSessions, tuple[Trace
     return made, pis
 
 
+@pytest.mark.parametrize("circuit", [CIRCUIT, PEOPLE, WIDE], ids=["formula", "score", "wide score"])
 @pytest.mark.parametrize("name", ["ot", "ot silent", "ot field=4"])
-def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str) -> None:
+def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str, circuit: Node) -> None:
     made, pis = traced_sessions(OT[name])
     random = np.random.default_rng(0)
-    a, b = table(random, CIRCUIT, Side.A, 40), table(random, CIRCUIT, Side.B, 40)
+    a, b = table(random, circuit, Side.A, 40), table(random, circuit, Side.B, 40)
     for over in (Blocks.whole(40, 40), Blocks.whole(3, 40), Blocks.whole(1, 1)):
-        run_pair(*both(made, CIRCUIT, over, a, b))
+        run_pair(*both(made, circuit, over, a, b))
     assert all(len(np.concatenate(pi.seen)) > 10_000 for pi in pis)
     assert [pi.repeated() for pi in pis] == [0, 0]
 

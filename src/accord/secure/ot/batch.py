@@ -28,7 +28,6 @@ from accord.secure.ot.lookup import (
     from_wire,
     open_entries,
     open_numbers,
-    pack_truth,
     pick,
     pick_numbers,
     to_wire,
@@ -240,7 +239,7 @@ def _table(mine: BatchSide, number: int, question: NDArray[np.uint64], reveal: b
         mine.numbers[number] = mask
         tables = pick_numbers(lookup.truth, state, mask)
     else:
-        tables = pick(pack_truth(lookup.truth), state)
+        tables = pick(lookup.words, state)
     tables = answer(mine.ends.sender, tables, pairs, lookup.bits, question, lookup.lane)
     if lookup.lane == 1 and not reveal:
         random = np.frombuffer(mine.entropy.bytes(-(-pairs // 8)), dtype=np.uint8)

@@ -141,8 +141,8 @@ def relatives(nodes: Sequence[Comparison]) -> list[list[Comparison]]:
     return [some for some in found.values() if len(some) > 1]
 
 
-def together(nodes: list[Comparison], where: Input | None) -> Together | None:
-    """The lightest way to compare all of them with one overlap, unless each alone is lighter."""
+def together(nodes: Sequence[Comparison], where: Input | None) -> Together | None:
+    """The lightest way to compare all of them with one overlap; none if numbers are too large for it."""
     overlap = overlap_of(nodes[0])
     assert overlap is not None
     every = [_rests(node, where) for node in nodes]
@@ -153,9 +153,7 @@ def together(nodes: list[Comparison], where: Input | None) -> Together | None:
         if bits and all(fitting):
             lightest = [min(some, key=lambda plan: plan.weight) for some in fitting]
             found.append(Together(Share(form, bits, 0, 0, where), lightest))
-    alone = sum(min(plan.weight for plan in plans(node, False, where)) for node in nodes)
-    best = min(found, key=lambda way: way.weight, default=None)
-    return best if best is not None and best.weight < alone else None
+    return min(found, key=lambda way: way.weight, default=None)
 
 
 def _rests(node: Comparison, where: Input | None) -> list[Plan]:

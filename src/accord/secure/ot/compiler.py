@@ -10,7 +10,8 @@ present, the row is real) joins a formula without being shared.
 
 Dummies cannot match. Their inputs are zero, so that their values have bounds; where the circuit is one
 comparison, each side can add to its own share of a dummy's row as much as puts every value over the bound.
-Otherwise, and where it is lighter, 'both rows are real' is one more conjunct of the last lookup.
+Otherwise, and where it is lighter, 'both rows are real' is one more conjunct of the last lookup; but not of a
+score which rows without values cannot reach.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ from accord.secure.ot.program import (
     Sum,
     lane_of,
 )
-from accord.secure.ot.scores import weigh
+from accord.secure.ot.scores import most_without_values, weigh
 from accord.secure.ot.texts import Text, count_edits, share_letters
 
 GATE = 6
@@ -114,7 +115,9 @@ class Build:
         """The last lookup: the circuit, and both rows are real."""
         self._texts = share_letters(self, [leaf for leaf in leaves(node) if isinstance(leaf, Edit)])
         if isinstance(node, Reaches) and _reached(node) is None:
-            self._reach(node, (OwnBit(None),))
+            # A dummy lacks every value; where such a row cannot reach the score, nothing need keep it away.
+            dummies = sum(map(most_without_values, node.parts))
+            self._reach(node, (OwnBit(None),) if dummies >= node.least else ())
         else:
             self.gate(join("all", [self.formula(node), OwnBit(None)]))
 
@@ -173,7 +176,7 @@ class Build:
         return self._read(Sum(((self.share(best.share), 1),), (), best.share.bits), best.reading)
 
     def compare_all(self, nodes: list[Comparison], where: Input | None) -> None:
-        """Make those of some comparisons together that are lighter so."""
+        """Make those of some comparisons together that have an overlap in common."""
         fresh = [n for n in nodes if constant(n) is None and (n, where) not in self._known]
         for some in relatives(fresh):
             for node in some:

@@ -13,6 +13,7 @@ OT l·n + p belongs to bit l of pair p's index, n being the pairs rounded up to 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -56,6 +57,7 @@ def pack_truth(truth: NDArray[np.bool_]) -> Words:
     return np.packbits(wide, axis=1, bitorder="little").view("<u8")
 
 
+@cache
 def patterns(bits: int, lane: int = 1) -> Words:
     """For each bit l of an index, the words in which all bits of entry j are bit l of j."""
     entries = np.arange(max(64, lane << bits)) // lane

@@ -10,6 +10,7 @@ alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from numpy.typing import NDArray
 
 from accord.secure.circuit import Input
 from accord.secure.forms import Form
+from accord.secure.ot.lookup import pack_truth
 from accord.side import Side
 
-USUAL, CHEAP = 4, 6
+USUAL, CHEAP = 4, 8
 """By what programs for one circuit are weighed against each other; what a batch costs is in `sizes.py`."""
 
 
@@ -147,6 +149,11 @@ class Lookup:
     def bits(self) -> int:
         """Bits of the index, and of the state."""
         return sum(wire.bits for wire in self.shared) + len(self.own)
+
+    @cached_property
+    def words(self) -> NDArray[np.uint64]:
+        """The truth table as words, entry j at bit j, if the answer is a bit."""
+        return pack_truth(self.truth)
 
     @property
     def weight(self) -> float:

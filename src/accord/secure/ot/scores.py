@@ -86,6 +86,12 @@ def weigh(build: Builder, parts: tuple[Graded, ...], total: Sum) -> Sum:
     return replace(total, shares=(*total.shares, (share, -1)))
 
 
+def most_without_values(part: Graded) -> int:
+    """No pair with a row all of whose inputs are zero weighs more."""
+    weight = _weight_of(part, lambda leaf: False if isinstance(leaf, Both) else constant(leaf))
+    return max(part.weights) if weight is None else weight
+
+
 def _weigh_one(build: Builder, part: Graded, total: Sum, tables: list[Weights]) -> Sum:
     """The total less one weight; what a table gives is only noted."""
     before = build.program.weight

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from accord.secure.blocks import Limit
 from accord.secure.ot.distance import correction_bytes, sum_bytes
 from accord.secure.ot.lookup import question_words, table_bytes
-from accord.secure.ot.program import Program
+from accord.secure.ot.program import Lookup, Program
 from accord.secure.transfer.extension import correction_words
 
 WINDOW = 8
@@ -79,11 +79,17 @@ def message_count(program: Program) -> int:
     return 2 * len(program.levels) + 2
 
 
+def _held(lookup: Lookup) -> int:
+    """About the bytes that a lookup takes for a pair, its OTs and what is larger of its table than a word."""
+    return 8 * lookup.bits + table_bytes(1, lookup.bits, lookup.lane) // 8 * 8
+
+
 def batch_limit(program: Program) -> Limit:
     """How much goes into a batch, so that memory is bounded whatever the circuit and the blocks are."""
     bits = sum(int(share.widths.sum()) for share in program.shares)
+    # Levels come one after the other, and what is asked and answered in one is gone in the next.
+    widest = max(sum(_held(program.lookups[i]) for i in level) for level in program.levels)
     # Most rows share their corrections with three others.
-    pair = 128 + bits // 32 + 8 * sum(lookup.bits for lookup in program.lookups)
-    pair += sum(table_bytes(1, lookup.bits, lookup.lane) for lookup in program.lookups if lookup.lane > 1)
+    pair = 128 + bits // 32 + widest
     # A row of A takes its OT, and its part of a tree of seeds, for each term.
     return Limit(max(1, min(_PAIRS, _BYTES // pair)), strip=128 * program.terms // pair)
