@@ -31,13 +31,22 @@ from accord.workload import PEOPLE
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
-OT_WIRE = "03ee4b50628d12d8cb2350f1a58736439966fcf0cd50f3d3df57ad1625a2c101"
-SILENT_WIRE = "67033a755e80c0ffbfc2bb82fe28e2c241252ffc7f87d096698340620a0c45c2"
+OT_WIRE = "6cf5c982fae33fc94ffb7ca6a5a7cfbfbc7c081384cf2a5bcf85e44d052c00dc"
+SCORE_WIRE = ""
+SILENT_WIRE = "31f6e883e4852ed559164a07813b0d77a75dde59b6d92897482c3048183ca897"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 
 WIDE = Reaches((Graded(((Equal(BITS), 9_000), (AtMost(Hamming(BITS), 3), 70_000)), -5),) * 2, 3)
 """Its weights take lookups with tables of many blocks."""
+SCORE = Reaches(
+    (
+        Graded(((Equal(BITS), 7), (AtMost(Hamming(BITS), 3), 2)), -3),
+        Graded(((AtMost(SquaredEuclidean(POINT), 400), 4),), -1),
+        Graded(((Equal(BITS), 1), (Equal(POINT), 9)), 0),
+    ),
+    4,
+)
 
 
 def both(
@@ -84,13 +93,17 @@ def counted_table(rows: int, step: int) -> Table:
     return Table(shaped, np.arange(rows) % 5 != 0)
 
 
-@pytest.mark.parametrize(("name", "digest"), [("ot", OT_WIRE), ("ot silent", SILENT_WIRE)])
-def test_the_wire_is_the_one_that_was_agreed_on(name: str, digest: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "circuit", "digest"),
+    [("ot", CIRCUIT, OT_WIRE), ("ot silent", CIRCUIT, SILENT_WIRE), ("ot", SCORE, SCORE_WIRE)],
+    ids=["ot", "silent", "score"],
+)
+def test_the_wire_is_the_one_that_was_agreed_on(name: str, circuit: Node, digest: str) -> None:
     """If this fails on purpose, the version tags of the formats have to change with it."""
     wire = Wire()
     made = fresh(OT[name], wire)
     a, b = counted_table(20, 3), counted_table(30, 7)
-    run_pair(*both(made, CIRCUIT, Blocks.whole(20, 30), a, b), wire)
+    run_pair(*both(made, circuit, Blocks.whole(20, 30), a, b), wire)
     assert wire.digest == digest
 
 
