@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from accord.agreement import cheaper
 from accord.agreement.cheaper import cheaper_thresholds
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter_text
@@ -43,3 +44,16 @@ def test_cheap_thresholds_are_not_told(predicate: str) -> None:
 
 def test_engines_that_cannot_be_priced_so_are_left_alone() -> None:
     assert notes("dice(name) >= 0.7418", "paillier") == []
+
+
+def test_of_very_many_costly_thresholds_some_are_priced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partner may have written the rule, and pricing takes longer than its square."""
+    priced: list[object] = []
+
+    def count(_: object, rule: object) -> float:
+        priced.append(rule)
+        return 1.0
+
+    monkeypatch.setattr(cheaper, "_bytes", count)
+    assert notes("(" + " or ".join(f"dice(name) >= 0.{n}" for n in range(7001, 7601, 2)) + ")") == []
+    assert 0 < len(priced) <= 1 + 16 * 21

@@ -154,3 +154,27 @@ def test_levenshtein_is_itself_once_rules_know_it(monkeypatch: pytest.MonkeyPatc
 def test_bounds_are_exact() -> None:
     rule = Translator(FIELDS, Layout()).rule("abs(birth_day_l - birth_day_r) <= 0.5")
     assert getattr(rule, "bound", None) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("abs(date_diff('day', birth_l, birth_r)) <= 1e400", "is no number"),
+        ("abs(date_diff('day', birth_l, birth_r)) <= 1e40", "is below 0 or above"),
+        ("abs(birth_year_l - birth_year_r) <= 1e999999999", "is no number"),
+        ("abs(birth_year_l - birth_year_r) <= 1e-999999999", "is no number"),
+        ("abs(birth_year_l - birth_year_r) <= -3", "is below 0"),
+        ("levenshtein(given_l, given_r) <= 1e400", "is no number"),
+        ("levenshtein(given_l, given_r) < 1e400", "is no number"),
+        ("(" * 3_000 + "email_l = email_r" + ")" * 3_000, "has 6,017 letters"),
+        ("not " * 990 + "email_l = email_r", "nested too deeply"),
+    ],
+)
+def test_a_malformed_condition_is_told_and_takes_neither_time_nor_memory(sql: str, why: str) -> None:
+    with pytest.raises(NoCounterpartError, match=why):
+        translate(sql)
+
+
+def test_below_a_number_is_one_step_less() -> None:
+    assert translate("abs(birth_year_l - birth_year_r) < 2") == "within(birth_year, 1)"
+    assert translate("abs(birth_year_l - birth_year_r) < 1.5") == "within(birth_year, 1)"

@@ -27,6 +27,8 @@ _SMALL = (2, 4, 5, 8, 10, 16, 20)
 _WORTH = 1.25
 """Saved bytes that are worth a word."""
 _ROWS = 64
+_MOST = 16
+"""Costly thresholds of a rule that are priced: each takes the rule to be compiled some times over."""
 
 
 def cheaper_thresholds(agreement: Agreement) -> list[str]:
@@ -36,7 +38,7 @@ def cheaper_thresholds(agreement: Agreement) -> list[str]:
     if not fine or agreement.engine.name not in ("ot", "garbled"):
         return []
     now, notes = _bytes(agreement, agreement.rule), []
-    for one in fine:
+    for one in fine[:_MOST]:
         priced = [(_bytes(agreement, _put(agreement.rule, one, b)), b) for b in _near(one.bound)]
         least, bound = min(priced, key=lambda each: (each[0], abs(each[1] - one.bound)), default=(now, None))
         if bound is not None and now >= _WORTH * least:

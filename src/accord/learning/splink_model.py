@@ -23,6 +23,8 @@ from accord.matching.thresholds import Fields
 from accord.records.layout import Layout
 
 _MOST_BYTES = 4 << 20
+_SHOWN = 200
+"""Letters of a condition that a fault names."""
 _SAVE = "Save it with linker.misc.save_model_to_json(PATH)."
 
 
@@ -121,7 +123,7 @@ def _read_level(
 ) -> _Weighed | None:
     """A level, or None and its faults."""
     sql = str(level.get("sql_condition", ""))
-    place = f"{name}, level {number}, {level.get('label_for_charts') or sql}"
+    place = f"{name}, level {number}, {level.get('label_for_charts') or sql[:_SHOWN]}"
     before = len(faults)
     missing = level.get("is_null_level") is True
     m, u = level.get("m_probability"), level.get("u_probability")

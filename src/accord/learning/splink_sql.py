@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial
 from math import ceil, floor
 
+from accord.exact import short
 from accord.learning.nearest import nearest_dice
 from accord.matching import rule_words
 from accord.matching.rule import And, Missing, Not, Or, Rule, Same, Similar, Within, join
@@ -30,6 +31,10 @@ class NoCounterpartError(ValueError):
 
 ALWAYS, NEVER = And(()), Or(())
 _SIDES = {"l": Side.A, "r": Side.B}
+_LONGEST = 4_000
+"""Letters of a condition."""
+_MOST = 10**12
+"""No threshold is larger."""
 _SECONDS = 86_400
 _DAYS = {"day": 1.0, "month": 365.25 / 12, "year": 365.25}
 _COLUMN = r"(\w+)_([lr])"
@@ -119,7 +124,13 @@ class Translator:
 
     def rule(self, sql: str) -> Rule:
         """The rule that says what the condition says; raises `NoCounterpartError`."""
-        return self._read(_plain(sql))
+        if len(sql) > _LONGEST:
+            # Brackets in brackets take the square of their number to read.
+            raise NoCounterpartError(f"it has {len(sql):,} letters, and at most {_LONGEST:,} are read.")
+        try:
+            return self._read(_plain(sql))
+        except RecursionError:
+            raise NoCounterpartError("its brackets are nested too deeply.") from None
 
     def _read(self, sql: str) -> Rule:
         for word, kind in (("or", Or), ("and", And)):
@@ -159,7 +170,7 @@ class Translator:
     def _measure(
         self, name: str, first: str, of: str, second: str, other: str, sign: str, bound: str
     ) -> Rule:
-        limit = _amount(bound) if sign != "<" else ceil(_amount(bound)) - 1
+        limit = float(_amount(bound)) if sign != "<" else ceil(_amount(bound)) - 1
         near = _text_measure(name, sign, limit)
         if near is None:
             raise _without_counterpart(f"{name}(...) {sign} {bound}")
@@ -196,10 +207,14 @@ class Translator:
         if names is None:
             known = f"no field of dates or numbers is made of '{a}' alone"
             raise NoCounterpartError(f"{known}: declare one, for within().")
-        amount = _amount(bound)
-        if not isinstance(self.fields[names[0]], DateField):
-            return Within(names[0], Fraction(bound), False, field_b=names[1])
-        days = amount * unit
+        amount, spec = _amount(bound), self.fields[names[0]]
+        if not isinstance(spec, DateField):
+            assert isinstance(spec, NumberField)
+            below = (ceil(amount / spec.step) - 1) * spec.step
+            return Within(
+                names[0], amount if sign == "<=" else max(below, Fraction(0)), False, field_b=names[1]
+            )
+        days = float(amount) * unit
         whole = floor(days) if sign == "<=" else ceil(days) - 1
         return Within(names[0], Fraction(max(whole, 0)), True, field_b=names[1])
 
@@ -259,11 +274,14 @@ def _sides(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, str]:
     return of[Side.A], of[Side.B]
 
 
-def _amount(number: str) -> float:
+def _amount(number: str) -> Fraction:
     try:
-        return float(number)
+        found = short(number)
     except ValueError:
         raise NoCounterpartError(f"'{number}' is no number.") from None
+    if not 0 <= found <= _MOST:
+        raise NoCounterpartError(f"{number} is below 0 or above {_MOST:,}.")
+    return found
 
 
 def _settle(rule: Rule) -> Rule:

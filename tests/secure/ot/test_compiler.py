@@ -12,14 +12,16 @@ from accord.secure.circuit import (
     Bilinear,
     Edit,
     Equal,
+    Graded,
     Hamming,
     Input,
     Not,
     Or,
     Product,
+    Reaches,
     SquaredEuclidean,
 )
-from accord.secure.ot.compiler import compile_circuit
+from accord.secure.ot.compiler import Build, compile_circuit
 from accord.secure.ot.program import Digit, OwnBit
 from tests.secure.worlds import AHEAD, BITS, COSINE, DICE, FAR, LEAVES, random_circuit
 
@@ -131,3 +133,17 @@ def test_a_distance_too_wide_for_penalties_is_compared_without() -> None:
     assert all(share.penalty == 0 for share in compile_circuit(wide, "ot").shares)
     small = AtMost(SquaredEuclidean(Input("x", 2, 255)), 100)
     assert all(share.penalty > 0 for share in compile_circuit(small, "ot").shares)
+
+
+def test_a_rule_that_no_pair_could_pay_for_is_refused_before_it_takes_minutes() -> None:
+    """A thousand predicates may stand in a partner's agreement."""
+    texts = [Edit(Input(f"t{i}", 24, 63), 3) for i in range(300)]
+    with pytest.raises(UnsupportedError, match="more than 8,192 lookups"):
+        compile_circuit(Reaches(tuple(Graded(((text, 9),), -9) for text in texts), 1), "ot")
+
+
+def test_the_weight_that_is_kept_is_that_of_the_program() -> None:
+    build = Build("ot")
+    parts = tuple(Graded(((Edit(Input("t", 5, 9), i), 9 - i), (AtMost(AHEAD, i), -i)), -9) for i in range(3))
+    build.answer(And((Reaches(parts, 1), AtMost(DICE, 0))))
+    assert build.weight == build.program.weight

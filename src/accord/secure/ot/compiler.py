@@ -69,6 +69,8 @@ from accord.secure.ot.scores import most_without_values, weigh
 from accord.secure.ot.texts import Text, count_edits, share_letters
 
 GATE = 6
+MOST_LOOKUPS = 1 << 13
+"""A partner may have written the rule: what takes more costs tens of kilobytes a pair, and minutes here."""
 
 
 @cache
@@ -92,6 +94,8 @@ class Build:
         self.shares: list[Share] = []
         self.sums: list[Sum] = []
         self.lookups: list[Lookup] = []
+        self.weight = 0.0
+        """That of the program so far: quarters, which add up exactly."""
         self._known: dict[tuple[Comparison | Reaches, Input | None], Bit] = {}
         self._texts: dict[Input, Text] = {}
 
@@ -108,6 +112,7 @@ class Build:
     def become(self, other: Build) -> None:
         """Take all that the other has."""
         self.shares, self.sums, self.lookups = other.shares[:], other.sums[:], other.lookups[:]
+        self.weight = other.weight
         self._known = dict(other._known)
         self._texts = {of: text.copy() for of, text in other._texts.items()}
 
@@ -157,13 +162,18 @@ class Build:
         self, shared: tuple[Shared, ...], own: tuple[Own, ...], truth: NDArray[Any], lane: int = 1
     ) -> Bit:
         """One lookup more; if its answer is a number, the bit only names it."""
+        if len(self.lookups) == MOST_LOOKUPS:
+            node = f"a rule that takes more than {MOST_LOOKUPS:,} lookups"
+            raise UnsupportedError(engine=self.engine, node=node)
         before = [self._level(wire) for wire in shared]
         self.lookups.append(Lookup(shared, own, 1 + max(before, default=-1), truth, lane))
+        self.weight += self.lookups[-1].weight
         return Bit(len(self.lookups) - 1)
 
     def share(self, share: Share) -> int:
         """One shared number more."""
         self.shares.append(share)
+        self.weight += share.weight
         return len(self.shares) - 1
 
     def compare(self, node: Comparison, dummies: bool = False, where: Input | None = None) -> Bit | None:

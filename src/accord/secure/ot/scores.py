@@ -37,7 +37,7 @@ from accord.secure.circuit import (
 from accord.secure.forms import Added, Weights, cells, constant, every_cell, form_of
 from accord.secure.ideal import weigh as weigh_in_the_clear
 from accord.secure.ot.formula import Formula, Wire, join, split, truth_of, wires
-from accord.secure.ot.program import Bit, Own, Program, Share, Shared, Sum
+from accord.secure.ot.program import Bit, Own, Share, Shared, Sum
 from accord.side import Side
 
 ROOM = 4
@@ -53,7 +53,7 @@ class Builder(Protocol):
     """What a program in the making does for a score."""
 
     @property
-    def program(self) -> Program: ...
+    def weight(self) -> float: ...
 
     def copy(self) -> Any: ...
 
@@ -94,7 +94,7 @@ def most_without_values(part: Graded) -> int:
 
 def _weigh_one(build: Builder, part: Graded, total: Sum, tables: list[Weights]) -> Sum:
     """The total less one weight; what a table gives is only noted."""
-    before = build.program.weight
+    before = build.weight
     plain = build.copy()
     found: list[tuple[Builder, Sum, list[Weights]]] = [(plain, _plain(plain, part, total), [])]
     for where in _conditions(part):
@@ -109,7 +109,7 @@ def _weigh_one(build: Builder, part: Graded, total: Sum, tables: list[Weights]) 
     def weight(way: tuple[Builder, Sum, list[Weights]]) -> float:
         noted = form_of(Added(tuple(way[2]))) if way[2] else None
         more = Share(noted, total.bits, 0, 0).weight if noted else 0
-        return way[0].program.weight - before + more
+        return way[0].weight - before + more
 
     best, total, noted = min(found, key=weight)
     build.become(best)
@@ -220,7 +220,7 @@ def _fit(build: Builder, cases: list[Case], otherwise: int) -> Iterator[tuple[li
         if len(wires(cases[widest][0])) > 1:
             cases[widest] = (build.gate(cases[widest][0]), cases[widest][1])
             continue
-        first = max(n for n in range(len(cases)) if len(_wires(cases[:n])) <= ROOM)
+        first = next(n for n in range(len(cases)) if len(_wires(cases[: n + 1])) > ROOM)
         yield cases[:first], 0
         before = build.gate(join("any", [when for when, _ in cases[:first]]))
         cases = [(before, 0), *cases[first:]]
