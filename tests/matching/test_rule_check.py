@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from pydantic import TypeAdapter
 
 from accord.matching.rule_check import rule_faults
-from accord.matching.rule_text import parse_rule
+from accord.matching.rule_text import RuleSyntaxError, parse_rule
+from accord.records.schema import FieldSpec
 from tests.matching import worlds
 
 
@@ -116,3 +118,15 @@ def test_crossed_classes_come_from_one_list() -> None:
     other = worlds.FIELDS | {"clan": worlds.FIELDS["clan"].model_copy(update={"list": "us-given-names-1990"})}
     [fault] = rule_faults(parse_rule("rarity(kin, clan) >= 1"), other)
     assert "write the same list under [fields.kin] and [fields.clan]" in fault
+
+
+def test_scores_and_edits_that_are_made_to_be_expensive() -> None:
+    levels = ", ".join(f"hamming <= {i % 20} and same(hour) -> {i}" for i in range(33))
+    with pytest.raises(RuleSyntaxError, match="a comparison has at most 32 levels"):
+        parse_rule(f"score(name: {levels}) >= 1")
+    long = {"type": "text", "encoder": {"kind": "letters", "length": 24}}
+    fields = TypeAdapter(dict[str, FieldSpec]).validate_python({f"f{i}": long for i in range(13)})
+    every = [f"edit(f{i}) <= 3 or edit(f{i}) <= 1" for i in range(13)]
+    assert not rule_faults(parse_rule(" or ".join(every[:12])), fields)
+    [fault] = rule_faults(parse_rule(" or ".join(every)), fields)
+    assert "edit() holds 2,184 pairs of letters against each other, and may 2,048" in fault

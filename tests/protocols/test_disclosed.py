@@ -180,3 +180,10 @@ def test_more_than_is_due_or_fits_is_refused_before_it_comes() -> None:
     ):
         with pytest.raises(PeerError, match=words):
             run_pair(exchange(made, replace(shape, room=room), due), swollen(size))
+
+
+def test_a_record_cannot_lack_what_every_record_has() -> None:
+    made, shape = disclosed([worlds.ROW, worlds.ROW])
+    made.fields["hour"].present[1] = False
+    with pytest.raises(PeerError, match="a record without the field hour, which no record may lack"):
+        decode(encode(made), len(made), shape)

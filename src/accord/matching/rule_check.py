@@ -40,6 +40,8 @@ from accord.records.schema import (
 from accord.spelling import nearest
 
 _FINEST_SIMILARITY = 10_000
+MOST_LETTERS = 2_048
+"""A partner may have written the rule, and every such pair is a step for each pair of records."""
 MOST_EDITS = 3
 _ENCODING = {
     "text": ("encoder",),
@@ -63,7 +65,21 @@ def rule_faults(rule: Rule, fields: Fields, ignore: frozenset[str] = frozenset()
         if not unknown and not ignore.intersection(names):
             faults.update({f"'{predicate}': {fault}": None for fault in _faults(predicate, fields)})
     faults.update({fault: None for score in _scores(rule) for fault in _score_faults(score)})
+    faults.update({fault: None for fault in _too_many_letters(rule, fields)})
     return list(faults)
+
+
+def _too_many_letters(rule: Rule, fields: Fields) -> Iterator[str]:
+    """Each letter of one text is held against those of the other that few edits may move to its place."""
+    widest: dict[tuple[str, str], int] = {}
+    for one in predicates(rule):
+        spec = fields.get(one.field) if isinstance(one, Edit) else None
+        if isinstance(one, Edit) and isinstance(spec, TextField) and isinstance(spec.encoder, Letters):
+            pair, cells = (one.field, one.field_b), spec.encoder.length * (2 * min(one.bound, 3) + 1)
+            widest[pair] = max(widest.get(pair, 0), cells)
+    if sum(widest.values()) > MOST_LETTERS:
+        problem = f"edit() holds {sum(widest.values()):,} pairs of letters against each other"
+        yield f"{problem}, and may {MOST_LETTERS:,}; count edits of fewer fields, or of shorter ones."
 
 
 def _scores(rule: Rule) -> Iterator[Score]:

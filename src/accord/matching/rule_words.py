@@ -29,6 +29,10 @@ LARGEST_WEIGHT = 9_999
 """Of one level of a score, and of its threshold: more would only make comparisons wide."""
 
 
+MOST_LEVELS = 32
+"""Of one comparison of a score: each is held against all before it."""
+
+
 @dataclass(frozen=True)
 class Measure(Unfinished):
     """A distance or similarity that waits for its threshold: `hamming("name") <= 5`."""
@@ -158,6 +162,8 @@ def compare(*levels: tuple[Rule, int], otherwise: int = 0) -> Levels:
     """
     if not levels:
         raise ValueError("a comparison has at least one level: compare((same('city'), 3), otherwise=-2)")
+    if len(levels) > MOST_LEVELS:
+        raise ValueError(f"a comparison has at most {MOST_LEVELS} levels")
     made = []
     for when, weight in levels:
         if not isinstance(when, Rule):

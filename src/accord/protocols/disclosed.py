@@ -193,6 +193,9 @@ def _read_field(reader: _Reader, name: str, count: int, fields: Fields) -> _Read
     present = yield from reader.numbers("u1", count)
     if len(present) and present.max() > 1:
         raise PeerError(problem=f"a value of the field {name} that is neither there nor missing")
+    if len(present) and spec.missing != "differs" and not present.all():
+        # The circuit has no bit for it: the record would be one thing to the engine, another in the clear.
+        raise PeerError(problem=f"a record without the field {name}, which no record may lack")
     if isinstance(spec, TextField):
         width = (spec.bits + 63) // 64
         words = (yield from reader.words(count * width)).reshape(count, width)

@@ -17,7 +17,7 @@ score which rows without values cannot reach.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,7 @@ MOST_LOOKUPS = 1 << 13
 """A partner may have written the rule: what takes more costs tens of kilobytes a pair, and minutes here."""
 
 
-@cache
+@lru_cache(maxsize=64)
 def compile_circuit(node: Node, engine: str) -> Program:
     """The lightest program of a circuit, or an `UnsupportedError` that names the node that has none."""
     whole = Build(engine)
