@@ -24,14 +24,16 @@ from accord.datasets.people import generate_people
 from accord.errors import UsageError
 
 PEERS = Path(".venv-peers/bin/python")
-SCRIPTS = Path(__file__).with_name("peers")
 AGREEMENTS = Path(__file__).with_name("agreements")
 SEED = 2026
 GENERATED = 5_000
 """Generated people a side."""
 
 Cells = dict[str, str]
-_TITLES = frozenset("mr mrs ms miss mx dr prof rev sir jr sr jnr snr ii iii iv esq phd".split())
+_TITLES = frozenset(
+    {"mr", "mrs", "ms", "miss", "mx", "dr", "prof", "rev", "sir"}
+    | {"jr", "sr", "jnr", "snr", "ii", "iii", "iv", "esq", "phd"}
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ DATASETS = (
             (("birth",), ("phone",), ("email",), ("given", "surname"), ("surname", "postcode"), ("street",)),
             "people"),
     Dataset("rldata500", _RLDATA, (), "rldata", all_pairs=True),
-    Dataset("rldata10000", _RLDATA, (("birth",), ("given", "surname")), "rldata"),
+    Dataset("rldata10000", _RLDATA, (("birth",), ("given",), ("surname",)), "rldata"),
     Dataset("pseudopeople", _CENSUS, (("birth",), ("given", "surname"), ("surname", "middle", "sex")),
             "pseudopeople"),
     Dataset("fodors-zagats",
@@ -113,7 +115,7 @@ def prepare(folder: Path, data: Path | None) -> tuple[Dataset, ...]:
     """Write every set below the folder; those of which the files are there."""
     if not PEERS.exists():
         raise UsageError(problem="The peers live in .venv-peers, which is not there: run `make bench` first.")
-    subprocess.run([PEERS, SCRIPTS / "datasets.py", folder], check=True, stderr=subprocess.DEVNULL)
+    run_peer("datasets", folder)
     _write(folder / "people", *_people())
     real: dict[str, Callable[[Path], tuple[list[Cells], list[Cells], list[tuple[str, str]]]]] = {
         "fodors-zagats": _restaurants,
@@ -123,6 +125,15 @@ def prepare(folder: Path, data: Path | None) -> tuple[Dataset, ...]:
         if data is not None:
             _write(folder / name, *read(data))
     return tuple(one for one in DATASETS if data is not None or one.name not in real)
+
+
+def run_peer(script: str, *words: object) -> str:
+    """What a script of reproduction.peers prints; if it fails, its own words are the error."""
+    command = [str(PEERS), "-m", f"reproduction.peers.{script}", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
+    return done.stdout
 
 
 def read_tables(folder: Path) -> Tables:
@@ -139,9 +150,7 @@ def _strings(path: Path) -> pa.Table:
     return pyarrow.csv.read_csv(path, convert_options=types)
 
 
-def _write(
-    folder: Path, a: Sequence[Cells], b: Sequence[Cells], truth: Iterable[tuple[str, str]]
-) -> None:
+def _write(folder: Path, a: Sequence[Cells], b: Sequence[Cells], truth: Iterable[tuple[str, str]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, cells in (("a", a), ("b", b)):
         with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:

