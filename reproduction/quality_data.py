@@ -42,8 +42,8 @@ class Dataset:
 
     name: str
     kinds: Mapping[str, str]
-    """What each column holds, by which a peer chooses its comparison: name, text, words, code, date or
-    category."""
+    """What each column holds, by which a peer chooses its comparison: name, text, words, code, number, date,
+    category; or address, for columns that people of one household share."""
     blocks: tuple[tuple[str, ...], ...]
     """Columns on which records that peers compare agree: one of these lists; none for all pairs."""
     agreement: str
@@ -67,7 +67,7 @@ _FEBRL_BLOCKS = (
 )
 _PEOPLE = {
     **{"given": "name", "middle": "name", "surname": "name", "sex": "category", "birth": "date"},
-    **{"street": "text", "city": "text", "postcode": "code", "phone": "code", "email": "text"},
+    **{"street": "address", "postcode": "address", "city": "address", "phone": "code", "email": "text"},
 }
 _RLDATA = {"given": "name", "middle": "name", "surname": "name", "surname_2": "name", "birth": "date"}
 _CENSUS = {"given": "name", "middle": "category", "surname": "name", "birth": "date", "sex": "category"}
@@ -86,8 +86,9 @@ DATASETS = (
     Dataset("fodors-zagats",
             {"name": "text", "street": "text", "city": "text", "phone": "code", "cuisine": "words"},
             (), "restaurants", persons=False, all_pairs=True),
-    Dataset("abt-buy", {"name": "words", "description": "words", "model": "code", "price": "number"},
-            (), "products", persons=False, all_pairs=True),
+    Dataset("abt-buy",
+            {"name": "words", "brand": "category", "description": "words", "model": "code", "price": "number"},
+            (("brand",), ("model",)), "products", persons=False, all_pairs=True),
 )  # fmt: skip
 
 
@@ -208,6 +209,7 @@ def _product(row: Mapping[str, str]) -> Cells:
     return {
         "id": row["id"],
         "name": " ".join(words),
+        "brand": (row.get("manufacturer") or row["name"]).lower().split()[0],
         "description": re.sub(r"[^a-z0-9]+", " ", row["description"].lower()).strip()[:200],
         "model": max(codes, key=len, default=""),
         "price": re.sub(r"[^0-9.]", "", row["price"]),

@@ -71,10 +71,10 @@ def _both(agreement: Agreement, places: dict[Side, Path], tables: dict[Side, Pat
             child = _start(places[side], words)
             stack.callback(child.kill)
             children.append(child)
-        outputs = [child.communicate()[0] for child in children]
+        outputs = [child.communicate() for child in children]
         if any(child.returncode for child in children):
-            raise RuntimeError("a party ended early; what it said is above")
-    return [json.loads(output.splitlines()[-1]) for output in outputs]
+            raise RuntimeError("a party ended early:\n" + "\n".join(said for _, said in outputs))
+    return [json.loads(told.splitlines()[-1]) for told, _ in outputs]
 
 
 def _start(place: Path, words: Sequence[str]) -> subprocess.Popen[str]:
@@ -84,6 +84,7 @@ def _start(place: Path, words: Sequence[str]) -> subprocess.Popen[str]:
         env={**os.environ, "XDG_STATE_HOME": str(place.absolute())},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
@@ -91,9 +92,9 @@ def _start(place: Path, words: Sequence[str]) -> subprocess.Popen[str]:
 
 def _accord(place: Path, *words: str) -> None:
     child = _start(place, words)
-    child.communicate()
+    _, said = child.communicate()
     if child.returncode:
-        raise RuntimeError(f"`accord {' '.join(words)}` failed; what it said is above")
+        raise RuntimeError(f"`accord {' '.join(words)}` failed: {said}")
 
 
 def _pairs(path: Path) -> frozenset[tuple[str, str]]:

@@ -42,6 +42,7 @@ class Turn:
 
     dataset: str
     system: str
+    seed: int
     turn: int
     precision: float
     recall: float

@@ -28,7 +28,7 @@ def compare(job: Job, pairs: pd.MultiIndex, a: pd.DataFrame, b: pd.DataFrame) ->
     asked = recordlinkage.Compare()
     for name, kind in job.kinds.items():
         match kind:
-            case "name" | "text":
+            case "name" | "text" | "address":
                 asked.string(name, name, method="jarowinkler", label=name)
                 asked.exact(name, name, label=f"{name} equal")
             case "code" | "date":

@@ -42,6 +42,17 @@ def comparison(name: str, kind: str) -> Any:
             return cl.ExactMatch(name).configure(term_frequency_adjustments=True)
 
 
+def household(names: list[str]) -> Any:
+    """One comparison of what people of one household share: as several they would count it several times."""
+    levels = [
+        cll.And(*map(cll.NullLevel, names)),
+        cll.And(*map(cll.ExactMatchLevel, names[:2])),
+        cll.JaroWinklerLevel(names[0], 0.9),
+        *map(cll.ExactMatchLevel, names[1:]),
+    ]
+    return cl.CustomComparison([*levels, cll.ElseLevel()], "household")
+
+
 def table(job: Job, which: pd.DataFrame) -> pd.DataFrame:
     made = which.copy()
     for name in job.of("words"):
@@ -53,10 +64,13 @@ def table(job: Job, which: pd.DataFrame) -> pd.DataFrame:
 
 def score(job: Job, clock: Clock) -> pd.DataFrame:
     logging.getLogger("splink").setLevel(logging.ERROR)
+    comparisons = [comparison(name, kind) for name, kind in job.kinds.items() if kind != "address"]
+    if job.of("address"):
+        comparisons.append(household(job.of("address")))
     settings = SettingsCreator(
         link_type="link_only",
         unique_id_column_name="id",
-        comparisons=[comparison(name, kind) for name, kind in job.kinds.items()],
+        comparisons=comparisons,
         blocking_rules_to_generate_predictions=[block_on(*columns) for columns in job.blocks] or ["1=1"],
         probability_two_random_records_match=job.prior,
     )
