@@ -1,7 +1,7 @@
 """The lines of the quality table, in files that a run cut off goes on with, and as Markdown.
 
-quality.csv has a line for each set and system, quality-halves.csv one for each half as well. A line that is
-there is not measured again; a last one that is torn does not count.
+quality.csv has a line for each set and system, quality-halves.csv one for each half as well. A file is
+replaced as a whole, so that at every moment all finished lines are on disk; they are not measured again.
 """
 
 from __future__ import annotations
