@@ -5,8 +5,9 @@ the people, and is judged on the other; ten times, by a seed (halves.py). Of Acc
 the threshold of a score, as whole numbers (weights.py), of recordlinkage the weights and the threshold of a
 regression, of Splink and anonlink the threshold; Splink estimates its weights without labels, on all records.
 
-Accord is judged by `simulate`: the protocol with its passes and dummies, comparing in the clear. Then the
-rule of the first turn links the whole set for real, between two processes, and must find the very pairs.
+Accord is judged on the pairs that meet in the passes of its agreement, by its rule in the clear: what the
+protocol finds. Then the rule of the first turn links the whole set for real, between two processes, and must
+find the very pairs that it accepts in the clear.
 
 A line is on disk before the next system begins, and is not measured again.
 """
@@ -24,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from accord import Agreement, read_agreement, simulate
+from accord import Agreement, read_agreement
 from accord.matching.evaluate import Tables as Columns
 from accord.matching.meeting import meeting_pairs
 from accord.matching.rule import And, Score
@@ -81,7 +82,7 @@ def study(
                 _warm_up(case, folder / "warm" / dataset.name)
             for system in due:
                 tell(f"{dataset.name}: {system}")
-                made, key = measure(case, system, seed), (dataset.name, system)
+                made, key = measure(case, system), (dataset.name, system)
                 turns.put(*key, [Turn(*key, seed, turn, *_short(one)) for turn, one in enumerate(made.turns)])
                 taken = round(made.seconds, 2), made.bytes
                 lines.put(*key, [Line(*key, *_short(average(made.turns)[0]), *taken)])
@@ -97,9 +98,9 @@ def _warm_up(case: Case, folder: Path) -> None:
     link_privately(folder / "a.csv", folder / "b.csv", agreed, folder / "run")
 
 
-def measure(case: Case, system: str, seed: int) -> Measured:
+def measure(case: Case, system: str) -> Measured:
     """One system on one set."""
-    return _measure_ours(case, seed) if system == OURS else _measure_peer(case, system)
+    return _measure_ours(case) if system == OURS else _measure_peer(case, system)
 
 
 def read_case(dataset: Dataset, folder: Path, seed: int) -> Case:
@@ -109,23 +110,31 @@ def read_case(dataset: Dataset, folder: Path, seed: int) -> Case:
     return Case(dataset, folder, tables, truth, halves)
 
 
-def _measure_ours(case: Case, seed: int) -> Measured:
+def _measure_ours(case: Case) -> Measured:
     agreed = agreement(case.dataset)
-    rules = list(_learnt(case, agreed))
-    turns = [
-        _simulated(case, half.other, _with_rule(agreed, rule), seed)
-        for half, rule in zip(case.halves, rules, strict=True)
-    ]
-    first = _with_rule(agreed, rules[0])
+    rules, turns = zip(*_learnt(case, agreed), strict=True)
+    first = agreed.model_copy(update={"rule": rules[0]})
     with tempfile.TemporaryDirectory() as name:
         ran = link_privately(case.folder / "a.csv", case.folder / "b.csv", first, Path(name))
-    clear = simulate(case.tables.a, case.tables.b, first, seed=seed).pairs
-    expected = frozenset(zip(clear["id_a"].to_pylist(), clear["id_b"].to_pylist(), strict=True))
-    if ran.pairs != expected:
+    if ran.pairs != in_the_clear(case.tables, first):
         raise RuntimeError(
             f"{case.dataset.name}: the private run found other pairs than its rule in the clear"
         )
-    return Measured(turns, ran.seconds, ran.bytes)
+    return Measured(list(turns), ran.seconds, ran.bytes)
+
+
+def in_the_clear(tables: Tables, agreed: Agreement) -> frozenset[tuple[str, str]]:
+    """The ids of the pairs that meet in the blocking and that the rule accepts."""
+    left, right = meeting_pairs(
+        agreed.rule, _columns(tables, agreed), (len(tables.a), len(tables.b)), agreed.plan
+    )
+    ids = tables.a["id"].take(left).to_pylist(), tables.b["id"].take(right).to_pylist()
+    return frozenset(zip(*ids, strict=True))
+
+
+def _columns(tables: Tables, agreed: Agreement) -> Columns:
+    a, b = (load_records(table, agreed.fields, agreed.salt) for _, table in tables.sides)
+    return Columns(agreed.fields, a.columns, b.columns)
 
 
 def agreement(dataset: Dataset) -> Agreement:
@@ -134,33 +143,21 @@ def agreement(dataset: Dataset) -> Agreement:
     return adjust(agreed, protocol="all-pairs") if dataset.all_pairs else agreed
 
 
-def _with_rule(agreed: Agreement, rule: Score) -> Agreement:
-    return agreed.model_copy(update={"rule": rule})
-
-
-def _learnt(case: Case, agreed: Agreement) -> Iterator[Score]:
-    """The rule of each turn, from the pairs that the half to learn from would compare."""
+def _learnt(case: Case, agreed: Agreement) -> Iterator[tuple[Score, Judged]]:
+    """The rule of each turn, from the pairs that the half to learn from would compare, and how well it does
+    on those that the other would."""
     draft = agreed.rule
     assert isinstance(draft, Score)
-    sides = [load_records(table, agreed.fields, agreed.salt) for _, table in case.tables.sides]
-    columns = Columns(agreed.fields, sides[0].columns, sides[1].columns)
-    left, right = meeting_pairs(And(()), columns, case.truth.sizes, agreed.plan)
-    levels, true = level_numbers(draft, columns, left, right), case.truth.contains(left, right)
+    columns, truth = _columns(case.tables, agreed), case.truth
+    left, right = meeting_pairs(And(()), columns, truth.sizes, agreed.plan)
+    levels, true = level_numbers(draft, columns, left, right), truth.contains(left, right)
     for half in case.halves:
-        inside = half.holds(left, right)
-        missed = case.truth.count(half) - int(true[inside].sum())
-        yield learn(draft, levels[inside], true[inside], missed)
-
-
-def _simulated(case: Case, half: Half, agreed: Agreement, seed: int) -> Judged:
-    """The protocol on the records of a half."""
-    a, b = case.tables.a.filter(pa.array(half.a)), case.tables.b.filter(pa.array(half.b))
-    pairs = simulate(a, b, agreed, seed=seed).pairs
-    return judge(len(pairs), _count_true(case, pairs), case.truth.count(half))
-
-
-def _count_true(case: Case, pairs: pa.Table) -> int:
-    return int(case.truth.contains(*case.tables.rows(pairs)).sum())
+        inside, outside = half.holds(left, right), half.other.holds(left, right)
+        missed = truth.count(half) - int(true[inside].sum())
+        learnt = learn(draft, levels[inside], true[inside], missed)
+        found = learnt.sums(levels[outside]) >= learnt.rule.least
+        right_ones = int((found & true[outside]).sum())
+        yield learnt.rule, judge(int(found.sum()), right_ones, truth.count(half.other))
 
 
 def _measure_peer(case: Case, system: str) -> Measured:

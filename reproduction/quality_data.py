@@ -87,7 +87,8 @@ DATASETS = (
             {"name": "text", "street": "text", "city": "text", "phone": "code", "cuisine": "words"},
             (), "restaurants", persons=False, all_pairs=True),
     Dataset("abt-buy",
-            {"name": "words", "brand": "category", "description": "words", "model": "code", "price": "number"},
+            {"name": "words", "brand": "category", "description": "words", "model": "code",
+             "price": "number"},
             (("brand",), ("model",)), "products", persons=False, all_pairs=True),
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,25 @@ def _digits(patterns: Ints, sizes: Sequence[int]) -> Ints:
     return np.stack(found[::-1], axis=1)
 
 
-def learn(draft: Score, levels: Ints, true: Flags, missed: int) -> Score:
+@dataclass(frozen=True)
+class Learnt:
+    """A draft with other weights."""
+
+    rule: Score
+    _weights: tuple[Ints, ...]
+    """Of all comparisons of the draft, also those that the rule leaves out."""
+
+    def sums(self, levels: Ints) -> Ints:
+        """The score of pairs by the numbers of their levels."""
+        codes, which = np.unique(levels, return_inverse=True)
+        digits = _digits(codes, [len(column) for column in self._weights])
+        found = sum(
+            (column[digits[:, place]] for place, column in enumerate(self._weights)), np.zeros(1, int)
+        )
+        return np.asarray(found)[which]
+
+
+def learn(draft: Score, levels: Ints, true: Flags, missed: int) -> Learnt:
     """The draft with weights and a threshold learnt from pairs; `missed` true pairs are not among these."""
     sizes = [len(each.weights) for each in draft.comparisons]
     codes, which = np.unique(levels, return_inverse=True)
@@ -72,7 +90,7 @@ def learn(draft: Score, levels: Ints, true: Flags, missed: int) -> Score:
         for each, column in zip(draft.comparisons, weights, strict=True)
         if len(set(column.tolist())) > 1
     ]
-    return replace(draft, comparisons=tuple(kept), least=least)
+    return Learnt(replace(draft, comparisons=tuple(kept), least=least), tuple(weights))
 
 
 def best_threshold(scores: Floats, positive: Floats, total: Floats, missed: int) -> float:

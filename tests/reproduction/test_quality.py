@@ -60,14 +60,14 @@ def test_accord_is_judged_on_what_it_did_not_see(tmp_path: Path, monkeypatch: py
         return Private(frozenset(ids), 5, 1.5, 7)
 
     monkeypatch.setattr(quality, "link_privately", clear)
-    found = measure(read_case(SMALL, tmp_path, 0), "accord", 0)
+    found = measure(read_case(SMALL, tmp_path, 0), "accord")
     assert (found.seconds, found.bytes, len(asked)) == (1.5, 7, 1)
     assert len(found.turns) == quality.TURNS
     assert sum(one.f1 for one in found.turns) / quality.TURNS > 0.9
 
     monkeypatch.setattr(quality, "link_privately", lambda *_: Private(frozenset(), 5, 1.5, 7))
     with pytest.raises(RuntimeError, match="rldata500: the private run found other pairs"):
-        measure(read_case(SMALL, tmp_path, 0), "accord", 0)
+        measure(read_case(SMALL, tmp_path, 0), "accord")
 
 
 def test_a_peer_is_given_the_set_and_its_scores_are_judged(
@@ -90,10 +90,10 @@ def test_a_peer_is_given_the_set_and_its_scores_are_judged(
 
     monkeypatch.setattr(quality, "run_peer", peer)
     case = read_case(SMALL, tmp_path, 0)
-    found = measure(case, "splink", 0)
+    found = measure(case, "splink")
     assert found.turns == [Judged(1.0, 1.0, 1.0)] * quality.TURNS
     assert (found.seconds, found.bytes) == (2.5, (tmp_path / "b.csv").stat().st_size)
-    assert measure(case, "anonlink", 0).bytes == 128 * sum(case.truth.sizes)
+    assert measure(case, "anonlink").bytes == 128 * sum(case.truth.sizes)
     assert [script for script, _ in jobs] == ["with_splink", "with_anonlink"]
     assert jobs[0][1]["kinds"] == SMALL.kinds
     assert jobs[0][1]["prior"] == 20 / (40 * 40)
@@ -122,7 +122,7 @@ def test_a_study_cut_off_goes_on_and_another_seed_starts_anew(
     )
     asked: list[str] = []
 
-    def fake(case: object, system: str, seed: int) -> Measured:
+    def fake(case: object, system: str) -> Measured:
         if system == "recordlinkage" and asked == ["accord", "splink"]:
             raise KeyboardInterrupt
         asked.append(system)
@@ -150,6 +150,6 @@ def test_a_study_cut_off_goes_on_and_another_seed_starts_anew(
 def test_each_peer_finds_what_is_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     monkeypatch.chdir(ROOT)
     write_small(tmp_path, people=90)
-    found = measure(read_case(SMALL, tmp_path, 0), system, 0)
+    found = measure(read_case(SMALL, tmp_path, 0), system)
     assert sum(one.f1 for one in found.turns) / quality.TURNS > 0.8
     assert found.seconds > 0

@@ -55,19 +55,21 @@ def test_pairs_decide_where_there_are_many() -> None:
     # y tells all, whatever the draft says of x.
     levels = np.repeat(np.arange(6), 1_000)
     true = levels % 2 == 0
-    found = learn(DRAFT, levels, true, missed=0)
+    learnt = learn(DRAFT, levels, true, missed=0)
+    found = learnt.rule
     assert rule_faults(found, AGREED.fields) == []
     assert max(abs(weight) for each in found.comparisons for weight in each.weights) == LARGEST
     y = found.comparisons[-1]
     assert y.weights == (LARGEST, 0)
     tables = world(30, 2)
     left, right = (side.ravel() for side in np.mgrid[:30, :30])
-    accepted = scores(found.comparisons, tables, left, right) >= found.least
-    assert np.array_equal(accepted, level_numbers(DRAFT, tables, left, right) % 2 == 0)
+    sums, numbers = scores(found.comparisons, tables, left, right), level_numbers(DRAFT, tables, left, right)
+    assert np.array_equal(sums >= found.least, numbers % 2 == 0)
+    assert np.array_equal(sums, learnt.sums(numbers))
 
 
 def test_the_draft_decides_where_there_are_few() -> None:
-    found = learn(DRAFT, np.array([0, 5]), np.array([True, False]), missed=0)
+    found = learn(DRAFT, np.array([0, 5]), np.array([True, False]), missed=0).rule
     x, y = found.comparisons
     assert x.weights[0] > x.weights[1] > x.weights[2] == 0
     assert y.weights[0] > y.weights[1] == 0
@@ -77,7 +79,9 @@ def test_what_weighs_nothing_is_left_out() -> None:
     # Of ten pairs at each level nine are as x says, and y says nothing.
     levels = np.repeat(np.arange(6), 100_000)
     true = (levels // 2 == 0) ^ (np.arange(len(levels)) % 10 == 0)
-    found = learn(DRAFT, levels, true, missed=0)
+    learnt = learn(DRAFT, levels, true, missed=0)
+    found = learnt.rule
+    assert learnt.sums(np.array([0, 1, 5])).tolist() == [LARGEST, LARGEST, 0]
     assert [str(each)[:7] for each in found.comparisons] == ["same(x)"]
     assert rule_faults(found, AGREED.fields) == []
 
