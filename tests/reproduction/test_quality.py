@@ -145,7 +145,7 @@ def test_a_study_cut_off_goes_on_and_another_seed_starts_anew(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (ROOT / PEERS).exists(), reason="the peers live in .venv-peers: run `make bench`")
+@pytest.mark.skipif(not (ROOT / PEERS).exists(), reason="the peers live in .venv-peers: `make quality` makes it")
 @pytest.mark.parametrize("system", SYSTEMS[1:])
 def test_each_peer_finds_what_is_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     monkeypatch.chdir(ROOT)

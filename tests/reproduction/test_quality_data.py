@@ -61,7 +61,7 @@ def test_names_are_told_apart_and_files_are_there() -> None:
 
 def test_without_the_peers_the_way_on_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quality_data, "PEERS", tmp_path / "no-python")
-    with pytest.raises(UsageError, match="make bench"):
+    with pytest.raises(UsageError, match="make quality"):
         prepare(tmp_path, None)
 
 
@@ -72,7 +72,7 @@ def test_a_peer_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (ROOT / PEERS).exists(), reason="the peers live in .venv-peers: run `make bench`")
+@pytest.mark.skipif(not (ROOT / PEERS).exists(), reason="the peers live in .venv-peers: `make quality` makes it")
 @pytest.mark.skipif(not DATA.is_dir(), reason="real data is not in ../shared/data")
 def test_every_set_has_the_columns_that_it_names(tmp_path: Path) -> None:
     script = f"from reproduction.quality_data import *; prepare(Path({str(tmp_path)!r}), Path({str(DATA)!r}))"
