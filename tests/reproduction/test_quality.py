@@ -12,7 +12,7 @@ from accord import simulate
 from accord.matching.rule import Score
 from reproduction import quality
 from reproduction.halves import Judged
-from reproduction.quality import Measured, agreement, measure, read_case, read_scores, study
+from reproduction.quality import Measured, agreement, in_the_clear, measure, read_case, read_scores, study
 from reproduction.quality_data import DATASETS, PEERS, Dataset, _write
 from reproduction.quality_private import Private
 from reproduction.quality_rows import SYSTEMS
@@ -68,6 +68,17 @@ def test_accord_is_judged_on_what_it_did_not_see(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(quality, "link_privately", lambda *_: Private(frozenset(), 5, 1.5, 7))
     with pytest.raises(RuntimeError, match="rldata500: the private run found other pairs"):
         measure(read_case(SMALL, tmp_path, 0), "accord")
+
+
+@pytest.mark.parametrize("name", ["rldata500", "rldata10000"])
+def test_what_is_judged_is_what_the_protocol_finds(tmp_path: Path, name: str) -> None:
+    dataset = next(one for one in DATASETS if one.name == name)
+    write_small(tmp_path)
+    tables, agreed = read_case(dataset, tmp_path, 0).tables, agreement(dataset)
+    pairs = simulate(tables.a, tables.b, agreed, seed=3).pairs
+    found = frozenset(zip(pairs["id_a"].to_pylist(), pairs["id_b"].to_pylist(), strict=True))
+    assert found == in_the_clear(tables, agreed)
+    assert len(found) >= 15
 
 
 def test_a_peer_is_given_the_set_and_its_scores_are_judged(
@@ -145,7 +156,9 @@ def test_a_study_cut_off_goes_on_and_another_seed_starts_anew(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (ROOT / PEERS).exists(), reason="the peers live in .venv-peers: `make quality` makes it")
+@pytest.mark.skipif(
+    not (ROOT / PEERS).exists(), reason="the peers live in .venv-peers: `make quality` makes it"
+)
 @pytest.mark.parametrize("system", SYSTEMS[1:])
 def test_each_peer_finds_what_is_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     monkeypatch.chdir(ROOT)

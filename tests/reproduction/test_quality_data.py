@@ -72,7 +72,9 @@ def test_a_peer_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (ROOT / PEERS).exists(), reason="the peers live in .venv-peers: `make quality` makes it")
+@pytest.mark.skipif(
+    not (ROOT / PEERS).exists(), reason="the peers live in .venv-peers: `make quality` makes it"
+)
 @pytest.mark.skipif(not DATA.is_dir(), reason="real data is not in ../shared/data")
 def test_every_set_has_the_columns_that_it_names(tmp_path: Path) -> None:
     script = f"from reproduction.quality_data import *; prepare(Path({str(tmp_path)!r}), Path({str(DATA)!r}))"
