@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: install demo test check lint slow bench reproduce clean
+.PHONY: install demo test check lint slow bench quality reproduce clean
 
 $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -48,6 +48,9 @@ slow: $(VENV)/.dev  ## what is too long for every landing, and nothing else
 
 bench: $(VENV)/.dev .venv-peers/.done  ## speed against peers, side by side in one run
 	$(BIN)/python -m benchmarks
+
+quality: $(VENV)/.runtime .venv-peers/.done  ## precision, recall and F1 beside peers, in evaluation/results
+	$(BIN)/python -m reproduction quality
 
 reproduce: $(VENV)/.runtime  ## the paper's evaluation, in evaluation/; QUICK=--quick for a small one
 	$(BIN)/python -m reproduction all $(QUICK)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 OTHERS = {
     "claims": "the 21 claims of the paper: held, in part, or not",
+    "quality": "precision, recall and F1 beside Splink, recordlinkage and anonlink; needs .venv-peers",
     "report": "figures and evaluation.md from the results that are there",
     "all": "everything, then the report",
 }
@@ -73,7 +74,7 @@ def reproduce(
         return
     _require(name, data)
     try:
-        _rebuild(Lab(QUICK if quick else FULL, data or _beside(), seed), name, out)
+        _rebuild(Lab(QUICK if quick else FULL, data or _beside(), seed), name, data or _beside(), out)
     except KeyboardInterrupt:
         raise CutOffError from None
 
@@ -100,12 +101,15 @@ def _require(name: str, data: Path | None) -> None:
         raise UsageError(problem=f"There is no folder {data}. Leave out --data to use generated tables.")
 
 
-def _rebuild(lab: Lab, name: str, out: Path) -> None:
+def _rebuild(lab: Lab, name: str, data: Path | None, out: Path) -> None:
     """Run what was asked for and is not there yet; show it, judge it or report on it."""
     from reproduction.catalogue import EVIDENCE, EXPERIMENTS
 
     if name == "report":
         _report(lab, out)
+        return
+    if name == "quality":
+        _quality(lab, data, out)
         return
     chosen = {"all": tuple(EXPERIMENTS), "claims": EVIDENCE}.get(name, (name,))
     rows = {each: _run(lab, each, out) for each in chosen}
@@ -185,6 +189,18 @@ def _report(lab: Lab, out: Path) -> None:
     except OSError as error:
         raise OutputError(path=path, reason=error.strerror) from None
     typer.echo(f"Wrote {path}.", err=True)
+
+
+def _quality(lab: Lab, data: Path | None, out: Path) -> None:
+    from reproduction.quality import study
+    from reproduction.quality_data import DATASETS
+    from reproduction.quality_rows import judge_lines, table_text, verdict_text
+
+    quick = lab.size.name == "quick"
+    lines, turns = study(out / "results", data, lab.seed, quick, lambda word: typer.echo(word, err=True))
+    people = [one.name for one in DATASETS if one.persons]
+    typer.echo(table_text(lines, turns) + "\n\n" + verdict_text(judge_lines(lines, turns, people)))
+    typer.echo(f"Wrote {out / 'results' / 'quality.csv'}.", err=True)
 
 
 def _claims(lab: Lab, rows: dict[str, list[Row]]) -> None:

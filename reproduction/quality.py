@@ -1,0 +1,203 @@
+"""How well pairs are found: Accord's private run beside Splink, recordlinkage and anonlink in the clear.
+
+Every system sees the same cells (quality_data.py). What it may learn with labels, it learns from one half of
+the people, and is judged on the other; ten times, by a seed (halves.py). Of Accord that is the weights and
+the threshold of a score, as whole numbers (weights.py), of recordlinkage the weights and the threshold of a
+regression, of Splink and anonlink the threshold; Splink estimates its weights without labels, on all records.
+
+Accord is judged on the pairs that meet in the passes of its agreement, by its rule in the clear: what the
+protocol finds. Then the rule of the first turn links the whole set for real, between two processes, and must
+find the very pairs that it accepts in the clear.
+
+A line is on disk before the next system begins, and is not measured again.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from accord import Agreement, read_agreement
+from accord.matching.evaluate import Tables as Columns
+from accord.matching.meeting import meeting_pairs
+from accord.matching.rule import And, Score
+from accord.records.load import load_records
+from accord.simulation import adjust
+from reproduction.halves import Floats, Half, Ints, Judged, Truth, average, judge, judge_scores
+from reproduction.quality_data import Dataset, Tables, prepare, read_tables, run_peer
+from reproduction.quality_private import link_privately
+from reproduction.quality_rows import OURS, SYSTEMS, Line, Rows, Turn
+from reproduction.weights import learn, level_numbers
+
+TURNS = 10
+FILTER_BYTES = 128
+QUICK = ("rldata500", "febrl1")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a system did on a set."""
+
+    turns: list[Judged]
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A set, ready for every system."""
+
+    dataset: Dataset
+    folder: Path
+    tables: Tables
+    truth: Truth
+    halves: tuple[Half, ...]
+
+
+def study(
+    results: Path, data: Path | None, seed: int, quick: bool, tell: Callable[[str], None]
+) -> tuple[list[Line], list[Turn]]:
+    """Measure what is not in the results yet; give all lines, and those of the halves."""
+    lines, turns = Rows(results / "quality.csv", Line), Rows(results / "quality-halves.csv", Turn)
+
+    def seeded(dataset: str, system: str) -> bool:
+        return any(turn.seed == seed for turn in turns.of(dataset, system))
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for dataset in prepare(folder, data):
+            due = [one for one in SYSTEMS if not (lines.of(dataset.name, one) and seeded(dataset.name, one))]
+            if not due or (quick and dataset.name not in QUICK):
+                continue
+            case = read_case(dataset, folder / dataset.name, seed)
+            if OURS in due:
+                _warm_up(case, folder / "warm" / dataset.name)
+            for system in due:
+                tell(f"{dataset.name}: {system}")
+                made, key = measure(case, system), (dataset.name, system)
+                turns.put(*key, [Turn(*key, seed, turn, *_short(one)) for turn, one in enumerate(made.turns)])
+                taken = round(made.seconds, 2), made.bytes
+                lines.put(*key, [Line(*key, *_short(average(made.turns)[0]), *taken)])
+    return lines.all, turns.all
+
+
+def _warm_up(case: Case, folder: Path) -> None:
+    """A private run of a few rows: kernels are compiled and kept before the clock of a real one starts."""
+    folder.mkdir(parents=True)
+    for side, table in case.tables.sides:
+        pyarrow.csv.write_csv(table.slice(0, 20), folder / f"{side}.csv")
+    agreed = adjust(read_agreement(case.dataset.path), protocol="all-pairs")
+    link_privately(folder / "a.csv", folder / "b.csv", agreed, folder / "run")
+
+
+def measure(case: Case, system: str) -> Measured:
+    """One system on one set."""
+    return _measure_ours(case) if system == OURS else _measure_peer(case, system)
+
+
+def read_case(dataset: Dataset, folder: Path, seed: int) -> Case:
+    tables = read_tables(folder)
+    truth = Truth(tables)
+    halves = tuple(truth.halve(seed, turn) for turn in range(TURNS))
+    return Case(dataset, folder, tables, truth, halves)
+
+
+def _measure_ours(case: Case) -> Measured:
+    agreed = agreement(case.dataset)
+    rules, turns = zip(*_learnt(case, agreed), strict=True)
+    first = agreed.model_copy(update={"rule": rules[0]})
+    with tempfile.TemporaryDirectory() as name:
+        ran = link_privately(case.folder / "a.csv", case.folder / "b.csv", first, Path(name))
+    if ran.pairs != in_the_clear(case.tables, first):
+        raise RuntimeError(
+            f"{case.dataset.name}: the private run found other pairs than its rule in the clear"
+        )
+    return Measured(list(turns), ran.seconds, ran.bytes)
+
+
+def in_the_clear(tables: Tables, agreed: Agreement) -> frozenset[tuple[str, str]]:
+    """The ids of the pairs that meet in the blocking and that the rule accepts."""
+    left, right = meeting_pairs(
+        agreed.rule, _columns(tables, agreed), (len(tables.a), len(tables.b)), agreed.plan
+    )
+    ids = tables.a["id"].take(left).to_pylist(), tables.b["id"].take(right).to_pylist()
+    return frozenset(zip(*ids, strict=True))
+
+
+def _columns(tables: Tables, agreed: Agreement) -> Columns:
+    a, b = (load_records(table, agreed.fields, agreed.salt) for _, table in tables.sides)
+    return Columns(agreed.fields, a.columns, b.columns)
+
+
+def agreement(dataset: Dataset) -> Agreement:
+    """What the two parties of a set agree on, with draft weights."""
+    agreed = read_agreement(dataset.path)
+    return adjust(agreed, protocol="all-pairs") if dataset.all_pairs else agreed
+
+
+def _learnt(case: Case, agreed: Agreement) -> Iterator[tuple[Score, Judged]]:
+    """The rule of each turn, from the pairs that the half to learn from would compare, and how well it does
+    on those that the other would."""
+    draft = agreed.rule
+    assert isinstance(draft, Score)
+    columns, truth = _columns(case.tables, agreed), case.truth
+    left, right = meeting_pairs(And(()), columns, truth.sizes, agreed.plan)
+    levels, true = level_numbers(draft, columns, left, right), truth.contains(left, right)
+    for half in case.halves:
+        inside, outside = half.holds(left, right), half.other.holds(left, right)
+        missed = truth.count(half) - int(true[inside].sum())
+        learnt = learn(draft, levels[inside], true[inside], missed)
+        found = learnt.sums(levels[outside]) >= learnt.rule.least
+        right_ones = int((found & true[outside]).sum())
+        yield learnt.rule, judge(int(found.sum()), right_ones, truth.count(half.other))
+
+
+def _measure_peer(case: Case, system: str) -> Measured:
+    _write_halves(case)
+    records = case.truth.sizes
+    job = {
+        **{"folder": str(case.folder), "kinds": case.dataset.kinds, "blocks": case.dataset.blocks},
+        **{"prior": len(case.truth.left) / (records[0] * records[1])},
+        **{"halves": str(case.folder / "halves.csv")},
+    }
+    (case.folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+    said = run_peer(f"with_{system}", case.folder / "job.json")
+    left, right, scores = read_scores(case.folder / "pairs.csv", case.tables)
+    turns = [
+        judge_scores(case.truth, half, left, right, scores[turn % len(scores)])
+        for turn, half in enumerate(case.halves)
+    ]
+    seconds = float(json.loads(said.splitlines()[-1])["seconds"])
+    # In the clear one table goes to the other side; the filters of both go to whoever compares them.
+    sent = sum(records) * FILTER_BYTES if system == "anonlink" else (case.folder / "b.csv").stat().st_size
+    return Measured(turns, seconds, sent)
+
+
+def read_scores(path: Path, tables: Tables) -> tuple[Ints, Ints, list[Floats]]:
+    """Pairs as rows, and their scores: one for all turns, or one for each."""
+    ids = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(("id_a", "id_b"), pa.string()))
+    table = pyarrow.csv.read_csv(path, convert_options=ids)
+    left, right = tables.rows(table)
+    return left, right, [np.asarray(table[name]) for name in table.column_names[2:]]
+
+
+def _write_halves(case: Case) -> None:
+    """For each record, whether it is to be learnt from in each turn."""
+    with (case.folder / "halves.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", *range(len(case.halves))])
+        for side, table in case.tables.sides:
+            flags = np.stack([getattr(half, side) for half in case.halves], axis=1).astype(int)
+            writer.writerows([name, *row] for name, row in zip(table["id"].to_pylist(), flags, strict=True))
+
+
+def _short(judged: Judged) -> tuple[float, float, float]:
+    return round(judged.precision, 4), round(judged.recall, 4), round(judged.f1, 4)
