@@ -32,7 +32,7 @@ from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
 OT_WIRE = "6cf5c982fae33fc94ffb7ca6a5a7cfbfbc7c081384cf2a5bcf85e44d052c00dc"
-SCORE_WIRE = ""
+SCORE_WIRE = "1afeee9542a4a8a6fa3ab50b4139c75768722a90be6815d671fbb28fc7ef51d9"
 SILENT_WIRE = "31f6e883e4852ed559164a07813b0d77a75dde59b6d92897482c3048183ca897"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
