@@ -22,6 +22,7 @@ from accord.cli.demo import demo
 from accord.cli.generate import generate
 from accord.cli.init import init
 from accord.cli.options import example
+from accord.cli.plan import plan
 from accord.cli.runs import runs
 from accord.cli.simulate import simulate
 from accord.cli.terminal import SayingHandler, say
@@ -42,6 +43,7 @@ app.command(epilog=example("accord demo --records 1000"))(demo)
 app.command(epilog=example("accord generate people --records 1000 --overlap 0.3"))(generate)
 app.command(epilog=example("accord init products"))(init)
 app.command(epilog=example("accord check agreement.toml a.csv --party A"))(check)
+app.command(epilog=example("accord plan agreement.toml --records 5000 5000"))(plan)
 app.command(epilog=example("accord identity --name north-shop"))(identity.identity)
 app.command(
     epilog=example(

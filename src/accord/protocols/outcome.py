@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from accord.privacy.events import Event
 
 Rows = NDArray[np.int32]
+CONFIRMED = 4 * 32
+"""Bytes by which both sides make sure that they hold the same output (confirm.py)."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,133 @@
+"""`accord plan`: what an agreement will cost and what to agree on instead, before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord.cli.options import Json, StateOption
+from accord.cli.table import print_table
+from accord.cli.terminal import say
+from accord.errors import UsageError
+from accord.wording import sized
+
+if TYPE_CHECKING:
+    from accord.planning.figures import Option, Plan
+
+_MOST_ROWS = 16
+_BAR = 12
+
+
+def plan(
+    agreement: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
+    records: Annotated[
+        tuple[int, int] | None, typer.Option(metavar="A B", help="How many records A and B have.")
+    ] = None,
+    overlap: Annotated[
+        float, typer.Option(help="The share of the smaller table that is expected to match.")
+    ] = 0.3,
+    network: Annotated[
+        str, typer.Option(metavar="lan|wan|MBIT/MS", help="What lies between the parties.")
+    ] = "wan",
+    recall: Annotated[float, typer.Option(help="The share of all matches that must be found.")] = 1.0,
+    max_time: Annotated[float | None, typer.Option(metavar="SECONDS", help="No more time than this.")] = None,
+    max_bytes: Annotated[float | None, typer.Option(metavar="BYTES", help="No more bytes than this.")] = None,
+    max_epsilon: Annotated[
+        float | None, typer.Option(help="No larger ε than this; default: the agreed one.")
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the agreement with the choice in it.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file of --write if it is there.")
+    ] = False,
+    state: StateOption = None,
+    as_json: Json = False,
+) -> None:
+    """Price every sensible way to run an agreement, and choose.
+
+    Nothing is spent, nobody is called: numbers of records are enough.
+    """
+    from accord.agreement.file import read_agreement
+    from accord.session.plan import plan as make
+
+    found = make(
+        read_agreement(agreement),
+        records=records,
+        overlap=overlap,
+        network=network,
+        recall=recall,
+        max_time=max_time,
+        max_bytes=max_bytes,
+        max_epsilon=max_epsilon,
+        state=state,
+    )
+    if write is not None:
+        _write(found, write, agreement, force)
+    if as_json:
+        typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
+    else:
+        show(found)
+
+
+def _write(found: Plan, path: Path, agreement: Path, force: bool) -> None:
+    """The agreement with the choice in it: never one that somebody's data decided."""
+    from accord.records.sinks import require_no_input, require_writable, write_file
+
+    if found.from_data:
+        raise UsageError(
+            problem="What your table decides is for your eyes, and an agreement is public: plan with "
+            "--records alone to --write."
+        )
+    require_no_input(path, [agreement], "write")
+    require_writable(path, "write", ())
+    if path.exists() and not force:
+        raise UsageError(problem=f"{path} is there already. --force replaces it.")
+    head = "# Chosen by `accord plan` from the numbers of records alone.\n"
+    write_file(path, (head + found.choice.agreement.to_toml()).encode(), "write", replace=force)
+    say(f"Wrote {path}. Agree on it with your partner, then: `accord check {path}`.", err=True)
+
+
+def show(found: Plan) -> None:
+    """The options as a table with small bars, the choice and the warnings."""
+    from accord.planning.figures import cost
+
+    ranked = sorted(found.options, key=lambda one: (one is not found.choice, not one.agreed, cost(one)))
+    most = max(one.seconds.expected for one in ranked[:_MOST_ROWS])
+    names = ("", "protocol", "blocking", "ε", "recall", "comparisons", "bytes", "time", "")
+    rows = [_row(one, found, most) for one in ranked[:_MOST_ROWS]]
+    a, b = found.sizes
+    title = f"{a:,} records of A, {b:,} of B, {found.network} (Mbit/s and ms)"
+    print_table(title, names, rows)
+    if len(ranked) > _MOST_ROWS:
+        say(f"… and {len(ranked) - _MOST_ROWS:,} more with --json.")
+    say(f"\n{found.why}")
+    for one in found.warnings:
+        say(f"Warning: {one.text} [{one.code}]")
+
+
+def _row(option: Option, found: Plan, most: float) -> list[str]:
+    from accord.planning.figures import lasting
+
+    epsilon = option.largest_epsilon
+    marks = "→" * (option is found.choice) + "*" * option.agreed
+    return [
+        marks,
+        option.protocol + (" greedy" if option.greedy else ""),
+        option.blocking or "none",
+        "none" if epsilon is None else f"{epsilon:g}",
+        "?" if option.recall is None else f"{option.recall:.3f}",
+        f"{option.comparisons.expected:,.0f}",
+        sized(round(option.bytes.expected)),
+        lasting(option.seconds.expected),
+        bar(option.seconds.expected / most, _BAR),
+    ]
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of eighths of a letter."""
+    eighths = max(1, round(min(1.0, share) * width * 8))
+    return "█" * (eighths // 8) + ("▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else "")
