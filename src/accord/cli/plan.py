@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import Json, StateOption
+from accord.cli.options import (
+    ColumnPairs,
+    DateFormats,
+    Delimiter,
+    Encoding,
+    IdColumn,
+    IdRow,
+    Json,
+    LayoutFile,
+    StateOption,
+    read_own_layout,
+)
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.errors import UsageError
@@ -19,10 +30,19 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 16
 _BAR = 12
+_FOR_YOUR_EYES = (
+    "What your table decides is for your eyes, and an agreement is public: plan with --records alone to "
+    "--write."
+)
 
 
 def plan(
     agreement: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="DATA", help="Your table, for a plan that is for your eyes: csv, parquet, …"),
+    ] = None,
+    party: Annotated[str | None, typer.Option(help="Whose data it is: A, B or the party's name.")] = None,
     records: Annotated[
         tuple[int, int] | None, typer.Option(metavar="A B", help="How many records A and B have.")
     ] = None,
@@ -44,6 +64,13 @@ def plan(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the file of --write if it is there.")
     ] = False,
+    columns: LayoutFile = None,
+    column: ColumnPairs = None,
+    id: IdColumn = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    date: DateFormats = None,
+    id_row: IdRow = False,
     state: StateOption = None,
     as_json: Json = False,
 ) -> None:
@@ -54,9 +81,16 @@ def plan(
     from accord.agreement.file import read_agreement
     from accord.session.plan import plan as make
 
+    if write is not None and data is not None:
+        raise UsageError(problem=_FOR_YOUR_EYES)
+    agreed = read_agreement(agreement)
+    layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row)
     found = make(
-        read_agreement(agreement),
+        agreed,
+        data,
+        party=party,
         records=records,
+        layout=layout,
         overlap=overlap,
         network=network,
         recall=recall,
@@ -77,11 +111,6 @@ def _write(found: Plan, path: Path, agreement: Path, force: bool) -> None:
     """The agreement with the choice in it: never one that somebody's data decided."""
     from accord.records.sinks import require_no_input, require_writable, write_file
 
-    if found.from_data:
-        raise UsageError(
-            problem="What your table decides is for your eyes, and an agreement is public: plan with "
-            "--records alone to --write."
-        )
     require_no_input(path, [agreement], "write")
     require_writable(path, "write", ())
     if path.exists() and not force:

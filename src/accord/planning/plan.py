@@ -14,6 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.errors import AccordError, UsageError
@@ -21,10 +24,10 @@ from accord.network import Network
 from accord.planning import costs, saved
 from accord.planning.choose import ANY, Wish, choose, explain, warn
 from accord.planning.costs import Drawn, Terms
-from accord.planning.figures import Option, Plan
+from accord.planning.figures import Option, Plan, Range
 from accord.planning.machine import Speed
-from accord.planning.recall import recall_of
-from accord.planning.spread import EVEN, USUAL, ZIPF, Spread, from_sizes
+from accord.planning.recall import recall_of, share_met
+from accord.planning.spread import EVEN, USUAL, ZIPF, Spread, from_sizes, from_table, make_alike
 from accord.planning.variants import (
     EPSILONS,
     blockings,
@@ -34,11 +37,17 @@ from accord.planning.variants import (
     with_epsilon,
 )
 from accord.protocols.base import Release, Task
+from accord.records.columns import Records
 from accord.side import Side
+
+Ints = NDArray[np.int64]
 
 NETWORKS = {"lan": Network(1000, 0.5), "wan": Network(100, 20)}
 OVERLAP = 0.3
 """Of the smaller table, if nobody says."""
+
+MARGIN = 0.1
+"""By how much a partner that is taken to be alike may differ, in comparisons."""
 
 Speeds = Callable[[Agreement, Task], Speed]
 """How fast this machine is at the circuit of an agreement."""
@@ -62,15 +71,24 @@ class Question:
             raise UsageError(problem="`recall=` is the share of all matches to be found: 0 to 1.")
 
 
-def make_plan(agreement: Agreement, question: Question, speeds: Speeds) -> Plan:
-    """The plan from counts alone."""
+@dataclass(frozen=True)
+class Own:
+    """One's own table, and of some of its rows what they may look like at the partner's."""
+
+    side: Side
+    records: Records
+    sample: tuple[Records, Records] | None = None
+
+
+def make_plan(agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None) -> Plan:
+    """The plan from counts alone, or from one's own table."""
     require_sound(agreement)
-    return _Planner(agreement, question, speeds).plan()
+    return _Planner(agreement, question, speeds, own).plan()
 
 
-def price_agreed(agreement: Agreement, question: Question, speeds: Speeds) -> Plan:
+def price_agreed(agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None) -> Plan:
     """The agreement as it stands and all pairs beside it: what is shown where decisions are made."""
-    planner = _Planner(agreement, question, speeds)
+    planner = _Planner(agreement, question, speeds, own)
     options = planner.options([agreement])
     options += planner.options(
         [one for one in other_protocols(agreement) if one.protocol.name == "all-pairs"]
@@ -81,8 +99,14 @@ def price_agreed(agreement: Agreement, question: Question, speeds: Speeds) -> Pl
 class _Planner:
     """Prices agreements under one question."""
 
-    def __init__(self, agreement: Agreement, question: Question, speeds: Speeds) -> None:
-        self._agreement, self._asked, self._speeds = agreement, question, speeds
+    def __init__(
+        self, agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None
+    ) -> None:
+        self._agreement, self._asked, self._speeds, self._own = agreement, question, speeds, own
+        self._groups: tuple[Ints, Ints] | None = None
+        if own is not None:
+            partner = question.sizes[1 if own.side is Side.A else 0]
+            self._alike = make_alike(len(own.records), partner, question.overlap)
         matches = round(question.overlap * min(question.sizes))
         self._terms = Terms(question.sizes, question.network, matches)
         self._priced: set[str] = set()
@@ -106,7 +130,7 @@ class _Planner:
             warnings=tuple(warn(options, self._asked.sizes)),
             sizes=self._asked.sizes,
             network=str(self._asked.network),
-            from_data=False,
+            from_data=self._own is not None,
         )
 
     def _other_epsilons(self, options: list[Option]) -> list[Agreement]:
@@ -145,12 +169,29 @@ class _Planner:
             if problem := task.protocol.refuse_sizes(task, side, own, other):
                 raise UsageError(problem=problem)
         told = costs.releases_of(agreement, task, sizes)
-        spreads = [from_sizes(task.blocking, sizes, skew) for skew in (USUAL, EVEN, ZIPF)]
+        spreads = self._spreads(task)
         foreseen = costs.foresee(task, told, spreads, sizes)
         speed = self._speeds(agreement, task)
         fresh = [one for one in greedy_variants(agreement) if one.digest not in self._priced]
         self._priced.update(one.digest for one in fresh)
         return [self._option(one, one.task, told, foreseen, spreads, speed) for one in fresh]
+
+    def _spreads(self, task: Task) -> list[Spread]:
+        """As expected, then the least and the most that records may meet."""
+        if self._own is None:
+            return [from_sizes(task.blocking, self._asked.sizes, skew) for skew in (USUAL, EVEN, ZIPF)]
+        names = tuple(task.blocking_fields)
+        return [from_table(task.blocking, self._own.side, self._own.records, self._alike, names)]
+
+    def _spared(self, task: Task, drawn: Drawn, spread: Spread) -> Range:
+        """Which share of the comparisons greedy makes."""
+        guess = saved.from_counts(drawn, spread, self._asked.sizes, self._asked.overlap)
+        if self._own is None or spread.placed is None:
+            return guess
+        if self._groups is None:
+            self._groups = saved.find_groups(task, self._own.side, self._own.records, self._alike)
+        seen = saved.from_table(task, drawn, spread.placed, self._groups)
+        return seen or Range(max(guess.low, 0.35), guess.expected, 1.0)
 
     def _option(
         self,
@@ -164,8 +205,9 @@ class _Planner:
         greedy = bool(getattr(agreement.protocol, "greedy", False))
         spared = saved.ALL
         if greedy:
-            spared = saved.from_counts(foreseen[0][0], spreads[0], self._asked.sizes, self._asked.overlap)
-        costed = costs.bill(agreement, task, foreseen, spared, speed, self._terms, margin=0.0)
+            spared = self._spared(task, foreseen[0][0], spreads[0])
+        margin = 0.0 if self._own is None else MARGIN
+        costed = costs.bill(agreement, task, foreseen, spared, speed, self._terms, margin)
         return Option(
             agreement=agreement,
             agreed=agreement == self._agreement,
@@ -174,7 +216,7 @@ class _Planner:
             greedy=greedy,
             epsilon={side: _number(agreement.leakage(side).epsilon) for side in Side},
             delta={side: _delta(agreement, told[side]) for side in Side},
-            recall=recall_of(agreement, task),
+            recall=recall_of(agreement, task, self._met(task)),
             bins=task.blocking.bins if agreement.passes else 0,
             dummies=costed.dummies,
             comparisons=costed.comparisons,
@@ -184,6 +226,12 @@ class _Planner:
             seconds=costed.seconds,
             work=costed.work,
         )
+
+    def _met(self, task: Task) -> float | None:
+        """Of made-up pairs that the rule accepts, the share that the blocking brings together."""
+        if self._own is None or self._own.sample is None or not task.blocking.losses(task.rule):
+            return None
+        return share_met(task, *self._own.sample)
 
 
 def _number(value: Fraction | None) -> float | None:

@@ -4,13 +4,39 @@ A pair is spared if one of its records matched before its turn. From counts alon
 share f belongs to records that match, and on average half of the pairs with one of them are still to come
 when they do, 1 − (1 − (1 − f_A)(1 − f_B))/2 are made. At the least every record matches at once and what is
 left are dummies against dummies; at the most nothing matches.
+
+With a table the very schedule of a run is gone through, on made-up slots. Records that match are those that
+the partner took over, and whoever matches another record of one's own table: of a partner alike, some record
+would match it, too. What matches is disclosed to a fixed point, so all that hangs together goes at once: a
+*group*. A round that brings two slots of a group together takes all its slots out.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.matching.join import Index, has_index
 from accord.planning.costs import Drawn
 from accord.planning.figures import Range
-from accord.planning.spread import Spread
+from accord.planning.spread import Alike, Spread
+from accord.protocols.base import Task
+from accord.protocols.binned import Binned
+from accord.ranges import distinct, ranges
+from accord.records.columns import Records, rows_of
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+Placed = tuple[Ints, Ints]
+"""(record, bin) of all slots of a side that are no dummies."""
+
+MOST_ROUNDS = 4000
+_MOST_LINKS = 1 << 22
+_TRIED = 1 << 26
+"""Pairs of rows that may be tried one by one, where the rule has no index."""
+_SAMPLED = 512
 
 ALL = Range(1.0, 1.0, 1.0)
 """Without greedy."""
@@ -28,3 +54,122 @@ def from_counts(drawn: Drawn, spread: Spread, sizes: tuple[int, int], overlap: f
     # However all match: a row of each side is compared before anything is known.
     least = max((1 - real[0]) * (1 - real[1]), max(sizes) / max(1, drawn.comparisons))
     return Range(min(1.0, least), 1 - touched / 2, 1.0)
+
+
+def from_table(
+    task: Task, drawn: Drawn, placed: tuple[Placed, Placed], groups: tuple[Ints, Ints]
+) -> Range | None:
+    """The share that a run makes, from going through one; None where that would take too long."""
+    protocol = task.protocol
+    if not isinstance(protocol, Binned) or not drawn.comparisons:
+        return None
+    schedule = protocol.schedule(task, drawn.counts)
+    sides = [
+        _Slots.of(own, counts, group) for own, counts, group in zip(placed, drawn.counts, groups, strict=True)
+    ]
+    made = 0
+    for _ in range(MOST_ROUNDS):
+        round_ = schedule.next()
+        if round_ is None:
+            return _around(made / drawn.comparisons)
+        made += round_.pairs
+        hit = _met(sides, (round_.a, round_.b), (round_.a_counts, round_.b_counts))
+        for side, slots in enumerate(sides):
+            schedule.remove(side, slots.of_groups(hit))
+    return None
+
+
+def _around(share: float) -> Range:
+    """A partner whose records match more or fewer of one's own; at most three times apart."""
+    spared = (1 - share) / 2
+    return Range(max(0.65 * share, share - spared), share, min(1.0, 1.9 * share, share + spared))
+
+
+@dataclass(frozen=True)
+class _Slots:
+    """The group of each slot of a side, −1 without one, and the slots of each group."""
+
+    group: Ints
+    order: Ints
+    sorted_: Ints
+
+    @classmethod
+    def of(cls, placed: Placed, counts: Ints, groups: Ints) -> _Slots:
+        """Slots bin after bin, real ones and dummies in a random order."""
+        record, bins = placed
+        spare = counts - np.bincount(bins, minlength=len(counts))
+        every = np.concatenate([bins, np.repeat(np.arange(len(counts)), np.maximum(spare, 0))])
+        group = np.concatenate([groups[record], np.full(len(every) - len(record), -1)])
+        order = np.lexsort((np.random.default_rng(0).random(len(every)), every))
+        group = group[order]
+        known = np.flatnonzero(group >= 0)
+        by_group = known[np.argsort(group[known], kind="stable")]
+        return cls(group, by_group, group[by_group])
+
+    def of_groups(self, wanted: Ints) -> Ints:
+        starts = np.searchsorted(self.sorted_, wanted)
+        return self.order[ranges(starts, np.searchsorted(self.sorted_, wanted, "right"))]
+
+
+def _met(sides: list[_Slots], slots: tuple[Ints, Ints], counts: tuple[Ints, Ints]) -> Ints:
+    """The groups of which a unit holds slots of both sides."""
+    keys = []
+    for side, some, of in zip(sides, slots, counts, strict=True):
+        group, unit = side.group[some], np.repeat(np.arange(len(of)), of)
+        real = group >= 0
+        keys.append(distinct(group[real] * len(of) + unit[real]))
+    both = np.intersect1d(keys[0], keys[1], assume_unique=True)
+    return distinct(both // max(1, len(counts[0])))
+
+
+def find_groups(task: Task, side: Side, records: Records, alike: Alike) -> tuple[Ints, Ints]:
+    """For each record of A and of B its group; −1 for one that matches nothing."""
+    label, linked = _components(task, records)
+    theirs = label[alike.rows] if len(alike.rows) else np.zeros(0, np.int64)
+    matching = np.arange(len(alike.rows)) < alike.matching
+    theirs = np.where(matching | linked[alike.rows], theirs, -1)
+    known = np.zeros(len(records), np.bool_)
+    known[theirs[theirs >= 0]] = True
+    mine = np.where(known[label], label, -1)
+    return (mine, theirs) if side is Side.A else (theirs, mine)
+
+
+def _components(task: Task, records: Records) -> tuple[Ints, NDArray[np.bool_]]:
+    """What of one's own table hangs together under the rule, and which records have a match in it."""
+    size = len(records)
+    label, linked = np.arange(size), np.zeros(size, np.bool_)
+    if not size or (not has_index(task.rule, task.fields) and size * size > _TRIED):
+        return label, linked
+    index = Index(task.rule, task.fields, Side.B, records.columns, size)
+    some = np.random.default_rng(0).permutation(size)[:_SAMPLED]
+    columns = {name: rows_of(column, some) for name, column in records.columns.items()}
+    links = len(index.matches(columns, len(some))[0]) / len(some) * size
+    if links > _MOST_LINKS:
+        return _crowded(task, records, index, some)
+    left, right = index.matches(records.columns, size)
+    apart = left != right
+    left, right = left[apart], right[apart]
+    linked[left], linked[right] = True, True
+    while len(left):
+        # Each takes the least label that it is linked to, and then that one's: a few times through.
+        before = label.copy()
+        np.minimum.at(label, left, label[right])
+        np.minimum.at(label, right, label[left])
+        label = label[label]
+        if np.array_equal(before, label):
+            break
+    return label, linked
+
+
+def _crowded(task: Task, records: Records, index: Index, some: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Where matches are too many to list: as many records as of a sample have one, and those of a bin hang
+    together."""
+    columns = {name: rows_of(column, some) for name, column in records.columns.items()}
+    of, row = index.matches(columns, len(some))
+    share = len(distinct(of[some[of] != row])) / len(some)
+    record, bins = task.blocking.place(Side.A, records.columns, len(records))
+    first = np.full(task.blocking.bins, -1, np.int64)
+    first[bins[::-1]] = record[::-1]
+    label = np.arange(len(records))
+    label[record] = first[bins]
+    return label, np.random.default_rng(0).random(len(records)) < share

@@ -12,7 +12,6 @@ for the owner's eyes: it is made of the data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,10 +35,12 @@ _ONES = {EVEN: 0.5, USUAL: 0.3, ZIPF: 0.15}
 
 @dataclass(frozen=True)
 class Spread:
-    """True bin sizes of A and of B, and where the partner's come from, if from a table."""
+    """True bin sizes of A and of B; from a table also where each record lies."""
 
     a: Ints
     b: Ints
+    placed: tuple[tuple[Ints, Ints], tuple[Ints, Ints]] | None = None
+    """(record, bin) of each side."""
 
     @property
     def counts(self) -> tuple[Ints, Ints]:
@@ -63,7 +64,7 @@ def from_sizes(blocking: Blocking, sizes: tuple[int, int], skew: float) -> Sprea
                 np.int64
             )
         found.append(counts)
-    return Spread(*found)
+    return Spread(found[0], found[1])
 
 
 def _sized(size: int) -> Columns:
@@ -156,7 +157,9 @@ def from_table(
     blocking: Blocking, side: Side, records: Records, alike: Alike, names: tuple[str, ...]
 ) -> Spread:
     """The own table as it is, and a partner's like it; `names` are the fields that decide about bins."""
-    own = blocking.counts(side, records.columns, len(records))
-    columns: Mapping[str, object] = {name: rows_of(records.columns[name], alike.rows) for name in names}
-    theirs = blocking.counts(side.other, columns, len(alike.rows))  # type: ignore[arg-type]
-    return Spread(own, theirs) if side is Side.A else Spread(theirs, own)
+    columns = {name: rows_of(records.columns[name], alike.rows) for name in names}
+    own = blocking.place(side, records.columns, len(records))
+    theirs = blocking.place(side.other, columns, len(alike.rows))
+    placed = (own, theirs) if side is Side.A else (theirs, own)
+    a, b = (np.bincount(bins, minlength=blocking.bins) for _, bins in placed)
+    return Spread(a, b, placed)

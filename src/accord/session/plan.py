@@ -8,23 +8,46 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
+import pyarrow as pa
+
 from accord.agreement.document import Agreement
-from accord.arguments import as_path_or_none, require, require_text, wrong
-from accord.errors import UsageError
+from accord.arguments import (
+    as_path_or_none,
+    require,
+    require_table,
+    require_text,
+    require_text_or_none,
+    wrong,
+)
+from accord.errors import DataError, Fault, UsageError
 from accord.network import Network
 from accord.planning.choose import Wish
+from accord.planning.errors import with_errors
 from accord.planning.figures import Plan
-from accord.planning.plan import NETWORKS, OVERLAP, Question, make_plan
+from accord.planning.plan import NETWORKS, OVERLAP, Own, Question, make_plan
+from accord.records.columns import Records
+from accord.records.layout import Layout
+from accord.records.load import load_records
+from accord.records.schema import agreed_columns
+from accord.records.sources import TableLike, open_table
 from accord.session.speed import Speedometer
 from accord.session.state import state_folder
+from accord.side import Side
+
+_MOST_BATCHES = 16
+"""Of rows that errors are made up for."""
 
 
 def plan(
     agreement: Agreement,
+    data: TableLike | None = None,
     *,
+    party: str | None = None,
     records: Sequence[int] | None = None,
+    layout: Layout | None = None,
     overlap: float = OVERLAP,
     network: str = "wan",
     recall: float = 1.0,
@@ -35,10 +58,15 @@ def plan(
 ) -> Plan:
     """Price every sensible way to run an agreement, and choose.
 
-    `records` are those of A and of B. `overlap` is the share of the smaller table that is expected to match.
-    `network` is "lan", "wan", or Mbit/s and the round trip in ms, as in "100/20". The choice is the cheapest
-    that finds `recall` of all matches, within seconds, bytes and ε as named; by default the agreed ε. How
-    fast this machine is, is measured once and kept in the folder `state`.
+    With `data`, one's own table as the `party` of that name, the plan is made from how it falls into bins,
+    for a partner alike; it is for its owner's eyes. `records` are those of A and of B: without data they are
+    needed, unless the agreement expects some; with data the own number is that of the table, and a partner
+    is taken to be as large unless its number is named. `layout` says how the file is laid out.
+
+    `overlap` is the share of the smaller table that is expected to match. `network` is "lan", "wan", or
+    Mbit/s and the round trip in ms, as in "100/20". The choice is the cheapest that finds `recall` of all
+    matches, within seconds, bytes and ε as named; by default the agreed ε. How fast this machine is, is
+    measured once and kept in the folder `state`.
     """
     require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     wish = Wish(
@@ -48,8 +76,54 @@ def plan(
         None if max_epsilon is None else _number("max_epsilon", max_epsilon),
     )
     folder = state_folder(as_path_or_none("state", state), os.environ)
-    question = Question(read_sizes(records), read_network(network), _number("overlap", overlap), wish)
-    return make_plan(agreement, question, Speedometer(folder))
+    between, share = read_network(network), _number("overlap", overlap)
+    if data is None:
+        return make_plan(agreement, Question(read_sizes(records), between, share, wish), Speedometer(folder))
+    own = read_own(agreement, data, party, layout or Layout())
+    sizes = sizes_with(own, read_sizes(records) if records is not None else None)
+    return make_plan(agreement, Question(sizes, between, share, wish), Speedometer(folder), own)
+
+
+def sizes_with(own: Own, named: tuple[int, int] | None) -> tuple[int, int]:
+    """The sizes of A and B, of which one's own is that of the table."""
+    size = own.records.size
+    a, b = named or (size, size)
+    return (size, b) if own.side is Side.A else (a, size)
+
+
+def read_own(agreement: Agreement, data: TableLike, party: str | None, layout: Layout) -> Own:
+    """One's own table, and some of its rows with made-up errors; raises all its faults."""
+    require_table("data", data)
+    require("layout", layout, "a Layout", Layout)
+    layout.require_known(agreement.names)
+    side = find_side(agreement, party)
+    source = pa.table(data) if hasattr(data, "__arrow_c_stream__") else data
+
+    def load(table: TableLike) -> Records:
+        return load_records(table, agreement.fields, agreement.salt, (), layout)
+
+    records = load(source)
+    if not len(records):
+        raise DataError("the table", [Fault("", "There are no records in it.", "Is it the right one?")])
+    if not agreement.plan.losses(agreement.rule):
+        return Own(side, records)
+    where = {name: layout.source(name).column for name in agreed_columns(agreement.fields, ())}
+    named = () if layout.id_row else (layout.id,)
+    opened = open_table(source, list(dict.fromkeys([*named, *where.values()])), layout)
+    raw = pa.Table.from_batches(islice(opened.batches, _MOST_BATCHES))
+    return Own(side, records, with_errors(agreement, raw, where, load))
+
+
+def find_side(agreement: Agreement, party: str | None) -> Side:
+    """The side that A, B or a party's name means; A where nobody says and the two have as many bins."""
+    require_text_or_none("party", party, "A")
+    for side in Side:
+        if party in (side.value, side.value.lower(), agreement.party(side)):
+            return side
+    names = f"A ({agreement.parties.A}) and B ({agreement.parties.B})"
+    if party is not None:
+        raise UsageError(problem=f"'{party}' is no party of this agreement; the parties are {names}.")
+    raise UsageError(problem=f"Say whose data it is with `party=`: the parties are {names}.")
 
 
 def read_sizes(records: Sequence[int] | None) -> tuple[int, int]:
