@@ -20,9 +20,12 @@ from pydantic import (
     Field,
     PlainSerializer,
     PlainValidator,
+    SerializerFunctionWrapHandler,
     StrictBool,
+    StrictInt,
     StringConstraints,
     WithJsonSchema,
+    model_serializer,
     model_validator,
 )
 
@@ -39,6 +42,7 @@ from accord.matching.rule import Rule
 from accord.matching.rule_text import parse_rule
 from accord.network import Network
 from accord.protocols.base import Leakage, Task
+from accord.protocols.mine import MOST_RECORDS
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.records.recipe import ColumnName
 from accord.records.schema import FieldSpec, Name, Spec, TextField, agreed_columns
@@ -89,6 +93,13 @@ class Parties(Spec):
 
     A: PartyName
     B: PartyName
+
+
+class Expected(Spec):
+    """How many records each side expects to have: for prices that both see before they begin."""
+
+    A: StrictInt = Field(ge=1, le=MOST_RECORDS)
+    B: StrictInt = Field(ge=1, le=MOST_RECORDS)
 
 
 class DisclosedColumns(Spec):
@@ -166,6 +177,15 @@ class Agreement(Spec):
     protocol: ProtocolOptions
     disclose: DisclosedColumns = DisclosedColumns()
     engine: EngineOptions
+    expected: Expected | None = None
+
+    @model_serializer(mode="wrap")
+    def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What is expected is written only where it was said: agreements of before keep their digests."""
+        written: dict[str, Any] = write(self)
+        if self.expected is None:
+            written.pop("expected", None)
+        return written
 
     @model_validator(mode="before")
     @classmethod

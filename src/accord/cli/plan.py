@@ -50,8 +50,9 @@ def plan(
         float, typer.Option(help="The share of the smaller table that is expected to match.")
     ] = 0.3,
     network: Annotated[
-        str, typer.Option(metavar="lan|wan|MBIT/MS", help="What lies between the parties.")
-    ] = "wan",
+        str | None,
+        typer.Option(metavar="lan|wan|MBIT/MS", help="What lies between the parties; default: as agreed."),
+    ] = None,
     recall: Annotated[float, typer.Option(help="The share of all matches that must be found.")] = 1.0,
     max_time: Annotated[float | None, typer.Option(metavar="SECONDS", help="No more time than this.")] = None,
     max_bytes: Annotated[float | None, typer.Option(metavar="BYTES", help="No more bytes than this.")] = None,

@@ -17,6 +17,8 @@ from accord.privacy.calibration import WORRYING_EPSILON
 from accord.wording import counted, sized
 
 _SLACK = 1e-9
+_SOON = 10.0
+"""Seconds that nobody minds."""
 _WORTH = 2.0
 """How many times cheaper another option must be to be worth a word."""
 
@@ -136,12 +138,12 @@ def warn(options: Sequence[Option], sizes: tuple[int, int]) -> Iterator[Warning]
             "The blocking may miss matches that the rule accepts; how many only data can tell: plan with "
             "your own table, or `accord simulate` on made-up ones.",
         )
-    if agreed.work.network + agreed.work.waiting > agreed.work.processor:
+    slow = agreed.work.network + agreed.work.waiting
+    if slow > max(agreed.work.processor, _SOON):
         yield Warning(
             "network-bound",
             f"The network takes the time, not the processor: "
-            f"{lasting(agreed.work.network + agreed.work.waiting)} against "
-            f"{lasting(agreed.work.processor)}. A faster line helps, a faster machine does not.",
+            f"{lasting(slow)} against {lasting(agreed.work.processor)}. A faster line helps, a faster machine does not.",
         )
 
 

@@ -197,6 +197,7 @@ def _grids(agreement: Agreement) -> Iterator[Agreement | None]:
 
 def _other_grids(agreement: Agreement, grid: GridSpec) -> Iterator[GridSpec]:
     step = step_of(agreement.fields[grid.fields[0]])
+    widest = max(getattr(agreement.fields[name], "high", 0) for name in grid.fields)
     far = reach(agreement.rule, grid.fields, agreement.fields)
     needed = grid.reach if far is None else (1 + isqrt(far - 1) if far else 0) * step
     styles = [grid.style, "neighbours" if grid.style == "replicate" else "replicate"]
@@ -210,6 +211,9 @@ def _other_grids(agreement: Agreement, grid: GridSpec) -> Iterator[GridSpec]:
         Fraction(1),
     ):
         cell = max(1, round(grid.cell * times / step)) * step
+        if cell / step > widest:
+            # One cell is no grid: the part may be left out.
+            continue
         for style in styles:
             if style == "replicate" and needed is None:
                 continue

@@ -33,6 +33,7 @@ from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.schema import agreed_columns
 from accord.records.sources import TableLike, open_table
+from accord.session.expected import agreed_network
 from accord.session.speed import Speedometer
 from accord.session.state import state_folder
 from accord.side import Side
@@ -49,7 +50,7 @@ def plan(
     records: Sequence[int] | None = None,
     layout: Layout | None = None,
     overlap: float = OVERLAP,
-    network: str = "wan",
+    network: str | None = None,
     recall: float = 1.0,
     max_time: float | None = None,
     max_bytes: float | None = None,
@@ -64,9 +65,9 @@ def plan(
     is taken to be as large unless its number is named. `layout` says how the file is laid out.
 
     `overlap` is the share of the smaller table that is expected to match. `network` is "lan", "wan", or
-    Mbit/s and the round trip in ms, as in "100/20". The choice is the cheapest that finds `recall` of all
-    matches, within seconds, bytes and ε as named; by default the agreed ε. How fast this machine is, is
-    measured once and kept in the folder `state`.
+    Mbit/s and the round trip in ms, as in "100/20"; by default the agreed one. The choice is the cheapest
+    that finds `recall` of all matches, within seconds, bytes and ε as named; by default the agreed ε. How
+    fast this machine is, is measured once and kept in the folder `state`.
     """
     require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     wish = Wish(
@@ -76,11 +77,14 @@ def plan(
         None if max_epsilon is None else _number("max_epsilon", max_epsilon),
     )
     folder = state_folder(as_path_or_none("state", state), os.environ)
-    between, share = read_network(network), _number("overlap", overlap)
+    between = agreed_network(agreement) if network is None else read_network(network)
+    share, named = _number("overlap", overlap), read_sizes(agreement, records)
     if data is None:
-        return make_plan(agreement, Question(read_sizes(records), between, share, wish), Speedometer(folder))
+        if named is None:
+            raise UsageError(problem="Say how many records A and B have: `records=`.")
+        return make_plan(agreement, Question(named, between, share, wish), Speedometer(folder))
     own = read_own(agreement, data, party, layout or Layout())
-    sizes = sizes_with(own, read_sizes(records) if records is not None else None)
+    sizes = sizes_with(own, named)
     return make_plan(agreement, Question(sizes, between, share, wish), Speedometer(folder), own)
 
 
@@ -126,10 +130,10 @@ def find_side(agreement: Agreement, party: str | None) -> Side:
     raise UsageError(problem=f"Say whose data it is with `party=`: the parties are {names}.")
 
 
-def read_sizes(records: Sequence[int] | None) -> tuple[int, int]:
-    """The sizes of A and B."""
+def read_sizes(agreement: Agreement, records: Sequence[int] | None) -> tuple[int, int] | None:
+    """The sizes of A and B, as they are named or agreed; None where they are not."""
     if records is None:
-        raise UsageError(problem="Say how many records A and B have: `records=`.")
+        return None if agreement.expected is None else (agreement.expected.A, agreement.expected.B)
     expected = "two whole numbers, the records of A and of B"
     require("records", records, expected, list, tuple)
     if len(records) != 2 or any(isinstance(n, bool) or not isinstance(n, int) for n in records):

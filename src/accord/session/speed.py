@@ -25,12 +25,19 @@ from accord.session.state import write_private
 
 _FORMAT = 1
 _NAME = "speed.json"
+SLOW = Speed(Pace(5e-5, 5e-4), Pace(1e-5, 3e-4), 1.0, 5e-4)
+"""What a slow machine takes for a rule of some length."""
 
 
 class Speedometer:
     """Measures what is not known yet, and keeps it."""
 
-    def __init__(self, folder: Path | None, clock: Callable[[], float] = time.process_time) -> None:
+    def __init__(
+        self, folder: Path | None, clock: Callable[[], float] = time.process_time, measure: bool = True
+    ) -> None:
+        self._measure = measure
+        self.guessed = False
+        """Whether something was asked for that is not known, and not measured."""
         self._path = None if folder is None else folder / _NAME
         self._clock = clock
         self._benches: dict[str, Bench] = {}
@@ -42,6 +49,9 @@ class Speedometer:
         circuit = task.lowered.node
         key = circuit_key(circuit, engine)
         if key not in self._known["circuits"]:
+            if not self._measure:
+                self.guessed = True
+                return SLOW
             found = self._bench(engine).speed(circuit, self._common(engine))
             self._known["circuits"][key] = asdict(found)
             self._write()
