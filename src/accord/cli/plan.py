@@ -62,9 +62,13 @@ def plan(
     write: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the agreement with the choice in it.")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the file of --write if it is there.")
-    ] = False,
+    drawing: Annotated[
+        Path | None, typer.Option("--draw", metavar="FILE", help="Draw it into this .png, .svg or .pdf.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of --write and --draw.")] = False,
+    dataset: Annotated[
+        str | None, typer.Option(help="The account that would be charged; default: the only one.")
+    ] = None,
     columns: LayoutFile = None,
     column: ColumnPairs = None,
     id: IdColumn = None,
@@ -84,6 +88,10 @@ def plan(
 
     if write is not None and data is not None:
         raise UsageError(problem=_FOR_YOUR_EYES)
+    if drawing is not None:
+        from accord.auditing.draw_noise import require_place
+
+        require_place(drawing, [path for path in (agreement, data, write) if path is not None], force)
     agreed = read_agreement(agreement)
     layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row)
     found = make(
@@ -98,10 +106,16 @@ def plan(
         max_time=max_time,
         max_bytes=max_bytes,
         max_epsilon=max_epsilon,
+        dataset=dataset,
         state=state,
     )
     if write is not None:
         _write(found, write, agreement, force)
+    if drawing is not None:
+        from accord.auditing.draw_noise import save_figure
+        from accord.planning.draw import draw
+
+        save_figure(draw(found), drawing, replace=force)
     if as_json:
         typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
     else:

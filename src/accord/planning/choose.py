@@ -142,16 +142,16 @@ def warn(options: Sequence[Option], sizes: tuple[int, int]) -> Iterator[Warning]
     if slow > max(agreed.work.processor, _SOON):
         yield Warning(
             "network-bound",
-            f"The network takes the time, not the processor: "
-            f"{lasting(slow)} against {lasting(agreed.work.processor)}. A faster line helps, a faster machine does not.",
+            f"The network takes the time, not the processor: {lasting(slow)} against "
+            f"{lasting(agreed.work.processor)}. A faster line helps, a faster machine does not.",
         )
 
 
 def _all_pairs(options: Sequence[Option], agreed: Option) -> Iterator[Warning]:
-    if not agreed.bins or agreed.protocol == "all-pairs":
+    if not agreed.bins:
         return
-    every = [one for one in options if one.protocol == "all-pairs" and one.greedy == agreed.greedy]
-    every = every or [one for one in options if one.protocol == "all-pairs"]
+    every = [one for one in options if one.all_pairs and one.greedy == agreed.greedy]
+    every = every or [one for one in options if one.all_pairs]
     cheapest = min(every, key=cost, default=None)
     if cheapest is not None and cost(cheapest) < cost(agreed):
         yield Warning(

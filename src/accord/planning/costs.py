@@ -104,8 +104,8 @@ def foresee(
     task: Task, told: dict[Side, Release], spreads: Sequence[Spread], sizes: tuple[int, int]
 ) -> list[list[Drawn]]:
     """Some runs for each way in which records may be spread."""
-    random = any(release.setting is not None for release in told.values())
-    draws = min(_DRAWS, max(1, _DRAWN_BINS // max(1, task.blocking.bins))) if random else 1
+    slots = max(task.blocking.bins, *sizes)
+    draws = min(_DRAWS, max(1, _DRAWN_BINS // slots))
     return [[draw_counts(task, told, spread, sizes, seed) for seed in range(draws)] for spread in spreads]
 
 

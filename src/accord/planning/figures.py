@@ -79,6 +79,8 @@ class Option:
     protocol: str
     blocking: str
     greedy: bool
+    all_pairs: bool
+    """Whether every record is compared with every record."""
     epsilon: dict[Side, float | None]
     """None where nothing is promised."""
     delta: dict[Side, float | None]

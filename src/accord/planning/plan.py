@@ -27,7 +27,7 @@ from accord.planning.costs import Drawn, Terms
 from accord.planning.figures import Option, Plan, Range
 from accord.planning.machine import Speed
 from accord.planning.recall import recall_of, share_met
-from accord.planning.spread import EVEN, USUAL, ZIPF, Spread, from_sizes, from_table, make_alike
+from accord.planning.spread import CROWDED, EVEN, USUAL, Spread, from_sizes, from_table, make_alike
 from accord.planning.variants import (
     EPSILONS,
     blockings,
@@ -87,12 +87,10 @@ def make_plan(agreement: Agreement, question: Question, speeds: Speeds, own: Own
 
 
 def price_agreed(agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None) -> Plan:
-    """The agreement as it stands and all pairs beside it: what is shown where decisions are made."""
+    """The agreement as it stands, and beside it what needs no blocking: shown where decisions are made."""
     planner = _Planner(agreement, question, speeds, own)
     options = planner.options([agreement])
-    options += planner.options(
-        [one for one in other_protocols(agreement) if one.protocol.name == "all-pairs"]
-    )
+    options += planner.options([one for one in other_protocols(agreement) if not one.passes])
     return planner.decide(options)
 
 
@@ -179,7 +177,7 @@ class _Planner:
     def _spreads(self, task: Task) -> list[Spread]:
         """As expected, then the least and the most that records may meet."""
         if self._own is None:
-            return [from_sizes(task.blocking, self._asked.sizes, skew) for skew in (USUAL, EVEN, ZIPF)]
+            return [from_sizes(task.blocking, self._asked.sizes, skew) for skew in (USUAL, EVEN, CROWDED)]
         names = tuple(task.blocking_fields)
         return [from_table(task.blocking, self._own.side, self._own.records, self._alike, names)]
 
@@ -214,6 +212,8 @@ class _Planner:
             protocol=agreement.protocol.name,
             blocking=tell_blocking(agreement),
             greedy=greedy,
+            all_pairs=not agreement.passes
+            and task.protocol.compared(task, foreseen[0][0].counts) is not None,
             epsilon={side: _number(agreement.leakage(side).epsilon) for side in Side},
             delta={side: _delta(agreement, told[side]) for side in Side},
             recall=recall_of(agreement, task, self._met(task)),

@@ -23,7 +23,6 @@ from accord.planning.costs import Drawn
 from accord.planning.figures import Range
 from accord.planning.spread import Alike, Spread
 from accord.protocols.base import Task
-from accord.protocols.binned import Binned
 from accord.ranges import distinct, ranges
 from accord.records.columns import Records, rows_of
 from accord.side import Side
@@ -60,10 +59,9 @@ def from_table(
     task: Task, drawn: Drawn, placed: tuple[Placed, Placed], groups: tuple[Ints, Ints]
 ) -> Range | None:
     """The share that a run makes, from going through one; None where that would take too long."""
-    protocol = task.protocol
-    if not isinstance(protocol, Binned) or not drawn.comparisons:
+    schedule = task.protocol.schedule(task, drawn.counts)
+    if schedule is None or not drawn.comparisons:
         return None
-    schedule = protocol.schedule(task, drawn.counts)
     sides = [
         _Slots.of(own, counts, group) for own, counts, group in zip(placed, drawn.counts, groups, strict=True)
     ]

@@ -1,7 +1,8 @@
 """How many records fall into each bin, before anybody has told: three guesses, or one's own table.
 
 From sizes alone a value's rank k is drawn with probability about k^(−s): s = 0 is even, which compares the
-least; s = 1 is Zipf's law, as names and cities have it; s = 1/2 lies between and is what is expected. Each
+least; s = 1/2 is what is expected; and at the most half of the records have one and the same value, as where
+a table holds one day of many, and the others follow Zipf's law, s = 1, as names and cities do. Each
 part of a pass is drawn by itself. In a grid the crowded cells lie together, in the middle, since neighbours
 are compared; a replicated record is a point, so that it falls into as many cells as the grid says.
 
@@ -27,9 +28,9 @@ from accord.side import Side
 
 Ints = NDArray[np.int64]
 
-EVEN, USUAL, ZIPF = 0.0, 0.5, 1.0
+EVEN, USUAL, CROWDED = 0.0, 0.5, 1.0
 _MOST_DRAWN = 1 << 14
-_ONES = {EVEN: 0.5, USUAL: 0.3, ZIPF: 0.15}
+_ONES = {EVEN: 0.5, USUAL: 0.3, CROWDED: 0.15}
 """The share of ones in a Bloom filter: half is even, short texts in long filters have few."""
 
 
@@ -119,11 +120,12 @@ class _Drawn:
 
 
 def draw_ranks(rng: np.random.Generator, size: int, count: int, skew: float) -> Ints:
-    """Ranks below `size`. *Distribution*: about as k^(−skew), by its inverse."""
+    """Ranks below `size`. *Distribution*: about as k^(−skew), by its inverse; crowded, half of them 0."""
     uniform = rng.random(count)
-    zipf = skew == ZIPF
-    found = np.exp(uniform * np.log(size + 1.0)) - 1 if zipf else size * uniform ** (1 / (1 - skew))
-    return np.minimum(found.astype(np.int64), size - 1)
+    if skew < CROWDED:
+        return np.minimum((size * uniform ** (1 / (1 - skew))).astype(np.int64), size - 1)
+    zipf = np.exp(uniform * np.log(size + 1.0)) - 1
+    return np.where(rng.random(count) < 0.5, 0, np.minimum(zipf.astype(np.int64), size - 1))
 
 
 def _from_the_middle(shape: tuple[int, ...]) -> Ints:

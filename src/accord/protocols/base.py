@@ -36,6 +36,7 @@ from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Event
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
+from accord.protocols.schedule import Schedule
 from accord.protocols.slots import ANY_PADDING, NO_PADDING, Padding, Slots
 from accord.records.columns import Records
 from accord.records.schema import Spec
@@ -284,6 +285,10 @@ class Protocol(Spec):
     def compared(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints] | None:
         """The rows of A and of B in each block that the engine is given, with these bin sizes; None where no
         engine is asked."""
+        return None
+
+    def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule | None:
+        """What is compared when, with these bin sizes; None where no engine is asked."""
         return None
 
     @abstractmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -22,20 +23,23 @@ from accord.arguments import (
     require_text_or_none,
     wrong,
 )
-from accord.errors import DataError, Fault, UsageError
+from accord.errors import AccountError, DataError, Fault, UsageError
 from accord.network import Network
 from accord.planning.choose import Wish
 from accord.planning.errors import with_errors
-from accord.planning.figures import Plan
+from accord.planning.figures import Plan, Warning
 from accord.planning.plan import NETWORKS, OVERLAP, Own, Question, make_plan
+from accord.privacy.number import show
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.schema import agreed_columns
 from accord.records.sources import TableLike, open_table
+from accord.session.accounts import account
 from accord.session.expected import agreed_network
+from accord.session.ledger import Ledger
 from accord.session.speed import Speedometer
-from accord.session.state import state_folder
+from accord.session.state import State, state_folder
 from accord.side import Side
 
 _MOST_BATCHES = 16
@@ -55,6 +59,7 @@ def plan(
     max_time: float | None = None,
     max_bytes: float | None = None,
     max_epsilon: float | None = None,
+    dataset: str | None = None,
     state: Path | str | None = None,
 ) -> Plan:
     """Price every sensible way to run an agreement, and choose.
@@ -67,9 +72,10 @@ def plan(
     `overlap` is the share of the smaller table that is expected to match. `network` is "lan", "wan", or
     Mbit/s and the round trip in ms, as in "100/20"; by default the agreed one. The choice is the cheapest
     that finds `recall` of all matches, within seconds, bytes and ε as named; by default the agreed ε. How
-    fast this machine is, is measured once and kept in the folder `state`.
+    fast this machine is, is measured once and kept in the folder `state`. With data, the account `dataset`
+    that is kept there is asked whether it would allow the agreed run.
     """
-    require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
+    _require_kinds(agreement, data, party, layout, dataset)
     wish = Wish(
         _number("recall", recall),
         _positive("max_time", max_time),
@@ -85,7 +91,47 @@ def plan(
         return make_plan(agreement, Question(named, between, share, wish), Speedometer(folder))
     own = read_own(agreement, data, party, layout or Layout())
     sizes = sizes_with(own, named)
-    return make_plan(agreement, Question(sizes, between, share, wish), Speedometer(folder), own)
+    found = make_plan(agreement, Question(sizes, between, share, wish), Speedometer(folder), own)
+    refused = ledger_refuses(agreement, own, State(folder), dataset)
+    return replace(found, warnings=(*refused, *found.warnings))
+
+
+def _require_kinds(agreement: object, data: object, party: object, layout: object, dataset: object) -> None:
+    require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
+    if data is not None:
+        require_table("data", data)
+    require_text_or_none("party", party, "A")
+    require_text_or_none("dataset", dataset, "patients")
+    if layout is not None:
+        require("layout", layout, "a Layout", Layout)
+
+
+def ledger_refuses(agreement: Agreement, own: Own, state: State, dataset: str | None) -> tuple[Warning, ...]:
+    """What the account says to the agreed run, where there is one; nothing is charged."""
+    if dataset is None and not state.ledger.exists():
+        return ()
+    ledger = Ledger(state.ledger)
+    try:
+        name = ledger.find_account(dataset)
+    except AccountError:
+        if dataset is not None:
+            raise
+        return ()
+    left = account(name, ledger.runs(), ledger.budgets()).left
+    event = agreement.protocol.release(agreement.task, own.side, own.records.size).event
+    if left is None or event is None:
+        return ()
+    cost = event.cost
+    if cost.epsilon <= left.epsilon and cost.delta <= left.delta:
+        return ()
+    return (
+        Warning(
+            "ledger-refuses",
+            f"The account '{name}' has ε = {show(left.epsilon, up=False)}, δ = {show(left.delta, up=False)} "
+            f"left and a new release takes ε = {show(cost.epsilon)}, δ = {show(cost.delta)}: the run would "
+            "be refused, unless it repeats a snapshot that was paid for.",
+        ),
+    )
 
 
 def sizes_with(own: Own, named: tuple[int, int] | None) -> tuple[int, int]:
@@ -97,8 +143,6 @@ def sizes_with(own: Own, named: tuple[int, int] | None) -> tuple[int, int]:
 
 def read_own(agreement: Agreement, data: TableLike, party: str | None, layout: Layout) -> Own:
     """One's own table, and some of its rows with made-up errors; raises all its faults."""
-    require_table("data", data)
-    require("layout", layout, "a Layout", Layout)
     layout.require_known(agreement.names)
     side = find_side(agreement, party)
     source = pa.table(data) if hasattr(data, "__arrow_c_stream__") else data
@@ -119,8 +163,7 @@ def read_own(agreement: Agreement, data: TableLike, party: str | None, layout: L
 
 
 def find_side(agreement: Agreement, party: str | None) -> Side:
-    """The side that A, B or a party's name means; A where nobody says and the two have as many bins."""
-    require_text_or_none("party", party, "A")
+    """The side that A, B or a party's name means."""
     for side in Side:
         if party in (side.value, side.value.lower(), agreement.party(side)):
             return side
