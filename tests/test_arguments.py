@@ -70,7 +70,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "party": TEXT,
             "records": (7, "10 10", (1,), (1.5, 2), (True, 3)),
             "layout": ("a.toml",),
-            "overlap": NUMBER[:3],
+            "overlap": ("3", True),
             "network": (100, b"lan"),
             "recall": NUMBER[:3],
             "max_time": ("3", True),

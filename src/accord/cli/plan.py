@@ -47,8 +47,9 @@ def plan(
         tuple[int, int] | None, typer.Option(metavar="A B", help="How many records A and B have.")
     ] = None,
     overlap: Annotated[
-        float, typer.Option(help="The share of the smaller table that is expected to match.")
-    ] = 0.3,
+        float | None,
+        typer.Option(help="The share of the smaller table that is expected to match; 0.3 if nobody knows."),
+    ] = None,
     network: Annotated[
         str | None,
         typer.Option(metavar="lan|wan|MBIT/MS", help="What lies between the parties; default: as agreed."),

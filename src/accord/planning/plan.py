@@ -59,16 +59,22 @@ class Question:
 
     sizes: tuple[int, int]
     network: Network
-    overlap: float = OVERLAP
+    overlap: float | None = None
+    """The share of the smaller table that matches something; None where nobody knows."""
     wish: Wish = ANY
 
     def __post_init__(self) -> None:
         if min(self.sizes) < 1:
             raise UsageError(problem="`records=` are the records of A and of B, at least 1 each.")
-        if not 0 <= self.overlap <= 1:
+        if not 0 <= self.share <= 1:
             raise UsageError(problem="`overlap=` is the share of the smaller table that matches: 0 to 1.")
         if not 0 <= self.wish.recall <= 1:
             raise UsageError(problem="`recall=` is the share of all matches to be found: 0 to 1.")
+
+    @property
+    def share(self) -> float:
+        """Of the smaller table, what is expected to match."""
+        return OVERLAP if self.overlap is None else self.overlap
 
 
 @dataclass(frozen=True)
@@ -104,8 +110,8 @@ class _Planner:
         self._groups: tuple[Ints, Ints] | None = None
         if own is not None:
             partner = question.sizes[1 if own.side is Side.A else 0]
-            self._alike = make_alike(len(own.records), partner, question.overlap)
-        matches = round(question.overlap * min(question.sizes))
+            self._alike = make_alike(len(own.records), partner, question.share)
+        matches = round(question.share * min(question.sizes))
         self._terms = Terms(question.sizes, question.network, matches)
         self._priced: set[str] = set()
 
@@ -183,13 +189,14 @@ class _Planner:
 
     def _spared(self, task: Task, drawn: Drawn, spread: Spread) -> Range:
         """Which share of the comparisons greedy makes."""
-        guess = saved.from_counts(drawn, spread, self._asked.sizes, self._asked.overlap)
+        counted = saved.from_counts(drawn, spread, self._asked.sizes, self._asked.share)
         if self._own is None or spread.placed is None:
-            return guess
+            return counted
         if self._groups is None:
-            self._groups = saved.find_groups(task, self._own.side, self._own.records, self._alike)
+            guess = self._asked.overlap is None
+            self._groups = saved.find_groups(task, self._own.side, self._own.records, self._alike, guess)
         seen = saved.from_table(task, drawn, spread.placed, self._groups)
-        return seen or Range(max(guess.low, 0.35), guess.expected, 1.0)
+        return seen or Range(max(counted.low, 0.35), counted.expected, 1.0)
 
     def _option(
         self,

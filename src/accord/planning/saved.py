@@ -6,9 +6,10 @@ when they do, 1 − (1 − (1 − f_A)(1 − f_B))/2 are made. At the least ever
 left are dummies against dummies; at the most nothing matches.
 
 With a table the very schedule of a run is gone through, on made-up slots. Records that match are those that
-the partner took over, and whoever matches another record of one's own table: of a partner alike, some record
-would match it, too. What matches is disclosed to a fixed point, so all that hangs together goes at once: a
-*group*. A round that brings two slots of a group together takes all its slots out.
+the partner has, too; where nobody said how many these are, also whoever matches another record of one's own
+table: of a partner alike, some record would match it. What matches is disclosed to a fixed point, so all that
+hangs together goes at once: a *group*. A round that brings two slots of a group together takes all its slots
+out.
 """
 
 from __future__ import annotations
@@ -120,9 +121,11 @@ def _met(sides: list[_Slots], slots: tuple[Ints, Ints], counts: tuple[Ints, Ints
     return distinct(both // max(1, len(counts[0])))
 
 
-def find_groups(task: Task, side: Side, records: Records, alike: Alike) -> tuple[Ints, Ints]:
-    """For each record of A and of B its group; −1 for one that matches nothing."""
+def find_groups(task: Task, side: Side, records: Records, alike: Alike, guess: bool) -> tuple[Ints, Ints]:
+    """For each record of A and of B its group; −1 for one that matches nothing. `guess`: how many match
+    is not known."""
     label, linked = _components(task, records)
+    linked &= guess
     theirs = label[alike.rows] if len(alike.rows) else np.zeros(0, np.int64)
     matching = np.arange(len(alike.rows)) < alike.matching
     theirs = np.where(matching | linked[alike.rows], theirs, -1)

@@ -48,9 +48,41 @@ class Price:
 
 def price(circuit: Node, blocks: Blocks, engine: str = "ot", settings: Settings = USUAL) -> Price:
     """The cost of evaluating a circuit over blocks in a new session, without the set-up."""
-    if engine == "ot":
-        return _ot(circuit, blocks, settings)
-    return Price(*_other(circuit, blocks, engine), blocks.pairs)
+    return Tab(circuit, engine, settings).add(blocks)
+
+
+class Tab:
+    """The price of one evaluation after another in one session: what was used before decides what follows."""
+
+    def __init__(self, circuit: Node, engine: str = "ot", settings: Settings = USUAL) -> None:
+        self._circuit, self._engine, self._settings = circuit, engine, settings
+        self._used = (Use(), Use())
+        self._fed = [0, 0]
+
+    def add(self, blocks: Blocks) -> Price:
+        """The price of the next evaluation."""
+        if self._engine != "ot":
+            return Price(*_other(self._circuit, blocks, self._engine), blocks.pairs)
+        program, sizes = _shapes(self._circuit, blocks, self._settings)
+        plan = schedule(needs(program, sizes), self._used, self._settings)
+        self._used = plan.after
+        total, rate = _batch_bytes(program, sizes, self._settings, plan.silent), 128 // self._settings.k
+        chain, done, feeds = _Chain(), 0, 0
+        for stage in plan.stages:
+            for way, receiver in enumerate((Side.A, Side.B)):
+                for _ in range(stage.feeds[way]):
+                    first = not self._fed[way]
+                    if first:
+                        chain.send(receiver)
+                    chain.send(receiver.other)
+                    total += feed_bytes(first, rate, self._settings.code)
+                    self._fed[way] += 1
+                    feeds += 1
+            for _ in range(-(-(stage.last - done) // ot_sizes.WINDOW)):
+                for message in range(ot_sizes.message_count(program)):
+                    chain.send(Side.B if message % 2 else Side.A)
+            done = stage.last
+        return Price(total, chain.rounds, blocks.pairs, int(sizes.strips.sum()), feeds)
 
 
 def price_like(
@@ -104,26 +136,6 @@ def _batch_bytes(program: Program, sizes: Shapes, settings: Settings, silent: tu
     for kind, count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
         total += count * ot_sizes.batch_sizes(program, rates, ot_sizes.Shape(*kind)).total
     return total
-
-
-def _ot(circuit: Node, blocks: Blocks, settings: Settings) -> Price:
-    program, sizes = _shapes(circuit, blocks, settings)
-    plan = schedule(needs(program, sizes), (Use(), Use()), settings)
-    total, rate = _batch_bytes(program, sizes, settings, plan.silent), 128 // settings.k
-    chain, done, fed = _Chain(), 0, [0, 0]
-    for stage in plan.stages:
-        for way, receiver in enumerate((Side.A, Side.B)):
-            for _ in range(stage.feeds[way]):
-                if not fed[way]:
-                    chain.send(receiver)
-                chain.send(receiver.other)
-                total += feed_bytes(not fed[way], rate, settings.code)
-                fed[way] += 1
-        for _ in range(-(-(stage.last - done) // ot_sizes.WINDOW)):
-            for message in range(ot_sizes.message_count(program)):
-                chain.send(Side.B if message % 2 else Side.A)
-        done = stage.last
-    return Price(total, chain.rounds, blocks.pairs, int(sizes.strips.sum()), sum(fed))
 
 
 class _Chain:

@@ -28,7 +28,7 @@ from accord.network import Network
 from accord.planning.choose import Wish
 from accord.planning.errors import with_errors
 from accord.planning.figures import Plan, Warning
-from accord.planning.plan import NETWORKS, OVERLAP, Own, Question, make_plan
+from accord.planning.plan import NETWORKS, Own, Question, make_plan
 from accord.privacy.number import show
 from accord.records.columns import Records
 from accord.records.layout import Layout
@@ -53,7 +53,7 @@ def plan(
     party: str | None = None,
     records: Sequence[int] | None = None,
     layout: Layout | None = None,
-    overlap: float = OVERLAP,
+    overlap: float | None = None,
     network: str | None = None,
     recall: float = 1.0,
     max_time: float | None = None,
@@ -69,7 +69,8 @@ def plan(
     needed, unless the agreement expects some; with data the own number is that of the table, and a partner
     is taken to be as large unless its number is named. `layout` says how the file is laid out.
 
-    `overlap` is the share of the smaller table that is expected to match. `network` is "lan", "wan", or
+    `overlap` is the share of the smaller table that is expected to match something, 0.3 if nobody says.
+    `network` is "lan", "wan", or
     Mbit/s and the round trip in ms, as in "100/20"; by default the agreed one. The choice is the cheapest
     that finds `recall` of all matches, within seconds, bytes and ε as named; by default the agreed ε. How
     fast this machine is, is measured once and kept in the folder `state`. With data, the account `dataset`
@@ -84,7 +85,8 @@ def plan(
     )
     folder = state_folder(as_path_or_none("state", state), os.environ)
     between = agreed_network(agreement) if network is None else read_network(network)
-    share, named = _number("overlap", overlap), read_sizes(agreement, records)
+    share = None if overlap is None else _number("overlap", overlap)
+    named = read_sizes(agreement, records)
     if data is None:
         if named is None:
             raise UsageError(problem="Say how many records A and B have: `records=`.")
