@@ -54,6 +54,25 @@ def test_records_that_hang_together_are_one_group() -> None:
     alike = make_alike(len(a), 300, 0.5)
     mine, theirs = saved.find_groups(agreed.task, Side.A, a, alike, guess=True)
     assert (theirs[: alike.matching] >= 0).all()
-    assert set(theirs[theirs >= 0]) <= set(mine)
+    assert np.array_equal(mine[alike.rows[: alike.matching]], theirs[: alike.matching])
     swapped = saved.find_groups(agreed.task, Side.B, a, alike, guess=True)
     assert np.array_equal(swapped[1], mine)
+    _, fewer = saved.find_groups(agreed.task, Side.A, a, alike, guess=False)
+    assert (fewer >= 0).sum() == alike.matching
+
+
+def test_components_are_those_of_a_search() -> None:
+    rng = np.random.default_rng(3)
+    left, right = rng.integers(0, 60, 45), rng.integers(0, 60, 45)
+    label = saved._components(60, left, right)
+    near: dict[int, set[int]] = {node: set() for node in range(60)}
+    for one, other in zip(left.tolist(), right.tolist(), strict=True):
+        near[one].add(other)
+        near[other].add(one)
+    for node in range(60):
+        seen, due = {node}, [node]
+        while due:
+            fresh = near[due.pop()] - seen
+            seen |= fresh
+            due += fresh
+        assert label[node] == min(seen)

@@ -36,7 +36,7 @@ Ints = NDArray[np.int64]
 _DRAWS = 8
 _DRAWN_BINS = 1 << 16
 """Of noise that is drawn to foresee its sum; with more bins a sum strays less, and one draw does."""
-_STRIPS = 1 << 14
+_STRIPS = 1 << 17
 """Rows of A that are priced; the rest is taken to be like them."""
 _LARGEST = 1 << 11
 """Rows of A in a unit that is priced at once."""

@@ -124,53 +124,58 @@ def _met(sides: list[_Slots], slots: tuple[Ints, Ints], counts: tuple[Ints, Ints
 def find_groups(task: Task, side: Side, records: Records, alike: Alike, guess: bool) -> tuple[Ints, Ints]:
     """For each record of A and of B its group; −1 for one that matches nothing. `guess`: how many match
     is not known."""
-    label, linked = _components(task, records)
-    linked &= guess
-    theirs = label[alike.rows] if len(alike.rows) else np.zeros(0, np.int64)
-    matching = np.arange(len(alike.rows)) < alike.matching
-    theirs = np.where(matching | linked[alike.rows], theirs, -1)
-    known = np.zeros(len(records), np.bool_)
-    known[theirs[theirs >= 0]] = True
-    mine = np.where(known[label], label, -1)
-    return (mine, theirs) if side is Side.A else (theirs, mine)
+    size, theirs = len(records), np.arange(len(alike.rows))
+    links = _links(task, records)
+    if links is None:
+        return _crowded(task, side, records, alike)
+    left, right = links
+    matching = theirs < alike.matching
+    starts, stops = (np.searchsorted(left, alike.rows, way) for way in ("left", "right"))
+    asked = matching | (stops > starts) if guess else matching
+    stops = np.where(asked, stops, starts)
+    mine = np.concatenate([alike.rows[matching], right[ranges(starts, stops)]])
+    partner = np.concatenate([theirs[matching], np.repeat(theirs, stops - starts)])
+    label = _components(size + len(theirs), mine, size + partner)
+    linked = np.zeros(len(label), np.bool_)
+    linked[mine], linked[size + partner] = True, True
+    label = np.where(linked, label, -1)
+    own, other = label[:size], label[size:]
+    return (own, other) if side is Side.A else (other, own)
 
 
-def _components(task: Task, records: Records) -> tuple[Ints, NDArray[np.bool_]]:
-    """What of one's own table hangs together under the rule, and which records have a match in it."""
-    size = len(records)
-    label, linked = np.arange(size), np.zeros(size, np.bool_)
+def _links(task: Task, records: Records) -> tuple[Ints, Ints] | None:
+    """The pairs of different records of one's own table that the rule accepts, both ways round; none where
+    they cannot be looked up, and None where they are too many to list."""
+    size, none = len(records), np.zeros(0, np.int64)
     if not size or (not has_index(task.rule, task.fields) and size * size > _TRIED):
-        return label, linked
+        return none, none
     index = Index(task.rule, task.fields, Side.B, records.columns, size)
     some = np.random.default_rng(0).permutation(size)[:_SAMPLED]
     columns = {name: rows_of(column, some) for name, column in records.columns.items()}
-    links = len(index.matches(columns, len(some))[0]) / len(some) * size
-    if links > _MOST_LINKS:
-        return _crowded(task, records, index, some)
+    if len(index.matches(columns, len(some))[0]) / len(some) * size > _MOST_LINKS:
+        return None
     left, right = index.matches(records.columns, size)
     apart = left != right
-    left, right = left[apart], right[apart]
-    linked[left], linked[right] = True, True
-    while len(left):
+    return left[apart], right[apart]
+
+
+def _components(nodes: int, left: Ints, right: Ints) -> Ints:
+    """What hangs together: each node gets the least number in its component."""
+    label = np.arange(nodes)
+    while True:
         # Each takes the least label that it is linked to, and then that one's: a few times through.
         before = label.copy()
         np.minimum.at(label, left, label[right])
         np.minimum.at(label, right, label[left])
         label = label[label]
         if np.array_equal(before, label):
-            break
-    return label, linked
+            return label
 
 
-def _crowded(task: Task, records: Records, index: Index, some: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Where matches are too many to list: as many records as of a sample have one, and those of a bin hang
-    together."""
-    columns = {name: rows_of(column, some) for name, column in records.columns.items()}
-    of, row = index.matches(columns, len(some))
-    share = len(distinct(of[some[of] != row])) / len(some)
+def _crowded(task: Task, side: Side, records: Records, alike: Alike) -> tuple[Ints, Ints]:
+    """Where every record matches many, those of a bin hang together; of the partner's, as many as match."""
     record, bins = task.blocking.place(Side.A, records.columns, len(records))
-    first = np.full(task.blocking.bins, -1, np.int64)
-    first[bins[::-1]] = record[::-1]
-    label = np.arange(len(records))
-    label[record] = first[bins]
-    return label, np.random.default_rng(0).random(len(records)) < share
+    own = np.full(len(records), -1, np.int64)
+    own[record] = bins
+    theirs = np.where(np.arange(len(alike.rows)) < alike.matching, own[alike.rows], -1)
+    return (own, theirs) if side is Side.A else (theirs, own)

@@ -171,9 +171,10 @@ def _best(agreement: Agreement, sizes: tuple[int, int]) -> list[int | None]:
 
 
 def _bucket(one: PassSpec, best: int | None, times: float) -> PassSpec:
-    if best is None:
+    count = 1 if best is None else round(best * times)
+    if count < 2:
+        # One bucket is no key: the part, or the pass, may be left out.
         return one
-    count = max(1, round(best * times))
     parts = tuple(
         part.model_copy(update={"buckets": count})
         if isinstance(part, KeySpec) and part.buckets is not None
