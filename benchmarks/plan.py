@@ -53,7 +53,7 @@ LOOPBACK = Network(10_000, 0.05)
 _OT = 400_000
 """Comparisons up to which the engine itself compares."""
 _SAMPLED = 500
-_BRUTE = 40_000_000
+_BRUTE = 8_000_000
 """Comparisons up to which an option is run to see whether it is cheaper than the choice."""
 COLUMNS = (
     *("setting", "records_a", "records_b", "epsilon", "greedy", "agreed", "counts_low", "counts_high"),

@@ -25,7 +25,8 @@ def test_from_counts_nothing_is_spared_without_matches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "protocol"), [("products", None), ("products", "all-pairs"), ("places", None)]
+    ("kind", "protocol"),
+    [("products", None), ("products", "all-pairs"), ("places", None)],
 )
 def test_a_table_tells_what_a_run_makes(kind: str, protocol: str | None) -> None:
     """Planned from A's table alone, run with both; half of the smaller table matches."""
@@ -76,3 +77,19 @@ def test_components_are_those_of_a_search() -> None:
             seen |= fresh
             due += fresh
         assert label[node] == min(seen)
+
+
+def test_reports_may_stand_in_any_bin() -> None:
+    agreed = adjust(starter("products"), protocol="local-dp", greedy=True)
+    made = generate_products(300, 0.5, 3, True)
+    a, _ = load_both(made.a, made.b, agreed, None, None)
+    alike = make_alike(len(a), 200, 0.5)
+    spread = from_table(agreed.plan, Side.A, a, alike, agreed.blocking_fields)
+    assert spread.placed is not None
+    sizes = (300, 200)
+    told = costs.releases_of(agreed, agreed.task, sizes)
+    drawn = costs.foresee(agreed.task, told, [spread], sizes)[0][0]
+    groups = saved.find_groups(agreed.task, Side.A, a, alike, guess=False)
+    found = saved.from_table(agreed.task, drawn, spread.placed, groups)
+    assert found is not None
+    assert 0 < found.low <= found.high <= 1

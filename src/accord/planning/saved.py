@@ -97,7 +97,17 @@ class _Slots:
         """Slots bin after bin, real ones and dummies in a random order."""
         record, bins = placed
         spare = counts - np.bincount(bins, minlength=len(counts))
-        every = np.concatenate([bins, np.repeat(np.arange(len(counts)), np.maximum(spare, 0))])
+        if (spare < 0).any():
+            # Reported bins are not the true ones: anybody may stand anywhere.
+            record = np.random.default_rng(0).permutation(distinct(record))[: int(counts.sum())]
+            bins = np.repeat(np.arange(len(counts)), counts)[
+                np.random.default_rng(1).permutation(counts.sum())
+            ]
+            bins, spare = (
+                bins[: len(record)],
+                counts - np.bincount(bins[: len(record)], minlength=len(counts)),
+            )
+        every = np.concatenate([bins, np.repeat(np.arange(len(counts)), spare)])
         group = np.concatenate([groups[record], np.full(len(every) - len(record), -1)])
         order = np.lexsort((np.random.default_rng(0).random(len(every)), every))
         group = group[order]
