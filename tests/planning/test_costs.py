@@ -103,3 +103,11 @@ def test_a_slower_line_takes_longer_and_the_same_bytes() -> None:
     assert near.bytes == far.bytes
     assert near.seconds.expected < far.seconds.expected
     assert far.work.network > far.work.processor
+
+
+@pytest.mark.parametrize("slab", [None, 64])
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (3, 2_000_000), (1_000_000, 1_000_000), (2_000_000, 1)])
+def test_blocks_of_any_shape_have_a_price_in_no_time(a: int, b: int, slab: int | None) -> None:
+    sample = costs._sample(np.array([a, a]), np.array([b, b]), slab)
+    assert 0 < sample.a_counts.sum() <= 2_000_000
+    assert sample.b_counts.max() == b

@@ -36,10 +36,10 @@ Ints = NDArray[np.int64]
 _DRAWS = 8
 _DRAWN_BINS = 1 << 16
 """Of noise that is drawn to foresee its sum; with more bins a sum strays less, and one draw does."""
-_STRIPS = 1 << 17
+_STRIPS = 1 << 15
 """Rows of A that are priced; the rest is taken to be like them."""
-_LARGEST = 1 << 11
-"""Rows of A in a unit that is priced at once."""
+_LARGEST, _FEWEST = 1 << 13, 16
+"""Of a unit the most strips, and of units and of their rows the fewest, that are priced at once."""
 _TEXT = 24
 """Bytes of an id or of a disclosed cell, with its length and mark, where nobody has seen one."""
 _ONE_WAY = 0.7
@@ -129,13 +129,16 @@ def price_blocks(agreement: Agreement, task: Task, drawn: Drawn, slab: int | Non
 def _sample(a: Ints, b: Ints, slab: int | None) -> Blocks:
     """Some of the blocks, large ones cut into units of rows, as they are worked on: evenly by size, so that
     small and large ones have their share."""
-    most = np.full(len(a), _LARGEST) if slab is None else np.minimum(_LARGEST, np.maximum(slab, 16384 // b))
+    pieces = -(-b // LONGEST)
+    most = np.maximum(_FEWEST, _LARGEST // pieces)
+    if slab is not None:
+        most = np.minimum(most, np.maximum(slab, 16384 // b))
     units = -(-a // most)
     block = np.repeat(np.arange(len(a)), units)
     place = np.arange(len(block)) - np.repeat(np.cumsum(units) - units, units)
     rows, width = np.minimum(most[block], a[block] - place * most[block]), b[block]
-    strips = rows * -(-width // LONGEST)
-    step = max(1, int(strips.sum()) // _STRIPS)
+    strips = int((rows * pieces[block]).sum())
+    step = max(1, min(strips // _STRIPS, len(rows) // _FEWEST))
     some = np.argsort(rows * width, kind="stable")[step // 2 :: step]
     return Blocks.of_sizes(rows[some], width[some])
 
