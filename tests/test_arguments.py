@@ -62,6 +62,24 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "raw": FLAG,
         },
     ),
+    accord.plan: (
+        {"agreement": AGREED, "records": (10, 10)},
+        {
+            "agreement": ("agreement.toml", None),
+            "data": (7, b"a.csv"),
+            "party": TEXT,
+            "records": (7, "10 10", (1,), (1.5, 2), (True, 3)),
+            "layout": ("a.toml",),
+            "overlap": ("3", True),
+            "network": (100, b"lan"),
+            "recall": NUMBER[:3],
+            "max_time": ("3", True),
+            "max_bytes": ("3", True),
+            "max_epsilon": ("3", True),
+            "dataset": TEXT,
+            "state": PATH,
+        },
+    ),
     accord.set_budget: (
         {"dataset": "patients", "epsilon": 1, "delta": 0},
         {

@@ -1,20 +1,22 @@
 """Accord: private record linkage between two organisations, without a third party.
 
-The public face. Three verbs: `simulate` runs an agreement on two tables that one may both see; `link` links
-one's own table with the partner's, and `resume` goes on after a cut.
+The public face. Three verbs: `plan` says what an agreement will cost, and what to agree on instead;
+`simulate` runs it on two tables that one may both see; `link` links one's own table with the partner's, and
+`resume` goes on after a cut.
 
     agreement = accord.read_agreement("agreement.toml")
+    plan = accord.plan(agreement, records=(5000, 5000))
     result = accord.simulate("a.csv", "b.csv", agreement)
     accord.set_budget("products", epsilon=5, delta="2^-30")
     linked = accord.link("a.csv", agreement, partner="south-shop", listen=":7000", confirm=accord.ask)
 
 An `Agreement` holds what both parties sign up to: `read_agreement` and `parse_agreement` give one, `diff`
 says how two differ; the words of a rule (`same`, `hamming`, …) build a `Rule` in Python, and a `Layout` says
-how one's own file is laid out. `learn` finds the weights of a rule's score and returns a `Learnt`. `simulate`
-returns a `Simulation`, with what each `Side` is `Promised`, the others a `Linked`. `link` charges an account
-that its owner made with `set_budget`, asks its `confirm` with an `Offer` before anything leaves (`ask` a
-person, or `agree` in scripts), tells its `tell` a `Notice` as things happen, and takes from a `Reach` how
-long to wait. What goes wrong is an `AccordError`; `accord.errors` has them all.
+how one's own file is laid out. `learn` finds the weights of a rule's score and returns a `Learnt`. `plan`
+returns a `Plan`, `simulate` a `Simulation`, with what each `Side` is `Promised`, the others a `Linked`.
+`link` charges an account that its owner made with `set_budget`, asks its `confirm` with an `Offer` before
+anything leaves (`ask` a person, or `agree` in scripts), tells its `tell` a `Notice` as things happen, and
+takes from a `Reach` how long to wait. What goes wrong is an `AccordError`; `accord.errors` has them all.
 
 Names are imported when they are first used, so that `import accord` costs nothing.
 """
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from accord.matching.rule_words import same as same
     from accord.matching.rule_words import score as score
     from accord.matching.rule_words import within as within
+    from accord.planning.figures import Plan as Plan
     from accord.records.layout import Layout as Layout
     from accord.session.accounts import set_budget as set_budget
     from accord.session.channel import Patience as Patience
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
     from accord.session.offer import Offer as Offer
     from accord.session.offer import agree as agree
     from accord.session.offer import ask as ask
+    from accord.session.plan import plan as plan
     from accord.side import Side as Side
     from accord.simulation import Promised as Promised
     from accord.simulation import Simulation as Simulation
@@ -81,6 +85,7 @@ _HOME = {
         *("compare", "cosine", "dice", "edit", "euclidean", "hamming", "jaccard", "mismatches", "missing"),
         *("rarity", "same", "score", "within"),
     ),
+    "accord.planning.figures": ("Plan",),
     "accord.records.layout": ("Layout",),
     "accord.session.accounts": ("set_budget",),
     "accord.session.channel": ("Patience",),
@@ -90,6 +95,7 @@ _HOME = {
         *("Notice", "Listening", "Waiting", "Connected", "Charged", "Progress", "Done"),
     ),
     "accord.session.offer": ("Offer", "agree", "ask"),
+    "accord.session.plan": ("plan",),
     "accord.side": ("Side",),
     "accord.simulation": ("Promised", "Simulation", "simulate"),
 }

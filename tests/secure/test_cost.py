@@ -9,7 +9,7 @@ import pytest
 
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import AtMost, Edit, Hamming, Input, Mismatches, Node, Or, SquaredEuclidean
-from accord.secure.cost import price
+from accord.secure.cost import Tab, price, price_like, set_up_bytes
 from accord.secure.engines import NAMES, engine_named
 from accord.secure.garbled import batch as garbled_batch
 from accord.secure.ot.engine import TAG
@@ -105,3 +105,35 @@ def test_the_prices_that_the_documentation_names() -> None:
     assert price(euclidean, over).bytes / over.pairs < 80
     assert price(hamming, over, "garbled").bytes / over.pairs < 1700
     assert price(euclidean, over, "garbled").bytes / over.pairs < 9000
+
+
+@pytest.mark.parametrize("name", PRICED)
+def test_a_tab_goes_on_where_the_session_does(name: str) -> None:
+    random, world = np.random.default_rng(7), World(name)
+    engine, settings = ("ot", OT[name]) if name in OT else (name, USUAL)
+    circuit = random_circuit(random)
+    tab = Tab(circuit, engine, settings)
+    world.sides = world.fresh()
+    for sizes in ([(70, 90)], [(3, 5), (9, 2)], [(40, 200)]):
+        over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
+        assert tab.add(over).bytes == carried(world, circuit, over, 20).bytes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_set_up_sends_what_it_is_said_to(name: str) -> None:
+    engine, wire = engine_named(name), Wire()
+    a, b = (engine.set_up(side, Fixed(side.value)) for side in Side)
+    run_pair(a, b, wire)
+    assert wire.bytes == set_up_bytes(name)
+
+
+@pytest.mark.parametrize("engine", ["ot", "garbled"])
+def test_so_many_times_a_sample_cost_as_the_whole(engine: str) -> None:
+    circuit = AtMost(Hamming(Input("x", 30, 1)), 4)
+    sizes = np.full(4000, 12), np.full(4000, 17)
+    whole, part = Blocks.of_sizes(*sizes), Blocks.of_sizes(sizes[0][:500], sizes[1][:500])
+    expected, found = price(circuit, whole, engine), price_like(circuit, part, 8.0, engine)
+    assert found.comparisons == expected.comparisons
+    assert found.bytes == pytest.approx(expected.bytes, rel=0.03)
+    assert found.strips == expected.strips
+    assert found.feeds == expected.feeds

@@ -23,6 +23,7 @@ from pydantic import (
     PlainValidator,
     SerializerFunctionWrapHandler,
     StrictBool,
+    StrictInt,
     StringConstraints,
     WithJsonSchema,
     model_serializer,
@@ -43,6 +44,7 @@ from accord.matching.rule import Rule
 from accord.matching.rule_text import parse_rule
 from accord.network import Network
 from accord.protocols.base import Leakage, Task
+from accord.protocols.mine import MOST_RECORDS
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.records.recipe import ColumnName
 from accord.records.schema import FieldSpec, FrequencyField, Name, Spec, TextField, agreed_columns
@@ -94,6 +96,13 @@ class Parties(Spec):
 
     A: PartyName
     B: PartyName
+
+
+class Expected(Spec):
+    """How many records each side expects to have: for prices that both see before they begin."""
+
+    A: StrictInt = Field(ge=1, le=MOST_RECORDS)
+    B: StrictInt = Field(ge=1, le=MOST_RECORDS)
 
 
 class DisclosedColumns(Spec):
@@ -162,7 +171,7 @@ EngineOptions = Annotated[
 ]
 
 
-_LATER = ("learnt_from", "one_to_one")
+_LATER = ("expected", "learnt_from", "one_to_one")
 
 
 class Agreement(Spec):
@@ -185,6 +194,7 @@ class Agreement(Spec):
     one_to_one: StrictBool = False
     """Whether both sides keep the best one-to-one set of the pairs found (protocols/one_to_one.py)."""
     engine: EngineOptions
+    expected: Expected | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -23,6 +23,7 @@ from accord.cli.generate import generate
 from accord.cli.init import init
 from accord.cli.learn import learn
 from accord.cli.options import example
+from accord.cli.plan import plan
 from accord.cli.runs import runs
 from accord.cli.simulate import simulate
 from accord.cli.terminal import SayingHandler, say
@@ -46,6 +47,7 @@ app.command(epilog=example("accord learn draft.toml sample.csv --learnt-from A",
     learn
 )
 app.command(epilog=example("accord check agreement.toml a.csv --party A"))(check)
+app.command(epilog=example("accord plan agreement.toml --records 5000 5000"))(plan)
 app.command(epilog=example("accord identity --name north-shop"))(identity.identity)
 app.command(
     epilog=example(

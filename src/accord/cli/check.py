@@ -20,6 +20,7 @@ from accord.cli.options import (
     LayoutFile,
     ListFiles,
     PersonColumn,
+    StateOption,
     read_own_layout,
 )
 from accord.cli.terminal import say
@@ -75,6 +76,7 @@ def check(
             metavar="FIELD", help="Show ten values of it before and after, to you alone; repeatable."
         ),
     ] = None,
+    state: StateOption = None,
     as_json: Json = False,
 ) -> None:
     """List all faults of an agreement and of your data.
@@ -101,7 +103,7 @@ def check(
         require_no_input(write_layout, [agreement, *([data] if data else [])], "write_layout")
     try:
         own = columns, column, id, encoding, delimiter, person, date, id_row, lists
-        found, facts, side, file = _judge(agreement, data, party, own, show or [])
+        found, facts, side, file = _judge(agreement, data, party, own, show or [], state)
     except FaultyError as error:
         if as_json:
             typer.echo(_json_faults(error))
@@ -132,6 +134,7 @@ def _judge(
     party: str | None,
     own: tuple[Any, ...],
     show: list[str],
+    state: Path | None,
 ) -> tuple[Agreement, dict[str, Any], Side | None, FileCheck | None]:
     """The agreement and the facts about it and the data; raises all faults."""
     from accord.agreement.file import read_agreement
@@ -152,6 +155,7 @@ def _judge(
         facts["advice"] += [_ROWS] if file.layout.id_row else []
         facts |= {"shown": file.show(found, show)} if show else {}
     facts["advice"] += _warnings(found, side, file.records if file is not None else None)
+    facts |= _outlook(found, side, file, state)
     return found, facts, side, file
 
 
@@ -179,6 +183,23 @@ def _warnings(agreement: Agreement, side: Side | None, records: int | None) -> l
 
     told = [agreement.leakage(s) for s in ([side] if side is not None else Side)]
     return list(dict.fromkeys(warning for one in told for warning in one.warnings(records)))
+
+
+def _outlook(
+    agreement: Agreement, side: Side | None, file: FileCheck | None, state: Path | None
+) -> dict[str, Any]:
+    """What a run is expected to take, where sizes are known; its warning comes before all advice."""
+    import os
+
+    from accord.session.expected import look_ahead
+    from accord.session.state import state_folder
+
+    records = file.read if file is not None else None
+    found = look_ahead(agreement, side, records, state_folder(state, os.environ))
+    if found is None:
+        return {}
+    whose = "yours" if records is not None else "A's"
+    return {"expected": found.to_json() | {"words": found.describe(whose)}}
 
 
 def side_of(agreement: Agreement, party: str) -> Side:
@@ -232,6 +253,8 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
         lines += _tell_owner(read)
         lines += [f"File       {words}"] if (words := describe_layout(facts["layout"])) else []
         lines += [line for name, shown in facts.get("shown", {}).items() for line in _show(name, shown)]
+    if "expected" in facts:
+        lines += _expected(facts["expected"])
     return "\n".join([*lines, *describe_learned(facts)])
 
 
@@ -240,6 +263,13 @@ def _describe_list(facts: dict[str, Any]) -> list[str]:
         return [f"List       {facts['list']} does not ship: --list {facts['list']}=FILE checks your copy"]
     classes = ", ".join(f"{count:,} in class {number}" for number, count in enumerate(facts["classes"]))
     return [f"List       {facts['list']} for {facts['field']}: {classes}; others are as rare as the last"]
+
+
+def _expected(facts: dict[str, Any]) -> list[str]:
+    """What a run takes, and the one warning that matters most."""
+    warning = facts["warning"]
+    told = [f"Warning    {warning['text']}"] if warning is not None else []
+    return [f"Expected   {facts['words']}", *told]
 
 
 def _passes(count: int) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from accord.agreement.document import Agreement
+    from accord.records.columns import Records
     from accord.records.layout import Layout
     from accord.records.load import Tally
     from accord.records.schema import FieldSpec
@@ -132,6 +133,7 @@ class FileCheck:
     layout: Layout
     found: bool
     """Whether something is in the layout that its owner had not named."""
+    read: Records
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -208,7 +210,7 @@ def check_file(
         raise
     # Where records of the two sides fall differs, but not whether they fall anywhere.
     bins = unplaced(agreement, side or Side.A, records)
-    return FileCheck(data, records.size, records.left_out, tally, *bins, found, found != layout)
+    return FileCheck(data, records.size, records.left_out, tally, *bins, found, found != layout, records)
 
 
 def write_layout(layout: Layout, data: Path, path: Path, force: bool) -> bool:

@@ -36,6 +36,7 @@ from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Event
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
+from accord.protocols.schedule import Schedule
 from accord.protocols.slots import ANY_PADDING, NO_PADDING, Padding, Slots
 from accord.records.columns import Records
 from accord.records.schema import Spec
@@ -98,6 +99,11 @@ class Release:
     def draw(self, records: Records, entropy: Entropy) -> Ints:
         """Fresh noise for this table: what `make_slots` is given."""
         return np.zeros(self.task.blocking.bins, np.int64)
+
+    def foresee(self, counts: Ints, records: int, entropy: Entropy) -> Ints:
+        """Bin sizes such as the partner would see, of a table of so many records with these true ones: for
+        planning, from randomness of its own, and never sent."""
+        return counts
 
     @property
     def place(self) -> bytes:
@@ -282,10 +288,28 @@ class Protocol(Spec):
         """What is allowed but worth knowing before signing."""
         return []
 
+    def share_found(self, task: Task) -> float | None:
+        """Of the matches that the blocking brings together, the share that is found; None if it depends on
+        the data."""
+        return 1.0
+
     @abstractmethod
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
         """The most secure comparisons that a run makes, or values that it encrypts: from the sizes of A and
         B, and their bin sizes as both see them."""
+
+    def compared(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints] | None:
+        """The rows of A and of B in each block that the engine is given, with these bin sizes; None where no
+        engine is asked."""
+        return None
+
+    def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule | None:
+        """What is compared when, with these bin sizes; None where no engine is asked."""
+        return None
+
+    @abstractmethod
+    def sends(self, task: Task, sizes: tuple[int, int]) -> int:
+        """Bytes in both directions, besides those of the engine and of records that match."""
 
 
 def prepare(

@@ -16,8 +16,9 @@ from accord.matching.evaluate import Indices
 from accord.matching.join import has_index
 from accord.matching.rule import fields_of
 from accord.protocols.base import Ints, Protocol, Task
+from accord.protocols.outcome import CONFIRMED
 from accord.protocols.schedule import Schedule, order_pairs
-from accord.protocols.slots import Padding, Slots, make_slots, require_possible
+from accord.protocols.slots import Padding, Slots, exchanged_bytes, make_slots, require_possible
 from accord.records.columns import Columns, Records
 from accord.side import Side
 
@@ -98,13 +99,24 @@ class Binned(Protocol):
 
     def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule:
         """What is compared when, with these noisy counts of A and of B."""
+        return Schedule(self._ordered(task, counts), counts, self.slab, self.greedy)
+
+    def _ordered(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+        """The pairs of bins that are compared, in their order."""
         pairs, (sort, prune) = self.pairs(task), self.order
         per_record = [task.blocking.per_record(side) for side in Side]
         chosen = order_pairs(pairs, counts, sort, prune, pooled=per_record[0] == per_record[1])
-        return Schedule((pairs[0][chosen], pairs[1][chosen]), counts, self.slab, self.greedy)
+        return pairs[0][chosen], pairs[1][chosen]
 
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
         return self.schedule(task, counts).most_comparisons
+
+    def compared(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+        left, right = self._ordered(task, counts)
+        return counts[0][left], counts[1][right]
+
+    def sends(self, task: Task, sizes: tuple[int, int]) -> int:
+        return exchanged_bytes(task.blocking.bins) + CONFIRMED
 
     # -- what it leaks ------------------------------------------------------------------------------------
 
@@ -138,3 +150,6 @@ class Sorted(Binned):
     @property
     def order(self) -> tuple[bool, int]:
         return self.sort, self.prune
+
+    def share_found(self, task: Task) -> float | None:
+        return None if self.prune else 1.0

@@ -66,8 +66,8 @@ from accord.protocols.lines import (
 )
 from accord.protocols.mine import Mine, Status
 from accord.protocols.one_to_one import keep_best, require_matches, work_of
-from accord.protocols.outcome import Outcome, Seconds
-from accord.protocols.slots import Slots, exchange_commitments, shuffle_slots
+from accord.protocols.outcome import CONFIRMED, Outcome, Seconds
+from accord.protocols.slots import COMMITMENT, Slots, exchange_commitments, shuffle_slots
 from accord.ranges import distinct
 from accord.records.columns import Records
 from accord.secure.engine import Engine
@@ -157,6 +157,10 @@ class Intersecting(Protocol):
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
         work = self.workload(task, Side.A, *sizes)
         return work.lines + work.asked
+
+    def sends(self, task: Task, sizes: tuple[int, int]) -> int:
+        work = self.workload(task, Side.A, *sizes)
+        return 2 * COMMITMENT + 2 * POINT * work.asked + LINE * work.lines + CONFIRMED
 
 
 def lists(side: Side, own: int, partner: int, size: int) -> bool:

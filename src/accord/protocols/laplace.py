@@ -59,6 +59,9 @@ class NoisyCounts(Release):
         """How many dummies each bin gets."""
         return draw(self._setting.noise, self.task.blocking.bins, entropy)
 
+    def foresee(self, counts: Ints, records: int, entropy: Entropy) -> Ints:
+        return counts + draw(self._setting.noise, len(counts), entropy)
+
     @property
     def _setting(self) -> Setting:
         assert self.setting is not None

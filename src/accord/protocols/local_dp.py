@@ -156,6 +156,9 @@ class LocalDp(Binned):
         private = a if a is not None else b
         return 1.0 if private is None else compared_public(bins, self.window, x, private)
 
+    def share_found(self, task: Task) -> float:
+        return self.expected_recall(task.blocking.bins)
+
     def release(
         self, task: Task, side: Side, records: int, noise: str | None = None, claimed: bool = False
     ) -> ReportedBins:
@@ -222,7 +225,14 @@ class ReportedBins(Release):
         """Fresh reports, in the order of the ids, then of the rows that were left out: these report like
         records without a bin. *Distribution*: as `report`, or the true bins."""
         live = true_bins(self.task, self.side, records)[_order_of_ids(records)]
-        bins = np.concatenate([live, np.full(records.left_out, -1)])
+        return self._reported(np.concatenate([live, np.full(records.left_out, -1)]), entropy)
+
+    def foresee(self, counts: Ints, records: int, entropy: Entropy) -> Ints:
+        live = np.repeat(np.arange(len(counts)), counts)
+        bins = np.concatenate([live, np.full(max(0, records - len(live)), -1)])
+        return np.bincount(self._reported(bins, entropy), minlength=len(counts))
+
+    def _reported(self, bins: Ints, entropy: Entropy) -> Ints:
         if self.response is not None:
             return report(self.response, bins, entropy)
         anywhere = below(entropy.stream(NOISE), self.task.blocking.bins, len(bins)).astype(np.int64)

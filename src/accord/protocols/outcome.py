@@ -12,6 +12,8 @@ from accord.privacy.events import Event
 from accord.records.columns import Columns
 
 Rows = NDArray[np.int32]
+CONFIRMED = 4 * 32
+"""Bytes by which both sides make sure that they hold the same output (confirm.py)."""
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,11 @@ class Psi(Intersecting):
         ]
         return And(tuple(Same(of_a, field_b=of_b) for of_a, of_b in dict.fromkeys(found)))
 
+    def share_found(self, task: Task) -> float | None:
+        return 1.0 if _all_same(task.rule) else None
+
     def advice(self, task: Task) -> list[str]:
-        if all(isinstance(predicate, Same) for predicate in predicates(task.rule)):
+        if _all_same(task.rule):
             return []
         return [
             "psi finds only pairs that are equal in every field of the rule, not all that the rule accepts."
@@ -53,6 +56,10 @@ class Psi(Intersecting):
             if not isinstance(part, Same):
                 problem = f"psi finds equal values and not '{part}'"
                 yield ("rule",), f"{problem}; join same(...)s by and, or take 'psi-expand'."
+
+
+def _all_same(rule: Rule) -> bool:
+    return all(isinstance(predicate, Same) for predicate in predicates(rule))
 
 
 def _negates(rule: Rule) -> bool:

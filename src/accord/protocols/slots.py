@@ -173,6 +173,11 @@ def exchange_counts(slots: Slots) -> Party[bytes]:
     return (yield from receive(_SALT + 8 * len(slots.counts))).tobytes()
 
 
+def exchanged_bytes(bins: int) -> int:
+    """What commitments and counts take, in both directions."""
+    return 2 * (COMMITMENT + _SALT + 8 * bins)
+
+
 def partner_counts(committed: bytes, opened: bytes, side: Side) -> Ints:
     """The partner's counts, if they are what it had committed to."""
     if not hmac.compare_digest(_hidden_counts(opened, side.other), committed[:32]):

@@ -6,71 +6,136 @@ is exact, not an estimate: it is the sum of the very sizes that an engine sends 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from accord.secure.blocks import Blocks, shapes
+from accord.secure.blocks import Blocks, Shapes, shapes
 from accord.secure.circuit import Node
 from accord.secure.garbled import batch as garbled_batch
 from accord.secure.garbled.compiler import boolean_circuit
 from accord.secure.garbled.tape import tapes_of
+from accord.secure.ot import engine as engine_ot
 from accord.secure.ot import sizes as ot_sizes
 from accord.secure.ot.compiler import compile_circuit
+from accord.secure.ot.program import Program
 from accord.secure.ot.settings import USUAL, Settings
 from accord.secure.ot.supply import Use, needs, schedule
 from accord.secure.paillier import engine as engine_paillier
 from accord.secure.paillier.distance import pack_sizes, packs
 from accord.secure.paillier.engine import PaillierEngine, plan_of
+from accord.secure.transfer import base
 from accord.secure.transfer.silent import feed_bytes
+from accord.secure.transfer.tree import SEED
 from accord.side import Side
 
 
 @dataclass(frozen=True)
 class Price:
-    """`bytes` in both directions; `rounds` messages that wait for each other; `comparisons` secure pairs."""
+    """`bytes` in both directions; `rounds` messages that wait for each other; `comparisons` secure pairs.
+
+    Of `ot` also what its work depends on: rows of A in all blocks (`strips`), and how often a reserve of
+    silent OTs is fed.
+    """
 
     bytes: int
     rounds: int
     comparisons: int
+    strips: int = 0
+    feeds: int = 0
 
 
 def price(circuit: Node, blocks: Blocks, engine: str = "ot", settings: Settings = USUAL) -> Price:
     """The cost of evaluating a circuit over blocks in a new session, without the set-up."""
-    if engine == "ot":
-        total, rounds = _ot(circuit, blocks, settings)
-    elif engine == "garbled":
-        total, rounds = _garbled(circuit, blocks)
-    else:
-        total, rounds = _paillier(circuit, blocks, engine)
-    return Price(total, rounds, blocks.pairs)
+    return Tab(circuit, engine, settings).add(blocks)
 
 
-def _ot(circuit: Node, blocks: Blocks, settings: Settings) -> tuple[int, int]:
+class Tab:
+    """The price of one evaluation after another in one session: what was used before decides what follows."""
+
+    def __init__(self, circuit: Node, engine: str = "ot", settings: Settings = USUAL) -> None:
+        self._circuit, self._engine, self._settings = circuit, engine, settings
+        self._used = (Use(), Use())
+        self._fed = [0, 0]
+
+    def add(self, blocks: Blocks) -> Price:
+        """The price of the next evaluation."""
+        if self._engine != "ot":
+            return Price(*_other(self._circuit, blocks, self._engine), blocks.pairs)
+        program, sizes = _shapes(self._circuit, blocks, self._settings)
+        plan = schedule(needs(program, sizes), self._used, self._settings)
+        self._used = plan.after
+        total, rate = _batch_bytes(program, sizes, self._settings, plan.silent), 128 // self._settings.k
+        chain, done, feeds = _Chain(), 0, 0
+        for stage in plan.stages:
+            for way, receiver in enumerate((Side.A, Side.B)):
+                for _ in range(stage.feeds[way]):
+                    first = not self._fed[way]
+                    if first:
+                        chain.send(receiver)
+                    chain.send(receiver.other)
+                    total += feed_bytes(first, rate, self._settings.code)
+                    self._fed[way] += 1
+                    feeds += 1
+            for _ in range(-(-(stage.last - done) // ot_sizes.WINDOW)):
+                for message in range(ot_sizes.message_count(program)):
+                    chain.send(Side.B if message % 2 else Side.A)
+            done = stage.last
+        return Price(total, chain.rounds, blocks.pairs, int(sizes.strips.sum()), feeds)
+
+
+def price_like(
+    circuit: Node, sample: Blocks, times: float, engine: str = "ot", settings: Settings = USUAL
+) -> Price:
+    """The cost of so many times the blocks of a sample: what `price` says of all of them, as far as the
+    sample is like them."""
+    if engine != "ot":
+        total, rounds = _other(circuit, sample, engine)
+        return Price(round(times * total), math.ceil(times * rounds), round(times * sample.pairs))
+    program, sizes = _shapes(circuit, sample, settings)
+    needed = needs(program, sizes).sum(axis=1) * times
+    silent = [settings.saves and need >= settings.many for need in needed]
+    feeds = [math.ceil(need / settings.code.outputs) * way for need, way in zip(needed, silent, strict=True)]
+    fed = sum(feed_bytes(n == 0, 128 // settings.k, settings.code) for some in feeds for n in range(some))
+    windows = math.ceil(times * len(sizes.pairs) / ot_sizes.WINDOW)
+    return Price(
+        round(times * _batch_bytes(program, sizes, settings, (silent[0], silent[1]))) + fed,
+        windows * ot_sizes.message_count(program) + sum(feeds),
+        round(times * sample.pairs),
+        round(times * int(sizes.strips.sum())),
+        sum(feeds),
+    )
+
+
+def set_up_bytes(engine: str = "ot", settings: Settings = USUAL) -> int:
+    """What an engine sends once, in both directions: nearly all of it base OTs and their trees."""
+    if engine not in ("ot", "garbled"):
+        made = PaillierEngine(packed=engine == "paillier-packed")
+        return 2 * len(made.hello) + made.bits // 8 + set_up_bytes("garbled")
+    hello = len(engine_ot.TAG + settings.hello) if engine == "ot" else len(garbled_batch.TAG)
+    return 2 * (hello + base.POINT + base.COUNT * (base.POINT + 2 * SEED))
+
+
+def _other(circuit: Node, blocks: Blocks, engine: str) -> tuple[int, int]:
+    return _garbled(circuit, blocks) if engine == "garbled" else _paillier(circuit, blocks, engine)
+
+
+def _shapes(circuit: Node, blocks: Blocks, settings: Settings) -> tuple[Program, Shapes]:
     program = compile_circuit(circuit, "ot")
-    sizes = shapes(blocks, ot_sizes.batch_limit(program), settings.groups(program, blocks))
-    plan = schedule(needs(program, sizes), (Use(), Use()), settings)
+    return program, shapes(blocks, ot_sizes.batch_limit(program), settings.groups(program, blocks))
+
+
+def _batch_bytes(program: Program, sizes: Shapes, settings: Settings, silent: tuple[bool, bool]) -> int:
+    """All batches, without what feeds their OTs."""
     rate = 128 // settings.k
-    rates = (1 if plan.silent[0] else rate, 1 if plan.silent[1] else rate)
+    rates = (1 if silent[0] else rate, 1 if silent[1] else rate)
     kinds = np.stack([sizes.strips, sizes.groups, sizes.columns, sizes.pairs])
     kinds, counts = np.unique(kinds, axis=1, return_counts=True)
     total = 0
     for kind, count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
         total += count * ot_sizes.batch_sizes(program, rates, ot_sizes.Shape(*kind)).total
-    chain, done, fed = _Chain(), 0, [0, 0]
-    for stage in plan.stages:
-        for way, receiver in enumerate((Side.A, Side.B)):
-            for _ in range(stage.feeds[way]):
-                if not fed[way]:
-                    chain.send(receiver)
-                chain.send(receiver.other)
-                total += feed_bytes(not fed[way], rate, settings.code)
-                fed[way] += 1
-        for _ in range(-(-(stage.last - done) // ot_sizes.WINDOW)):
-            for message in range(ot_sizes.message_count(program)):
-                chain.send(Side.B if message % 2 else Side.A)
-        done = stage.last
-    return total, chain.rounds
+    return total
 
 
 class _Chain:

@@ -50,6 +50,7 @@ from accord.records.sources import TableLike
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
+from accord.session.expected import look_ahead
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger, check_name
 from accord.session.notices import Mended, Tell, tell_nobody
@@ -191,7 +192,9 @@ def _offer(own: Ready) -> Offer:
     ledger = Ledger(own.state.ledger)
     unfinished = find_unfinished(own.state, own.partner, own.agreement.to_toml())
     room = warn_of_room(own.agreement.task, own.side, own.records, own.state.folder, own.out)
-    return make_offer(own.agreement, own.side, own.records, ledger, own.ask("offer"), unfinished, room)
+    outlook = look_ahead(own.agreement, own.side, own.records, own.state.folder)
+    ask = own.ask("offer")
+    return make_offer(own.agreement, own.side, own.records, ledger, ask, unfinished, room, outlook)
 
 
 def _require_yes(answer: object) -> None:

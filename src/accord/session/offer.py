@@ -18,11 +18,14 @@ from accord.privacy.number import show
 from accord.privacy.release import fold_name
 from accord.records.columns import Records
 from accord.session.accounts import Account, account
+from accord.session.expected import Outlook
 from accord.session.ledger import Ask, Ledger
 from accord.side import Side
 from accord.wording import counted
 
 _SHOWN = 5
+_TOLD_ANYWAY = ("epsilon-high", "delta-above-one-over-n")
+"""Warnings that the promise itself comes with."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Offer:
     """Runs with this partner under this agreement that are not done, the latest first."""
     room: tuple[str, ...] = ()
     """What this machine lacks room for, in words."""
+    outlook: Outlook | None = None
+    """What the run is expected to take, as far as one's own table tells."""
 
     @property
     def partner(self) -> str:
@@ -60,7 +65,10 @@ class Offer:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return (*self.agreement.leakage(self.side).warnings(self.records), *self._fewer_records(), *self.room)
+        first = () if self.outlook is None or self.outlook.warning is None else (self.outlook.warning,)
+        told = (one.text for one in first if one.code not in _TOLD_ANYWAY)
+        of_promise = self.agreement.leakage(self.side).warnings(self.records)
+        return (*told, *of_promise, *self._fewer_records(), *self.room)
 
     def _fewer_records(self) -> tuple[str, ...]:
         """That what the account adds up holds for fewer records of a person than before."""
@@ -81,6 +89,7 @@ def make_offer(
     ask: Ask,
     unfinished: tuple[str, ...] = (),
     room: tuple[str, ...] = (),
+    outlook: Outlook | None = None,
 ) -> Offer:
     """The offer; raises if the budget does not allow the run."""
     cost = ledger.quote(ask)
@@ -100,6 +109,7 @@ def make_offer(
         account=found,
         unfinished=unfinished,
         room=room,
+        outlook=outlook,
     )
 
 
@@ -112,6 +122,7 @@ def describe(offer: Offer) -> str:
         f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
         *_describe_learnt(offer),
         f"Records      {offer.records:,}{left_out}",
+        *([] if offer.outlook is None else [f"Expected     {offer.outlook.describe()}"]),
         *_describe_snapshot(offer),
         *_describe_unfinished(offer),
         f"This spends  {_describe_cost(offer)}",

@@ -1,0 +1,263 @@
+"""Twelve settings planned with own data first, and then run: `python -m benchmarks.plan`.
+
+Each is planned from A's table alone, with the share of records that both have; then run with both tables, as
+agreed with and without greedy, and so is every option that the default wish allows, by brute force. A run is
+the protocol itself, between two parties in one process. Where it is small the `ot` engine compares, and bytes
+and times are those of the run; where it is large the comparisons are made in the clear, and the bytes are the
+price of each round as `secure/cost.py` has it, which is what the engine sends (tests/secure/test_cost.py).
+
+Times mean something on an idle machine alone: the load is written down beside them. The table is
+`docs/results/plan.csv`, and `docs/planning.md` has it in words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.agreement.adjusting import adjust
+from accord.agreement.document import Agreement, OtOptions
+from accord.datasets.generated import Generated
+from accord.datasets.people import generate_people
+from accord.datasets.places import generate_places
+from accord.datasets.products import generate_products
+from accord.datasets.starter import starter
+from accord.entropy import Seeded
+from accord.matching.join import Index
+from accord.network import Network
+from accord.planning.figures import Option, Plan
+from accord.planning.plan import Own, Question, make_plan, price_agreed
+from accord.records.columns import Records, rows_of
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import Node
+from accord.secure.cost import Tab, set_up_bytes
+from accord.secure.ideal import IdealEngine
+from accord.secure.party import Party, Wire, run_pair
+from accord.session.speed import Speedometer
+from accord.side import Side
+from accord.simulation import load_both, make_mine, release_of
+from reproduction.paper_data import abt_buy, taxi
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "plan.csv"
+LOOPBACK = Network(10_000, 0.05)
+_OT = 400_000
+"""Comparisons up to which the engine itself compares."""
+_SAMPLED = 500
+_BRUTE = 8_000_000
+"""Comparisons up to which an option is run to see whether it is cheaper than the choice."""
+COLUMNS = (
+    *("setting", "records_a", "records_b", "epsilon", "greedy", "agreed", "counts_low", "counts_high"),
+    *("planned_low", "planned", "planned_high", "run", "off", "inside", "inside_counts"),
+    *("planned_bytes", "bytes", "bytes_off", "planned_seconds", "seconds", "choice", "choice_over_best"),
+    *("compared_by", "load"),
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Two tables, and what is agreed about them."""
+
+    name: str
+    make: Callable[[], tuple[Generated, Agreement]]
+    brute: bool = True
+
+
+def _made(kind: str, records: int, epsilon: str, sparse: bool) -> tuple[Generated, Agreement]:
+    make: dict[str, Any] = {
+        "products": generate_products,
+        "places": generate_places,
+        "people": generate_people,
+    }
+    return make[kind](records, None, 5, sparse), adjust(starter(kind), epsilon=epsilon)
+
+
+def _paper(kind: str, records: int, epsilon: str) -> tuple[Generated, Agreement]:
+    build = {"abt_buy": abt_buy, "taxi": taxi}[kind]
+    made, agreed = build(DATA / kind, 1, records)
+    sides = {side: {"epsilon": epsilon, "delta": "2^-40", "noise": "auto"} for side in ("A", "B")}
+    protocol = agreed.protocol.model_dump(mode="json") | sides
+    return made, Agreement.model_validate(agreed.model_dump(mode="json") | {"protocol": protocol})
+
+
+SETTINGS = (
+    Setting("products 200", lambda: _made("products", 200, "1.6", False)),
+    Setting("products 5,000 dense", lambda: _made("products", 5_000, "0.5", False)),
+    Setting("products 5,000 sparse", lambda: _made("products", 5_000, "1.6", True)),
+    Setting("products 50,000 sparse", lambda: _made("products", 50_000, "3", True), brute=False),
+    Setting("places 2,000 dense", lambda: _made("places", 2_000, "1.6", False)),
+    Setting("places 20,000 sparse", lambda: _made("places", 20_000, "1", True), brute=False),
+    Setting("people 200", lambda: _made("people", 200, "1.6", False)),
+    Setting("people 3,000", lambda: _made("people", 3_000, "3", False), brute=False),
+    Setting("Abt-Buy 1,000", lambda: _paper("abt_buy", 1_000, "1.6")),
+    Setting("Abt-Buy 5,000", lambda: _paper("abt_buy", 5_000, "0.4"), brute=False),
+    Setting("pick-ups 10,000", lambda: _paper("taxi", 10_000, "1.6"), brute=False),
+    Setting("places 300,000 sparse", lambda: _made("places", 300_000, "3", True), brute=False),
+)
+
+
+class PricedEngine:
+    """Compares in the clear, and adds up what `ot` would have sent."""
+
+    name = "ideal"
+
+    def __init__(self, agreement: Agreement) -> None:
+        self._ideal, engine = IdealEngine(), agreement.engine
+        assert isinstance(engine, OtOptions)
+        self._tab = Tab(agreement.task.lowered.node, "ot", engine.settings)
+        self.bytes = set_up_bytes("ot", engine.settings)
+
+    def supports(self, circuit: Node) -> None:
+        self._ideal.supports(circuit)
+
+    def set_up(self, side: Side, entropy: Any) -> Party[Side]:
+        return self._ideal.set_up(side, entropy)
+
+    def evaluate(
+        self, session: Side, circuit: Node, blocks: Blocks, table: Table
+    ) -> Party[NDArray[np.bool_]]:
+        if session is Side.A:
+            self.bytes += self._tab.add(blocks).bytes
+        return self._ideal.evaluate(session, circuit, blocks, table)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run came to."""
+
+    comparisons: int
+    bytes: int
+    seconds: float
+    engine: str
+
+
+def run(agreement: Agreement, a: Records, b: Records, with_ot: bool) -> Run:
+    """One linkage in this process, with noise of its own."""
+    entropy, task, wire = Seeded("benchmarks plan"), agreement.task, Wire()
+    sides = [
+        make_mine(release_of(agreement, side, own.size), own, other.size, entropy.stream(side.value))
+        for side, own, other in ((Side.A, a, b), (Side.B, b, a))
+    ]
+    priced = PricedEngine(agreement)
+    engine: Any = agreement.engine.build() if with_ot else priced
+    began = time.process_time()
+    left, right = (task.protocol.party(task, mine, engine) for mine in sides)
+    outcome, _ = run_pair(left, right, wire)
+    # Of both parties in one thread: one of two would take about half of it.
+    taken = (time.process_time() - began) * 0.55
+    sent = wire.bytes if with_ot else wire.bytes + priced.bytes
+    return Run(outcome.comparisons, sent, taken, "ot" if with_ot else "clear")
+
+
+def overlap_of(agreed: Agreement, a: Records, b: Records) -> float:
+    """The share of the smaller table that matches something."""
+    sizes = len(a), len(b)
+    index = Index(agreed.rule, agreed.fields, Side.B, b.columns, sizes[1])
+    some = np.random.default_rng(0).permutation(sizes[0])[:_SAMPLED]
+    found = index.matches({name: rows_of(column, some) for name, column in a.columns.items()}, len(some))
+    share = len(np.unique(found[0])) / len(some)
+    return min(1.0, share * sizes[0] / min(sizes))
+
+
+def measure(setting: Setting, speeds: Speedometer) -> Iterator[dict[str, Any]]:
+    """Plan it, run it as agreed with and without greedy, and try what the choice was chosen from."""
+    made, agreed = setting.make()
+    a, b = load_both(made.a, made.b, agreed, None, None)
+    question = Question((a.size, b.size), LOOPBACK, overlap_of(agreed, a, b))
+    found = make_plan(agreed, question, speeds, Own(Side.A, a))
+    guess = price_agreed(agreed, question, speeds)
+    over = _choice_over_best(found, a, b) if setting.brute else ""
+    agreed_one = found.agreed
+    for option in found.options:
+        same = option.protocol == agreed_one.protocol and option.blocking == agreed_one.blocking
+        if same and option.epsilon == agreed_one.epsilon:
+            yield _row(setting, found, guess, option, a, b) | {"choice_over_best": over}
+
+
+def _choice_over_best(found: Plan, a: Records, b: Records) -> float | str:
+    """How many times the best of all allowed options the choice costs, by the seconds of what was run."""
+    epsilon = found.agreed.largest_epsilon or 0
+    allowed = [
+        one
+        for one in found.options
+        if one.recall == 1.0
+        and (one.largest_epsilon or 0) <= epsilon
+        and one.comparisons.expected <= _BRUTE
+        and not one.protocol.startswith("psi")
+    ]
+    if found.choice not in allowed:
+        return ""
+    costs = {id(one): _cost(one, run(one.agreement, a, b, False)) for one in allowed}
+    return round(costs[id(found.choice)] / min(costs.values()), 3)
+
+
+def _cost(option: Option, ran: Run) -> float:
+    return option.seconds.expected * ran.comparisons / max(1.0, option.comparisons.expected)
+
+
+def _row(
+    setting: Setting, found: Plan, guess: Plan, option: Option, a: Records, b: Records
+) -> dict[str, Any]:
+    planned, load = option.comparisons, os.getloadavg()[0]
+    alone = next(one for one in guess.options if one.greedy == option.greedy and one.bins).comparisons
+    ran = run(option.agreement, a, b, planned.expected <= _OT)
+    return {
+        "setting": setting.name,
+        "records_a": a.size,
+        "records_b": b.size,
+        "epsilon": option.largest_epsilon,
+        "greedy": option.greedy,
+        "agreed": option.agreed,
+        "counts_low": round(alone.low),
+        "counts_high": round(alone.high),
+        "planned_low": round(planned.low),
+        "planned": round(planned.expected),
+        "planned_high": round(planned.high),
+        "run": ran.comparisons,
+        "off": round(planned.expected / max(1, ran.comparisons) - 1, 4),
+        "inside": planned.low <= ran.comparisons <= planned.high,
+        "inside_counts": alone.low <= ran.comparisons <= alone.high,
+        "planned_bytes": round(option.bytes.expected),
+        "bytes": ran.bytes,
+        "bytes_off": round(option.bytes.expected / max(1, ran.bytes) - 1, 4),
+        "planned_seconds": round(option.seconds.expected, 2),
+        "seconds": round(ran.seconds, 2) if ran.engine == "ot" else "",
+        "choice": found.choice.tell(),
+        "choice_over_best": "",
+        "compared_by": ran.engine,
+        "load": round(load, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--only", default="", help="settings whose name begins so")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    asked = parser.parse_args()
+    speeds = Speedometer(None)
+    rows: list[dict[str, Any]] = []
+    for setting in (one for one in SETTINGS if one.name.startswith(asked.only)):
+        began = time.perf_counter()
+        for row in measure(setting, speeds):
+            rows.append(row)
+            shown = {name: row[name] for name in ("setting", "greedy", "planned", "run", "off", "inside")}
+            sys.stderr.write(f"{shown} {row['bytes_off']} {row['choice_over_best']}\n")
+        sys.stderr.write(f"  {time.perf_counter() - began:.0f} s\n")
+        with asked.out.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

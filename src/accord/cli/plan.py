@@ -1,0 +1,178 @@
+"""`accord plan`: what an agreement will cost and what to agree on instead, before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord.cli.options import (
+    ColumnPairs,
+    DateFormats,
+    Delimiter,
+    Encoding,
+    IdColumn,
+    IdRow,
+    Json,
+    LayoutFile,
+    StateOption,
+    read_own_layout,
+)
+from accord.cli.table import print_table
+from accord.cli.terminal import say
+from accord.errors import UsageError
+from accord.wording import sized
+
+if TYPE_CHECKING:
+    from accord.planning.figures import Option, Plan
+
+_MOST_ROWS = 16
+_BAR = 12
+_FOR_YOUR_EYES = (
+    "What your table decides is for your eyes, and an agreement is public: plan with --records alone to "
+    "--write."
+)
+
+
+def plan(
+    agreement: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="DATA", help="Your table, for a plan that is for your eyes: csv, parquet, …"),
+    ] = None,
+    party: Annotated[str | None, typer.Option(help="Whose data it is: A, B or the party's name.")] = None,
+    records: Annotated[
+        tuple[int, int] | None, typer.Option(metavar="A B", help="How many records A and B have.")
+    ] = None,
+    overlap: Annotated[
+        float | None,
+        typer.Option(help="The share of the smaller table that is expected to match; 0.3 if nobody knows."),
+    ] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(metavar="lan|wan|MBIT/MS", help="What lies between the parties; default: as agreed."),
+    ] = None,
+    recall: Annotated[float, typer.Option(help="The share of all matches that must be found.")] = 1.0,
+    max_time: Annotated[float | None, typer.Option(metavar="SECONDS", help="No more time than this.")] = None,
+    max_bytes: Annotated[float | None, typer.Option(metavar="BYTES", help="No more bytes than this.")] = None,
+    max_epsilon: Annotated[
+        float | None, typer.Option(help="No larger ε than this; default: the agreed one.")
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the agreement with the choice in it.")
+    ] = None,
+    drawing: Annotated[
+        Path | None, typer.Option("--draw", metavar="FILE", help="Draw it into this .png, .svg or .pdf.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of --write and --draw.")] = False,
+    dataset: Annotated[
+        str | None, typer.Option(help="The account that would be charged; default: the only one.")
+    ] = None,
+    columns: LayoutFile = None,
+    column: ColumnPairs = None,
+    id: IdColumn = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    date: DateFormats = None,
+    id_row: IdRow = False,
+    state: StateOption = None,
+    as_json: Json = False,
+) -> None:
+    """Price every sensible way to run an agreement, and choose.
+
+    Nothing is spent, nobody is called: numbers of records are enough.
+    """
+    from accord.agreement.file import read_agreement
+    from accord.session.plan import plan as make
+
+    if write is not None and data is not None:
+        raise UsageError(problem=_FOR_YOUR_EYES)
+    if drawing is not None:
+        from accord.drawing import require_place
+
+        require_place(drawing, [path for path in (agreement, data, write) if path is not None], force)
+    agreed = read_agreement(agreement)
+    layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row)
+    found = make(
+        agreed,
+        data,
+        party=party,
+        records=records,
+        layout=layout,
+        overlap=overlap,
+        network=network,
+        recall=recall,
+        max_time=max_time,
+        max_bytes=max_bytes,
+        max_epsilon=max_epsilon,
+        dataset=dataset,
+        state=state,
+    )
+    if write is not None:
+        _write(found, write, agreement, force)
+    if drawing is not None:
+        from accord.drawing import save_figure
+        from accord.planning.draw import draw
+
+        save_figure(draw(found), drawing, replace=force)
+    if as_json:
+        typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
+    else:
+        show(found)
+
+
+def _write(found: Plan, path: Path, agreement: Path, force: bool) -> None:
+    """The agreement with the choice in it: never one that somebody's data decided."""
+    from accord.records.sinks import require_no_input, require_writable, write_file
+
+    require_no_input(path, [agreement], "write")
+    require_writable(path, "write", ())
+    if path.exists() and not force:
+        raise UsageError(problem=f"{path} is there already. --force replaces it.")
+    head = "# Chosen by `accord plan` from the numbers of records alone.\n"
+    write_file(path, (head + found.choice.agreement.to_toml()).encode(), "write", replace=force)
+    say(f"Wrote {path}. Agree on it with your partner, then: `accord check {path}`.", err=True)
+
+
+def show(found: Plan) -> None:
+    """The options as a table with small bars, the choice and the warnings."""
+    from accord.planning.figures import cost
+
+    ranked = sorted(found.options, key=lambda one: (one is not found.choice, not one.agreed, cost(one)))
+    most = max(one.seconds.expected for one in ranked[:_MOST_ROWS])
+    names = ("", "protocol", "blocking", "ε", "recall", "comparisons", "bytes", "time", "")
+    rows = [_row(one, found, most) for one in ranked[:_MOST_ROWS]]
+    a, b = found.sizes
+    title = f"{a:,} records of A, {b:,} of B, {found.network} (Mbit/s and ms)"
+    print_table(title, names, rows)
+    if len(ranked) > _MOST_ROWS:
+        say(f"… and {len(ranked) - _MOST_ROWS:,} more with --json.")
+    say(f"\n{found.why}")
+    for one in found.warnings:
+        say(f"Warning: {one.text} [{one.code}]")
+
+
+def _row(option: Option, found: Plan, most: float) -> list[str]:
+    from accord.planning.figures import lasting
+
+    epsilon = option.largest_epsilon
+    marks = "→" * (option is found.choice) + "*" * option.agreed
+    return [
+        marks,
+        option.protocol + (" greedy" if option.greedy else ""),
+        option.blocking or "none",
+        "none" if epsilon is None else f"{epsilon:g}",
+        "?" if option.recall is None else f"{option.recall:.3f}",
+        f"{option.comparisons.expected:,.0f}",
+        sized(round(option.bytes.expected)),
+        lasting(option.seconds.expected),
+        bar(option.seconds.expected / most, _BAR),
+    ]
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of eighths of a letter."""
+    eighths = max(1, round(min(1.0, share) * width * 8))
+    return "█" * (eighths // 8) + ("▏▎▍▌▋▊▉"[eighths % 8 - 1] if eighths % 8 else "")

@@ -1,0 +1,253 @@
+"""What an agreement comes to: comparisons, bytes, rounds, memory, time.
+
+Nothing here has a formula of its own for what a run does. Bin sizes are what the protocol's release foresees
+of true ones, comparisons are the protocol's `price` of them, bytes and rounds `secure/cost.py`'s price of the
+blocks that the protocol compares. Of very many blocks a part is priced, chosen at random, and taken as many
+times. Beside the engine's bytes there are the protocol's own and those of disclosed records.
+
+With Greedy Match & Clean the blocks of a run depend on its matches: `saved.py` says how much they spare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.agreement.document import Agreement, OtOptions
+from accord.entropy import Seeded
+from accord.network import Network
+from accord.planning.figures import Range, Work
+from accord.planning.machine import Speed
+from accord.planning.spread import Spread
+from accord.protocols.base import Release, Task
+from accord.protocols.schedule import BATCH
+from accord.records.schema import TextField
+from accord.secure.blocks import LONGEST, Blocks
+from accord.secure.cost import Price, price_like, set_up_bytes
+from accord.secure.ot.settings import USUAL, Settings
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+
+_DRAWS = 8
+_DRAWN_BINS = 1 << 16
+"""Of noise that is drawn to foresee its sum; with more bins a sum strays less, and one draw does."""
+_STRIPS = 1 << 15
+"""Rows of A that are priced; the rest is taken to be like them."""
+_LARGEST, _FEWEST = 1 << 13, 16
+"""Of a unit the most strips, and of units and of their rows the fewest, that are priced at once."""
+_TEXT = 24
+"""Bytes of an id or of a disclosed cell, with its length and mark, where nobody has seen one."""
+_ONE_WAY = 0.7
+"""Of all bytes, those that go in the busier direction."""
+_BASE_MEMORY = 250 << 20
+"""Of a process that has computed nothing yet, with its kernels and buffers."""
+_SET_UP = 0.2
+"""Seconds for connecting and the set-up."""
+_TABLE = 12e-6
+"""Seconds to place, pad and shuffle a slot, and to exchange its count."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Bin sizes as both sides would see them, and how many dummies are among them."""
+
+    counts: tuple[Ints, Ints]
+    dummies: int
+    comparisons: int
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a run comes to."""
+
+    dummies: Range
+    comparisons: Range
+    bytes: Range
+    rounds: Range
+    memory: Range
+    seconds: Range
+    work: Work
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What holds for all options: sizes, what lies between the parties, the speed of each circuit."""
+
+    sizes: tuple[int, int]
+    network: Network
+    matches: int
+    """Pairs that are expected to match: they are disclosed."""
+
+
+def releases_of(agreement: Agreement, task: Task, sizes: tuple[int, int]) -> dict[Side, Release]:
+    """What each side would tell."""
+    return {side: task.protocol.release(task, side, size) for side, size in zip(Side, sizes, strict=True)}
+
+
+def draw_counts(
+    task: Task, told: dict[Side, Release], spread: Spread, sizes: tuple[int, int], seed: int
+) -> Drawn:
+    """One foreseen run; the same for the same seed."""
+    random = Seeded(f"accord plan: foresee {seed}")
+    a, b = (
+        told[side].foresee(true, size, random.stream(side.value))
+        for side, true, size in zip(Side, spread.counts, sizes, strict=True)
+    )
+    dummies = int(a.sum() + b.sum() - spread.a.sum() - spread.b.sum())
+    return Drawn((a, b), max(0, dummies), task.protocol.price(task, sizes, (a, b)))
+
+
+def foresee(
+    task: Task, told: dict[Side, Release], spreads: Sequence[Spread], sizes: tuple[int, int]
+) -> list[list[Drawn]]:
+    """Some runs for each way in which records may be spread."""
+    slots = max(task.blocking.bins, *sizes)
+    draws = min(_DRAWS, max(1, _DRAWN_BINS // slots))
+    return [[draw_counts(task, told, spread, sizes, seed) for seed in range(draws)] for spread in spreads]
+
+
+def price_blocks(agreement: Agreement, task: Task, drawn: Drawn, slab: int | None) -> Price:
+    """What the engine takes for all blocks; with a slab, rows of A are compared so many at a time."""
+    sizes = task.protocol.compared(task, drawn.counts)
+    if sizes is None:
+        return Price(0, 0, 0)
+    a, b = (side[(sizes[0] > 0) & (sizes[1] > 0)] for side in sizes)
+    if not len(a):
+        return Price(0, 0, 0)
+    sample = _sample(a, b, slab)
+    engine = agreement.engine
+    settings: Settings = engine.settings if isinstance(engine, OtOptions) else USUAL
+    pairs = float(np.dot(a.astype(float), b.astype(float)))
+    return price_like(task.lowered.node, sample, pairs / sample.pairs, engine.name, settings)
+
+
+def _sample(a: Ints, b: Ints, slab: int | None) -> Blocks:
+    """Some of the blocks, large ones cut into units of rows, as they are worked on: evenly by size, so that
+    small and large ones have their share."""
+    pieces = -(-b // LONGEST)
+    most = np.maximum(_FEWEST, _LARGEST // pieces)
+    if slab is not None:
+        most = np.minimum(most, np.maximum(slab, 16384 // b))
+    units = -(-a // most)
+    block = np.repeat(np.arange(len(a)), units)
+    place = np.arange(len(block)) - np.repeat(np.cumsum(units) - units, units)
+    rows, width = np.minimum(most[block], a[block] - place * most[block]), b[block]
+    strips = int((rows * pieces[block]).sum())
+    step = max(1, min(strips // _STRIPS, len(rows) // _FEWEST))
+    some = np.argsort(rows * width, kind="stable")[step // 2 :: step]
+    return Blocks.of_sizes(rows[some], width[some])
+
+
+def bill(
+    agreement: Agreement,
+    task: Task,
+    foreseen: Sequence[Sequence[Drawn]],
+    spared: Range,
+    speed: Speed,
+    terms: Terms,
+    margin: float,
+) -> Bill:
+    """The costs of an option. `foreseen`: as expected, then the least and the most. `spared`: which share of
+    the comparisons is made, with greedy; `margin`: by how much a partner may differ from what is taken."""
+    expected = float(np.mean([one.comparisons for one in foreseen[0]]))
+    every = [one.comparisons for runs in foreseen for one in runs]
+    made = Range(
+        spared.low * min(every) * (1 - margin),
+        spared.expected * expected,
+        spared.high * max(every) * (1 + margin),
+    )
+    greedy = bool(getattr(agreement.protocol, "greedy", False))
+    slab = getattr(agreement.protocol, "slab", None) if greedy else None
+    one = foreseen[0][0]
+    price = price_blocks(agreement, task, one, slab)
+    fixed = task.protocol.sends(task, terms.sizes) + _disclosed(agreement, task, terms.matches)
+    if price.comparisons:
+        fixed += set_up_bytes(agreement.engine.name)
+    each = price.bytes / max(1, price.comparisons)
+    bytes_ = Range(*(fixed + each * n for n in (made.low, made.expected, made.high)))
+    rounds = Range(*(_rounds(price, task, one, n, slab) for n in (made.low, made.expected, made.high)))
+    works = [
+        _work(task, price, speed, terms, n, by, r, one)
+        for n, by, r in zip(_ends(made), _ends(bytes_), _ends(rounds), strict=True)
+    ]
+    seconds = [_SET_UP + max(w.processor, w.network) + w.waiting for w in works]
+    return Bill(
+        dummies=Range.of(*(float(one.dummies) for runs in foreseen for one in runs)),
+        comparisons=made,
+        bytes=bytes_,
+        rounds=rounds,
+        memory=Range(*(f * _memory(task, one) for f in (0.7, 1.0, 1.5))),
+        seconds=Range(seconds[0] / 1.25, seconds[1], 1.25 * seconds[2]),
+        work=works[1],
+    )
+
+
+def _ends(of: Range) -> tuple[float, float, float]:
+    return of.low, of.expected, of.high
+
+
+def _rounds(price: Price, task: Task, one: Drawn, comparisons: float, slab: int | None) -> float:
+    """Messages that wait for each other: those of the engine, of every round, and of what is disclosed."""
+    if not price.comparisons:
+        return 8.0
+    share = comparisons / price.comparisons
+    rounds = max(1, ceil(comparisons / BATCH))
+    if slab is not None:
+        rounds = max(rounds, _exclusive_rounds(task, one, slab))
+    # Eight batches are under way at once, so a small round takes its few messages all the same.
+    engine = max(share * price.rounds, rounds * 6.0)
+    return 8 + engine + (2 * rounds if slab is not None else 2)
+
+
+def _exclusive_rounds(task: Task, one: Drawn, slab: int) -> int:
+    """With greedy a bin is in one unit a round: so many rounds at the least, and some in which slabs grow."""
+    sizes = task.protocol.compared(task, one.counts)
+    assert sizes is not None
+    widest = max(1, int(sizes[1].max())) if len(sizes[1]) else 1
+    rows = max(slab, 16384 // widest)
+    deepest = ceil(int(sizes[0].max()) / rows) if len(sizes[0]) else 1
+    together = max(task.blocking.per_record(side) for side in Side)
+    return deepest * max(1, len(sizes[0]) // max(1, task.blocking.bins), together) + ceil(log2(slab + 1))
+
+
+def _work(
+    task: Task,
+    price: Price,
+    speed: Speed,
+    terms: Terms,
+    comparisons: float,
+    sent: float,
+    rounds: float,
+    one: Drawn,
+) -> Work:
+    slots = float(one.counts[0].sum() + one.counts[1].sum()) if len(one.counts[0]) else 0.0
+    if price.comparisons:
+        processor = speed.processor(price) * comparisons / price.comparisons + _TABLE * slots / 2
+    else:
+        # Each value is encrypted on one side, and those of the asker three times in all.
+        processor = 1.5 * speed.value * comparisons
+    network = _ONE_WAY * sent / terms.network.bytes_per_second
+    return Work(processor, network, rounds * terms.network.one_way)
+
+
+def _disclosed(agreement: Agreement, task: Task, matches: int) -> int:
+    """Bytes of the records that match, on both sides: ids, columns, and with greedy their encoded fields."""
+    cells = 2 + len(agreement.disclose.A) + len(agreement.disclose.B)
+    encoded = 0
+    for name in task.shown_fields:
+        spec = agreement.fields[name]
+        encoded += 1 + 8 * ((spec.bits + 63) // 64 if isinstance(spec, TextField) else 1)
+    slots = sum(8 * task.blocking.per_record(side) + 4 for side in Side)
+    return matches * (_TEXT * cells + 2 * encoded + slots)
+
+
+def _memory(task: Task, one: Drawn) -> float:
+    """Of one side: its slots and the partner's, its bins, and what a process takes anyway."""
+    slots = float(one.counts[0].sum() + one.counts[1].sum()) if len(one.counts[0]) else 0.0
+    pairs = sum(part.bins for part in task.blocking.passes)
+    return _BASE_MEMORY + 60 * slots + 80 * pairs

@@ -1,0 +1,229 @@
+"""What a plan is made of: ranges, options, warnings, and the one option that was chosen.
+
+Every figure is a range: what is least, what is expected, what is most. Those of a plan from counts alone say
+how far the spread of records over bins may go; those of a plan with one's own table are narrow. A plan is its
+options as a table (Arrow, pandas, a notebook), and `to_json` is what `accord plan --json` prints.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from accord.agreement.document import Agreement
+from accord.errors import UsageError
+from accord.side import Side
+from accord.wording import sized
+
+if TYPE_CHECKING:
+    import pandas
+
+FIGURES = ("dummies", "comparisons", "bytes", "rounds", "memory", "seconds")
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Range:
+    """A number that is not known yet."""
+
+    low: float
+    expected: float
+    high: float
+
+    @classmethod
+    def of(cls, *values: float) -> Range:
+        """From the least of these to the largest; expected is the first."""
+        return cls(min(values), values[0], max(values))
+
+    def scaled(self, low: float, expected: float | None = None, high: float | None = None) -> Range:
+        """All three times a number, or each times its own."""
+        middle = low if expected is None else expected
+        return Range(low * self.low, middle * self.expected, (middle if high is None else high) * self.high)
+
+    def to_json(self, whole: bool = True) -> dict[str, float]:
+        """As numbers that a person can read."""
+        each = {"low": self.low, "expected": self.expected, "high": self.high}
+        return {name: round(value) if whole else float(f"{value:.4g}") for name, value in each.items()}
+
+
+@dataclass(frozen=True)
+class Warning:
+    """What a careful person would say; the code stays, the words may change."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """Where the time goes: what each would take by itself, in seconds."""
+
+    processor: float
+    network: float
+    waiting: float
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to run the linkage, and what it comes to."""
+
+    agreement: Agreement = field(repr=False)
+    """As it would have to be agreed."""
+    agreed: bool
+    """Whether this is the agreement as it stands."""
+    protocol: str
+    blocking: str
+    greedy: bool
+    all_pairs: bool
+    """Whether every record is compared with every record."""
+    epsilon: dict[Side, float | None]
+    """None where nothing is promised."""
+    delta: dict[Side, float | None]
+    """As it exactly is, not as it was asked for."""
+    recall: float | None
+    """Of the pairs that the rule accepts; None where it is not known."""
+    bins: int
+    dummies: Range
+    comparisons: Range
+    """Secure comparisons, or for psi and psi-expand values that are encrypted."""
+    bytes: Range
+    rounds: Range
+    memory: Range
+    """Bytes, of one side."""
+    seconds: Range
+    work: Work
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "protocol": self.protocol,
+            "blocking": self.blocking,
+            "greedy": self.greedy,
+            "agreed": self.agreed,
+            "epsilon": {side.value: value for side, value in self.epsilon.items()},
+            "delta": {side.value: value for side, value in self.delta.items()},
+            "recall": self.recall,
+            "bins": self.bins,
+            **{name: getattr(self, name).to_json(name != "seconds") for name in FIGURES},
+        }
+
+    @property
+    def largest_epsilon(self) -> float | None:
+        """Of the two sides; None where one of them is promised nothing."""
+        a, b = self.epsilon.values()
+        return None if a is None or b is None else max(a, b)
+
+    def tell(self) -> str:
+        """In a few words."""
+        epsilon = self.largest_epsilon
+        promise = "no promise" if epsilon is None else f"ε = {epsilon:g}"
+        blocking = f", {self.blocking}" if self.blocking else ""
+        return f"{self.protocol}{blocking}{', greedy' if self.greedy else ''} ({promise})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All options, the one to take, and what is worth knowing before."""
+
+    options: tuple[Option, ...]
+    choice: Option
+    why: str
+    """In one paragraph: why this one, and why not the others."""
+    warnings: tuple[Warning, ...]
+    """The most important first."""
+    sizes: tuple[int, int]
+    network: str
+    from_data: bool
+    """Whether it was made from somebody's table: then it is for its owner's eyes alone."""
+
+    @property
+    def agreed(self) -> Option:
+        """The agreement as it stands."""
+        return next(option for option in self.options if option.agreed)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "records": dict(zip(("A", "B"), self.sizes, strict=True)),
+            "network": self.network,
+            "from_data": self.from_data,
+            "options": [option.to_json() for option in self.options],
+            "choice": self.choice.to_json(),
+            "why": self.why,
+            "warnings": [{"code": one.code, "text": one.text} for one in self.warnings],
+        }
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """One row an option."""
+        return pa.Table.from_pylist([_row(option, option is self.choice) for option in self.options])
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The options as a pandas table."""
+        try:
+            return self.table.to_pandas()
+        except ImportError:
+            raise UsageError(
+                problem="pandas is not installed: `pip install pandas`, or take .table."
+            ) from None
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        codes = ", ".join(one.code for one in self.warnings) or "none"
+        return f"<Plan: {self.choice.tell()} of {len(self.options)} options; warnings: {codes}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        head = ("", "protocol", "blocking", "ε", "recall", "comparisons", "bytes", "seconds")
+        ranked = sorted(self.options, key=lambda one: (one is not self.choice, not one.agreed, cost(one)))
+        rows = [_cells(one, self.choice) for one in ranked[:_SHOWN]]
+        body = "".join(_line(cells, "td") for cells in rows)
+        notes = "".join(f"<li>{html.escape(one.text)}</li>" for one in self.warnings)
+        hidden = len(ranked) - len(rows)
+        more = f"<p>… and {hidden:,} more options in .table</p>" if hidden > 0 else ""
+        return f"<p>{html.escape(self.why)}</p><ul>{notes}</ul><table>{_line(head, 'th')}{body}</table>{more}"
+
+
+def cost(option: Option) -> tuple[float, float]:
+    """What the cheapest is cheapest by: time, then comparisons."""
+    return option.seconds.expected, option.comparisons.expected
+
+
+def lasting(seconds: float) -> str:
+    """A time, in a unit that can be read."""
+    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.3g} {unit}"
+    return f"{seconds:.2g} seconds"
+
+
+def _row(option: Option, chosen: bool) -> dict[str, Any]:
+    plain = option.to_json()
+    flat = {f"{name}_{side}": plain[name][side] for name in ("epsilon", "delta") for side in ("A", "B")}
+    ranges = {f"{name}_{end}": float(value) for name in FIGURES for end, value in plain[name].items()}
+    kept = ("protocol", "blocking", "greedy", "agreed", "recall", "bins")
+    return {name: plain[name] for name in kept} | {"chosen": chosen} | flat | ranges
+
+
+def _cells(option: Option, choice: Option) -> list[str]:
+    epsilon = option.largest_epsilon
+    marks = " ".join(filter(None, ("chosen" * (option is choice), "agreed" * option.agreed)))
+    return [
+        marks,
+        option.protocol + (", greedy" if option.greedy else ""),
+        option.blocking,
+        "none" if epsilon is None else f"{epsilon:g}",
+        "?" if option.recall is None else f"{option.recall:.3f}",
+        f"{option.comparisons.expected:,.0f}",
+        sized(round(option.bytes.expected)),
+        lasting(option.seconds.expected),
+    ]
+
+
+def _line(cells: Iterable[str], tag: str) -> str:
+    return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"

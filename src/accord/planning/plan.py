@@ -1,0 +1,252 @@
+"""A plan: every sensible option priced, one of them chosen, with reasons. Nothing is spent, nobody is called.
+
+variants.py   from one agreement the others
+spread.py     how records fall into bins: three guesses, or one's own table
+costs.py      what each comes to, by the prices of protocols and engines
+saved.py      what greedy spares
+recall.py     what the blocking lets through
+choose.py     which to take, and what to warn of
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import require_sound
+from accord.errors import AccordError, UsageError
+from accord.network import Network
+from accord.planning import costs, saved
+from accord.planning.choose import ANY, Wish, choose, explain, warn
+from accord.planning.costs import Drawn, Terms
+from accord.planning.figures import Option, Plan, Range
+from accord.planning.machine import Speed
+from accord.planning.recall import recall_of, share_met
+from accord.planning.spread import CROWDED, EVEN, USUAL, Spread, from_sizes, from_table, make_alike
+from accord.planning.variants import (
+    EPSILONS,
+    blockings,
+    greedy_variants,
+    other_protocols,
+    tell_blocking,
+    with_epsilon,
+)
+from accord.protocols.base import Release, Task
+from accord.records.columns import Records
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+
+NETWORKS = {"lan": Network(1000, 0.5), "wan": Network(100, 20)}
+OVERLAP = 0.3
+"""Of the smaller table, if nobody says."""
+
+MARGIN = 0.1
+"""By how much a partner that is taken to be alike may differ, in comparisons."""
+
+Speeds = Callable[[Agreement, Task], Speed]
+"""How fast this machine is at the circuit of an agreement."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: sizes of A and B, what lies between them, how many records both have, what is wanted."""
+
+    sizes: tuple[int, int]
+    network: Network
+    overlap: float | None = None
+    """The share of the smaller table that matches something; None where nobody knows."""
+    wish: Wish = ANY
+
+    def __post_init__(self) -> None:
+        if min(self.sizes) < 1:
+            raise UsageError(problem="`records=` are the records of A and of B, at least 1 each.")
+        if not 0 <= self.share <= 1:
+            raise UsageError(problem="`overlap=` is the share of the smaller table that matches: 0 to 1.")
+        if not 0 <= self.wish.recall <= 1:
+            raise UsageError(problem="`recall=` is the share of all matches to be found: 0 to 1.")
+
+    @property
+    def share(self) -> float:
+        """Of the smaller table, what is expected to match."""
+        return OVERLAP if self.overlap is None else self.overlap
+
+
+@dataclass(frozen=True)
+class Own:
+    """One's own table, and of some of its rows what they may look like at the partner's."""
+
+    side: Side
+    records: Records
+    sample: tuple[Records, Records] | None = None
+
+
+def make_plan(agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None) -> Plan:
+    """The plan from counts alone, or from one's own table."""
+    require_sound(agreement)
+    return _Planner(agreement, question, speeds, own).plan()
+
+
+def price_agreed(agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None) -> Plan:
+    """The agreement as it stands, and beside it what needs no blocking: shown where decisions are made."""
+    planner = _Planner(agreement, question, speeds, own)
+    options = planner.options([agreement])
+    options += planner.options([one for one in other_protocols(agreement) if not one.passes])
+    return planner.decide(options)
+
+
+class _Planner:
+    """Prices agreements under one question."""
+
+    def __init__(
+        self, agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None
+    ) -> None:
+        self._agreement, self._asked, self._speeds, self._own = agreement, question, speeds, own
+        self._groups: tuple[Ints, Ints] | None = None
+        if own is not None:
+            partner = question.sizes[1 if own.side is Side.A else 0]
+            self._alike = make_alike(len(own.records), partner, question.share)
+        matches = round(question.share * min(question.sizes))
+        self._terms = Terms(question.sizes, question.network, matches)
+        self._priced: set[str] = set()
+
+    def plan(self) -> Plan:
+        agreed = self._agreement
+        found = self.options([agreed, *other_protocols(agreed), *blockings(agreed, self._asked.sizes)])
+        found += self.options(self._other_epsilons(found))
+        return self.decide(found)
+
+    def decide(self, options: list[Option]) -> Plan:
+        wish = self._asked.wish
+        if wish.max_epsilon is None:
+            agreed = next(option for option in options if option.agreed)
+            wish = replace(wish, max_epsilon=agreed.largest_epsilon)
+        choice, missed = choose(options, wish)
+        return Plan(
+            options=tuple(options),
+            choice=choice,
+            why=explain(options, choice, missed, wish),
+            warnings=tuple(warn(options, self._asked.sizes)),
+            sizes=self._asked.sizes,
+            network=str(self._asked.network),
+            from_data=self._own is not None,
+        )
+
+    def _other_epsilons(self, options: list[Option]) -> list[Agreement]:
+        """The agreed blocking, and the cheapest of the same protocol, at other ε."""
+        agreed = self._agreement
+        same = [one for one in options if one.protocol == agreed.protocol.name and one.recall == 1.0]
+        best = min(same, key=lambda one: one.seconds.expected, default=None)
+        bases = {agreed.digest: agreed}
+        if best is not None:
+            bases[best.agreement.digest] = best.agreement
+        found = {}
+        for base in bases.values():
+            for epsilon in EPSILONS:
+                other = with_epsilon(base, epsilon)
+                if other is not None:
+                    found[other.digest] = other
+        return list(found.values())
+
+    def options(self, agreements: list[Agreement]) -> list[Option]:
+        """Each agreement with and without greedy, as far as it can be priced."""
+        found = []
+        for one in agreements:
+            if one.digest in self._priced:
+                continue
+            try:
+                found += self._price(one)
+            except AccordError:
+                # No noise keeps the promise, or the tables are too large for it: no option.
+                if one is self._agreement:
+                    raise
+        return found
+
+    def _price(self, agreement: Agreement) -> list[Option]:
+        sizes, task = self._asked.sizes, agreement.task
+        for side, own, other in ((Side.A, *sizes), (Side.B, *sizes[::-1])):
+            if problem := task.protocol.refuse_sizes(task, side, own, other):
+                raise UsageError(problem=problem)
+        told = costs.releases_of(agreement, task, sizes)
+        spreads = self._spreads(task)
+        foreseen = costs.foresee(task, told, spreads, sizes)
+        speed = self._speeds(agreement, task)
+        fresh = [one for one in greedy_variants(agreement) if one.digest not in self._priced]
+        self._priced.update(one.digest for one in fresh)
+        return [self._option(one, one.task, told, foreseen, spreads, speed) for one in fresh]
+
+    def _spreads(self, task: Task) -> list[Spread]:
+        """As expected, then the least and the most that records may meet."""
+        if self._own is None:
+            return [from_sizes(task.blocking, self._asked.sizes, skew) for skew in (USUAL, EVEN, CROWDED)]
+        names = tuple(task.blocking_fields)
+        return [from_table(task.blocking, self._own.side, self._own.records, self._alike, names)]
+
+    def _spared(self, task: Task, drawn: Drawn, spread: Spread) -> Range:
+        """Which share of the comparisons greedy makes."""
+        counted = saved.from_counts(drawn, spread, self._asked.sizes, self._asked.share)
+        if self._own is None or spread.placed is None:
+            return counted
+        if self._groups is None:
+            guess = self._asked.overlap is None
+            self._groups = saved.find_groups(task, self._own.side, self._own.records, self._alike, guess)
+        seen = saved.from_table(task, drawn, spread.placed, self._groups)
+        return seen or Range(max(counted.low, 0.35), counted.expected, 1.0)
+
+    def _option(
+        self,
+        agreement: Agreement,
+        task: Task,
+        told: dict[Side, Release],
+        foreseen: list[list[Drawn]],
+        spreads: list[Spread],
+        speed: Speed,
+    ) -> Option:
+        greedy = bool(getattr(agreement.protocol, "greedy", False))
+        spared = saved.ALL
+        if greedy:
+            spared = self._spared(task, foreseen[0][0], spreads[0])
+        margin = 0.0 if self._own is None else MARGIN
+        costed = costs.bill(agreement, task, foreseen, spared, speed, self._terms, margin)
+        return Option(
+            agreement=agreement,
+            agreed=agreement == self._agreement,
+            protocol=agreement.protocol.name,
+            blocking=tell_blocking(agreement),
+            greedy=greedy,
+            all_pairs=not agreement.passes
+            and task.protocol.compared(task, foreseen[0][0].counts) is not None,
+            epsilon={side: _number(agreement.leakage(side).epsilon) for side in Side},
+            delta={side: _delta(agreement, told[side]) for side in Side},
+            recall=recall_of(agreement, task, self._met(task)),
+            bins=task.blocking.bins if agreement.passes else 0,
+            dummies=costed.dummies,
+            comparisons=costed.comparisons,
+            bytes=costed.bytes,
+            rounds=costed.rounds,
+            memory=costed.memory,
+            seconds=costed.seconds,
+            work=costed.work,
+        )
+
+    def _met(self, task: Task) -> float | None:
+        """Of made-up pairs that the rule accepts, the share that the blocking brings together."""
+        if self._own is None or self._own.sample is None or not task.blocking.losses(task.rule):
+            return None
+        return share_met(task, *self._own.sample)
+
+
+def _number(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _delta(agreement: Agreement, release: Release) -> float | None:
+    """As it exactly is."""
+    if release.setting is not None:
+        return release.setting.delta_exact
+    return _number(agreement.leakage(release.side).delta)

@@ -1,0 +1,167 @@
+"""How many records fall into each bin, before anybody has told: three guesses, or one's own table.
+
+From sizes alone a value's rank k is drawn with probability about k^(−s): s = 0 is even, which compares the
+least; s = 1/2 is what is expected; and at the most half of the records have one and the same value, as where
+a table holds one day of many, and the others follow Zipf's law, s = 1, as names and cities do. Each
+part of a pass is drawn by itself. In a grid the crowded cells lie together, in the middle, since neighbours
+are compared; a replicated record is a point, so that it falls into as many cells as the grid says.
+
+With a table the own side is counted, and the partner is taken to be alike: so many records drawn from the
+same rows, of which a share, the overlap, are records of this table and each of them once. What follows is
+for the owner's eyes: it is made of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.matching.blocking import Blocking
+from accord.matching.blocking_grid import GridPart
+from accord.matching.blocking_lsh import LshPart
+from accord.matching.blocking_pass import Part, Pass
+from accord.matching.evaluate import Indices
+from accord.records.columns import Columns, Integers, Records, rows_of
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+
+EVEN, USUAL, CROWDED = 0.0, 0.5, 1.0
+_MOST_DRAWN = 1 << 14
+_ONES = {EVEN: 0.5, USUAL: 0.3, CROWDED: 0.15}
+"""The share of ones in a Bloom filter: half is even, short texts in long filters have few."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """True bin sizes of A and of B; from a table also where each record lies."""
+
+    a: Ints
+    b: Ints
+    placed: tuple[tuple[Ints, Ints], tuple[Ints, Ints]] | None = None
+    """(record, bin) of each side."""
+
+    @property
+    def counts(self) -> tuple[Ints, Ints]:
+        return self.a, self.b
+
+
+def from_sizes(blocking: Blocking, sizes: tuple[int, int], skew: float) -> Spread:
+    """Made-up tables of these sizes, the same for the same sizes."""
+    rng = np.random.default_rng(0)
+    drawn = Blocking(
+        tuple(Pass(one.name, tuple(_Drawn(part, skew, rng) for part in one.parts)) for one in blocking.passes)
+    )
+    found = []
+    for side, size in zip(Side, sizes, strict=True):
+        # Of more records the counts are those of some, as many times: the two sides are drawn independently,
+        # so that what they are expected to have in common stays right.
+        some = min(size, _MOST_DRAWN)
+        counts = drawn.counts(side, _sized(some), some)
+        if size > some:
+            counts = np.floor(counts * (size / some) + rng.random(len(counts)) * (counts > 0)).astype(
+                np.int64
+            )
+        found.append(counts)
+    return Spread(found[0], found[1])
+
+
+def _sized(size: int) -> Columns:
+    """Columns of which only the length is looked at."""
+    return {"": Integers(np.zeros(size, np.int64), np.ones(size, np.bool_))}
+
+
+class _Drawn:
+    """A part that places records at random, whatever they hold."""
+
+    equal: frozenset[str] = frozenset()
+
+    def __init__(self, part: Part, skew: float, rng: np.random.Generator) -> None:
+        self._part, self._skew, self._rng = part, skew, rng
+        self.size = part.size
+
+    def per_record(self, side: Side) -> int:
+        return self._part.per_record(side)
+
+    def place(self, side: Side, columns: Columns) -> tuple[Indices, Indices]:
+        count = len(columns[""])
+        if isinstance(self._part, GridPart):
+            return self._part.place(side, self._points(self._part, count))
+        return np.arange(count), self._codes(count)
+
+    def _codes(self, count: int) -> Ints:
+        if isinstance(self._part, LshPart):
+            positions = self._part.spec.positions
+            bits = self._rng.random((count, positions)) < _ONES[self._skew]
+            return bits @ (1 << np.arange(positions))
+        return draw_ranks(self._rng, self.size, count, self._skew)
+
+    def _points(self, part: GridPart, count: int) -> Columns:
+        """Points in cells of which the middle ones are the crowded ones."""
+        cells = _from_the_middle(part.shape)[draw_ranks(self._rng, part.size, count, self._skew)]
+        columns: dict[str, Integers] = {}
+        for name, high, of in zip(part.spec.fields, part.shape, cells.T, strict=True):
+            spec = part.fields[name]
+            last = getattr(spec, "high", high * part.cell - 1)
+            values = np.minimum(of * part.cell + self._rng.integers(0, part.cell, count), last)
+            columns[name] = Integers(values, np.ones(count, np.bool_))
+        return columns
+
+    def pairs(self) -> tuple[Indices, Indices]:
+        return self._part.pairs()
+
+    def compares(self, tables: object, left: Indices, right: Indices) -> NDArray[np.bool_]:
+        raise NotImplementedError("made-up records have no values")
+
+    def loses(self, rule: object) -> str | None:
+        raise NotImplementedError("made-up records have no values")
+
+
+def draw_ranks(rng: np.random.Generator, size: int, count: int, skew: float) -> Ints:
+    """Ranks below `size`. *Distribution*: about as k^(−skew), by its inverse; crowded, half of them 0."""
+    uniform = rng.random(count)
+    if skew < CROWDED:
+        return np.minimum((size * uniform ** (1 / (1 - skew))).astype(np.int64), size - 1)
+    zipf = np.exp(uniform * np.log(size + 1.0)) - 1
+    return np.where(rng.random(count) < 0.5, 0, np.minimum(zipf.astype(np.int64), size - 1))
+
+
+def _from_the_middle(shape: tuple[int, ...]) -> Ints:
+    """All cells of a grid, the middle first, then outward."""
+    cells = np.stack(np.unravel_index(np.arange(int(np.prod(shape))), shape), axis=1)
+    away = ((cells - (np.array(shape) - 1) / 2) ** 2).sum(axis=1)
+    return cells[np.argsort(away, kind="stable")]
+
+
+@dataclass(frozen=True)
+class Alike:
+    """A partner's table made of one's own rows: the rows, of which the first `matching` are one's own."""
+
+    rows: Ints
+    matching: int
+
+
+def make_alike(own: int, partner: int, overlap: float) -> Alike:
+    """As many rows of one's own table as the partner has records, a share of them each once.
+
+    `overlap`: of the records of the smaller table.
+    """
+    rng = np.random.default_rng(0)
+    matching = round(overlap * min(own, partner))
+    once = rng.permutation(own)[:matching]
+    rest = rng.integers(0, max(1, own), partner - matching) if own else np.zeros(0, np.int64)
+    return Alike(np.concatenate([once, rest]), matching)
+
+
+def from_table(
+    blocking: Blocking, side: Side, records: Records, alike: Alike, names: tuple[str, ...]
+) -> Spread:
+    """The own table as it is, and a partner's like it; `names` are the fields that decide about bins."""
+    columns = {name: rows_of(records.columns[name], alike.rows) for name in names}
+    own = blocking.place(side, records.columns, len(records))
+    theirs = blocking.place(side.other, columns, len(alike.rows))
+    placed = (own, theirs) if side is Side.A else (theirs, own)
+    a, b = (np.bincount(bins, minlength=blocking.bins) for _, bins in placed)
+    return Spread(a, b, placed)

@@ -1,0 +1,249 @@
+"""From one agreement the sensible alternatives, each an agreement of its own.
+
+Other protocols where the rule allows them; buckets of hashed keys around the number that costs the least
+(agreement/by_pass.py); keys by value as buckets; cell sizes of grids by powers of two, in both styles; tables
+and positions of lsh; passes, and parts of a pass, left out one at a time; with and without greedy; and
+another ε. Each blocking is judged as one that was read from a file, and left out where it is not sound.
+Whether it still finds all matches is for `recall.py` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from math import isqrt
+from typing import Any
+
+from accord.agreement.by_pass import best_buckets
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.errors import AccordError, AgreementError
+from accord.exact import text
+from accord.matching.blocking import AnyPart, Passes, PassSpec
+from accord.matching.blocking_grid import GridSpec
+from accord.matching.blocking_key import KeySpec
+from accord.matching.blocking_lsh import LshSpec
+from accord.matching.implied import reach
+from accord.matching.thresholds import step_of
+from accord.protocols.base import Protocol
+from accord.protocols.registry import PROTOCOLS
+
+EPSILONS = tuple(Fraction(text) for text in ("0.1", "0.3", "1", "3", "10"))
+MOST_BLOCKINGS = 24
+_DELTA = "2^-40"
+_EPSILON = "1.6"
+"""Where the agreed protocol has none of its own, those of the starters."""
+
+
+def other_protocols(agreement: Agreement) -> Iterator[Agreement]:
+    """All protocols that the rule and the blocking allow beside the agreed one, with usual options."""
+    for name, kind in PROTOCOLS.items():
+        if name != agreement.protocol.name and not kind.leaky:
+            yield from _sound(agreement, [_with_protocol(agreement, kind)])
+
+
+def blockings(agreement: Agreement, sizes: tuple[int, int]) -> list[Agreement]:
+    """The agreement with other blockings; without the agreed one."""
+    if not agreement.passes:
+        return []
+    known = {agreement.digest}
+    found = []
+    for one in _sound(agreement, _blockings(agreement, sizes)):
+        if one.digest not in known:
+            known.add(one.digest)
+            found.append(one)
+        if len(found) == MOST_BLOCKINGS:
+            break
+    return found
+
+
+def greedy_variants(agreement: Agreement) -> list[Agreement]:
+    """With greedy and without, the agreed first; the agreement alone where there is no such choice."""
+    protocol: Any = agreement.protocol
+    if "greedy" not in protocol.options:
+        return [agreement]
+    changed = protocol.model_copy(update={"greedy": not protocol.greedy})
+    return [agreement, agreement.model_copy(update={"protocol": changed})]
+
+
+def with_epsilon(agreement: Agreement, epsilon: Fraction) -> Agreement | None:
+    """The same promise to both sides with another ε; None where the protocol has none, or it is the same."""
+    protocol = agreement.protocol
+    if "epsilon" not in protocol.promises or "epsilon" not in protocol.side_options:
+        return None
+    sides: dict[str, Any] = {}
+    for side in ("A", "B"):
+        options = getattr(protocol, side)
+        if options.epsilon is None:
+            return None
+        sides[side] = options.model_copy(update={"epsilon": epsilon})
+    changed = protocol.model_copy(update=sides)
+    return None if changed == protocol else agreement.model_copy(update={"protocol": changed})
+
+
+def tell_blocking(agreement: Agreement) -> str:
+    """The blocking in a few words; empty where everything is compared."""
+    return "; ".join(" × ".join(_tell(part) for part in one.parts) for one in agreement.passes)
+
+
+def _tell(part: AnyPart) -> str:
+    match part:
+        case KeySpec():
+            names = " + ".join(part.names)
+            return names if part.buckets is None else f"{names} in {part.buckets:,} buckets"
+        case GridSpec():
+            return f"{', '.join(part.fields)} in cells of {text(part.cell)}, {part.style}"
+        case LshSpec():
+            return f"{part.field} by {part.positions} bits in {part.tables:,} tables"
+
+
+def _sound(agreement: Agreement, drafts: Iterable[Agreement | None]) -> Iterator[Agreement]:
+    for draft in drafts:
+        if draft is None:
+            continue
+        try:
+            parse_agreement(draft.to_toml(), "a variant")
+        except AgreementError:
+            continue
+        yield draft
+
+
+def _with_protocol(agreement: Agreement, kind: type[Protocol]) -> Agreement | None:
+    old: Any = agreement.protocol
+    epsilon = getattr(getattr(old, "A", None), "epsilon", None)
+    promise = _EPSILON if epsilon is None else text(epsilon)
+    options = kind.draft(promise, _DELTA, {})
+    common = {"greedy"}.intersection(kind.options) | {"closure", "slab"}.intersection(kind.model_fields)
+    options |= {name: getattr(old, name) for name in common if hasattr(old, name)}
+    try:
+        changed = {"protocol": kind.model_validate(options)}
+        return agreement.model_copy(update=changed if kind.blocked else changed | {"blocking": ()})
+    except ValueError:
+        return None
+
+
+# -- blockings ----------------------------------------------------------------------------------------------
+
+
+def _blockings(agreement: Agreement, sizes: tuple[int, int]) -> Iterator[Agreement | None]:
+    hashed = _hashed(agreement)
+    best = _best(hashed, sizes)
+    for times in (1.0, 2.0, 0.5, 4.0, 0.25):
+        yield _with_passes(
+            hashed, [_bucket(one, k, times) for one, k in zip(hashed.passes, best, strict=True)]
+        )
+    yield from _grids(agreement)
+    for fewer in _fewer_parts(agreement):
+        yield fewer
+        yield from (each for each in _grids(fewer) if each is not None)
+    for one in range(len(agreement.passes) if len(agreement.passes) > 1 else 0):
+        yield _with_passes(hashed, [p for i, p in enumerate(hashed.passes) if i != one])
+    yield from _tables(agreement)
+
+
+def _with_passes(agreement: Agreement, passes: list[PassSpec]) -> Agreement:
+    """The same with other passes, written as they were."""
+    blocking: Any = tuple(passes[0].parts)
+    if isinstance(agreement.blocking, Passes):
+        blocking = agreement.blocking.model_copy(update={"passes": tuple(passes)})
+    return agreement.model_copy(update={"blocking": blocking})
+
+
+def _hashed(agreement: Agreement) -> Agreement:
+    """Keys by value as hashed ones, where a pass has no other."""
+    return _with_passes(agreement, [_hash_key(one) for one in agreement.passes])
+
+
+def _hash_key(one: PassSpec) -> PassSpec:
+    keys = [part for part in one.parts if isinstance(part, KeySpec)]
+    if any(key.buckets is not None for key in keys) or not keys:
+        return one
+    first = keys[0]
+    parts = tuple(p.model_copy(update={"buckets": 1000}) if p is first else p for p in one.parts)
+    return one.model_copy(update={"parts": parts})
+
+
+def _best(agreement: Agreement, sizes: tuple[int, int]) -> list[int | None]:
+    try:
+        return best_buckets(agreement, sizes)
+    except AccordError:
+        return [None] * len(agreement.passes)
+
+
+def _bucket(one: PassSpec, best: int | None, times: float) -> PassSpec:
+    count = 1 if best is None else round(best * times)
+    if count < 2:
+        # One bucket is no key: the part, or the pass, may be left out.
+        return one
+    parts = tuple(
+        part.model_copy(update={"buckets": count})
+        if isinstance(part, KeySpec) and part.buckets is not None
+        else part
+        for part in one.parts
+    )
+    return one.model_copy(update={"parts": parts})
+
+
+def _grids(agreement: Agreement) -> Iterator[Agreement | None]:
+    """Every grid with other cells, and in the other style."""
+    for number, one in enumerate(agreement.passes):
+        for place, part in enumerate(one.parts):
+            if isinstance(part, GridSpec):
+                for grid in _other_grids(agreement, part):
+                    parts = (*one.parts[:place], grid, *one.parts[place + 1 :])
+                    passes = list(agreement.passes)
+                    passes[number] = one.model_copy(update={"parts": parts})
+                    yield _with_passes(agreement, passes)
+
+
+def _other_grids(agreement: Agreement, grid: GridSpec) -> Iterator[GridSpec]:
+    step = step_of(agreement.fields[grid.fields[0]])
+    widest = max(getattr(agreement.fields[name], "high", 0) for name in grid.fields)
+    far = reach(agreement.rule, grid.fields, agreement.fields)
+    needed = grid.reach if far is None else (1 + isqrt(far - 1) if far else 0) * step
+    styles = [grid.style, "neighbours" if grid.style == "replicate" else "replicate"]
+    for times in (
+        Fraction(2),
+        Fraction(1, 2),
+        Fraction(4),
+        Fraction(1, 4),
+        Fraction(8),
+        Fraction(1, 8),
+        Fraction(1),
+    ):
+        cell = max(1, round(grid.cell * times / step)) * step
+        if cell / step > widest:
+            # One cell is no grid: the part may be left out.
+            continue
+        for style in styles:
+            if style == "replicate" and needed is None:
+                continue
+            chosen = needed if style == "replicate" else None
+            yield grid.model_copy(update={"cell": cell, "style": style, "reach": chosen})
+
+
+def _fewer_parts(agreement: Agreement) -> Iterator[Agreement]:
+    """A part of a pass left out: fewer bins, and more pairs in each."""
+    if len(agreement.passes) != 1 or len(agreement.passes[0].parts) < 2:
+        return
+    one = agreement.passes[0]
+    for place in range(len(one.parts)):
+        parts = tuple(part for at, part in enumerate(one.parts) if at != place)
+        yield _with_passes(agreement, [one.model_copy(update={"parts": parts})])
+
+
+def _tables(agreement: Agreement) -> Iterator[Agreement]:
+    """More and fewer tables and positions of lsh."""
+    for number, one in enumerate(agreement.passes):
+        for place, part in enumerate(one.parts):
+            if not isinstance(part, LshSpec):
+                continue
+            for positions, tables in ((0, 0.5), (0, 2), (-2, 1), (2, 1)):
+                changed = {
+                    "positions": min(22, max(1, part.positions + positions)),
+                    "tables": max(1, round(part.tables * tables)),
+                }
+                parts = (*one.parts[:place], part.model_copy(update=changed), *one.parts[place + 1 :])
+                passes = list(agreement.passes)
+                passes[number] = one.model_copy(update={"parts": parts})
+                yield _with_passes(agreement, passes)

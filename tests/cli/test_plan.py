@@ -1,0 +1,115 @@
+"""`accord plan` at a terminal: a table, JSON, a file to agree on, pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from accord.agreement.file import read_agreement
+from accord.cli.plan import bar
+from accord.planning.machine import Speed
+from accord.session import plan as planning
+from tests.cli.terminal import Done, accord
+from tests.planning.worlds import SPEED, birth_key
+from tests.protocols.worlds import agreement
+
+
+@pytest.fixture(autouse=True)
+def known_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def known(folder: Path | None) -> object:
+        def speed(agreement: object, task: object) -> Speed:
+            return SPEED
+
+        return speed
+
+    monkeypatch.setattr(planning, "Speedometer", known)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "agreement.toml").write_text(agreement().to_toml())
+    (tmp_path / "a.csv").write_text("id,x,y\n" + "".join(f"a{i},{i % 16},{i % 11}\n" for i in range(40)))
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str, code: int = 0) -> Done:
+    done = accord(folder, "plan", "agreement.toml", *arguments, "--state", str(folder / "state"))
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_one_object_of_json_and_nothing_else(folder: Path) -> None:
+    found = json.loads(run(folder, "--records", "50", "60", "--json").stdout)
+    assert found["records"] == {"A": 50, "B": 60}
+    assert found["choice"] in found["options"]
+    assert {"code", "text"} == set(found["warnings"][0])
+
+
+def test_a_person_sees_a_table_bars_a_reason_and_warnings(folder: Path) -> None:
+    shown = run(folder, "--records", "50", "60").stdout
+    assert "50 records of A, 60 of B, 100/20 (Mbit/s and ms)" in shown
+    assert "→" in shown
+    assert "█" in shown
+    assert "is the cheapest of the" in shown
+    assert "[all-pairs-is-cheaper]" in shown
+
+
+def test_the_newcomers_example_is_told_that_all_pairs_is_cheaper(folder: Path) -> None:
+    (folder / "agreement.toml").write_text(birth_key().to_toml())
+    found = json.loads(run(folder, "--records", "199", "220", "--json").stdout)
+    assert found["choice"]["protocol"] == "all-pairs"
+    assert found["choice"]["comparisons"]["high"] == 43_780
+    assert found["warnings"][0]["code"] == "all-pairs-is-cheaper"
+
+
+def test_the_choice_is_written_from_counts_and_holds_nothing_else(folder: Path) -> None:
+    run(folder, "--records", "50", "60", "--write", "new.toml")
+    written = read_agreement(folder / "new.toml")
+    assert written.protocol.name == "all-pairs"
+    assert written.rule == agreement().rule
+    assert written.expected is None
+    text = (folder / "new.toml").read_text()
+    assert "50" not in text
+    assert "a0" not in text
+    refused = run(folder, "--records", "50", "60", "--write", "new.toml", code=2)
+    assert "--force replaces it" in refused.stderr
+    run(folder, "--records", "50", "60", "--write", "agreement.toml", "--force", code=5)
+
+
+def test_what_a_table_decides_is_never_written(folder: Path) -> None:
+    done = run(folder, "a.csv", "--party", "A", "--write", "new.toml", code=2)
+    assert "for your eyes" in done.stderr
+    assert not (folder / "new.toml").exists()
+    assert json.loads(run(folder, "a.csv", "--party", "A", "--json").stdout)["from_data"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--records", "0", "5"), "at least 1 each"),
+        ((), "--records"),
+        (("--records", "5", "5", "--network", "fast"), "no network"),
+        (("--records", "5", "5", "--recall", "2"), "0 to 1"),
+        (("a.csv",), "--party"),
+    ],
+)
+def test_bad_input_is_said_and_ends_with_2(folder: Path, arguments: tuple[str, ...], says: str) -> None:
+    assert says in run(folder, *arguments, code=2).stderr
+
+
+def test_an_impossible_wish_is_said_with_the_nearest_that_can(folder: Path) -> None:
+    found = json.loads(run(folder, "--records", "500", "500", "--max-time", "0.001", "--json").stdout)
+    assert found["why"].startswith("No option meets all that is wanted. Nearest is")
+
+
+def test_pictures_are_drawn(folder: Path) -> None:
+    run(folder, "--records", "50", "60", "--draw", "plan.svg")
+    assert (folder / "plan.svg").read_bytes().startswith(b"<?xml")
+    assert "figure ends in one of" in run(folder, "--records", "5", "5", "--draw", "plan.txt", code=2).stderr
+
+
+def test_bars_grow_by_eighths() -> None:
+    assert [bar(share, 2) for share in (0, 0.25, 0.5, 1, 3)] == ["▏", "▌", "█", "██", "██"]

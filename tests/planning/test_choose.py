@@ -1,0 +1,103 @@
+"""The cheapest that meets every wish; the nearest where none does; warnings with stable codes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from accord.datasets.starter import starter
+from accord.planning.choose import Wish, choose, explain, misses, warn
+from accord.planning.figures import Option, Range, Work
+from accord.side import Side
+
+AGREED = starter("products")
+
+
+def option(**changes: object) -> Option:
+    known: dict[str, object] = {
+        "agreement": AGREED, "agreed": False, "protocol": "laplace", "blocking": "day", "greedy": False,
+        "all_pairs": False, "epsilon": {side: 1.6 for side in Side}, "delta": {side: 1e-12 for side in Side},
+        "recall": 1.0, "bins": 100, "dummies": Range(1, 1, 1), "comparisons": Range(9e5, 1e6, 2e6),
+        "bytes": Range(1e7, 1e7, 1e7), "rounds": Range(9, 9, 9), "memory": Range(1, 1, 1),
+        "seconds": Range(9, 10, 11), "work": Work(10, 1, 1),
+    }  # fmt: skip
+    return Option(**known | changes)  # type: ignore[arg-type]
+
+
+def every_pair(seconds: float) -> Option:
+    none: dict[Side, float | None] = {side: 0.0 for side in Side}
+    cheap = Range(seconds, seconds, seconds)
+    return option(
+        protocol="all-pairs", blocking="", bins=0, all_pairs=True, epsilon=none, delta=none, seconds=cheap
+    )
+
+
+def codes(*options: Option, sizes: tuple[int, int] = (1000, 1000)) -> list[str]:
+    return [one.code for one in warn(options, sizes)]
+
+
+def test_the_cheapest_that_meets_the_wish_is_chosen() -> None:
+    agreed, lossy = option(agreed=True), option(recall=0.9, seconds=Range(1, 1, 1))
+    dear, high = every_pair(60), option(epsilon={side: 9.0 for side in Side}, seconds=Range(2, 2, 2))
+    every = [agreed, lossy, dear, high]
+    assert choose(every, Wish(max_epsilon=1.6)) == (agreed, [])
+    assert choose(every, Wish(recall=0.85, max_epsilon=1.6)) == (lossy, [])
+    assert choose(every, Wish(max_epsilon=0)) == (dear, [])
+    assert choose(every, Wish()) == (high, [])
+    assert choose(every, Wish(max_epsilon=1.6, max_time=20, max_bytes=2e7))[0] is agreed
+
+
+def test_what_cannot_be_met_is_said_with_the_nearest_that_can() -> None:
+    every = [option(agreed=True), every_pair(60)]
+    wish = Wish(max_epsilon=1.6, max_time=5)
+    nearest, missed = choose(every, wish)
+    assert nearest is every[0]
+    assert [miss.name for miss in missed] == ["max-time"]
+    why = explain(every, nearest, missed, wish)
+    assert why.startswith(
+        "No option meets all that is wanted. Nearest is laplace, day (ε = 1.6): it takes 10"
+    )
+    assert "at most 5 seconds is wanted" in why
+
+
+def test_a_recall_that_nobody_knows_meets_no_wish_for_it() -> None:
+    unknown = option(recall=None)
+    assert [miss.name for miss in misses(unknown, Wish())] == ["recall"]
+    assert misses(unknown, Wish(recall=0)) == []
+
+
+def test_the_paragraph_says_what_was_rejected_and_why() -> None:
+    every = [
+        option(agreed=True, seconds=Range(99, 99, 99)),
+        option(),
+        option(recall=0.5, seconds=Range(1, 1, 1)),
+    ]
+    choice, missed = choose(every, Wish(max_epsilon=1.6))
+    why = explain(every, choice, missed, Wish(max_epsilon=1.6))
+    assert "9.9 times as long" in why
+    assert "rejected since it finds 50.0% of the matches and 100.0% are wanted" in why
+
+
+def test_warnings_have_stable_codes() -> None:
+    fine = option(agreed=True)
+    assert codes(fine, every_pair(60)) == []
+    assert codes(fine, every_pair(5)) == ["all-pairs-is-cheaper"]
+    assert codes(fine, option(bins=9, seconds=Range(1, 1, 1))) == ["too-many-bins"]
+    assert codes(fine, option(bins=900, seconds=Range(1, 1, 1))) == ["too-few-bins"]
+    assert codes(replace(fine, epsilon={side: 4.0 for side in Side})) == ["epsilon-high"]
+    assert codes(replace(fine, epsilon={side: 12.0 for side in Side})) == ["epsilon-high"]
+    assert codes(replace(fine, delta={side: 0.01 for side in Side})) == ["delta-above-one-over-n"]
+    assert codes(replace(fine, recall=None)) == ["recall-unknown"]
+    assert codes(replace(fine, work=Work(10, 50, 1))) == ["network-bound"]
+    assert codes(replace(fine, work=Work(0.1, 2, 1))) == [], "nobody minds"
+
+
+def test_all_pairs_comes_before_all_other_warnings() -> None:
+    bad = option(agreed=True, epsilon={side: 12.0 for side in Side}, recall=None, work=Work(1, 50, 50))
+    assert codes(bad, every_pair(5), option(bins=9, seconds=Range(1, 1, 1)))[0] == "all-pairs-is-cheaper"
+
+
+@pytest.mark.parametrize("cheaper", [option(bins=9, recall=0.5, seconds=Range(1, 1, 1))])
+def test_fewer_bins_that_miss_more_are_no_advice(cheaper: Option) -> None:
+    assert codes(option(agreed=True), cheaper) == []

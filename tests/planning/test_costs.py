@@ -1,0 +1,114 @@
+"""What is planned is what a run takes: comparisons and bytes within a tenth, without greedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from accord.agreement.adjusting import adjust
+from accord.agreement.document import Agreement
+from accord.datasets.places import generate_places
+from accord.datasets.products import generate_products
+from accord.datasets.starter import starter
+from accord.network import Network
+from accord.planning import costs
+from accord.planning.costs import Terms
+from accord.planning.saved import ALL
+from accord.planning.spread import Spread, from_sizes
+from accord.secure.blocks import Blocks
+from accord.secure.cost import price
+from accord.side import Side
+from accord.simulation import load_both, simulate
+from tests.planning.worlds import LAN, SPEED
+from tests.protocols.worlds import agreement
+
+
+def bill(agreed: Agreement, spread: Spread, sizes: tuple[int, int], matches: int = 0) -> costs.Bill:
+    task = agreed.task
+    told = costs.releases_of(agreed, task, sizes)
+    foreseen = costs.foresee(task, told, [spread], sizes)
+    return costs.bill(agreed, task, foreseen, ALL, SPEED, Terms(sizes, LAN, matches), 0.0)
+
+
+def planned(agreed: Agreement, made: Any, matches: int) -> costs.Bill:
+    a, b = load_both(made.a, made.b, agreed, None, None)
+    plan = agreed.plan
+    spread = Spread(plan.counts(Side.A, a.columns, len(a)), plan.counts(Side.B, b.columns, len(b)))
+    return bill(agreed, spread, (a.size, b.size), matches)
+
+
+CASES = {"products": None, "places": None, "all pairs": "all-pairs", "local-dp": "local-dp"}
+"""The protocol, if not the agreed one."""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_comparisons_and_bytes_are_within_a_tenth_of_a_run(case: str) -> None:
+    kind = "places" if case == "places" else "products"
+    make = generate_places if kind == "places" else generate_products
+    made = make(2000 if case == "local-dp" else 150, None, 1, True)
+    agreed = adjust(starter(kind), protocol=CASES[case], greedy=False)
+    run = simulate(made.a, made.b, agreed, engine="ot", seed=1).runs[0]
+    found = planned(agreed, made, run.matches)
+    assert found.comparisons.expected == pytest.approx(run.comparisons, rel=0.1)
+    assert found.bytes.expected == pytest.approx(run.bytes, rel=0.1)
+    if case != "local-dp":
+        assert found.dummies.expected == pytest.approx(run.dummies_a + run.dummies_b, rel=0.1, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "rule"), [("psi", "same(x) and same(y)"), ("psi-expand", "within(x, 1) and same(y)")]
+)
+def test_intersections_cost_what_they_encrypt_and_send(protocol: str, rule: str) -> None:
+    agreed = agreement(protocol=protocol, rule=rule)
+    rows = [{"id": f"r{i}", "x": i % 16, "y": i % 7} for i in range(60)]
+    table = pa.Table.from_pylist(rows)
+    run = simulate(table, table, agreed, engine="ot", seed=1).runs[0]
+    none = Spread(np.zeros(1, np.int64), np.zeros(1, np.int64))
+    found = bill(agreed, none, (60, 60))
+    assert found.comparisons.expected == run.comparisons
+    # Besides what is disclosed of the matches, and which they are.
+    assert found.bytes.expected <= run.bytes
+    assert found.work.processor > 0
+
+
+def test_of_many_blocks_a_part_is_priced_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of the rows: within 5 % of the price of all of them."""
+    agreed, sizes = adjust(starter("products"), greedy=False), (60_000, 60_000)
+    task = agreed.task
+    told = costs.releases_of(agreed, task, sizes)
+    drawn = costs.foresee(task, told, [from_sizes(task.blocking, sizes, 0.5)], sizes)[0][0]
+    compared = task.protocol.compared(task, drawn.counts)
+    assert compared is not None
+    whole = price(task.lowered.node, Blocks.of_sizes(*compared))
+    every = costs.price_blocks(agreed, task, drawn, None)
+    assert (every.comparisons, every.strips) == (whole.comparisons, whole.strips)
+    assert every.bytes == pytest.approx(whole.bytes, rel=0.001)
+    monkeypatch.setattr(costs, "_STRIPS", whole.strips // 4)
+    part = costs.price_blocks(agreed, task, drawn, None)
+    assert part.comparisons == whole.comparisons == drawn.comparisons
+    assert part.bytes == pytest.approx(whole.bytes, rel=0.05)
+
+
+def test_a_slower_line_takes_longer_and_the_same_bytes() -> None:
+    agreed = starter("products")
+    spread = from_sizes(agreed.plan, (500, 500), 0.0)
+    task = agreed.task
+    foreseen = costs.foresee(task, costs.releases_of(agreed, task, (500, 500)), [spread], (500, 500))
+    near, far = (
+        costs.bill(agreed, task, foreseen, ALL, SPEED, Terms((500, 500), network, 0), 0.0)
+        for network in (LAN, Network(1, 300))
+    )
+    assert near.bytes == far.bytes
+    assert near.seconds.expected < far.seconds.expected
+    assert far.work.network > far.work.processor
+
+
+@pytest.mark.parametrize("slab", [None, 64])
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (3, 2_000_000), (1_000_000, 1_000_000), (2_000_000, 1)])
+def test_blocks_of_any_shape_have_a_price_in_no_time(a: int, b: int, slab: int | None) -> None:
+    sample = costs._sample(np.array([a, a]), np.array([b, b]), slab)
+    assert 0 < sample.a_counts.sum() <= 2_000_000
+    assert sample.b_counts.max() == b

@@ -1,0 +1,60 @@
+"""What is shown before a yes: comparisons, bytes, time, and the warning that matters most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from accord.agreement.document import Agreement
+from accord.privacy.budget import Budget
+from accord.session.expected import look_ahead
+from accord.session.ledger import Ledger
+from accord.session.offer import describe, make_offer
+from accord.side import Side
+from tests.protocols.worlds import agreement, records
+from tests.session.test_offer import ask
+
+ROWS = [(1, 1), (9, 9), (3, 12)]
+
+
+def expecting(a: int, b: int) -> Agreement:
+    return Agreement.model_validate(agreement().model_dump(mode="json") | {"expected": {"A": a, "B": b}})
+
+
+def test_without_sizes_nothing_is_said() -> None:
+    assert look_ahead(agreement(), None, None, None) is None
+    assert look_ahead(agreement(), Side.A, None, None) is None
+
+
+def test_a_partner_is_taken_to_be_as_large_and_that_is_said() -> None:
+    agreed = agreement()
+    found = look_ahead(agreed, Side.B, records(ROWS, agreed), None)
+    assert found is not None
+    assert found.assumed
+    assert found.plan.sizes == (3, 3)
+    assert found.describe().endswith("the partner's table is taken to be as large as yours")
+
+
+def test_the_agreement_says_what_it_expects() -> None:
+    agreed = expecting(40, 50)
+    alone, mine = (
+        look_ahead(agreed, None, None, None),
+        look_ahead(agreed, Side.A, records(ROWS, agreed), None),
+    )
+    assert alone is not None
+    assert mine is not None
+    assert (alone.plan.sizes, mine.plan.sizes) == ((40, 50), (3, 50))
+    assert "taken to be" not in mine.describe() + alone.describe()
+    assert set(alone.to_json()) == {"records", "assumed", "comparisons", "bytes", "seconds", "warning"}
+
+
+def test_the_consent_says_that_all_pairs_is_cheaper(tmp_path: Path) -> None:
+    """Four points in 16 cells: dummies alone take a thousand times the pairs that there are."""
+    agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("set", Budget())
+    held = records(ROWS, agreed)
+    outlook = look_ahead(agreed, Side.A, held, None)
+    said = describe(make_offer(agreed, Side.A, held, ledger, ask(agreed), (), (), outlook))
+    assert "\nExpected     " in said
+    assert "Warning: All pairs is cheaper: " in said
+    assert " comparisons with ε = 0" in said
+    assert "Expected" not in describe(make_offer(agreed, Side.A, held, ledger, ask(agreed)))
