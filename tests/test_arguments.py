@@ -15,6 +15,7 @@ import pytest
 import accord
 from accord.arguments import as_path, require_seconds
 from accord.cli.words import as_options
+from accord.datasets.starter import starter
 from accord.errors import AccordError, DeclinedError, UsageError
 from accord.protocols.registry import PROTOCOLS
 from tests.protocols.worlds import agreement
@@ -106,6 +107,26 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "watch": (*FUNCTION, None),
         },
     ),
+    accord.learn: (
+        {"draft": starter("people")},
+        {
+            "draft": ("agreement.toml", None),
+            "table": (7, b"a.csv"),
+            "learnt_from": (7, b"A"),
+            "linked_table": FLAG,
+            "other": (7,),
+            "labels": PATH,
+            "splink": PATH,
+            "compare": (7, "given", [7]),
+            "records": ("3", 1.5, True, 0),
+            "overlap": ("0.5", True, 0, 2),
+            "precision": ("0.5", True, 0, 2),
+            "errors": ("1", None, True, -1),
+            "seed": ("3", None, True, 1.5),
+            "layout": ("a.toml",),
+            "other_layout": ({},),
+        },
+    ),
     accord.Layout: (
         {},
         {
@@ -171,6 +192,7 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
         "runs",
         "columns",
         "lists",
+        *("records", "overlap", "precision", "errors"),
     )
     kind = "None" if value is None else type(value).__name__
     assert of_right_kind or said.endswith(f" {kind}."), said
@@ -180,7 +202,7 @@ def test_a_wrong_argument_is_named_with_what_it_should_be(
 def test_every_public_function_is_in_the_table() -> None:
     """With every argument that it has; results and notices are made by Accord itself."""
     words = {"same", "hamming", "dice", "jaccard", "cosine", "euclidean", "within", "missing", "either_way"}
-    words |= {"compare", "rarity", "score"}
+    words |= {"compare", "edit", "mismatches", "rarity", "score"}
     functions = (
         {name for name in accord._FACE if inspect.isfunction(getattr(accord, name))} - words - {"agree"}
     )
@@ -190,9 +212,11 @@ def test_every_public_function_is_in_the_table() -> None:
         assert set(inspect.signature(function).parameters) == set(wrong), function
 
 
-@pytest.mark.parametrize("name", ["same", "hamming", "dice", "jaccard", "cosine", "euclidean", "rarity"])
+@pytest.mark.parametrize(
+    "name", ["same", "hamming", "edit", "dice", "jaccard", "cosine", "euclidean", "rarity"]
+)
 def test_words_of_a_rule_say_what_they_take(name: str) -> None:
-    word = getattr(accord, name)
+    word, distances = getattr(accord, name), ("hamming", "edit", "euclidean")
     with pytest.raises(TypeError, match="a field is named by its text, not by int"):
         word(5)
     if name != "same":
@@ -200,7 +224,9 @@ def test_words_of_a_rule_say_what_they_take(name: str) -> None:
             accord.same("x") & word("x")
         for threshold in ("near", None, True):
             with pytest.raises(ValueError, match=rf"{name}\(\) must be a number"):
-                (word("x") <= threshold) if name in ("hamming", "euclidean") else (word("x") >= threshold)
+                (word("x") <= threshold) if name in ("hamming", "edit", "euclidean") else (
+                    word("x") >= threshold
+                )
     with pytest.raises(TypeError, match="a field is named by its text"):
         accord.within(None, 3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"within\(\) must be a number"):
@@ -277,7 +303,8 @@ def test_every_argument_that_a_message_names_is_one() -> None:
         for argument in re.findall(r"`([a-z_]+)=(?:True)?`", text)
     }
     known = {argument for function in WRONG for argument in inspect.signature(function).parameters}
-    assert named <= known | {"format"}
+    # Options of the command line alone, beside what Python can be given.
+    assert named <= known | {"format", "pairs", "picture", "truth"}
     assert {"force", "snapshot", "listen", "columns"} <= named
 
 

@@ -26,7 +26,7 @@ def test_what_may_miss_some_is_not_known_without_data() -> None:
 def test_reports_are_compared_as_often_as_their_file_says() -> None:
     agreed = adjust(starter("products"), protocol="local-dp", epsilon="3")
     found = recall_of(agreed, agreed.task)
-    assert found == pytest.approx(agreed.protocol.expected_recall(agreed.plan.bins))
+    assert found == pytest.approx(agreed.protocol.expected_recall(agreed.plan.bins))  # type: ignore[union-attr]
 
 
 def test_pairs_that_the_rule_accepts_are_looked_for_in_the_bins() -> None:

@@ -19,7 +19,14 @@ from pathlib import Path
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.agreement.learnt import Origin
-from accord.arguments import as_path_or_none, require, require_flag, require_table, require_text_or_none
+from accord.arguments import (
+    as_path_or_none,
+    require,
+    require_flag,
+    require_table,
+    require_text_or_none,
+    wrong,
+)
 from accord.errors import UsageError
 from accord.learning.drafts import compare_fields, score_of, weighed, with_score
 from accord.learning.evidence import (
@@ -102,8 +109,10 @@ def learn(
     that the table is the very one to be linked. The threshold is the best one for tables of so many `records`
     a side with this `overlap`, or the best with at least this `precision`.
     """
+    require("draft", draft, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     require_sound(draft)
     _require_kinds(table, other, labels, splink, linked_table, errors, seed)
+    _require_others(compare, layout, other_layout)
     _require_numbers(records, overlap, precision, errors)
     origin = _origin(draft, learnt_from, linked_table, table is not None or splink is not None)
     own = layout or Layout()
@@ -149,6 +158,17 @@ def _require_kinds(
     if (other is None) != (labels is None) or (labels is not None and table is None):
         problem = "Labels are of two tables: name the one with id_a, then `other=` with id_b, and `labels=`."
         raise UsageError(problem=problem)
+
+
+def _require_others(compare: object, layout: object, other_layout: object) -> None:
+    fields = "names of fields, such as ['given', 'surname']"
+    require("compare", compare, fields, list, tuple)
+    assert isinstance(compare, list | tuple)
+    if not all(isinstance(name, str) for name in compare):
+        raise wrong("compare", compare, fields)
+    for name, given in (("layout", layout), ("other_layout", other_layout)):
+        if given is not None:
+            require(name, given, "a Layout", Layout)
 
 
 def _require_numbers(
