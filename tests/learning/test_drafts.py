@@ -8,6 +8,7 @@ from accord.datasets.starter import starter
 from accord.errors import UsageError
 from accord.learning.drafts import compare_fields, score_of, weighed, with_score
 from accord.matching.rule_text import parse_rule
+from accord.records.schema import Letters
 
 SCORE = "score(same(a) -> 2, otherwise -> -1; same(b) -> 1, otherwise -> 0) >= 2"
 
@@ -53,6 +54,10 @@ def test_fields_are_compared_in_the_usual_ways() -> None:
         "same(birth) -> 0, within(birth, 31 days) -> 0, missing(birth) -> 0",
         "same(email) -> 0, missing(email) -> 0",
     ]
+    letters = fields["postcode"].model_copy(update={"encoder": Letters(kind="letters", length=2)})
+    assert str(compare_fields(["zip"], {"zip": letters}).comparisons[0]) == (
+        "same(zip) -> 0, edit(zip) <= 1 -> 0, missing(zip) -> 0, otherwise -> 0"
+    )
     products = compare_fields(["day", "brand"], starter("products").fields)
     assert "missing" not in str(products), "no record lacks them"
     with pytest.raises(UsageError, match=r"'gven' is no field.*'given'.*'xyz' is no field.*Declare"):

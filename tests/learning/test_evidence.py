@@ -17,6 +17,7 @@ from accord.learning.drafts import compare_fields, score_of
 from accord.learning.evidence import Question, from_labels, from_mistakes, from_people, strangers_in
 from accord.matching.rule import fields_of
 from accord.records.layout import Layout
+from accord.records.schema import Letters
 from tests.learning.worlds import DRAFT
 
 AGREED = parse_agreement(DRAFT)
@@ -59,6 +60,17 @@ def test_people_lack_what_nobody_made_up() -> None:
     odd = Question(compare_fields(["shoe"], {"shoe": spec}), {"shoe": spec}, "00", 1.0, 0)
     with pytest.raises(UsageError, match=r"no shoe\. They have given, .*Give a table"):
         from_people(odd)
+
+
+def test_what_is_wrong_with_made_up_people_is_no_fault() -> None:
+    """Some have a typo in the postcode, or none: of one's own table both would be named."""
+    digits = Letters(kind="letters", length=5, alphabet="0123456789")
+    spec = AGREED.fields["postcode"].model_copy(update={"encoder": digits, "missing": "error"})
+    odd = Question(compare_fields(["postcode"], {"postcode": spec}), {"postcode": spec}, "00", 1.0, 0)
+    with pytest.raises(DataError):
+        odd.load(generate_people(300, 0.5, 0).b, Layout())
+    ((alike, *_),) = from_people(odd).weights
+    assert alike > 0
 
 
 def test_labels_count_once_and_where_they_are_known(tmp_path: Path) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
 from accord.agreement.file import parse_agreement
 from accord.learning.splink_sql import NEVER, NoCounterpartError, Translator
-from accord.matching import rule_words
-from accord.matching.rule import Rule, Same
+from accord.matching.rule import Same
 from accord.records.layout import Layout
+from accord.records.schema import Letters
 from tests.learning.worlds import DRAFT
 
 FIELDS = parse_agreement(DRAFT).fields
@@ -130,24 +129,10 @@ def test_what_has_no_counterpart_names_the_nearest(sql: str, nearest: str) -> No
     assert nearest in str(error.value)
 
 
-def test_levenshtein_is_itself_once_rules_know_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fields of letters, and the word for them, may come: then nothing is only near."""
-
-    class Waiting:
-        def __le__(self, bound: object) -> Rule:
-            return Same(f"edit_{bound}")
-
-    class Letters:
-        kind = "letters"
-
-    def edit(*fields: str) -> Any:
-        assert fields == ("surname",)
-        return Waiting()
-
-    letters = FIELDS["surname"].model_copy(update={"encoder": Letters()})
+def test_levenshtein_of_letters_is_itself() -> None:
+    letters = FIELDS["surname"].model_copy(update={"encoder": Letters(kind="letters", length=12)})
     translator = Translator({**FIELDS, "surname": letters}, Layout())
-    monkeypatch.setattr(rule_words, "edit", edit, raising=False)
-    assert translator.rule("levenshtein(surname_l, surname_r) <= 2") == Same("edit_2")
+    assert str(translator.rule("levenshtein(surname_l, surname_r) <= 2")) == "edit(surname) <= 2"
     assert not translator.notes
 
 

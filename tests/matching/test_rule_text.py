@@ -154,7 +154,7 @@ def test_fields_before_levels_are_those_of_their_predicates() -> None:
         ("score(a: same 3) >= 1", "'->' is expected before the weight"),
         ("score(a: same -> 1.5) >= 1", "a weight is a whole number"),
         ("score(a: same -> 10000) >= 1", "from -9,999 to 9,999"),
-        ("score(a: same -> 1) >= 1/3", "a weight is a whole number"),
+        ("score(a: same -> 1) >= 1/3", "the threshold of a score is a whole number"),
         ("score(a: otherwise -> 1, same -> 2) >= 1", "'otherwise' is the last level"),
         ("score(a: score(b: same -> 1) >= 1 -> 1) >= 1", "cannot stand in a level"),
         ("score(same(a) or score(b: same -> 1) >= 1 -> 1) >= 1", "cannot stand in a level"),

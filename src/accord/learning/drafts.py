@@ -9,6 +9,7 @@ from accord.errors import UsageError
 from accord.learning.patterns import Comparisons, Weights
 from accord.matching.rule import (
     And,
+    Edit,
     Level,
     Levels,
     Missing,
@@ -20,11 +21,12 @@ from accord.matching.rule import (
     join,
 )
 from accord.matching.thresholds import Fields
-from accord.records.schema import Bloom, DateField, FieldSpec, TextField
+from accord.records.schema import Bloom, DateField, FieldSpec, Letters, TextField
 from accord.spelling import did_you_mean
 
 _SIMILAR = (Fraction(1), Fraction(4, 5), Fraction(3, 5))
 _DAYS = Fraction(31)
+_EDITS = (1, 2)
 _HOW = (
     'Write rule = "score(...) >= 1" with the comparisons that you want and any weights, or name fields with '
     "`compare=`."
@@ -63,6 +65,8 @@ def _usual(name: str, spec: FieldSpec) -> Levels:
     whens: list[Rule] = [Same(name)]
     if isinstance(spec, TextField) and isinstance(spec.encoder, Bloom):
         whens = [Similar("dice", name, bound) for bound in _SIMILAR]
+    elif isinstance(spec, TextField) and isinstance(spec.encoder, Letters):
+        whens += [Edit(name, bound) for bound in _EDITS if bound < spec.encoder.length]
     elif isinstance(spec, DateField):
         whens.append(Within(name, _DAYS, True))
     if spec.missing == "differs":

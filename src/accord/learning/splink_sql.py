@@ -16,11 +16,11 @@ from math import ceil, floor
 
 from accord.exact import short
 from accord.learning.nearest import nearest_dice
-from accord.matching import rule_words
 from accord.matching.rule import And, Missing, Not, Or, Rule, Same, Similar, Within, join
+from accord.matching.rule_words import edit
 from accord.matching.thresholds import Fields
 from accord.records.layout import Layout
-from accord.records.schema import Bloom, DateField, NumberField, TextField
+from accord.records.schema import Bloom, DateField, Letters, NumberField, TextField
 from accord.side import Side
 from accord.spelling import did_you_mean
 
@@ -186,15 +186,13 @@ class Translator:
         return Similar("dice", names[0], least, field_b=names[1])
 
     def _edit(self, name: str, a: str, b: str, bound: float) -> Rule | None:
-        """Levenshtein's distance itself, where rules know it and the field has letters to count."""
-        word = getattr(rule_words, "edit", None)
+        """Levenshtein's distance itself, where the field has letters to count."""
         names = self._pair(
-            a, b, lambda spec: getattr(getattr(spec, "encoder", None), "kind", "") == "letters"
+            a, b, lambda spec: isinstance(spec, TextField) and isinstance(spec.encoder, Letters)
         )
-        if word is None or names is None or name.lower() != "levenshtein":
+        if names is None or name.lower() != "levenshtein":
             return None
-        found: Rule = word(*dict.fromkeys(names)) <= floor(bound)
-        return found
+        return edit(*dict.fromkeys(names)) <= floor(bound)
 
     def _date_diff(self, unit: str | None, *rest: str) -> Rule:
         return self._apart(_DAYS[(unit or "day").lower()], *rest)

@@ -207,10 +207,10 @@ def _letters_faults(predicate: Edit | Mismatches, spec: FieldSpec) -> Iterator[s
     word = "edit" if isinstance(predicate, Edit) else "mismatches"
     if not isinstance(spec, TextField) or not isinstance(spec.encoder, Letters):
         yield f'{word}() needs a text field with encoder = {{ kind = "letters", length = 12 }}.'
-    elif not 0 <= predicate.bound < spec.encoder.length:
-        yield f"the threshold must be from 0 to {spec.encoder.length - 1}, below the length of the field."
     elif word == "edit" and predicate.bound > MOST_EDITS:
         yield f"edit() takes a threshold of at most {MOST_EDITS}; for more, take dice() of a Bloom filter."
+    elif not 0 <= predicate.bound < spec.encoder.length:
+        yield f"the threshold must be from 0 to {spec.encoder.length - 1}, below the length of the field."
 
 
 def _within_faults(spec: FieldSpec, days: bool) -> Iterator[str]:

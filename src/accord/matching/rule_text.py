@@ -247,7 +247,7 @@ class _Reader:
         self._in_score = False
         self.expect(")", "after the levels of score(), or ';' before the next comparison")
         self.expect(">=", "after score(...)")
-        at, least = self._at, self.whole()
+        at, least = self._at, self.whole("the threshold of a score")
         return self.made(at, lambda: score(*comparisons) >= least)
 
     def levels(self, depth: int) -> Levels:
@@ -260,7 +260,7 @@ class _Reader:
             if last:
                 self.advance()
             self.expect("->", "before the weight of a level, such as same(city) -> 3")
-            weight = self.whole()
+            weight = self.whole("a weight")
             if when is None:
                 otherwise = weight
             else:
@@ -296,13 +296,13 @@ class _Reader:
             self._at = at
             self.fail(str(error))
 
-    def whole(self) -> int:
+    def whole(self, what: str) -> int:
         negative = self.token == "-"
         if negative:
             self.advance()
         number = self.number()
         if number.denominator != 1:
-            self.fail("a weight is a whole number")
+            self.fail(f"{what} is a whole number")
         return int(-number if negative else number)
 
     def fields(self, word: str) -> list[str]:
