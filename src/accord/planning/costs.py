@@ -42,6 +42,8 @@ _LARGEST, _FEWEST = 1 << 13, 16
 """Of a unit the most strips, and of units and of their rows the fewest, that are priced at once."""
 _TEXT = 24
 """Bytes of an id or of a disclosed cell, with its length and mark, where nobody has seen one."""
+_SHORT_ROUNDS = (1.0, 1.05, 1.12)
+"""By which greedy's first rounds, of a few rows each, make its bytes dearer: at the least, expected, most."""
 _ONE_WAY = 0.7
 """Of all bytes, those that go in the busier direction."""
 _BASE_MEMORY = 250 << 20
@@ -169,7 +171,8 @@ def bill(
     if price.comparisons:
         fixed += set_up_bytes(agreement.engine.name)
     each = price.bytes / max(1, price.comparisons)
-    bytes_ = Range(*(fixed + each * n for n in (made.low, made.expected, made.high)))
+    dearer = (1.0, 1.0, 1.0) if slab is None else _SHORT_ROUNDS
+    bytes_ = Range(*(fixed + each * more * n for more, n in zip(dearer, _ends(made), strict=True)))
     rounds = Range(*(_rounds(price, task, one, n, slab) for n in (made.low, made.expected, made.high)))
     works = [
         _work(task, price, speed, terms, n, by, r, one)
