@@ -38,10 +38,12 @@ _DRAWN_BINS = 1 << 16
 """Of noise that is drawn to foresee its sum; with more bins a sum strays less, and one draw does."""
 _STRIPS = 1 << 15
 """Rows of A that are priced; the rest is taken to be like them."""
-_LARGEST, _FEWEST = 1 << 13, 16
-"""Of a unit the most strips, and of units and of their rows the fewest, that are priced at once."""
+_LARGEST, _ROWS, _UNITS = 1 << 11, 12, 4
+"""Of a unit the most strips that are priced and the fewest rows, and the fewest units."""
 _TEXT = 24
 """Bytes of an id or of a disclosed cell, with its length and mark, where nobody has seen one."""
+_SHORT_ROUNDS = (1.0, 1.05, 1.12)
+"""By which greedy's first rounds, of a few rows each, make its bytes dearer: at the least, expected, most."""
 _ONE_WAY = 0.7
 """Of all bytes, those that go in the busier direction."""
 _BASE_MEMORY = 250 << 20
@@ -130,7 +132,7 @@ def _sample(a: Ints, b: Ints, slab: int | None) -> Blocks:
     """Some of the blocks, large ones cut into units of rows, as they are worked on: evenly by size, so that
     small and large ones have their share."""
     pieces = -(-b // LONGEST)
-    most = np.maximum(_FEWEST, _LARGEST // pieces)
+    most = np.maximum(_ROWS, _LARGEST // pieces)
     if slab is not None:
         most = np.minimum(most, np.maximum(slab, 16384 // b))
     units = -(-a // most)
@@ -138,7 +140,7 @@ def _sample(a: Ints, b: Ints, slab: int | None) -> Blocks:
     place = np.arange(len(block)) - np.repeat(np.cumsum(units) - units, units)
     rows, width = np.minimum(most[block], a[block] - place * most[block]), b[block]
     strips = int((rows * pieces[block]).sum())
-    step = max(1, min(strips // _STRIPS, len(rows) // _FEWEST))
+    step = max(1, min(strips // _STRIPS, len(rows) // _UNITS))
     some = np.argsort(rows * width, kind="stable")[step // 2 :: step]
     return Blocks.of_sizes(rows[some], width[some])
 
@@ -169,7 +171,8 @@ def bill(
     if price.comparisons:
         fixed += set_up_bytes(agreement.engine.name)
     each = price.bytes / max(1, price.comparisons)
-    bytes_ = Range(*(fixed + each * n for n in (made.low, made.expected, made.high)))
+    dearer = (1.0, 1.0, 1.0) if slab is None else _SHORT_ROUNDS
+    bytes_ = Range(*(fixed + each * more * n for more, n in zip(dearer, _ends(made), strict=True)))
     rounds = Range(*(_rounds(price, task, one, n, slab) for n in (made.low, made.expected, made.high)))
     works = [
         _work(task, price, speed, terms, n, by, r, one)

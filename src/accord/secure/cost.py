@@ -97,7 +97,8 @@ def price_like(
     needed = needs(program, sizes).sum(axis=1) * times
     silent = [settings.saves and need >= settings.many for need in needed]
     feeds = [math.ceil(need / settings.code.outputs) * way for need, way in zip(needed, silent, strict=True)]
-    fed = sum(feed_bytes(n == 0, 128 // settings.k, settings.code) for some in feeds for n in range(some))
+    first, later = (feed_bytes(new, 128 // settings.k, settings.code) for new in (True, False))
+    fed = sum(first + (count - 1) * later for count in feeds if count)
     windows = math.ceil(times * len(sizes.pairs) / ot_sizes.WINDOW)
     return Price(
         round(times * _batch_bytes(program, sizes, settings, (silent[0], silent[1]))) + fed,
