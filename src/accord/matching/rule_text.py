@@ -91,6 +91,7 @@ class _Reader:
         self._predicates = 0
         self._in_score = False
         self._implied: list[str] = []
+        self._unread = False
         self.kind = ""
         self.token = ""
         self.advance()
@@ -174,7 +175,7 @@ class _Reader:
 
     def implied(self, word: str) -> Rule:
         """A predicate whose fields stand before the levels."""
-        fields = self._implied
+        fields, self._unread = self._implied, False
         match word:
             case "same":
                 return same(*fields)
@@ -252,7 +253,9 @@ class _Reader:
 
     def levels(self, depth: int) -> Levels:
         """The levels of one comparison, in order; 'otherwise' comes last, and is 0 if it is left out."""
+        start = self._at
         self._implied = self.heading()
+        self._unread = bool(self._implied)
         at, levels, otherwise = self._at, list[tuple[Rule, int]](), 0
         while True:
             last = self.token == "otherwise"
@@ -270,6 +273,11 @@ class _Reader:
             self.advance()
         if last and self.token == ",":
             self.fail("'otherwise' is the last level; ';' begins the next comparison")
+        if self._unread:
+            self._at = start
+            self.fail(
+                f"no level reads '{', '.join(self._implied)}', which stands before the colon; leave it out"
+            )
         self._implied = []
         return self.made(at, lambda: compare(*levels, otherwise=otherwise))
 
