@@ -84,7 +84,7 @@ DATASETS = (
     Dataset("pseudopeople", _CENSUS, (("birth",), ("given", "surname"), ("surname", "middle", "sex")),
             "pseudopeople"),
     Dataset("fodors-zagats",
-            {"name": "text", "street": "text", "city": "text", "phone": "code", "cuisine": "words"},
+            {"name": "text", "street": "text", "city": "text", "phone": "code", "cuisine": "text"},
             (), "restaurants", persons=False, all_pairs=True),
     Dataset("abt-buy",
             {"name": "words", "brand": "category", "description": "words", "model": "code",
@@ -116,7 +116,9 @@ class Tables:
 def prepare(folder: Path, data: Path | None) -> tuple[Dataset, ...]:
     """Write every set below the folder; those of which the files are there."""
     if not PEERS.exists():
-        raise UsageError(problem="The peers live in .venv-peers, which is not there: `make quality` makes it.")
+        raise UsageError(
+            problem="The peers live in .venv-peers, which is not there: `make quality` makes it."
+        )
     run_peer("datasets", folder)
     _write(folder / "people", *_people())
     real: dict[str, Callable[[Path], tuple[list[Cells], list[Cells], list[tuple[str, str]]]]] = {
