@@ -84,7 +84,7 @@ DATASETS = (
     Dataset("pseudopeople", _CENSUS, (("birth",), ("given", "surname"), ("surname", "middle", "sex")),
             "pseudopeople"),
     Dataset("fodors-zagats",
-            {"name": "text", "street": "text", "city": "text", "phone": "code", "cuisine": "words"},
+            {"name": "text", "street": "text", "city": "text", "phone": "code", "cuisine": "text"},
             (), "restaurants", persons=False, all_pairs=True),
     Dataset("abt-buy",
             {"name": "words", "brand": "category", "description": "words", "model": "code",

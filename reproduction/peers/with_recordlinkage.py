@@ -60,8 +60,10 @@ def score(job: Job, clock: Clock) -> pd.DataFrame:
     pairs = candidates(job, *tables)
     features = compare(job, pairs, *tables)
     true = pd.MultiIndex.from_frame(job.truth)
-    halves = pd.read_csv(job.halves, index_col="id")
+    halves = pd.read_csv(job.halves, dtype={"id": str}).set_index("id")
     left, right = (halves.index.get_indexer(pairs.get_level_values(place)) for place in (0, 1))
+    if (left < 0).any() or (right < 0).any():
+        raise LookupError("a record of a pair is in no half")
     out = pd.DataFrame({"id_a": pairs.get_level_values(0), "id_b": pairs.get_level_values(1)})
     for number, turn in enumerate(halves.columns):
         learns = halves[turn].to_numpy().astype(bool)
