@@ -77,3 +77,8 @@ def test_a_partner_may_be_smaller_than_the_overlap_says() -> None:
     assert make_alike(10, 4, 1.0).matching == 4
     assert len(make_alike(10, 4, 1.0).rows) == 4
     assert isinstance(from_sizes(agreement().plan, (3, 3), CROWDED), Spread)
+
+
+def test_few_values_fill_few_buckets() -> None:
+    agreed = agreement(blocking=[{"kind": "key", "field": "x", "buckets": 100}])
+    assert np.count_nonzero(from_sizes(agreed.plan, (2000, 2000), EVEN).a) == 16

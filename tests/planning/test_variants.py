@@ -10,6 +10,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.datasets.starter import starter
 from accord.matching.blocking_grid import GridSpec
+from accord.matching.blocking_key import KeySpec
 from accord.planning.variants import (
     MOST_BLOCKINGS,
     blockings,
@@ -78,3 +79,11 @@ def test_a_blocking_is_told_in_words() -> None:
     assert tell_blocking(agreement(protocol="all-pairs")) == ""
     assert tell_blocking(agreement()) == "x, y in cells of 4, neighbours"
     assert "in 74 buckets; " in tell_blocking(starter("people"))
+
+
+def test_no_key_has_more_buckets_than_values() -> None:
+    """An hour has 24, however many records there are."""
+    parts = [part for one in blockings(starter("places"), (10**6, 10**6)) for part in one.passes[0].parts]
+    keys = [part for part in parts if isinstance(part, KeySpec)]
+    assert {key.buckets for key in keys if (key.buckets or 0) > 24} == set()
+    assert keys

@@ -7,6 +7,7 @@ bucket. That is one bin a record as before, where a part for each field would mu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Annotated, Literal
 
 import numpy as np
@@ -75,6 +76,9 @@ class KeyPart:
         if spec.buckets is None and (len(highs) > 1 or isinstance(fields[spec.names[0]], TextField)):
             raise ValueError("free text and several fields need buckets")
         self.size: int = spec.buckets or highs[0] + 1
+        texts = any(isinstance(fields[name], TextField) for name in spec.names)
+        self.values: int | None = None if texts else prod(high + 1 for high in highs)
+        """How many different values there can be; None of texts."""
         self.equal = frozenset(spec.names) if spec.buckets is None else frozenset()
 
     def per_record(self, side: Side) -> int:

@@ -36,7 +36,7 @@ Ints = NDArray[np.int64]
 _DRAWS = 8
 _DRAWN_BINS = 1 << 16
 """Of noise that is drawn to foresee its sum; with more bins a sum strays less, and one draw does."""
-_STRIPS = 1 << 15
+_STRIPS = 1 << 17
 """Rows of A that are priced; the rest is taken to be like them."""
 _LARGEST, _ROWS, _UNITS = 1 << 11, 12, 4
 """Of a unit the most strips that are priced and the fewest rows, and the fewest units."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from accord.matching.blocking import Blocking
 from accord.matching.blocking_grid import GridPart
+from accord.matching.blocking_key import KeyPart
 from accord.matching.blocking_lsh import LshPart
 from accord.matching.blocking_pass import Part, Pass
 from accord.matching.evaluate import Indices
@@ -96,7 +97,9 @@ class _Drawn:
             positions = self._part.spec.positions
             bits = self._rng.random((count, positions)) < _ONES[self._skew]
             return bits @ (1 << np.arange(positions))
-        return draw_ranks(self._rng, self.size, count, self._skew)
+        values = self._part.values if isinstance(self._part, KeyPart) else None
+        # Into more buckets than there are values nothing is spread.
+        return draw_ranks(self._rng, min(self.size, values or self.size), count, self._skew)
 
     def _points(self, part: GridPart, count: int) -> Columns:
         """Points in cells of which the middle ones are the crowded ones."""

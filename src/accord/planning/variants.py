@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from math import isqrt
+from math import inf, isqrt
 from typing import Any
 
 from accord.agreement.by_pass import best_buckets
@@ -21,7 +21,7 @@ from accord.errors import AccordError, AgreementError
 from accord.exact import text
 from accord.matching.blocking import AnyPart, Passes, PassSpec
 from accord.matching.blocking_grid import GridSpec
-from accord.matching.blocking_key import KeySpec
+from accord.matching.blocking_key import KeyPart, KeySpec
 from accord.matching.blocking_lsh import LshSpec
 from accord.matching.implied import reach
 from accord.matching.thresholds import step_of
@@ -130,7 +130,11 @@ def _blockings(agreement: Agreement, sizes: tuple[int, int]) -> Iterator[Agreeme
     best = _best(hashed, sizes)
     for times in (1.0, 2.0, 0.5, 4.0, 0.25):
         yield _with_passes(
-            hashed, [_bucket(one, k, times) for one, k in zip(hashed.passes, best, strict=True)]
+            agreement,
+            [
+                _bucket(agreement, old, one, k, times)
+                for old, one, k in zip(agreement.passes, hashed.passes, best, strict=True)
+            ],
         )
     yield from _grids(agreement)
     for fewer in _fewer_parts(agreement):
@@ -170,11 +174,13 @@ def _best(agreement: Agreement, sizes: tuple[int, int]) -> list[int | None]:
         return [None] * len(agreement.passes)
 
 
-def _bucket(one: PassSpec, best: int | None, times: float) -> PassSpec:
+def _bucket(agreement: Agreement, old: PassSpec, one: PassSpec, best: int | None, times: float) -> PassSpec:
     count = 1 if best is None else round(best * times)
-    if count < 2:
-        # One bucket is no key: the part, or the pass, may be left out.
-        return one
+    keys = [part for part in one.parts if isinstance(part, KeySpec) and part.buckets is not None]
+    values = min((_values(agreement, key) for key in keys), default=count)
+    if not 2 <= count <= values:
+        # One bucket is no key, since the part may be left out; nor do more serve than there are values.
+        return old
     parts = tuple(
         part.model_copy(update={"buckets": count})
         if isinstance(part, KeySpec) and part.buckets is not None
@@ -182,6 +188,11 @@ def _bucket(one: PassSpec, best: int | None, times: float) -> PassSpec:
         for part in one.parts
     )
     return one.model_copy(update={"parts": parts})
+
+
+def _values(agreement: Agreement, key: KeySpec) -> float:
+    """How many different values a key can have."""
+    return KeyPart(key, agreement.fields).values or inf
 
 
 def _grids(agreement: Agreement) -> Iterator[Agreement | None]:
