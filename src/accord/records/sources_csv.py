@@ -25,7 +25,8 @@ _BLOCK = MOST_ROW
 def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
     """Open a csv, gzipped or not, for its wanted columns."""
     delimiter, quote = delimiter_of(path, layout), quote_of(path, layout)
-    require_columns(columns, csv_header(path, layout), path)
+    looked = _look_over(path, layout)
+    require_columns(columns, _first_row(utf8_blocks(path, layout.encoding), delimiter, quote), path)
     broken: dict[int, Fault] = {}
 
     def note(row: Any) -> str:
@@ -38,7 +39,8 @@ def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
         delimiter=delimiter,
         quote_char=quote or False,
         newlines_in_values=True,
-        invalid_row_handler=note,
+        # A thread of Arrow's lets go of it at some time; if that is while Python ends, the process aborts.
+        invalid_row_handler=note if looked.ragged else None,
         ignore_empty_lines=True,
     )
     read = pyarrow.csv.ReadOptions(encoding=layout.encoding, block_size=_BLOCK, use_threads=False)
@@ -55,9 +57,17 @@ def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
 
 def csv_header(path: Path, layout: Layout) -> list[str]:
     """The names in the header of what is a table to its end."""
+    _look_over(path, layout)
     delimiter, quote = delimiter_of(path, layout), quote_of(path, layout)
-    _require_table(path, scan(utf8_blocks(path, layout.encoding), delimiter, quote, _BLOCK))
     return _first_row(utf8_blocks(path, layout.encoding), delimiter, quote)
+
+
+def _look_over(path: Path, layout: Layout) -> Scan:
+    """The first pass; raises where the file is no table."""
+    delimiter, quote = delimiter_of(path, layout), quote_of(path, layout)
+    found = scan(utf8_blocks(path, layout.encoding), delimiter, quote, _BLOCK)
+    _require_table(path, found)
+    return found
 
 
 def _first_row(blocks: Iterable[bytes], delimiter: str, quote: str | None) -> list[str]:
