@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from accord.errors import UnsupportedError
 from accord.secure.circuit import Input
 from accord.side import Side
 
 FALSE, TRUE = 0, 1
+MOST_WIRES = 1 << 18
+"""A batch of the fewest pairs takes a KiB for each, and an agreement that a partner sent may ask for any."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,9 @@ class Builder:
 
     def _add(self, what: Source | Gate, depth: int) -> int:
         if what not in self._known:
+            if len(self._wires) == MOST_WIRES:
+                node = f"a rule that takes more than {MOST_WIRES:,} gates and bits"
+                raise UnsupportedError(engine="garbled", node=node)
             self._wires.append(what)
             self._depths.append(depth)
             self._known[what] = 2 * len(self._wires)

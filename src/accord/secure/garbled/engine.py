@@ -57,6 +57,7 @@ class GarbledEngine:
 
     def supports(self, circuit: Node) -> None:
         check_supported(circuit, self.name)
+        boolean_circuit(circuit)
 
     def set_up(
         self, side: Side, entropy: Entropy, permutation: Permutation | None = None
@@ -66,7 +67,6 @@ class GarbledEngine:
     def evaluate(
         self, session: GarbledSession, circuit: Node, blocks: Blocks, table: Table
     ) -> Party[NDArray[np.bool_]]:
-        self.supports(circuit)
         tapes = session.tapes(circuit)
         rows = {of.name: table.read(of) for of in inputs(circuit, session.ot.side)}
         result = np.zeros(blocks.pairs, dtype=np.bool_)

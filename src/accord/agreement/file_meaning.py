@@ -1,0 +1,251 @@
+"""What the parts of an agreement say about each other, judged on all the parts that have the right shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from accord.agreement.document import DisclosedColumns, Parties, RuleText
+from accord.agreement.file_lines import Where
+from accord.matching.blocking import (
+    MOST_BINS,
+    MOST_PER_RECORD,
+    AnyPart,
+    PartSpec,
+    PassSpec,
+    build_blocking,
+    pass_names,
+)
+from accord.matching.blocking_lsh import LshSpec
+from accord.matching.rule import Rule, fields_of
+from accord.matching.rule_check import rule_faults
+from accord.protocols.base import Protocol
+from accord.protocols.registry import PROTOCOLS, ProtocolOptions
+from accord.records.schema import FieldSpec, is_made
+from accord.side import Side
+
+
+@dataclass
+class _Pass:
+    """A pass: where its parts stand, what it is called, those of its parts that have the right shape, and how
+    many there are."""
+
+    place: Where
+    name: str | None
+    parts: dict[int, AnyPart]
+    count: int
+
+
+@dataclass
+class _Salvaged:
+    """The parts that have the right shape; None or absent where a part has not."""
+
+    fields: dict[str, FieldSpec]
+    broken: frozenset[str]
+    rule: Rule | None
+    passes: list[_Pass]
+    written: bool
+    """Whether there are passes at all, be they ever so faulty."""
+    name: str
+    """Of the protocol."""
+    kind: type[Protocol] | None
+    protocol: Protocol | None
+    greedy: bool
+    parties: Parties | None
+    disclose: DisclosedColumns | None
+    one_to_one: bool
+
+    @property
+    def blocked(self) -> bool:
+        return self.written or any(one.count for one in self.passes)
+
+    @property
+    def blocking_fields(self) -> list[str]:
+        return [name for one in self.passes for part in one.parts.values() for name in part.names]
+
+
+def _valid(kind: Any, value: Any) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return None
+
+
+def _default(kind: type[Protocol], option: str) -> Any:
+    found = kind.model_fields.get(option)
+    return None if found is None else found.default
+
+
+def _salvage(data: Mapping[str, Any]) -> _Salvaged:
+    raw_fields = data.get("fields")
+    fields = raw_fields if isinstance(raw_fields, Mapping) else {}
+    judged = {name: _valid(FieldSpec, spec) for name, spec in fields.items()}
+    protocol = raw if isinstance(raw := data.get("protocol"), Mapping) else {}
+    kind = PROTOCOLS.get(str(protocol.get("name")))
+    return _Salvaged(
+        fields={name: spec for name, spec in judged.items() if spec is not None},
+        broken=frozenset(name for name, spec in judged.items() if spec is None),
+        rule=_valid(RuleText, data.get("rule")),
+        passes=_salvage_passes(data.get("blocking")),
+        written=isinstance(data.get("blocking"), Mapping),
+        name=str(protocol.get("name")),
+        kind=kind,
+        protocol=_valid(ProtocolOptions, protocol),
+        greedy=kind is not None and protocol.get("greedy", _default(kind, "greedy")) is True,
+        parties=_valid(Parties, data.get("parties")),
+        disclose=_valid(DisclosedColumns, data.get("disclose", {})),
+        one_to_one=data.get("one_to_one") is True,
+    )
+
+
+def _salvage_passes(raw: Any) -> list[_Pass]:
+    """The passes of a blocking, however it is written."""
+    if isinstance(raw, list):
+        return [_salvage_pass(("blocking",), None, raw)]
+    passes = raw.get("pass") if isinstance(raw, Mapping) else None
+    return [
+        _salvage_pass(("blocking", "pass", i, "parts"), one.get("name"), one.get("parts"))
+        for i, one in enumerate(passes if isinstance(passes, list) else [])
+        if isinstance(one, Mapping)
+    ]
+
+
+def _salvage_pass(place: Where, name: Any, raw: Any) -> _Pass:
+    parts = raw if isinstance(raw, list) else []
+    judged = {i: _valid(PartSpec, part) for i, part in enumerate(parts)}
+    kept = {i: part for i, part in judged.items() if part is not None}
+    return _Pass(place, name if isinstance(name, str) else None, kept, len(parts))
+
+
+def meaning_faults(data: Mapping[str, Any], simulated: bool) -> Iterator[tuple[Where, str]]:
+    """Parts that do not fit each other."""
+    found = _salvage(data)
+    if found.parties:
+        yield from _party_faults(found.parties)
+    if found.disclose and "id" in found.disclose.A + found.disclose.B:
+        yield ("disclose",), "the id of a matching record is always disclosed; remove 'id'."
+    yield from _source_faults(found.fields)
+    of_rule = rule_faults(found.rule, found.fields, found.broken) if found.rule is not None else []
+    yield from ((("rule",), fault) for fault in of_rule)
+    yield from _blocking_faults(found)
+    yield from _protocol_faults(found, simulated)
+    if found.rule is not None and found.protocol is not None and not of_rule:
+        known = not found.broken.intersection(fields_of(found.rule))
+        fields = found.fields if known else None
+        blocking = [list(one.parts.values()) for one in found.passes]
+        yield from found.protocol.faults(found.rule, fields, blocking, simulated)
+
+
+def _party_faults(parties: Parties) -> Iterator[tuple[Where, str]]:
+    if parties.A == parties.B:
+        yield ("parties", "B"), "the two parties must have different names."
+    for side, name in (("A", parties.A), ("B", parties.B)):
+        if name in ("A", "B", "a", "b"):
+            yield ("parties", side), "a party needs a name of its own; A and B name the sides."
+
+
+def _source_faults(fields: Mapping[str, FieldSpec]) -> Iterator[tuple[Where, str]]:
+    """A name is a column or a field that is made of others, never both: else nobody could tell which."""
+    for name, spec in fields.items():
+        for column in spec.sources:
+            if column != name and is_made(column, fields):
+                of = ", ".join(fields[column].sources)
+                problem = f"'{column}' is a field made of {of}, and a field is made of columns."
+                yield ("fields", name, "from"), f"{problem} Name the columns themselves."
+
+
+def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
+    sound = True
+    for one in found.passes:
+        faults = list(_pass_faults(one, found))
+        yield from faults
+        known = all(name in found.fields for part in one.parts.values() for name in part.names)
+        sound = sound and not faults and known and len(one.parts) == one.count > 0
+    names = pass_names([one.name for one in found.passes])
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            problem = f"another pass is called '{name}', too; reports could not tell them apart."
+            yield (*found.passes[i].place[:-1], "name"), f"{problem} Choose another name."
+    if sound and found.passes:
+        yield from _bin_faults(found)
+
+
+def _pass_faults(one: _Pass, found: _Salvaged) -> Iterator[tuple[Where, str]]:
+    used: set[str] = set()
+    for i, part in one.parts.items():
+        place = (*one.place, i)
+        for name in part.names:
+            if name in used:
+                yield place, f"'{name}' is used by another part of the blocking; remove one."
+        used.update(part.names)
+        unknown = [name for name in part.names if name not in found.fields]
+        for name in unknown:
+            if name not in found.broken:
+                yield place, f"'{name}' is not an agreed field. Declare it under [fields.{name}]."
+        if not unknown:
+            yield from ((place, fault) for fault in part.faults(found.fields))
+    hashed = [i for i, part in one.parts.items() if isinstance(part, LshSpec)]
+    if len(hashed) > 1:
+        yield (*one.place, hashed[1]), "a pass has at most one part of kind lsh; make a pass of this one."
+
+
+def _bin_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
+    passes = [PassSpec(parts=tuple(one.parts.values())) for one in found.passes]
+    built = [build_blocking([one], found.fields, "") for one in passes]
+    each = [one.bins for one in built]
+    most = max(sum(one.per_record(side) for one in built) for side in Side)
+    if most > MOST_PER_RECORD:
+        problem = f"a record would fall into {most:,} bins, and noise hides it in at most {MOST_PER_RECORD}"
+        yield ("blocking",), f"{problem}. Take fewer passes or tables, or larger cells."
+    if sum(each) > MOST_BINS:
+        largest = each.index(max(each))
+        problem = f"the blocking has {sum(each):,} bins, and at most {MOST_BINS:,} can be padded."
+        if len(each) > 1:
+            problem += f" This pass has {each[largest]:,} of them."
+        place = found.passes[largest].place
+        mend = "Take larger cells, shorter ranges or buckets."
+        yield (*place, 0) if len(place) == 1 else place, f"{problem} {mend}"
+
+
+def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Where, str]]:
+    if found.kind is not None and found.kind.leaky and not simulated:
+        problem = f"{found.name} leaks, so no agreement may name it"
+        yield ("protocol", "name"), f"{problem}; try it with `accord simulate --protocol`."
+    if found.kind is not None and found.blocked and not found.kind.blocked:
+        problem = f"{found.name} compares everything; remove the blocking or take 'laplace'."
+        yield ("blocking",), problem
+    if found.kind is not None and found.kind.blocked and not found.blocked:
+        yield ("protocol",), f"{found.name} needs a blocking; add [[blocking]] or take 'all-pairs'."
+    if found.rule is None or found.disclose is None:
+        return
+    chosen_by = fields_of(found.rule)
+    if found.greedy:
+        problem = "greedy discloses the fields of rule and blocking of matched records"
+        yield from _hidden_faults(found, [*chosen_by, *found.blocking_fields], problem, "greedy = false")
+    if found.one_to_one:
+        problem = "one_to_one chooses among matches by the fields of the rule, which both sides must see"
+        yield from _hidden_faults(found, chosen_by, problem, "one_to_one = false")
+
+
+def _hidden_faults(
+    found: _Salvaged, names: Sequence[str], problem: str, otherwise: str
+) -> Iterator[tuple[Where, str]]:
+    """Fields that matching records must show, and that a side does not disclose."""
+    assert found.disclose is not None
+    known = [name for name in dict.fromkeys(names) if name in found.fields or name in found.broken]
+    for side, columns in (("A", found.disclose.A), ("B", found.disclose.B)):
+        hidden = [name for name in known if not _is_shown(name, columns, found.fields)]
+        if hidden:
+            mend = f"add {', '.join(hidden)} to disclose.{side} or set {otherwise}."
+            yield ("disclose", side), f"{problem}; {mend}"
+
+
+def _is_shown(name: str, disclosed: Sequence[str], fields: Mapping[str, FieldSpec]) -> bool:
+    """Whether the value of a field is disclosed: by itself, or with the columns that it is made of."""
+    if name in disclosed and (name not in fields or is_made(name, fields)):
+        return True
+    columns = fields[name].columns(name) if name in fields else (name,)
+    return all(column in disclosed for column in columns)

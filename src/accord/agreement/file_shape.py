@@ -1,0 +1,117 @@
+"""The shape of an agreement's parts, judged by the model of the document; slips are put into words here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from accord.agreement.document import PARTY_PATTERN, SALT_PATTERN, Agreement
+from accord.agreement.file_lines import Where
+from accord.matching.blocking import PASS_PATTERN
+from accord.protocols.registry import PROTOCOLS
+from accord.records.schema import DIGEST_PATTERN, LIST_PATTERN, NAME_PATTERN
+from accord.spelling import did_you_mean
+
+_MOST_FAULTS = 1000
+_A_LIST = 'write ["day", "name"]'
+_LISTS = {
+    "pass": "write [[blocking.pass]] before each",
+    "parts": 'write parts = [{ kind = "key", field = "day" }]',
+    "shares": 'write shares = ["1/100", "1/1000"]',
+    "clean": 'write clean = ["accents", "punctuation"]',
+}
+"""How lists are written, by what they are of."""
+_PATTERNS = {
+    PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks, dots, - and _ only",
+    SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
+    PASS_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks and , . + - _ only",
+    LIST_PATTERN: "should begin with a letter or digit and hold letters, digits, dots, - and _ only",
+    DIGEST_PATTERN: "should be sha256: and 64 hexadecimal digits; `accord check --digest-of LIST` prints it",
+    NAME_PATTERN: "should begin with a letter and hold letters, digits and _ only",
+}
+
+
+def shape_faults(data: Mapping[str, Any]) -> Iterator[tuple[Where, str]]:
+    """Parts that are missing, unknown, or of a wrong kind."""
+    try:
+        Agreement.model_validate(data)
+    except ValidationError as error:
+        # Who wrote thousands mends the first of them first; to find the words for each takes its time.
+        slips = error.errors(include_url=False, include_input=False)[:_MOST_FAULTS]
+        # A list of which every entry is faulty is not too short.
+        within = {slip["loc"][:i] for slip in slips for i in range(1, len(slip["loc"]))}
+        for slip in slips:
+            if slip["type"] == "too_short" and slip["loc"] in within:
+                continue
+            path = _toml_path(slip["loc"], data, slip["type"] == "missing")
+            words = _in_words(slip["type"], slip["msg"], slip.get("ctx", {}), path)
+            yield path, _say_one_for_both(path, data) or words
+
+
+def _toml_path(location: tuple[str | int, ...], data: Any, missing: bool) -> Where:
+    """Pydantic's location without the names of union members, which do not stand in the file."""
+    path: list[str | int] = []
+    node = data
+    for i, step in enumerate(location):
+        inside = (isinstance(node, Mapping) and step in node) or (
+            isinstance(node, list) and isinstance(step, int) and step < len(node)
+        )
+        if inside:
+            path.append(step)
+            node = node[step]
+        elif missing and i == len(location) - 1:
+            path.append(step)
+    return tuple(path)
+
+
+def _say_one_for_both(path: Where, data: Mapping[str, Any]) -> str:
+    """Of a table for one side, under a protocol that has none: what is wrong; otherwise nothing."""
+    if path not in (("protocol", "A"), ("protocol", "B")):
+        return ""
+    name = data["protocol"].get("name")
+    kind = PROTOCOLS.get(str(name))
+    if kind is None or path[1] in kind.model_fields:
+        return ""
+    return f"{name} takes no options for each side. Remove [protocol.{path[1]}]."
+
+
+def _in_words(kind: str, message: str, context: Mapping[str, Any], path: Where) -> str:
+    name = path[-1] if path else "agreement"
+    if kind == "missing":
+        return f"'{name}' is missing. Add it."
+    if kind == "extra_forbidden":
+        known = _all_names()
+        fault = "does not belong here" if name in known else "is not known here"
+        return f"'{name}' {fault}. {did_you_mean(str(name), known, 'Remove it.')}"
+    if kind == "union_tag_invalid":
+        return f"'{context['tag']}' is not known here. Known are {context['expected_tags']}."
+    if kind == "union_tag_not_found":
+        which = f"part {name + 1}" if isinstance(name, int) else f"'{name}'"
+        return f"{which} needs the key {context['discriminator']}."
+    if kind == "string_too_short":
+        return f"'{name}' must not be empty."
+    if kind == "too_short":
+        return f"'{name}' needs at least one entry."
+    if kind == "string_pattern_mismatch":
+        return f"'{name}' {_PATTERNS.get(context['pattern'], 'has a form that is not allowed')}."
+    if kind in ("tuple_type", "list_type"):
+        return f"'{name}' should be a list: {_LISTS.get(str(name), _A_LIST)}."
+    plain = message.removeprefix("Value error, ").removeprefix("Input ")
+    end = "" if plain.endswith("?") else "."
+    return f"'{name}' {plain}{end}" if plain.startswith(("should", "must")) else f"{plain}{end}"
+
+
+def _all_names() -> list[str]:
+    """Every key that can stand in an agreement, for suggestions."""
+    names: dict[str, None] = {}
+    models: list[Any] = [Agreement]
+    while models:
+        model = models.pop()
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            names.update(dict.fromkeys(info.alias or name for name, info in model.model_fields.items()))
+            models += [info.annotation for info in model.model_fields.values()]
+        else:
+            models += [arg for arg in get_args(model) if arg is not model]
+    return list(names)

@@ -1,0 +1,339 @@
+"""Parts of an agreement that do not fit each other."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from accord.agreement.file import parse_agreement, require_sound
+from accord.datasets.starter import starter_text
+from accord.errors import AgreementError
+from accord.protocols.laplace import Laplace
+from tests.agreement.faulty import TEXT, faults, line_of
+
+
+def changed(protocol: str, rule: str | None = None, blocking: bool = True) -> str:
+    """The products agreement with another [protocol] table, without greedy's demands."""
+    head, rest = TEXT[: TEXT.index("[protocol]")], TEXT[TEXT.index("# What each side") :]
+    if not blocking:
+        head = head[: head.index("[[blocking]]")]
+    if rule is not None:
+        head = head.replace("same(day) and same(brand) and hamming(name) <= 5", rule)
+    return head + f"[protocol]\n{protocol}\n" + rest
+
+
+def test_protocol_and_blocking_must_fit() -> None:
+    start, end = TEXT.index("[[blocking]]"), TEXT.index("# The Laplace")
+    assert "laplace needs a blocking" in faults(TEXT[:start] + TEXT[end:])[0]
+    start, end = TEXT.index("[protocol]"), TEXT.index("# What each side")
+    all_pairs = '[protocol]\nname = "all-pairs"\n'
+    assert "remove the blocking" in faults(TEXT[:start] + all_pairs + TEXT[end:])[0]
+
+
+def test_greedy_needs_the_fields_of_the_blocking_disclosed_too() -> None:
+    text = TEXT.replace("same(day) and same(brand) and", "same(day) and").replace(
+        '"brand", "name"]', '"name"]'
+    )
+    found = faults(text)
+    assert [fault.split(": ")[1][:44] for fault in found] == [
+        "greedy discloses the fields of rule and bloc"
+    ] * 2
+    assert "add brand to disclose.A" in found[0]
+
+
+def test_one_to_one_needs_the_fields_of_the_rule_disclosed() -> None:
+    text = TEXT.replace("version = 1", "version = 1\none_to_one = true")
+    assert parse_agreement(text).one_to_one
+    hidden = text.replace("greedy = true", "greedy = false").replace('"brand", "name"]', '"brand"]', 1)
+    problem = "one_to_one chooses among matches by the fields of the rule, which both sides must see"
+    mend = "add name to disclose.A or set one_to_one = false."
+    assert faults(hidden) == [f"line {line_of('A = [', hidden)}, disclose.A: {problem}; {mend}"]
+    assert len(faults(hidden.replace("greedy = false", "greedy = true"))) == 2
+    # The blocking's fields are no part of it.
+    rule = hidden.replace("same(day) and same(brand) and hamming(name) <= 5", "same(day)")
+    assert parse_agreement(rule.replace('"brand"]', "]").replace('"brand", "name"]', "]")).one_to_one
+    assert "should be a valid boolean" in faults(text.replace("one_to_one = true", "one_to_one = 1"))[0]
+
+
+def test_too_many_bins_are_refused_with_their_number() -> None:
+    text = (
+        starter_text("places", "00000000")
+        .replace("cell = 0.02", "cell = 0.00001")
+        .replace("0.001", "0.00001")
+    )
+    assert "1,536,000,000 bins" in faults(text)[0]
+
+
+def test_a_grid_must_fit_its_fields() -> None:
+    text = starter_text("places", "00000000")
+    assert "multiple of the fields' step" in faults(text.replace("cell = 0.02", "cell = 0.0000005"))[0]
+    assert "over 1000 cells" in faults(text.replace("cell = 0.02", "cell = 0.00001"))[0]
+    assert "reach goes with style" in faults(text.replace("reach = 0.001", ""))[0]
+    other = text.replace("max = 40.790719", "max = 40.79072\nstep = 0.00001")
+    assert any("one and the same step" in fault for fault in faults(other))
+
+
+def test_sound_agreements_of_the_other_protocols_read_back() -> None:
+    sides = "\n[protocol.A]\nepsilon = 1.6\n[protocol.B]\npublic = true"
+    for text in (
+        changed('name = "psi"', "same(day) and same(brand)", blocking=False),
+        changed('name = "psi-expand"', "same(day) and hamming(name) <= 3", blocking=False),
+        changed(f'name = "local-dp"\nwindow = 8{sides}'),
+        changed(f'name = "local-dp"\nwindow = 8\nspread = 2\ngreedy = false{sides}'),
+    ):
+        agreed = parse_agreement(text)
+        again = parse_agreement(agreed.to_toml())
+        assert again == agreed
+        assert again.digest == agreed.digest
+
+
+LOCAL = "[protocol.A]\nepsilon = 1\n[protocol.B]\nepsilon = 1"
+ONE = 'name = "local-dp"\nwindow = 1'
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (changed('name = "psi"', "same(day)"), "psi compares everything; remove the blocking"),
+        (changed('name = "psi"', blocking=False), "psi finds equal values and not 'hamming(name) <= 5'"),
+        (changed('name = "psi"', "same(day) or same(brand)", blocking=False), "join same(...)s by and"),
+        (changed('name = "psi-expand"', "dice(name) >= 0.9", blocking=False), "psi-expand cannot list"),
+        (changed('name = "psi-expand"', "not same(day)", blocking=False), "psi-expand cannot list"),
+        (changed('name = "psi-expand"', "hamming(name) <= 9", blocking=False), "3,160,457,386 values"),
+        (changed('name = "psi-expand"', "same(day) and within(day, 2 days)", blocking=False), "field once"),
+        (changed(f'name = "local-dp"\nwindow = 1\n{LOCAL}', blocking=False), "local-dp needs a blocking"),
+        (changed(f'name = "local-dp"\nwindow = 497\n{LOCAL}'), "at most the 496 bins"),
+        (changed(f'name = "local-dp"\nwindow = 2\nspread = 3\n{LOCAL}'), "spread must be at most the window"),
+        (changed(f'name = "local-dp"\nwindow = 0\n{LOCAL}'), "greater than or equal to 1"),
+        (changed(f'name = "local-dp"\n{LOCAL}'), "'window' is missing"),
+        (
+            changed(f"{ONE}\n[protocol.A]\npublic = true\n[protocol.B]\npublic = true"),
+            "protects nothing if both sides are public",
+        ),
+        (
+            changed(f"{ONE}\n[protocol.A]\n[protocol.B]\nepsilon = 1"),
+            "needs either epsilon, or public = true",
+        ),
+        (
+            changed(f"{ONE}\n[protocol.A]\npublic = true\nepsilon = 1\n[protocol.B]\nepsilon = 1"),
+            "needs either epsilon, or public = true",
+        ),
+        (changed('name = "blocking"'), "blocking leaks, so no agreement may name it"),
+        (changed('name = "laplace-suppress"\nepsilon = 1'), "laplace-suppress leaks"),
+    ],
+)  # fmt: skip
+def test_what_a_protocol_needs(text: str, problem: str) -> None:
+    found = [fault for fault in faults(text) if problem in fault]
+    assert len(found) == 1, faults(text)
+    assert found[0].startswith("line ")
+
+
+def test_local_dp_needs_keys_and_not_a_grid() -> None:
+    text = starter_text("places", "00000000")
+    start, end = text.index("[protocol]"), text.index("# What each side")
+    sides = "[protocol.A]\nepsilon = 1\n[protocol.B]\nepsilon = 1\n"
+    text = text[:start] + f'[protocol]\nname = "local-dp"\nwindow = 1\n{sides}\n' + text[end:]
+    assert any("block by key alone" in fault for fault in faults(text))
+
+
+def test_a_simulation_may_try_psi_on_a_fuzzy_rule() -> None:
+    text = changed('name = "psi"', blocking=False)
+    assert parse_agreement(text, simulated=True).protocol.name == "psi"
+    denied = changed('name = "psi"', "same(day) and not same(brand)", blocking=False)
+    with pytest.raises(AgreementError, match="a rule with 'not', 'missing', 'rarity' or a score may deny"):
+        parse_agreement(denied, simulated=True)
+
+
+_OF_A_FIELD = '''from = "title"
+[fields.first]
+type = "text"
+encoder = "hash"
+from = "name"
+derive = "initial"'''
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ('clean = ["acents"]', "clean[1]: 'acents' is no step of cleaning. Did you mean 'accents'?"),
+        ('clean = "accents"', "should be a list"),
+        ('derive = "sondex"', "Did you mean 'soundex'?"),
+        ('form = "title"', "Did you mean 'from'?"),
+        ('sources = ["title"]', "'sources' is not known here"),
+        ("missing_values = [7]", "a list of texts, each in quotes"),
+        ('from = ["name", "maker"]', "add name to disclose.A"),
+        (_OF_A_FIELD, "'name' is a field made of title, and a field is made of columns. Name the columns"),
+    ],
+)
+def test_a_recipe_that_cannot_be(said: str, problem: str) -> None:
+    found = faults(TEXT.replace('encoder = "paper"', f'encoder = "paper"\n{said}'))
+    assert any(problem in fault for fault in found), found
+    assert all(fault.startswith("line ") for fault in found)
+    assert not any("?." in fault for fault in found)
+
+
+def test_greedy_shows_a_made_field_by_itself_or_with_its_columns() -> None:
+    made = TEXT.replace('encoder = "paper"', 'encoder = "paper"\nfrom = "title"')
+    for shown in ('"name"', '"title"'):
+        parse_agreement(made.replace('["day", "brand", "name"]', f'["day", "brand", {shown}]'))
+
+
+PASSES = """[[blocking.pass]]
+name = "day and brand"
+parts = [{ kind = "key", field = ["day", "brand"], buckets = 300 }]
+
+[[blocking.pass]]
+parts = [
+    { kind = "key", field = "brand" },
+    { kind = "lsh", field = "name", positions = 6, tables = 3 },
+]
+
+"""
+
+
+def with_passes(*changes: tuple[str, str]) -> str:
+    start, end = TEXT.index("[[blocking]]"), TEXT.index("# The Laplace Protocol")
+    passes = PASSES
+    for old, new in changes:
+        assert old in passes
+        passes = passes.replace(old, new, 1)
+    return TEXT[:start] + passes + TEXT[end:]
+
+
+def test_passes_read_back() -> None:
+    agreed = parse_agreement(with_passes())
+    assert parse_agreement(agreed.to_toml()).digest == agreed.digest
+    assert agreed.plan.bins == 300 + 3 * 16 * 64
+    assert [one.name for one in agreed.plan.passes] == ["day and brand", *["pass 2"] * 3]
+    assert agreed.blocking_fields == ("day", "brand", "name")
+    assert isinstance(agreed.protocol, Laplace)
+    assert agreed.protocol.closure == "candidates"
+    require_sound(agreed)
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ('[[blocking.pass]]\nname = "x"\n', "'parts' is missing. Add it."),
+        ('[blocking.pass]\nname = "x"\n', "'pass' should be a list: write [[blocking.pass]] before each."),
+        ("[[blocking.pass]]\nparts = 7\n", 'write parts = [{ kind = "key", field = "day" }].'),
+        ('[[blocking.pass]]\nparts = [{ field = "day" }]\n', "part 1 needs the key 'kind'."),
+        ("[blocking]\npass = []\n", "'pass' needs at least one entry."),
+    ],
+)
+def test_a_faulty_only_pass_is_one_fault(written: str, problem: str) -> None:
+    (fault,) = faults(with_passes((PASSES, written)))
+    assert fault.endswith(problem)
+
+
+def test_closure_is_as_written_also_with_passes() -> None:
+    agreed = parse_agreement(with_passes().replace("greedy = true", 'greedy = true\nclosure = "all"'))
+    assert isinstance(agreed.protocol, Laplace)
+    assert agreed.protocol.closure == "all"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('parts = [{ kind = "key", field = ["day", "brand"], buckets = 300 }]', "parts = []",
+         "a pass without parts compares all pairs"),
+        (', buckets = 300', "", "say into how many buckets, or write a part for each"),
+        ('["day", "brand"]', '["day"]', "a list of fields has at least two"),
+        ('["day", "brand"]', '["day", "day"]', "a field stands twice"),
+        ('["day", "brand"]', '["day", "name"]', "'name' is a Bloom filter"),
+        ('["day", "brand"]', '["day", "bran"]', "'bran' is not an agreed field"),
+        ('["day", "brand"]', "7", "should be a valid string"),
+        ('"day and brand"', '"pass 2"', "another pass is called 'pass 2'"),
+        ('"day and brand"', '"<b>"', "begin with a letter or digit"),
+        ("positions = 6", "positions = 18", "12,583,212 bins"),
+        ("tables = 3", "tables = 64", "a record would fall into 65 bins, and noise hides it in at most 64"),
+        ("positions = 6", "positions = 0", "greater than or equal to 1"),
+        ('field = "name", p', 'field = "day", p', "'day' is no Bloom filter"),
+        ('kind = "key", field = "brand"', 'kind = "lsh", field = "name", positions = 1, tables = 1',
+         "at most one part of kind lsh"),
+        ("tables = 3", "tabls = 3", "Did you mean 'tables'?"),
+    ],
+)  # fmt: skip
+def test_one_fault_of_a_pass_with_its_line(old: str, new: str, problem: str) -> None:
+    text = with_passes((old, new))
+    found = [fault for fault in faults(text) if problem in fault]
+    assert len(found) == 1, faults(text)
+    assert found[0].startswith("line ")
+    line = int(re.findall(r"line (\d+)", found[0])[0])
+    assert line >= line_of("[[blocking.pass]]", text)
+
+
+def test_parts_as_tables_of_their_own_have_their_lines() -> None:
+    parts = '[[blocking.pass.parts]]\nkind = "key"\nfield = "brand"\n'
+    text = with_passes((PASSES, f"[[blocking.pass]]\n{parts}[[blocking.pass]]\n{parts}bucket = 3\n\n"))
+    (fault,) = faults(text)
+    assert fault.startswith(f"line {line_of('bucket = 3', text)}, blocking.pass[2].parts[1].bucket: ")
+
+
+def test_which_protocols_take_passes() -> None:
+    passes = with_passes()
+    head, rest = passes[: passes.index("[protocol]")], passes[passes.index("# What each side") :]
+    for protocol, problem in (
+        (f"{ONE}\n{LOCAL}", "local-dp has one report a record, and each pass would need one; keep one pass"),
+        ('name = "all-pairs"', "all-pairs compares everything; remove the blocking"),
+    ):
+        (fault,) = [
+            f for f in faults(f"{head}[protocol]\n{protocol}\n{rest}") if "line" in f and problem in f
+        ]
+        assert fault.startswith(f"line {line_of('[[blocking.pass]]', passes)}, blocking:")
+
+
+_RARE = """[fields.rare]
+type = "frequency"
+from = "name"
+list = "ours"
+digest = "sha256:DIGEST"
+shares = ["1/100", "1/1000"]
+""".replace("DIGEST", "0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (
+            "sha256:",
+            "",
+            "'digest' should be sha256: and 64 hexadecimal digits; `accord check --digest-of LIST`",
+        ),
+        ('list = "ours"', 'list = "our list"', "'list' should begin with a letter or digit"),
+        ('list = "ours"\n', "", "'list' is missing. Add it."),
+        ('["1/100", "1/1000"]', '"1/100"', 'should be a list: write shares = ["1/100", "1/1000"]'),
+        ('["1/100", "1/1000"]', '["1/1000", "1/100"]', "shares must fall from one to the next"),
+        ('"1/1000"]', '"rare"]', "must be a number such as"),
+        ("shares", 'values = ["x"]\nshares', "'values' does not belong here"),
+    ],
+)
+def test_faults_of_frequencies(old: str, new: str, problem: str) -> None:
+    text = changed('name = "all-pairs"\ngreedy = false', blocking=False)
+    sound = text.replace("[fields.name]", f"{_RARE}[fields.name]")
+    assert any(problem in fault for fault in faults(sound.replace(old, new, 1))), faults(
+        sound.replace(old, new)
+    )
+
+
+def test_a_class_of_frequencies_is_no_key() -> None:
+    text = starter_text("products", "00000000").replace("[fields.name]", f"{_RARE}[fields.name]")
+    found = faults(text.replace('field = "brand"', 'field = "rare"'))
+    assert any(
+        "'rare' is a class of frequencies, which many values share; name the value" in f for f in found
+    )
+
+
+@pytest.mark.parametrize(
+    ("protocol", "simulated", "problem"),
+    [
+        ("psi", True, "which a rule with 'not', 'missing', 'rarity' or a score may deny"),
+        ("psi", False, "psi finds equal values and not 'rarity(rare) >= 1'"),
+        ("psi-expand", False, "psi-expand cannot list what 'rarity(rare) >= 1' accepts"),
+    ],
+)
+def test_sets_of_values_know_no_classes(protocol: str, simulated: bool, problem: str) -> None:
+    text = changed(f'name = "{protocol}"', "same(brand) and rarity(rare) >= 1", blocking=False)
+    with pytest.raises(AgreementError, match=re.escape(problem)):
+        parse_agreement(text.replace("[fields.name]", f"{_RARE}[fields.name]"), simulated=simulated)
