@@ -1,4 +1,5 @@
-"""A learnt rule as text, in the place of the draft's; every other line of the draft stays as it is.
+"""A learnt rule as text, in the place of the draft's and of the comment right above it, which tells of the
+old weights; every other line of the draft stays as it is.
 
 What is written follows from the weights and from whose data they were learnt, and from nothing else: no
 count, no share, no date. Two tables that give the same weights give the same bytes.
@@ -22,6 +23,7 @@ _STRING = (
     r"|'[^'\n]*')"
 )
 _RULE = re.compile(rf"^[ \t]*(?:rule|\"rule\"|'rule')[ \t]*=[ \t]*{_STRING}", re.M)
+_ABOVE = re.compile(r"(?:^[ \t]*#[^\n]*\n)+\Z", re.M)
 _ORIGIN = re.compile(rf"^[ \t]*learnt_from[ \t]*=[ \t]*{_STRING}[^\n]*\n", re.M)
 _COMMENT = """\
 # Learnt by `accord learn`. A weight is a power of two: with one more, a pair is twice as likely a match.
@@ -71,7 +73,8 @@ def write_into(draft: str, agreement: Agreement) -> str:
         f'{_COMMENT}learnt_from = "{agreement.learnt_from}"\nrule = """\n{rule_lines(agreement.rule)}\n"""'
     )
     for found in _RULE.finditer(bare):
-        text = bare[: found.start()] + written + bare[found.end() :]
+        before = _ABOVE.sub("", bare[: found.start()])
+        text = before + written + bare[found.end() :]
         # What looks like a rule may stand inside of another text: what is read back decides.
         try:
             if parse_agreement(text, "what was learnt") == agreement:
