@@ -405,19 +405,6 @@ def test_a_change_of_limits_is_one_transaction(ledger: Ledger, path: Path) -> No
         return Budget(Cost(Fraction(1), Fraction(0)), old.runs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("accord.session.ledger.PATIENCE_SECONDS", 0.01)
+        patch.setattr("accord.session.ledger_file.PATIENCE_SECONDS", 0.01)
         ledger.change_budget("d", lower)
     assert set_budget("d", runs=9, state=path.parent) == Budget(Cost(Fraction(1), Fraction(0)), 9)
-
-
-def test_a_full_disk_is_no_reason_for_an_old_copy(tmp_path: Path) -> None:
-    """Who restores a copy forgets what was spent since."""
-    found = Ledger(tmp_path / "ledger.sqlite")
-    full = sqlite3.OperationalError("database or disk is full")
-    full.sqlite_errorname = "SQLITE_FULL"
-    for error in (full, OSError(28, "No space left on device")):
-        with pytest.raises(LedgerError, match="Make room") as caught, found._guard():
-            raise error
-        assert "copy" not in str(caught.value)
-    with pytest.raises(LedgerError, match="latest copy"), found._guard():
-        raise sqlite3.DatabaseError("file is not a database")

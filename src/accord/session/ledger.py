@@ -19,10 +19,8 @@ never of what is in a table [MATHS §4.5].
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,11 +37,8 @@ from accord.privacy.number import exact
 from accord.privacy.release import Snapshot, fold_name, release_key, snapshot_place
 from accord.session import noise_format
 from accord.session.ledger_accounts import remove_account, require_account
-from accord.session.ledger_migration import migrate
-from accord.session.ledger_schema import APPLICATION, SCHEMA, VERSION
-from accord.session.state import require_run_name, sync_folder
-
-PATIENCE_SECONDS = 30.0
+from accord.session.ledger_file import LedgerFile
+from accord.session.state import require_run_name
 
 
 @dataclass(frozen=True)
@@ -103,23 +98,19 @@ class Ledger:
     """The ledger in a file, made if it is missing. Every method is one transaction."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        with self._guard():
-            _create_file(path)
-        with self._writing() as db:
-            _prepare(db, path)
+        self._file = LedgerFile(path)
 
     def charge(self, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime) -> Charge:
         """Check the budget, draw or find the noise, charge, sync; then answer. Raises without any trace."""
         _check_ask(ask)
-        with self._writing() as db:
+        with self._file.writing() as db:
             known = _find_run(db, ask.run)
             return self._repeat(db, ask, known) if known else _charge(db, ask, draw, now)
 
     def quote(self, ask: Ask) -> Cost:
         """What a new run with this release would be charged; raises if the budget does not allow it."""
         _check_ask(ask)
-        with self._reading() as db:
+        with self._file.reading() as db:
             require_account(db, ask.dataset)
             _require_same_table(db, ask)
             due = _find_noise(db, ask.key)[0] is None
@@ -133,7 +124,7 @@ class Ledger:
         partner's eyes, and so tell that their tables differ.
         """
         _check_ask(ask)
-        with self._writing() as db:
+        with self._file.writing() as db:
             require_account(db, ask.dataset)
             _declare(db, ask)
 
@@ -150,7 +141,7 @@ class Ledger:
         account that still waits for its owner's word.
         """
         check_name("data set", dataset)
-        with self._writing() as db:
+        with self._file.writing() as db:
             query = "SELECT epsilon, delta, runs FROM accounts WHERE account = ?"
             old = db.execute(query, (fold_name(dataset),)).fetchone()
             if old is not None and confirmed_only:
@@ -167,12 +158,12 @@ class Ledger:
 
     def remove_account(self, dataset: str) -> str:
         """Remove an account to which no run was ever charged, and give its name: it was made by mistake."""
-        with self._writing() as db:
+        with self._file.writing() as db:
             return remove_account(db, dataset)
 
     def budgets(self) -> dict[str, Budget]:
         """The limits of every data set, by the name that its owner gave it."""
-        with self._reading() as db:
+        with self._file.reading() as db:
             rows = db.execute("SELECT name, epsilon, delta, runs FROM accounts ORDER BY account")
             return {row[0]: _budget(row[1:]) for row in rows}
 
@@ -181,17 +172,17 @@ class Ledger:
 
         Raises `AccountError` if there is none, or none that may be used.
         """
-        with self._reading() as db:
+        with self._file.reading() as db:
             return require_account(db, dataset)
 
     def runs(self) -> tuple[Entry, ...]:
         """All rows, oldest first."""
-        with self._reading() as db:
+        with self._file.reading() as db:
             return tuple(_decode_entry(row) for row in db.execute(f"{_SELECT_RUNS} ORDER BY number"))
 
     def forget(self, run: str) -> tuple[str, ...]:
         """Remove the noise stored for a run, never its row; the other runs that relied on the same noise."""
-        with self._writing() as db:
+        with self._file.writing() as db:
             known = _find_run(db, require_run_name(run))
             if known is None:
                 raise UsageError(problem=f"The ledger knows no run '{run}'. `accord ledger` lists them.")
@@ -209,7 +200,7 @@ class Ledger:
         same = (known.partner, known.agreement, known.event) == (ask.partner, ask.agreement, ask.event)
         if not (named and accounts and same):
             raise LedgerError(
-                path=self._path,
+                path=self._file.path,
                 reason=f"the run '{ask.run}' was charged for another release",
                 mend="Start a new run.",
             )
@@ -218,63 +209,10 @@ class Ledger:
         stored = db.execute("SELECT noise FROM drawings WHERE drawing = ?", (known.drawing,)).fetchone()[0]
         if stored is None:
             reason = f"the noise of the run '{ask.run}' was forgotten"
-            raise LedgerError(path=self._path, reason=reason, mend="Start a new run; it is charged anew.")
+            raise LedgerError(
+                path=self._file.path, reason=reason, mend="Start a new run; it is charged anew."
+            )
         return Charge(_decode_noise(stored), known.cost, False)
-
-    @contextmanager
-    def _guard(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise LedgerError(path=self._path, reason=str(error), mend=_mend(error)) from error
-
-    @contextmanager
-    def _connect(self) -> Iterator[sqlite3.Connection]:
-        with (
-            self._guard(),
-            closing(sqlite3.connect(self._path, timeout=PATIENCE_SECONDS, isolation_level=None)) as db,
-        ):
-            db.execute("PRAGMA synchronous = EXTRA")
-            # On macOS only this reaches the disk itself; elsewhere it changes nothing.
-            db.execute("PRAGMA fullfsync = ON")
-            db.execute("PRAGMA foreign_keys = ON")
-            # Forgotten noise is overwritten, not only unlinked.
-            db.execute("PRAGMA secure_delete = ON")
-            yield db
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._connect() as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-            except BaseException:
-                # SQLite has already rolled back by itself where the disk was full.
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
-            db.execute("COMMIT")
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._connect() as db:
-            db.execute("BEGIN")
-            yield db
-
-
-def _mend(error: sqlite3.Error | OSError) -> str:
-    """What to do. An old copy would forget what was spent since, so it is the last thing to name, and only
-    where the file itself is damaged."""
-    if "locked" in str(error):
-        return "Wait for the other run."
-    damaged = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-    if isinstance(error, OSError) or not getattr(error, "sqlite_errorname", "SQLITE_CORRUPT").startswith(
-        damaged
-    ):
-        return (
-            "Nothing in it is lost. Make room on its disk, and see that you may write there; then run again."
-        )
-    return "Restore it from the latest copy: what was spent since is then to be counted by hand."
 
 
 _SELECT_RUNS = (
@@ -390,33 +328,3 @@ def check_name(what: str, name: str) -> None:
         raise UsageError(
             problem=f"A {what} is named by 1 to 100 printable characters, without blanks at its ends."
         )
-
-
-def _create_file(path: Path) -> None:
-    """An empty file that only its owner may read; SQLite gives its journal the same mode."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        return
-    sync_folder(path.parent)
-
-
-def _prepare(db: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of an empty file; refuse a file that is not a ledger of this version."""
-    version, application = (
-        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id")
-    )
-    if (version, application) == (VERSION, APPLICATION):
-        return
-    if (version, application) == (1, APPLICATION):
-        migrate(db)
-        db.execute(f"PRAGMA user_version = {VERSION}")
-        return
-    if (version, application) != (0, 0) or db.execute("SELECT 1 FROM sqlite_master").fetchone():
-        raise LedgerError(
-            path=path, reason="it is not a ledger of this version", mend="Use the version that made it."
-        )
-    for statement in SCHEMA:
-        db.execute(statement)
-    db.execute(f"PRAGMA user_version = {VERSION}")
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
