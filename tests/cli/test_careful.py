@@ -53,7 +53,7 @@ def test_your_own_card_is_no_partners(tmp_path: Path) -> None:
     ids=["no gzip", "cut"],
 )
 def test_a_damaged_gz_is_a_file_that_cannot_be_read(content: bytes, tmp_path: Path) -> None:
-    accord(tmp_path, "init", "products")
+    accord(tmp_path, "init", "--template", "products")
     (tmp_path / "a.csv.gz").write_bytes(content)
     done = accord(tmp_path, "check", "agreement.toml", "a.csv.gz")
     assert done.returncode == 4, done.stderr
@@ -73,13 +73,13 @@ def test_a_figure_replaces_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["x" * 300, "no/such"])
 def test_odd_names_are_told_like_others(name: str, tmp_path: Path) -> None:
     """Not as something unexpected."""
-    accord(tmp_path, "init", "products")
+    accord(tmp_path, "init", "--template", "products")
     accord(tmp_path, "generate", "products", "--records", "10")
     commands = [
         ["check", "agreement.toml", "a.csv", "--write-layout", f"{name}.toml"],
         ["simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--out", f"{name}.csv"],
         ["identity", "--name", "a", "--state", "s", "--out", f"{name}.card"],
-        ["init", "products", "--out", f"{name}.toml"],
+        ["init", "--template", "products", "--out", f"{name}.toml"],
     ]
     for words in commands:
         done = accord(tmp_path, *words)
@@ -89,7 +89,7 @@ def test_odd_names_are_told_like_others(name: str, tmp_path: Path) -> None:
 
 
 def test_ids_do_not_steer_the_terminal(tmp_path: Path) -> None:
-    accord(tmp_path, "init", "products")
+    accord(tmp_path, "init", "--template", "products")
     accord(tmp_path, "generate", "products", "--records", "10", "--overlap", "1")
     lines = (tmp_path / "a.csv").read_text().splitlines()
     lines[1:] = [line.replace('"A', '"\x1b[31mA', 1) for line in lines[1:]]

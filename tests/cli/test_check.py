@@ -67,23 +67,42 @@ def test_what_is_found_is_written_and_read_by_a_linkage(folder: Path) -> None:
     done = run(folder, "agreement.toml", "a.csv")
     assert "cp1252 (a guess; --encoding names another), delimiter semicolon" in done.stdout
     assert "dates of birth %d.%m.%Y" in done.stdout
-    assert "Wrote a.csv.layout.toml: link with --columns a.csv.layout.toml." in done.stderr
+    assert "Wrote a.csv.layout.toml." in done.stderr
     found = tomllib.loads((folder / "a.csv.layout.toml").read_text())
     assert found["columns"] == {"birth": {"column": "birth", "format": "%d.%m.%Y"}}
     agreed = parse_agreement(AGREEMENT, "it")
     layout = read_own_layout(agreed, folder / "a.csv.layout.toml")
     assert len(load_records(folder / "a.csv", agreed.fields, agreed.salt, (), layout)) == 2
-    # Again, it says so; with the file named, nothing is left to be found.
-    assert "says so already" in run(folder, "agreement.toml", "a.csv").stderr
-    assert "Wrote" not in run(folder, "agreement.toml", "a.csv", "--columns", "a.csv.layout.toml").stderr
+    # Beside the table it is read, and named it is, too: nothing is left to be found.
+    again = run(folder, "agreement.toml", "a.csv").stderr
+    assert again == "Reading a.csv as a.csv.layout.toml says.\n"
+    named = run(folder, "agreement.toml", "a.csv", "--columns", "a.csv.layout.toml").stderr
+    assert "Wrote" not in named
+    assert "Reading" not in named
+    elsewhere = ("--columns", "a.csv.layout.toml", "--write-layout", "mine.toml")
+    assert "link with --columns mine.toml" in run(folder, "agreement.toml", "a.csv", *elsewhere).stderr
+
+
+def test_a_layout_beside_a_table_may_be_about_other_agreements_too(folder: Path) -> None:
+    (folder / "a.csv").write_text("nr;title;birth\n1;x;2020-01-31\n")
+    columns = '[columns]\nname = "title"\nshoe_size = "size"\n[lists]\nsurnames = "s.csv"\n'
+    (folder / "a.csv.layout.toml").write_text(f'id = "nr"\ndelimiter = ";"\n{columns}')
+    run(folder, "agreement.toml", "a.csv")
+    # Named, it must be about this one.
+    run(folder, "agreement.toml", "a.csv", "--columns", "a.csv.layout.toml", code=2)
 
 
 def test_a_layout_that_is_there_stays_unless_its_owner_insists(folder: Path) -> None:
     (folder / "a.csv").write_text("id;name;birth\n1;x;2020-01-31\n")
     (folder / "a.csv.layout.toml").write_text('id = "key"\n')
+    assert "column 'key': is not there" in run(folder, "agreement.toml", "a.csv", code=4).stderr
+    (folder / "a.csv.layout.toml").write_text('delimiter = ";"\n')
+    (folder / "a.csv").write_text("id;name;birth\n1;x;31.12.2020\n")
     done = run(folder, "agreement.toml", "a.csv", code=2)
     assert "says something else. --force replaces it" in done.stderr
-    assert (folder / "a.csv.layout.toml").read_text() == 'id = "key"\n'
+    assert (folder / "a.csv.layout.toml").read_text() == 'delimiter = ";"\n'
+    (folder / "a.csv").write_text("id;name;birth\n1;x;2020-01-31\n")
+    (folder / "a.csv.layout.toml").write_text('id = "key"\n')
     run(folder, "agreement.toml", "a.csv", "--force")
     assert read_layout(folder / "a.csv.layout.toml") == Layout(delimiter=";")
     run(folder, "agreement.toml", "a.csv", "--write-layout", "none/x.toml", code=5)

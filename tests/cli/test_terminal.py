@@ -156,7 +156,7 @@ def test_progress_is_gone_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch)
 @WIDTHS
 def test_check_and_simulate_at_a_terminal(tmp_path: Path, width: int) -> None:
     assert accord(tmp_path, "generate", "products", "--records", "20").returncode == 0
-    assert accord(tmp_path, "init", "products").returncode == 0
+    assert accord(tmp_path, "init", "--template", "products").returncode == 0
     simulate = "simulate a.csv b.csv --agreement agreement.toml"
     for words in ("check agreement.toml a.csv", simulate, f"{simulate} --truth truth.csv"):
         typed = Typed(tmp_path, width, COLOURS["colour"], *words.split())
@@ -182,7 +182,9 @@ def shops(tmp_path: Path) -> dict[str, Path]:
     folders = {name: tmp_path / name for name in ("north-shop", "south-shop")}
     for name, folder in folders.items():
         folder.mkdir()
-        type_in(folder, f"identity --name {name}", "init products", "generate products --records 2000")
+        type_in(
+            folder, f"identity --name {name}", "init --template products", "generate products --records 2000"
+        )
         type_in(folder, "ledger budget products --unlimited")
     # One agreement, since each has a salt of its own.
     (folders["south-shop"] / "agreement.toml").write_bytes(

@@ -2,16 +2,19 @@
 
 A block marked ```sh NAME is typed in the terminal NAME. The sections of a page are its steps; in each step
 the terminals work at the same time. A block marked ```text NAME is what that terminal shows. Every question
-is answered with yes. The one thing that is changed is the port, since a test cannot own a number.
+is answered with yes, and those of `accord init --from` with Enter, or as ANSWERS says. The one thing that is
+changed is the port, since a test cannot own a number.
 """
 
 from __future__ import annotations
 
+import csv
 import os
 import pty
 import re
 import subprocess
 import time
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -19,8 +22,11 @@ import pytest
 from tests.cli.terminal import environment, free_port
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "quickstart.md"]
-TERMINALS = ("north-shop", "south-shop")
+SHOPS, REGISTERS = ("north-shop", "south-shop"), ("north-register", "south-register")
+OWN_TABLE = ROOT / "docs" / "own-table.md"
+PAGES = {ROOT / "README.md": SHOPS, ROOT / "docs" / "quickstart.md": SHOPS, OWN_TABLE: REGISTERS}
+# Types, both names, both sizes, sexes, dates of birth, what is shown.
+ANSWERS = {"north-register": ["", *REGISTERS, "300", "300", "", "", ""], "south-register": [""]}
 PORT = "7000"
 
 
@@ -38,18 +44,24 @@ def script(page: str, terminal: str, port: int, folder: Path) -> str:
     """All that a terminal types; after each step it waits for the other."""
     parts = []
     for number, step in enumerate(steps(page, terminal)):
-        marks = [folder / f".{name}.{number}" for name in (terminal, *set(TERMINALS) - {terminal})]
+        marks = [folder / f".{name}.{number}" for name in (terminal, partner_of(terminal))]
         parts += [step.replace(f":{PORT}", f":{port}")]
         parts += [f"touch '{marks[0]}'\nuntil [ -e '{marks[1]}' ]; do sleep 0.05; done\n"]
     return "".join(parts)
 
 
+def partner_of(terminal: str) -> str:
+    return next(
+        other for pair in (SHOPS, REGISTERS) if terminal in pair for other in pair if other != terminal
+    )
+
+
 def typed(folder: Path, terminal: str, text: str) -> tuple[subprocess.Popen[bytes], int]:
-    """A shell that runs what is typed, at a terminal where somebody has answered yes in advance."""
+    """A shell that runs what is typed, at a terminal where somebody has answered in advance."""
     home = folder / f".home-{terminal}"
     home.mkdir()
     user, system = pty.openpty()
-    os.write(user, b"y\n")
+    os.write(user, "\n".join([*ANSWERS.get(terminal, []), "y\n"]).encode())
     with (folder / f".{terminal}.out").open("wb") as out:
         shell = subprocess.Popen(
             ["bash", "-eu", "-c", text],
@@ -90,11 +102,11 @@ def require_screen(printed: str, shown: str) -> None:
         assert any(pattern.fullmatch(line) for pattern in wanted), line
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_command_works_as_written(page: Path, tmp_path: Path) -> None:
-    text, port = page.read_text(), free_port()
-    assert all("accord link" in "".join(steps(text, terminal)) for terminal in TERMINALS)
-    opened = {name: typed(tmp_path, name, script(text, name, port, tmp_path)) for name in TERMINALS}
+def type_page(page: Path, folder: Path) -> dict[str, str]:
+    """Type a page in its two terminals; what each has shown."""
+    text, port, terminals = page.read_text(), free_port(), PAGES[page]
+    assert all("accord link" in "".join(steps(text, terminal)) for terminal in terminals)
+    opened = {name: typed(folder, name, script(text, name, port, folder)) for name in terminals}
     shells = {name: shell for name, (shell, _) in opened.items()}
     try:
         codes = finished(shells)
@@ -105,10 +117,26 @@ def test_every_command_works_as_written(page: Path, tmp_path: Path) -> None:
             shell.wait()
         for _, user in opened.values():
             os.close(user)
-    shown = {name: (tmp_path / f".{name}.out").read_text() for name in TERMINALS}
-    assert codes == dict.fromkeys(TERMINALS, 0), shown
-    for name in TERMINALS:
-        require_screen("".join(blocks(text, f"text {name}")), shown[name])
-    outputs = [(tmp_path / name / "pairs.csv").read_bytes() for name in TERMINALS]
+    shown = {name: (folder / f".{name}.out").read_text() for name in terminals}
+    assert codes == dict.fromkeys(terminals, 0), shown
+    outputs = [(folder / name / "pairs.csv").read_bytes() for name in terminals]
     assert outputs[0] == outputs[1]
     assert outputs[0].count(b"\n") > 1
+    return shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_works_as_written(page: Path, tmp_path: Path) -> None:
+    shown = type_page(page, tmp_path)
+    for name, screen in shown.items():
+        require_screen("".join(blocks(page.read_text(), f"text {name}")), screen)
+    if page == OWN_TABLE:
+        require_quality(tmp_path / "north-register")
+
+
+def require_quality(folder: Path) -> None:
+    """What a newcomer finds is true, and what is true is found."""
+    with (folder / "pairs.csv").open() as found, (folder / "made" / "truth.csv").open() as known:
+        pairs, truth = ({tuple(row[:2]) for row in islice(csv.reader(f), 1, None)} for f in (found, known))
+    assert len(pairs & truth) >= 0.95 * len(truth)
+    assert len(pairs & truth) >= 0.95 * len(pairs)

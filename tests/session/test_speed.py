@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from accord.agreement.document import Agreement
-from accord.planning.machine import Speed
-from accord.session.speed import SLOW, Speedometer
+from accord.planning.machine import SLOW, Speed
+from accord.session.speed import Speedometer
 from tests.protocols.worlds import agreement
 
 

@@ -42,7 +42,7 @@ app = typer.Typer(
 )
 app.command(epilog=example("accord demo products --records 1000"))(demo)
 app.command(epilog=example("accord generate people --records 1000 --overlap 0.3"))(generate)
-app.command(epilog=example("accord init products"))(init)
+app.command(epilog=example("accord init --from my.csv"))(init)
 app.command(epilog=example("accord learn draft.toml sample.csv --learnt-from A", "--out agreement.toml"))(
     learn
 )

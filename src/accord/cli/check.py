@@ -21,6 +21,7 @@ from accord.cli.options import (
     ListFiles,
     PersonColumn,
     StateOption,
+    layout_beside,
     read_own_layout,
 )
 from accord.cli.terminal import say
@@ -102,8 +103,11 @@ def check(
 
         require_no_input(write_layout, [agreement, *([data] if data else [])], "write_layout")
     try:
-        own = columns, column, id, encoding, delimiter, person, date, id_row, lists
-        found, facts, side, file = _judge(agreement, data, party, own, show or [], state)
+        # A layout that is to be replaced says nothing.
+        beside = layout_beside(data) if columns is None and not force else None
+        table = data if beside is not None else None
+        own = columns, column, id, encoding, delimiter, person, date, id_row, lists, table
+        found, facts, side, file = _judge(agreement, data, party, own, show or [], state, beside)
     except FaultyError as error:
         if as_json:
             typer.echo(_json_faults(error))
@@ -135,6 +139,7 @@ def _judge(
     own: tuple[Any, ...],
     show: list[str],
     state: Path | None,
+    beside: Path | None,
 ) -> tuple[Agreement, dict[str, Any], Side | None, FileCheck | None]:
     """The agreement and the facts about it and the data; raises all faults."""
     from accord.agreement.file import read_agreement
@@ -150,7 +155,7 @@ def _judge(
     if data is not None:
         from accord.cli.check_layout import check_file
 
-        file = check_file(found, data, side, layout, _named(*own))
+        file = check_file(found, data, side, layout, _named(own[0] or beside, *own[1:]))
         facts |= file.facts
         facts["advice"] += [_ROWS] if file.layout.id_row else []
         facts |= {"shown": file.show(found, show)} if show else {}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from accord.cli.options import layout_of
 from accord.cli.terminal import say
 from accord.errors import DataError, Fault, FaultyError, UsageError
 
@@ -171,11 +172,13 @@ class FileCheck:
 
         if target is None and not self.found:
             return
-        path = target or named or self.data.with_name(f"{self.data.name}.layout.toml")
+        path = target or named or layout_of(self.data)
         require_no_input(path, [agreement, self.data], "write_layout")
         is_new = write_layout(self.layout, self.data, path, force)
         told = f"Wrote {path}" if is_new else f"{path} says so already"
-        say(f"{told}: link with --columns {path}.", err=True)
+        # Beside the table it is found.
+        how = "" if path == layout_of(self.data) else f": link with --columns {path}"
+        say(f"{told}{how}.", err=True)
 
 
 def _encoded(spec: FieldSpec) -> str:
@@ -227,7 +230,7 @@ def write_layout(layout: Layout, data: Path, path: Path, force: bool) -> bool:
             problem=f"{path} is there and says something else. --force replaces it, --write-layout names "
             "another place."
         )
-    text = f"# How {data.name} is written, found by `accord check`.\n{layout.to_toml()}"
+    text = f"# How {data.name} is written, found by Accord.\n{layout.to_toml()}"
     write_file(path, text.encode(), "write_layout", replace=force)
     return True
 

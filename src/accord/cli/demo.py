@@ -20,7 +20,7 @@ import typer
 from accord.cli.children import Children, Ended, Note
 from accord.cli.demo_stage import Actor, Scene, Stage
 from accord.cli.generate import Data, generate
-from accord.cli.init import Kind, init
+from accord.cli.init import Kind, write_template
 from accord.cli.progress_pair import PairDisplay, is_compiling
 from accord.cli.terminal import say, width_of
 from accord.session.notices import Done, Listening
@@ -58,8 +58,8 @@ def prepare(here: Path, scene: Scene, records: int) -> Stage:
 
     _say("", f"accord generate {scene} --records {records}")
     generate(Data(scene), records=records, out=here)
-    _say("", f"accord init {scene}")
-    init(Kind(scene), out=here / "agreement.toml")
+    _say("", f"accord init --template {scene}")
+    write_template(Kind(scene), here / "agreement.toml")
     _fit_buckets(here / "agreement.toml", records)
     agreement = read_agreement(here / "agreement.toml")
     a, b = (_actor(here, agreement, letter) for letter in ("A", "B"))

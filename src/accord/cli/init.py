@@ -1,4 +1,4 @@
-"""`accord init`: a commented starter agreement."""
+"""`accord init`: a draft of an agreement, from one's own table or from a template."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from accord.cli.options import DateFormats, Delimiter, Encoding, IdColumn, IdRow
 from accord.cli.terminal import say
+from accord.errors import UsageError
 
 
 class Kind(StrEnum):
@@ -20,15 +22,108 @@ class Kind(StrEnum):
     customers = "customers"
 
 
-def init(
-    kind: Annotated[Kind, typer.Argument(help="What the records are about.")],
-    out: Annotated[Path, typer.Option(help="Where to write it.")] = Path("agreement.toml"),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
-) -> None:
-    """Write a commented starter agreement.
+_Many = list[str] | None
 
-    It fits the data of `accord generate`; those for patients and customers fit the data for people.
+
+def _pairs(metavar: str, help: str) -> object:
+    return typer.Option(metavar=metavar, help=f"{help}; repeatable.", show_default=False)
+
+
+def init(
+    # The way of before there was --template: scripts may have it.
+    kind: Annotated[Kind | None, typer.Argument(hidden=True)] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="TABLE", help="Your own table: csv, parquet, arrow, xlsx."),
+    ] = None,
+    template: Annotated[
+        Kind | None, typer.Option(help="Start without data, with an example about these.")
+    ] = None,
+    agreement: Annotated[
+        Path | None,
+        typer.Option("--for", metavar="AGREEMENT", help="Write only how your table fits this agreement."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where to write the agreement.")] = Path("agreement.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Take columns for what they look like; ask nothing.")
+    ] = False,
+    type_: Annotated[
+        _Many, typer.Option("--type", metavar="COLUMN=TYPE", help="What a column is; repeatable.")
+    ] = None,
+    records: Annotated[
+        tuple[int, int] | None,
+        typer.Option(metavar="A B", help="About how many records each side has; it is written down."),
+    ] = None,
+    parties: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="A B", help="The names of both parties.")
+    ] = None,
+    disclose: Annotated[_Many, _pairs("FIELD", "What a match shows besides its id")] = None,
+    values: Annotated[_Many, _pairs("FIELD=V,V", "The agreed values of a category or of sex")] = None,
+    range_: Annotated[
+        _Many, typer.Option("--range", metavar="FIELD=MIN..MAX", help="Of a date or a number; repeatable.")
+    ] = None,
+    within: Annotated[_Many, _pairs("FIELD=N", "How far prices, dates or places may be apart")] = None,
+    missing: Annotated[_Many, _pairs("FIELD=differs|skip|error", "What an empty cell means")] = None,
+    missing_values: Annotated[
+        _Many, _pairs("FIELD=V,V", "Cells that count as empty, such as unknown")
+    ] = None,
+    rarity: Annotated[
+        bool, typer.Option("--rarity", help="Rare family names weigh more, by a public list (US census).")
+    ] = False,
+    id: IdColumn = None,
+    id_row: IdRow = False,
+    date: DateFormats = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+) -> None:
+    """Draft an agreement for your own table, or from a template.
+
+    The draft follows from what you confirm of your columns and from your answers, and from nothing else in
+    the table. On a terminal you are asked; in scripts answers are options.
+
+    Types of columns: given, surname, middle, name (whole), birth, sex, street, city, postcode, phone, email,
+    identifier, category, date, text, price, latitude, longitude; id, skip. Some can be named: category:brand.
     """
+    if [table is None, template is None and kind is None].count(False) != 1:
+        problem = (
+            "Say what to start from: your table, `accord init --from MY.csv`, or `accord init --template"
+        )
+        raise UsageError(problem=f"{problem} {'|'.join(Kind)}`.")
+    if table is None:
+        write_template(template or kind or Kind.people, out, force)
+        return
+    from accord.cli.init_table import draft_from, lay_out_for
+    from accord.cli.init_told import Told
+
+    told = Told(
+        table=table,
+        yes=yes,
+        types=tuple(type_ or ()),
+        records=records,
+        parties=parties,
+        disclose=tuple(disclose or ()),
+        values=tuple(values or ()),
+        ranges=tuple(range_ or ()),
+        within=tuple(within or ()),
+        missing=tuple(missing or ()),
+        missing_values=tuple(missing_values or ()),
+        rarity=rarity,
+        id=id,
+        id_row=id_row,
+        dates=tuple(date or ()),
+        encoding=encoding,
+        delimiter=delimiter,
+    )
+    if agreement is not None:
+        lay_out_for(agreement, told, force)
+    else:
+        draft_from(told, out, force)
+
+
+def write_template(kind: Kind, out: Path, force: bool = False) -> None:
+    """Write a commented agreement that fits the data of `accord generate`; those for patients and customers
+    fit the data for people."""
     from accord.datasets.starter import starter_text
     from accord.records.sinks import write_file
 

@@ -23,6 +23,7 @@ from accord.cli.options import (
     PersonColumn,
     Raw,
     StateOption,
+    layout_beside,
     read_own_layout,
 )
 from accord.cli.terminal import say
@@ -122,9 +123,12 @@ def link(
     from accord.session.link import link as run
 
     agreed = read_agreement(agreement)
-    layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, person, date, id_row, lists)
+    layout = read_own_layout(
+        agreed, columns, column, id, encoding, delimiter, person, date, id_row, lists, data
+    )
     if out is not None:
-        require_target(out, [data, agreement, *([columns] if columns else [])], force)
+        read = [data, agreement, columns or layout_beside(data)]
+        require_target(out, [path for path in read if path is not None], force)
     with Display(as_json, quiet) as display:
         account = choose_account(dataset, state, asking=not yes)
         linked = run(

@@ -94,7 +94,7 @@ def plan(
 
         require_place(drawing, [path for path in (agreement, data, write) if path is not None], force)
     agreed = read_agreement(agreement)
-    layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row)
+    layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row, table=data)
     found = make(
         agreed,
         data,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.cli.link import plain
-from accord.cli.options import Delimiter, Encoding, Json, ListFiles, Raw, read_own_layout
+from accord.cli.options import Delimiter, Encoding, Json, ListFiles, Raw, layout_beside, read_own_layout
 from accord.cli.simulate_quality import facts_of, read_cells, summary
 from accord.cli.simulate_quality import words as quality_words
 from accord.cli.terminal import progress, say, width_of
@@ -106,10 +106,11 @@ def simulate(
         window=window,
         spread=spread,
     )
-    layout_a = read_own_layout(agreed, columns_a, column_a, id_a, encoding, delimiter, lists=lists)
-    layout_b = read_own_layout(agreed, columns_b, column_b, id_b, encoding, delimiter, lists=lists)
+    layout_a = read_own_layout(agreed, columns_a, column_a, id_a, encoding, delimiter, lists=lists, table=a)
+    layout_b = read_own_layout(agreed, columns_b, column_b, id_b, encoding, delimiter, lists=lists, table=b)
     files = [Path(file) for layout in (layout_a, layout_b) for file in layout.list_files.values()]
-    given = (a, b, agreement, truth, columns_a, columns_b, *files)
+    layouts = (columns_a or layout_beside(a), columns_b or layout_beside(b))
+    given = (a, b, agreement, truth, *layouts, *files)
     named = [path for path in given if path is not None]
     if out is not None:
         require_target(out, named, force)

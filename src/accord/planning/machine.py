@@ -68,6 +68,10 @@ class Speed:
         return _SHARE * work
 
 
+SLOW = Speed(Pace(5e-5, 5e-4), Pace(1e-5, 3e-4), 1.0, 5e-4)
+"""What a slow machine takes for a rule of some length."""
+
+
 @dataclass(frozen=True)
 class Common:
     """What does not depend on the circuit: measured once."""

@@ -153,6 +153,12 @@ class Layout:
         silent |= {"lists"} if not self.lists else set()
         return tomli_w.dumps({key: value for key, value in body.items() if key not in silent})
 
+    def about(self, names: Iterable[str], lists: Iterable[str]) -> Layout:
+        """This layout without what is said of other names and lists: a file may serve several agreements."""
+        known, agreed = set(names), set(lists)
+        columns = {name: source for name, source in self.columns.items() if name in known}
+        return replace(self, columns=columns, lists={n: f for n, f in self.lists.items() if n in agreed})
+
     def require_known(self, names: Iterable[str], lists: Iterable[str] = ()) -> None:
         """Raise for a mapped name, or a list, that the agreement does not have."""
         known, agreed = list(names), list(lists)

@@ -18,15 +18,13 @@ from typing import Any
 from accord import __version__
 from accord.agreement.document import Agreement
 from accord.errors import StateError
-from accord.planning.machine import Bench, Common, Pace, Speed, circuit_key
+from accord.planning.machine import SLOW, Bench, Common, Pace, Speed, circuit_key
 from accord.protocols.base import Task
 from accord.secure.engine import Engine
 from accord.session.state import write_private
 
 _FORMAT = 1
 _NAME = "speed.json"
-SLOW = Speed(Pace(5e-5, 5e-4), Pace(1e-5, 3e-4), 1.0, 5e-4)
-"""What a slow machine takes for a rule of some length."""
 
 
 class Speedometer:

@@ -1,0 +1,242 @@
+"""`accord init --from`: look at a table, let its owner confirm, draft, and try the draft on the table.
+
+Nothing is written before the table has been read under the draft: what is written passes `accord check`. How
+the file is laid out goes into a file of its own, which stays with the owner.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accord.cli.check_layout import check_file, write_layout
+from accord.cli.init_told import Seen, Told
+from accord.cli.options import layout_of
+from accord.cli.terminal import say
+from accord.errors import DataError, Fault, FaultyError, UsageError
+
+if TYPE_CHECKING:
+    from accord.agreement.document import Agreement
+    from accord.cli.check_layout import FileCheck
+    from accord.drafting.answers import Answers
+    from accord.drafting.draft import Draft
+
+
+def draft_from(told: Told, out: Path, force: bool) -> None:
+    """Write a draft for this table, and how the table is laid out."""
+    from accord.drafting.draft import make_draft
+    from accord.records.sinks import require_target, write_file
+
+    beside = layout_of(told.table)
+    require_target(out, [told.table], force, endings=())
+    require_target(beside, [told.table, out], force, endings=())
+    seen = _look(told)
+    if told.asks:
+        from accord.cli.init_questions import ask_all
+
+        seen, told = ask_all(seen, told)
+    _require_answers(seen, told)
+    answers = _answers(seen, told)
+    if answers.about_people:
+        say("Weighing these fields on made-up people: it takes some seconds.", err=True)
+    draft = make_draft(answers, secrets.token_hex(16))
+    check = _try(draft.agreement, seen, told)
+    write_file(out, draft.text.encode(), replace=force)
+    write_layout(check.layout, told.table, beside, force=True)
+    _tell(told, draft, out, beside)
+    if others := _other_sexes(seen, answers):
+        say(others, err=True)
+
+
+def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
+    """Write how a table fits an agreement that is there."""
+    from accord.agreement.file import read_agreement
+    from accord.records.sinks import require_target
+
+    agreed, beside = read_agreement(agreement), layout_of(told.table)
+    require_target(beside, [told.table, agreement], force, endings=())
+    seen = _look(told)
+    if told.asks:
+        from accord.cli.init_questions import ask_types
+
+        seen = replace(seen, columns=ask_types(seen))
+        while lacking := _unmapped(agreed, seen):
+            say("\n".join(map(str, lacking)), err=True)
+            seen = replace(seen, columns=ask_types(seen))
+    elif not told.yes:
+        raise UsageError(problem=_nobody([_types_wanted(seen)]))
+    check = _try(agreed, seen, told)
+    write_layout(check.layout, told.table, beside, force=True)
+    say(f"{told.table} fits {agreement}: {check.records:,} records.", err=True)
+    say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)
+
+
+def _look(told: Told) -> Seen:
+    """The table, with guesses and with what the command line says of its columns."""
+    from accord.drafting.confirming import change, name_rows, take_guesses
+    from accord.drafting.guessing import guess_kinds
+    from accord.drafting.sampling import look_at
+    from accord.records.layout import Layout
+    from accord.records.sniffing import sniff_text
+
+    if told.id is not None and told.id_row:
+        raise UsageError(problem="Name records by a column, --id, or by their rows, --id-row, not by both.")
+    known = Layout(encoding=told.encoding or Layout.encoding, delimiter=told.delimiter or Layout.delimiter)
+    named = [name for name in ("encoding", "delimiter") if getattr(told, name) is not None]
+    layout = sniff_text(told.table, known, named, ())
+    look = look_at(told.table, layout)
+    columns = take_guesses(guess_kinds(look.samples))
+    if told.id_row:
+        columns = name_rows(columns)
+    columns = change(columns, [*([f"{told.id}=id"] if told.id else []), *told.types])
+    return Seen(look, layout, columns)
+
+
+def _require_answers(seen: Seen, told: Told) -> None:
+    """In a script, what only its owner can say stands on the command line."""
+    wanted = []
+    if not (told.asks or told.yes) and len(told.types) < len(seen.columns):
+        wanted.append(_types_wanted(seen))
+    if told.records is None:
+        wanted.append("--records A B: about how many records each side expects, such as --records 2000 3000.")
+    if wanted:
+        raise UsageError(problem=_nobody(wanted))
+
+
+def _types_wanted(seen: Seen) -> str:
+    looks = ", ".join(f"{one.name}={one.is_.kind}" for one in seen.columns)
+    return f"--yes takes columns for what they look like ({looks}); --type COLUMN=TYPE says otherwise."
+
+
+def _nobody(wanted: Iterable[str]) -> str:
+    return "\n".join(
+        ["Nobody is at a terminal to answer. Say on the command line:", *(f"  {w}" for w in wanted)]
+    )
+
+
+def _answers(seen: Seen, told: Told) -> Answers:
+    from accord.drafting.answers import Answers, in_order
+    from accord.drafting.confirming import fields_by_column
+
+    assert told.records is not None
+    return Answers(
+        fields=in_order([*fields_by_column(seen.columns).values()]),
+        records=told.records,
+        parties=told.parties or Answers.parties,
+        disclose=told.disclose,
+        values=_lists("--values", told.values),
+        ranges={name: _range(pair) for name, pair in _split("--range", told.ranges).items()},
+        within=_split("--within", told.within),
+        missing=_split("--missing", told.missing),
+        missing_values=_lists("--missing-values", told.missing_values),
+        rarity=told.rarity,
+    )
+
+
+def _split(option: str, pairs: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not (name and equals and value):
+            raise UsageError(problem=f"{option} is FIELD=VALUE, not '{pair}'.")
+        found[name] = value
+    return found
+
+
+def _lists(option: str, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    split = _split(option, pairs).items()
+    return {name: tuple(one.strip() for one in text.split(",") if one.strip()) for name, text in split}
+
+
+def _range(text: str) -> tuple[str, str]:
+    low, _, high = text.partition("..")
+    return low.strip(), high.strip()
+
+
+def _try(agreement: Agreement, seen: Seen, told: Told) -> FileCheck:
+    """Read the table under an agreement, as `accord check` does; raises all that does not fit."""
+    from accord.drafting.confirming import find_id, map_names
+
+    id_column = find_id(seen.columns)
+    faults = [] if id_column or told.id_row else [_NO_ID]
+    if faults := [*faults, *_unmapped(agreement, seen)]:
+        raise DataError(str(told.table), faults)
+    where = map_names(seen.columns, agreement.names)
+    layout = replace(seen.layout, id=id_column or "id", id_row=id_column is None)
+    layout = replace(layout, columns={name: column for name, column in where.items() if name != column})
+    layout = layout.map_dates(told.dates)
+    layout.require_known(agreement.names)
+    try:
+        return check_file(agreement, told.table, None, layout, _WRITTEN)
+    except FaultyError as error:
+        error.add_note(_MENDS)
+        raise
+
+
+_WRITTEN = ("encoding", "delimiter", "quote")
+"""Found out when the table was looked at."""
+_NO_ID = Fault(
+    "",
+    "No column names the records.",
+    "Name one with --id COLUMN; --id-row names them by their rows, 1, 2, …",
+)
+_MENDS = (
+    "Nothing was written. Mend the cells; or answer in another way: --missing-values FIELD=unknown says what "
+    "counts as empty, --range FIELD=MIN..MAX which values there are, --type COLUMN=skip leaves a column out."
+)
+
+
+def _unmapped(agreement: Agreement, seen: Seen) -> list[Fault]:
+    """Agreed fields that no column was said to be."""
+    from accord.drafting.confirming import map_names
+
+    where = map_names(seen.columns, agreement.names)
+    lacking = [name for name in agreement.names if name not in where]
+    return [
+        Fault(f"field '{name}'", "has no column.", f"Say which: --type COLUMN={_as_type(name)}.")
+        for name in lacking
+    ]
+
+
+def _as_type(name: str) -> str:
+    from accord.drafting.kinds import Kind
+
+    return name if name in list(Kind) else f"TYPE:{name}"
+
+
+def _other_sexes(seen: Seen, answers: Answers) -> str:
+    """A word to the owner whose table writes sexes in other ways than agreed."""
+    from accord.drafting.kinds import Kind
+    from accord.records.folding import fold_list
+
+    columns = [one.name for one in seen.columns if one.is_.kind is Kind.SEX]
+    cells = [cell for sample in seen.look.samples if sample.column in columns for cell in sample.filled]
+    values = [value for one in answers.fields if one.kind is Kind.SEX for value in answers.values_of(one)]
+    if all((cell or "")[:1] in fold_list(values) for cell in fold_list(cells)):
+        return ""
+    return (
+        f"Some cells of '{columns[0]}' are none of {', '.join(values)}, and count as one. Agree with your "
+        "partner on what both write, --values sex=…, or write it so."
+    )
+
+
+def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
+    agreed = draft.agreement
+    if draft.rule.learnt:
+        say(
+            f"Of made-up people with these fields the rule finds {draft.rule.recall:.1%} of all pairs; "
+            f"{draft.rule.precision:.1%} of what it finds is right.",
+            err=True,
+        )
+    if draft.unused:
+        say(f"Not compared, since people's rules have no use for them: {', '.join(draft.unused)}.", err=True)
+    way = "all pairs, ε = 0" if not agreed.passes else ", ".join(one.name or "" for one in agreed.passes)
+    say(f"Records are compared by: {way}.", err=True)
+    say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)
+    say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)
+    names = shlex.quote(str(out)), shlex.quote(str(told.table))
+    say(f"Next: `accord check {names[0]} {names[1]}`, and what it costs: `accord plan {names[0]}`.", err=True)

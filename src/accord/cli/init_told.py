@@ -1,0 +1,50 @@
+"""What `accord init --from` is told on its command line, and what it sees of a table."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from accord.drafting.confirming import Columns
+    from accord.drafting.sampling import Look
+    from accord.records.layout import Layout
+
+
+@dataclass(frozen=True)
+class Told:
+    """The command line, as it was typed."""
+
+    table: Path
+    yes: bool = False
+    types: tuple[str, ...] = ()
+    records: tuple[int, int] | None = None
+    parties: tuple[str, str] | None = None
+    disclose: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    missing_values: tuple[str, ...] = ()
+    rarity: bool = False
+    id: str | None = None
+    id_row: bool = False
+    dates: tuple[str, ...] = ()
+    encoding: str | None = None
+    delimiter: str | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether somebody is there to answer."""
+        return sys.stdin.isatty() and not self.yes
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A table, how it is written, and what its columns are."""
+
+    look: Look
+    layout: Layout
+    columns: Columns

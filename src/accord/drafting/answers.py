@@ -1,0 +1,157 @@
+"""What a draft is made of: the types that an owner confirmed, and the owner's answers. Nothing else is.
+
+This is the border between a table and an agreement: whoever reads `Answers` knows all that a draft can tell
+of a table. Fields are in the order of their types, whatever the order of columns; names of columns stay
+outside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from accord.agreement.document import PARTY_PATTERN
+from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, SEVERAL, Confirmed, Kind
+from accord.errors import AgreementError, Fault
+from accord.protocols.mine import MOST_RECORDS
+from accord.records.making import parse_date
+from accord.spelling import did_you_mean
+
+RANGED = {
+    Kind.BIRTH: ("1900-01-01", "2029-12-31"),
+    Kind.DATE: ("1900-01-01", "2099-12-31"),
+    Kind.PRICE: ("0", "100000"),
+    Kind.LATITUDE: ("-90", "90"),
+    Kind.LONGITUDE: ("-180", "180"),
+}
+"""Types with a range, and the one where nobody says another."""
+APART = {Kind.DATE: "0", Kind.PRICE: "1", Kind.LATITUDE: "0.001"}
+"""Types whose values may lie apart, and by how much: days, the price's unit, degrees for both coordinates."""
+LISTED = {Kind.SEX: ("f", "m"), Kind.CATEGORY: ()}
+"""Types with a list of values; without one a category is hashed."""
+POLICIES = ("differs", "skip", "error")
+_RESERVED = re.compile(r"birth_(?:year|day)|(?:given|surname|name)_sound|surname_rarity|\w+_(?:start|end)")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All that a draft follows from, but for its salt."""
+
+    fields: tuple[Confirmed, ...]
+    """In the order of their types, each with its agreed name."""
+    records: tuple[int, int]
+    """That A and B expect: written into the agreement."""
+    parties: tuple[str, str] = ("party-a", "party-b")
+    disclose: tuple[str, ...] = ()
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    within: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    missing_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rarity: bool = False
+
+    def __post_init__(self) -> None:
+        if faults := [*self._faults()]:
+            raise AgreementError("The draft", faults)
+
+    def _faults(self) -> Iterable[Fault]:
+        names = [one.name for one in self.fields]
+        if not names:
+            yield Fault("", "No column is left to compare.", "Give some a type other than id and skip.")
+        for name, count in Counter(names).items():
+            if count > 1 or (name and _RESERVED.fullmatch(name)):
+                yield Fault(f"field '{name}'", "needs another name.", "Say it as TYPE:NAME.")
+        for option, given, kinds in (
+            ("--values", self.values, LISTED),
+            ("--range", self.ranges, RANGED),
+            ("--within", self.within, APART),
+            ("--missing", self.missing, MEANINGS),
+            ("--missing-values", self.missing_values, MEANINGS),
+            ("--disclose", dict.fromkeys(self.disclose), MEANINGS),
+        ):
+            for name in given:
+                yield from self._named(option, name, kinds)
+        yield from self._ill_written()
+        if len(self.named(Kind.LATITUDE)) != len(self.named(Kind.LONGITUDE)):
+            yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
+        if not all(1 <= size <= MOST_RECORDS for size in self.records):
+            yield Fault("--records", f"are whole numbers from 1 to {MOST_RECORDS:,}.")
+
+    def _ill_written(self) -> Iterable[Fault]:
+        """Answers that are no names, dates or numbers."""
+        kinds = {one.name: one.kind for one in self.fields}
+        for name, policy in self.missing.items():
+            if policy not in POLICIES:
+                yield Fault(f"--missing {name}={policy}", "is unknown.", f"Known are: {', '.join(POLICIES)}.")
+        for name, limits in self.ranges.items():
+            is_sound = _is_day if kinds.get(name) in (Kind.BIRTH, Kind.DATE) else _is_number
+            if not all(map(is_sound, limits)):
+                mend = "Write --range birth=1900-01-01..2029-12-31, or --range price=0..500."
+                yield Fault(f"--range {name}={limits[0]}..{limits[1]}", "has no two days or numbers.", mend)
+        for name, far in self.within.items():
+            if not _is_number(far) or far.startswith("-"):
+                yield Fault(f"--within {name}={far}", "is no number of at least 0.")
+        for party in self.parties:
+            if not re.fullmatch(PARTY_PATTERN, party):
+                mend = "Begin with a letter; letters, digits, blanks, dots, - and _ may follow."
+                yield Fault("--parties", f"'{party}' cannot be a party's name.", mend)
+
+    def _named(self, option: str, name: str, kinds: Iterable[Kind]) -> Iterable[Fault]:
+        fit = [one.name for one in self.fields if one.kind in kinds]
+        if name not in fit:
+            hint = did_you_mean(name, fit, f"It can be: {', '.join(fit) or 'none of your fields'}.")
+            yield Fault(f"{option} {name}", "names no such field of the draft.", hint)
+
+    @property
+    def about_people(self) -> bool:
+        return any(one.kind in OF_PEOPLE for one in self.fields)
+
+    def named(self, kind: Kind) -> list[str]:
+        """The fields of a type."""
+        return [one.name for one in self.fields if one.kind is kind]
+
+    def range_of(self, one: Confirmed) -> tuple[str, str]:
+        return self.ranges.get(one.name, RANGED[one.kind])
+
+    def within_of(self, one: Confirmed) -> str:
+        return self.within.get(one.name, APART[one.kind])
+
+    def values_of(self, one: Confirmed) -> tuple[str, ...]:
+        return self.values.get(one.name, LISTED[one.kind])
+
+    def policy_of(self, name: str) -> str:
+        return self.missing.get(name, POLICIES[0])
+
+
+def _is_day(text: str) -> bool:
+    return len(text) == 10 and parse_date(text, "%Y-%m-%d") is not None
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d{1,12}(?:\.\d{1,12})?", text) is not None
+
+
+def name_fields(columns: Sequence[Confirmed]) -> list[Confirmed]:
+    """Each column with the agreed name of its field, in the order of columns; local ones without.
+
+    A type that stands several times is numbered: category, category_2.
+    """
+    seen: Counter[Kind] = Counter()
+    found = []
+    for one in columns:
+        name = one.name
+        if not name and one.kind not in LOCAL:
+            seen[one.kind] += 1
+            number = seen[one.kind]
+            name = one.kind.value if number == 1 or one.kind not in SEVERAL else f"{one.kind}_{number}"
+        found.append(Confirmed(one.kind, name))
+    return found
+
+
+def in_order(columns: Sequence[Confirmed]) -> tuple[Confirmed, ...]:
+    """The fields of an agreement, in the order of types: that of columns tells of a table."""
+    places = {kind: place for place, kind in enumerate(Kind)}
+    named = [one for one in columns if one.kind not in LOCAL]
+    return tuple(sorted(named, key=lambda one: (places[one.kind], one.name)))

@@ -1,0 +1,208 @@
+"""Which records of a draft are compared: passes that suit the mix of types, as many bins as the expected
+sizes want, or all pairs where that costs less.
+
+Everything follows from public numbers. Prices are those of `accord plan` from numbers of records alone, on a
+slow machine that is the same everywhere: a draft must not follow from the machine that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from math import ceil, isqrt
+
+from accord.agreement.by_pass import best_buckets
+from accord.agreement.document import Agreement, OtOptions
+from accord.drafting.answers import Answers
+from accord.drafting.kinds import Kind
+from accord.errors import AccordError
+from accord.exact import text
+from accord.planning.figures import Plan, cost
+from accord.planning.machine import SLOW
+from accord.planning.plan import NETWORKS, Question, price_agreed
+
+_MOST_PASSES = 3
+"""Each takes its part of ε; a fourth finds little more."""
+_WORTH = 2.0
+"""How many times cheaper than all pairs a blocking must be."""
+_BUCKETS = 100
+_FEWEST_CELLS = 100
+_CELLS = (Fraction(1), Fraction(2), Fraction(4), Fraction(8))
+"""A cell that costs the least has some twenty records, as many as dummies; tried are four and more."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A part that hashes some fields together."""
+
+    fields: tuple[str, ...]
+    buckets: int = _BUCKETS
+
+    @property
+    def text(self) -> str:
+        names = [f'"{name}"' for name in self.fields]
+        field = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+        return f'{{ kind = "key", field = {field}, buckets = {self.buckets} }}'
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A part of cells on the map; B copies records into each cell within reach."""
+
+    cell: Fraction
+    reach: str
+    fields: tuple[str, ...] = ("latitude", "longitude")
+
+    @property
+    def text(self) -> str:
+        return (
+            f'{{ kind = "grid", fields = ["latitude", "longitude"], cell = {text(self.cell)}, '
+            f'style = "replicate", reach = {self.reach} }}'
+        )
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Records that agree in all parts are compared."""
+
+    name: str
+    parts: tuple[Key | Grid, ...]
+
+    @property
+    def text(self) -> str:
+        parts = ",\n    ".join(part.text for part in self.parts)
+        inside = parts if len(self.parts) == 1 else f"\n    {parts},\n"
+        return f'[[blocking.pass]]\nname = "{self.name}"\nparts = [{inside}]\n'
+
+
+Passes = tuple[Pass, ...]
+
+
+def draft_passes(answers: Answers) -> Passes:
+    """Passes for this mix, before their bins are fitted; none where nothing serves as a key."""
+    found = _of_people(answers) if answers.about_people else _of_things(answers)
+    return tuple(islice(found, _MOST_PASSES))
+
+
+def keys_of(passes: Passes) -> list[str]:
+    return [name for one in passes for part in one.parts for name in part.fields]
+
+
+def _of_people(answers: Answers) -> Iterator[Pass]:
+    """By what seldom changes first; each catches what errors in the others lose."""
+    has = {one.kind for one in answers.fields}
+    sounds = [f"{kind}_sound" for kind in (Kind.GIVEN, Kind.SURNAME, Kind.NAME) if kind in has]
+    for name in answers.named(Kind.IDENTIFIER)[:1]:
+        yield _key("number", name)
+    if Kind.BIRTH in has:
+        yield _key("birth", "birth")
+    if sounds:
+        yield _key("names", *sounds)
+    for kind in (Kind.PHONE, Kind.EMAIL):
+        if kind in has:
+            yield _key(kind.value, kind.value)
+    if Kind.POSTCODE in has and sounds:
+        yield _key("place", "postcode", sounds[0])
+
+
+def _of_things(answers: Answers) -> Iterator[Pass]:
+    """By the numbers that both sides know; and by all that must be the same, in one pass."""
+    for name in answers.named(Kind.IDENTIFIER):
+        yield _key(name, name)
+    same = [one.name for one in answers.fields if one.kind in _SAME or _is_exact(answers, one.name, one.kind)]
+    parts: list[Key | Grid] = [Key(tuple(same))] if same else []
+    if answers.named(Kind.LATITUDE):
+        parts.append(_grid(answers))
+    if parts:
+        yield Pass("same", tuple(parts))
+    elif texts := answers.named(Kind.TEXT):
+        # A slip in its first letters is caught by the last.
+        yield _key("start", f"{texts[0]}_start")
+        yield _key("end", f"{texts[0]}_end")
+
+
+_SAME = (Kind.CATEGORY, Kind.POSTCODE, Kind.PHONE, Kind.EMAIL, Kind.SEX)
+
+
+def _is_exact(answers: Answers, name: str, kind: Kind) -> bool:
+    return kind is Kind.DATE and answers.within.get(name, "0") == "0"
+
+
+def _key(name: str, *fields: str) -> Pass:
+    return Pass(name, (Key(fields),))
+
+
+def _grid(answers: Answers) -> Grid:
+    """The smallest cells that are worth a trial: wider than a match may be apart, with some records each."""
+    places = {one.kind: one for one in answers.fields}
+    reach = answers.within_of(places[Kind.LATITUDE])
+    tall, wide = (
+        Fraction(high) - Fraction(low)
+        for low, high in (answers.range_of(places[kind]) for kind in (Kind.LATITUDE, Kind.LONGITUDE))
+    )
+    cell = max(5 * Fraction(reach), Fraction(1, 10**5))
+    most = max(_FEWEST_CELLS, isqrt(answers.records[0] * answers.records[1]) // 4)
+    while ceil(tall / cell) * ceil(wide / cell) > most:
+        cell *= 2
+    return Grid(cell, reach)
+
+
+# -- how many bins, or none ---------------------------------------------------------------------------------
+
+
+def fit_passes(passes: Passes, sizes: tuple[int, int], make: Callable[[Passes], Agreement]) -> Passes:
+    """The passes with the bins that cost the least for tables of these sizes; none where all pairs is
+    cheaper, as `accord plan` says, or not much more."""
+    if not passes:
+        return ()
+    fitted = [_fit_buckets(one, sizes, make) for one in _variants(passes)]
+    plans = {one: plan for one in fitted if one and (plan := _price(make(one), sizes)) is not None}
+    chosen = min(plans, key=lambda one: cost(plans[one].agreed), default=())
+    return chosen if chosen and _pays(plans[chosen]) else ()
+
+
+def _pays(plan: Plan) -> bool:
+    """Whether a blocking saves enough to spend ε on it, and matches that it may miss."""
+    every = [one for one in plan.options if one.all_pairs and one.greedy == plan.agreed.greedy]
+    warned = any(one.code == "all-pairs-is-cheaper" for one in plan.warnings)
+    return not warned and all(one.seconds.expected > _WORTH * plan.agreed.seconds.expected for one in every)
+
+
+def _variants(passes: Passes) -> Iterator[Passes]:
+    """With other cells, where there are some."""
+    if not any(isinstance(part, Grid) for one in passes for part in one.parts):
+        yield passes
+        return
+    for times in _CELLS:
+        yield tuple(replace(one, parts=tuple(_widen(part, times) for part in one.parts)) for one in passes)
+
+
+def _widen(part: Key | Grid, times: Fraction) -> Key | Grid:
+    return replace(part, cell=part.cell * times) if isinstance(part, Grid) else part
+
+
+def _fit_buckets(passes: Passes, sizes: tuple[int, int], make: Callable[[Passes], Agreement]) -> Passes:
+    """As many buckets as cost the least; none where these cells make no sound blocking."""
+    try:
+        best = best_buckets(make(passes), sizes)
+    except AccordError:
+        return ()
+    return tuple(
+        replace(one, parts=tuple(_bucket(part, count) for part in one.parts))
+        for one, count in zip(passes, best, strict=True)
+    )
+
+
+def _bucket(part: Key | Grid, count: int | None) -> Key | Grid:
+    return replace(part, buckets=max(2, count)) if isinstance(part, Key) and count is not None else part
+
+
+def _price(agreement: Agreement, sizes: tuple[int, int]) -> Plan | None:
+    engine = agreement.engine
+    network = engine.settings.network if isinstance(engine, OtOptions) else NETWORKS["wan"]
+    try:
+        return price_agreed(agreement, Question(sizes, network), lambda *_: SLOW)
+    except AccordError:
+        return None

@@ -1,0 +1,64 @@
+"""Some cells of each column of one's own table, for guesses that its owner sees.
+
+The table is read to its end: whether a column names the records can only be told then.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accord.drafting.guessing import Sample
+from accord.errors import DataError, Fault
+from accord.records.folding import to_text, trim
+from accord.records.layout import Layout
+from accord.records.sources import column_names, open_table
+
+_CELLS = 1_000
+
+
+@dataclass(frozen=True)
+class Look:
+    """What somebody sees who opens the table: how many rows, and some cells of each column."""
+
+    rows: int
+    samples: tuple[Sample, ...]
+
+
+def look_at(path: Path, layout: Layout) -> Look:
+    """Look at a file whose encoding, delimiter and quote are known; raises all faults of its header."""
+    names = column_names(path, layout)
+    _require_names(path, names)
+    batches = list(open_table(path, names, layout).batches)
+    table = pa.Table.from_batches(batches) if batches else None
+    if table is None or not table.num_rows:
+        raise DataError(
+            str(path), [Fault("", "There are no rows below the header.", "Is it the right file?")]
+        )
+    return Look(table.num_rows, tuple(_sample(name, table[name]) for name in names))
+
+
+def _require_names(path: Path, names: list[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
+    faults = [
+        Fault(f"column '{name}'", "stands more than once in the header.", "Rename one.") for name in twice
+    ]
+    if nameless := [place for place, name in enumerate(names, 1) if not name.strip()]:
+        places = ", ".join(map(str, nameless))
+        faults.append(Fault("", f"No name stands above column {places}.", "Name it, or remove it."))
+    if faults:
+        raise DataError(str(path), faults)
+
+
+def _sample(name: str, cells: pa.ChunkedArray) -> Sample:
+    whole = cells.combine_chunks()
+    texts = trim(to_text(whole))
+    filled = texts.drop_null()
+    differ = len(filled) == len(texts) == pc.count_distinct(texts).as_py()
+    # Spread over the table: rows that stand together may be alike.
+    rows = range(0, len(filled), max(1, len(filled) // _CELLS))[:_CELLS]
+    return Sample(name, tuple(filled.take(pa.array(rows, pa.int64())).to_pylist()), differ)

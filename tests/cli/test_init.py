@@ -1,0 +1,270 @@
+"""`accord init`: from one's own table, in scripts and at a terminal, and from a template."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from accord.agreement.file import read_agreement
+from accord.cli.init import init
+from accord.cli.init_questions import round_up
+from accord.records.layout import read_layout
+from tests.cli.terminal import Done, accord
+
+PEOPLE = """\
+Nr;Vorname;Name;Geburtsdatum;Geschlecht;PLZ
+1;Jürgen;Müller;31.12.1980;m;10115
+2;Anna;Groß;01.02.1975;w;80331
+3;Lena;;17.03.1999;w;20095
+"""
+SHOP = """\
+sku,title,maker,price
+s1,Sony Turntable PSLX350H,Sony,149.00
+s2,Bose Acoustimass 5,Bose,399 EUR
+"""
+
+
+def run(folder: Path, *arguments: str, code: int = 0) -> Done:
+    done = accord(folder, "init", *arguments)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "shop.csv").write_text(SHOP)
+    return tmp_path
+
+
+FROM = ("--from", "shop.csv", "--yes", "--records", "100", "100")
+
+
+def test_a_draft_passes_check_and_columns_stay_with_their_owner(tmp_path: Path) -> None:
+    (tmp_path / "kunden.csv").write_bytes(PEOPLE.encode("cp1252"))
+    done = run(
+        tmp_path, "--from", "kunden.csv", "--yes", "--records", "200", "300", "--parties", "nord", "sued"
+    )
+    assert "all pairs, ε = 0" in done.stderr
+    assert "none of f, m" in done.stderr
+    text = (tmp_path / "agreement.toml").read_text()
+    for word in ("Nr", "Vorname", "Geburtsdatum", "PLZ", "Müller", "10115", "%d.%m"):
+        assert word not in text
+    layout = read_layout(tmp_path / "kunden.csv.layout.toml")
+    assert (layout.id, layout.encoding, layout.delimiter) == ("Nr", "cp1252", ";")
+    assert layout.source("surname").column == "Name"
+    assert layout.source("birth").format == "%d.%m.%Y"
+    assert accord(tmp_path, "check", "agreement.toml", "kunden.csv", "--party", "nord").returncode == 0
+
+
+def test_the_other_side_fits_its_table_to_the_agreement(shop: Path) -> None:
+    run(shop, *FROM, "--type", "maker=category:brand", "--disclose", "brand")
+    (shop / "artikel.csv").write_text("Artikelnummer;Bezeichnung;Marke;Preis\n7;Sony PSLX 350;SONY;149.5\n")
+    fit = ("--from", "artikel.csv", "--for", "agreement.toml", "--yes")
+    done = run(shop, *fit, code=4)
+    assert "field 'brand': has no column. Say which: --type COLUMN=TYPE:brand" in done.stderr
+    run(shop, *fit, "--type", "Marke=category:brand")
+    layout = read_layout(shop / "artikel.csv.layout.toml")
+    assert {name: layout.source(name).column for name in layout.columns} == {
+        "text": "Bezeichnung",
+        "brand": "Marke",
+        "price": "Preis",
+    }
+    assert layout.id == "Artikelnummer"
+    assert accord(shop, "check", "agreement.toml", "artikel.csv", "--party", "B").returncode == 0
+    linked = accord(shop, "simulate", "shop.csv", "artikel.csv", "--agreement", "agreement.toml")
+    assert linked.returncode == 0, linked.stderr
+
+
+def test_without_a_terminal_the_missing_answers_are_named(shop: Path) -> None:
+    done = run(shop, "--from", "shop.csv", code=2)
+    assert "--yes takes columns for what they look like (sku=" in done.stderr
+    assert "--records A B" in done.stderr
+    assert not (shop / "agreement.toml").exists()
+    assert "--records A B" in run(shop, "--from", "shop.csv", "--yes", code=2).stderr
+
+
+def test_nothing_is_overwritten_without_force(shop: Path) -> None:
+    run(shop, *FROM)
+    before = {path.name: path.read_bytes() for path in shop.iterdir()}
+    assert "--force" in run(shop, *FROM, code=5).stderr
+    assert "which is read" in run(shop, *FROM, "--out", "shop.csv", "--force", code=5).stderr
+    run(shop, *FROM, "--out", "other.toml", code=5)  # the layout is there
+    assert {path.name: path.read_bytes() for path in shop.iterdir()} == before
+    run(shop, *FROM, "--force")
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "message"),
+    [
+        (None, 4, "no such file"),
+        (b"", 4, "it is empty"),
+        (b"id,name\n", 4, "There are no rows below the header"),
+        (b"id,name,name\n1,a,b\n", 4, "column 'name': stands more than once"),
+        (b"id,,b\n1,a,b\n", 4, "No name stands above column 2"),
+        (b"title,maker\nx,y\nx,y\n", 4, "No column names the records"),
+        (b"id,other_id\n1,2\n2,3\n", 3, "No column is left to compare"),
+    ],
+)
+def test_tables_that_cannot_be_drafted_for(
+    content: bytes | None, code: int, message: str, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / "shop.csv").write_bytes(content)
+    assert message in run(tmp_path, *FROM, code=code).stderr
+    assert {path.name for path in tmp_path.iterdir()} <= {"shop.csv"}
+
+
+def test_cells_that_do_not_fit_are_told_with_the_answer_that_mends_them(shop: Path) -> None:
+    (shop / "shop.csv").write_text("id,title,price\n1,a thing,10\n2,another,SECRET\n3,third,200000\n")
+    typed = (*FROM, "--type", "price=price")
+    done = run(shop, *typed, code=4)
+    assert "row 2, column 'price'" in done.stderr
+    assert "row 3, column 'price'" in done.stderr
+    assert "--missing-values" in done.stderr
+    assert "SECRET" not in done.stderr
+    assert not (shop / "agreement.toml").exists()
+    mended = ("--missing-values", "price=secret", "--range", "price=0..1000000")
+    run(shop, *typed, *mended)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--type", "titel=text"], "Did you mean 'title'"),
+        (["--type", "title"], "COLUMN=TYPE"),
+        (["--type", "title=txet"], "Did you mean 'text'"),
+        (["--id", "sku", "--id-row"], "not by both"),
+        (["--range", "price"], "FIELD=VALUE"),
+        (["--date", "birth=%d.%m.%Y"], "no field or column 'birth' to map"),
+        (["--range", "price=a..b"], "--range price=a..b"),
+        (["--template", "people"], "Say what to start from"),
+    ],
+)
+def test_slips_on_the_command_line(options: list[str], message: str, shop: Path) -> None:
+    done = accord(shop, "init", *FROM, *options)
+    assert done.returncode in (2, 3)
+    assert message in done.stderr
+    assert not (shop / "agreement.toml").exists()
+
+
+def test_a_template_needs_no_data(tmp_path: Path) -> None:
+    for number, kind in enumerate(("people", "patients", "customers", "products", "places")):
+        run(tmp_path, "--template", kind, "--out", f"{number}.toml")
+        read_agreement(tmp_path / f"{number}.toml")
+    run(tmp_path, "people", "--out", "old.toml")  # as scripts of before have it
+    assert "accord init --from MY.csv" in run(tmp_path, code=2).stderr
+
+
+# -- at a terminal ------------------------------------------------------------------------------------------
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    keyboard = io.StringIO("".join(f"{line}\n" for line in lines))
+    monkeypatch.setattr(keyboard, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", keyboard)
+
+
+def test_at_a_terminal_enter_takes_what_is_shown(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(shop)
+    # A slip, the types, a change, Enter; names, sizes, values, a range, a distance, nothing to show.
+    lines = ("3=brnd", "?", "3=category:brand", "", "", "", "", "300", "Sony,Bose", "0..500", "", "")
+    answer(monkeypatch, *lines)
+    init(table=Path("shop.csv"))
+    shown = capsys.readouterr().err
+    assert "'brnd' is no type of a column" in shown
+    assert "given name" in shown
+    agreed = read_agreement(shop / "agreement.toml")
+    assert agreed.expected is not None
+    assert (agreed.expected.A, agreed.expected.B) == (10, 300)
+    fields = agreed.model_dump(mode="json")["fields"]
+    assert fields["brand"]["values"] == ["Sony", "Bose"]
+    assert fields["price"]["max"] == "500"
+    command = re.search(r"The same without questions: `accord init (.*)`", shown)
+    assert command is not None
+    first = (shop / "agreement.toml").read_text()
+    again = command[1].replace("'", "").split()
+    assert accord(shop, "init", *again, "--force").returncode == 0
+    assert unsalted(first) == unsalted((shop / "agreement.toml").read_text())
+
+
+def test_sizes_that_enter_takes_are_rounded() -> None:
+    assert [round_up(rows) for rows in (1, 10, 11, 199, 220, 500, 501, 12_345)] == [
+        *(10, 10, 20, 200, 500, 500, 1000, 20_000)
+    ]
+
+
+# -- the border ---------------------------------------------------------------------------------------------
+
+
+def unsalted(text: str) -> str:
+    return re.sub(r'(?m)^salt = "[0-9a-f]+"$', "", text)
+
+
+WORDS = st.text(st.characters(categories=("L", "N", "P", "Z")), max_size=12).map(
+    lambda text: text.replace("\0", "")
+)
+ROWS = st.lists(
+    st.tuples(
+        WORDS, st.dates(date(1900, 1, 1), date(2029, 12, 31)).map(str), WORDS, st.integers(0, 99_999).map(str)
+    ),
+    min_size=1,
+    max_size=25,
+)
+HEADERS = st.lists(
+    WORDS.filter(lambda name: name.strip()), min_size=5, max_size=5, unique_by=lambda name: name.strip()
+)
+KINDS = ("id", "text", "date", "category", "price")
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(HEADERS, ROWS, st.permutations(range(5)), st.sampled_from([",", ";", "\t"]))
+def test_tables_with_equal_answers_give_equal_drafts(
+    tmp_path: Path,
+    header: list[str],
+    rows: list[tuple[str, str, str, str]],
+    order: list[int],
+    delimiter: str,
+) -> None:
+    """However the tables differ: in cells, rows, order, names of columns, delimiters."""
+    from accord.cli.init_table import draft_from
+    from accord.cli.init_told import Told
+
+    cells = [[str(number), *row] for number, row in enumerate(rows)]
+    table = tmp_path / "drawn.csv"
+    with table.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+        writer.writerows([row[at] for at in order] for row in [header, *cells])
+    types = tuple(f"{name}={kind}" for name, kind in zip(header, KINDS, strict=True))
+    told = Told(table, True, types, (2_000, 3_000), delimiter=delimiter, encoding="utf-8")
+    out = tmp_path / "drawn.toml"
+    draft_from(told, out, force=True)
+    usual = tmp_path / "usual.toml"
+    if not usual.exists():
+        (tmp_path / "usual.csv").write_text(f"id,text,date,category,price\n{USUAL}")
+        assert accord(tmp_path, "init", "--from", "usual.csv", *SAME, "--out", "usual.toml").returncode == 0
+    assert unsalted(out.read_text()) == unsalted(usual.read_text())
+
+
+USUAL = "a1,some thing,2020-01-31,red,1\na2,a thing,2020-02-29,blue,9.99\n"
+SAME = (
+    "--yes",
+    "--records",
+    "2000",
+    "3000",
+    *(word for kind in KINDS for word in ("--type", f"{kind}={kind}")),
+)

@@ -1,0 +1,111 @@
+"""Columns as they are called and filled in real tables."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.drafting.guessing import Sample, guess_kinds
+from accord.drafting.kinds import SEVERAL, Kind
+
+GERMAN = {
+    "Nr": ("1", "2", "3", "id"),
+    "Vorname": ("Jürgen", "Anna", "Lena", "given"),
+    "Name": ("Müller", "Groß", "Schmidt", "surname"),
+    "Geburtsdatum": ("31.12.1980", "01.02.1975", "17.03.1999", "birth"),
+    "Geschlecht": ("m", "w", "W", "sex"),
+    "Straße": ("Hauptstr. 5", "Am Markt 7a", "Ring 12", "street"),
+    "PLZ": ("10115", "80331", "20095", "postcode"),
+    "Wohnort": ("Berlin", "München", "Hamburg", "city"),
+    "Telefon": ("+49 30 1234567", "+49 171 1234567", "040/123456", "phone"),
+    "E-Mail": ("j@x.de", "", "l@y.de", "email"),
+    "Versichertennummer": ("A123", "B234", "C345", "identifier"),
+}
+AMERICAN = {
+    "customer_no": ("17", "18", "19", "id"),
+    "first_name": ("John", "Mary", "Ann", "given"),
+    "LAST NAME": ("Smith", "Jones", "Brown", "surname"),
+    "middleInitial": ("J", "", "K", "middle"),
+    "dob": ("12/31/1980", "01/15/1975", "02/03/1999", "birth"),
+    "Gender": ("1", "2", "2", "sex"),
+    "zip": ("02139-1234", "02140", "90210", "postcode"),
+    "phone_home": ("617-555-1234", "(617) 555 9999", "+1 617 555 1111", "phone"),
+    "amount": ("$12.99", "$1,200.00", "$3.00", "skip"),
+    "ssn": ("123-45-6789", "987-65-4321", "111-22-3333", "identifier"),
+}
+THINGS = {
+    "id": ("a", "b", "c", "id"),
+    "name": ("Sony Turntable PSLX350H", "Bose Acoustimass 5", "Canon PIXMA MP 500 Printer", "text"),
+    "brand": ("Sony", "Bose", "Canon", "category"),
+    "price": ("149.00", "399", "12.99 EUR", "price"),
+    "order date": ("2026-03-01", "2026-03-02", "2026-03-03", "date"),
+    "lat": ("52.5200", "-48.1371", "53.5511", "latitude"),
+    "lng": ("13.4050", "11.5755", "-170.9937", "longitude"),
+}
+
+
+@pytest.mark.parametrize("table", [GERMAN, AMERICAN, THINGS], ids=["german", "american", "things"])
+def test_columns_are_taken_for_what_they_are(table: dict[str, tuple[str, str, str, str]]) -> None:
+    samples = [Sample(name, cells[:3], len(set(cells[:3])) == 3) for name, cells in table.items()]
+    guessed = {guess.column: guess.kind.value for guess in guess_kinds(samples)}
+    assert guessed == {name: cells[3] for name, cells in table.items()}
+
+
+def kinds(**columns: tuple[str, ...]) -> list[Kind]:
+    samples = [Sample(name, cells, len(set(cells)) == len(cells)) for name, cells in columns.items()]
+    return [guess.kind for guess in guess_kinds(samples)]
+
+
+def test_cells_decide_where_names_say_nothing() -> None:
+    many = 40
+    found = kinds(
+        c1=tuple(f"K{n}" for n in range(many)),
+        c2=("mary", "john", "linda", "james") * 10,
+        c3=("Mary Smith", "John Jones", "Linda Brown", "James Miller") * 10,
+        c4=("a@b.org", "c@d.com") * 20,
+        c5=("1950-01-02", "1999-12-31") * 20,
+        c6=("2026-03-01", "2026-03-02") * 20,
+        c7=("reddish", "greenish") * 20,
+        c8=("f", "M") * 20,
+    )
+    expected = ["id", "given", "name", "email", "birth", "date", "category", "sex"]
+    assert found == expected
+
+
+def test_a_name_alone_may_be_whole_or_of_a_family_or_of_a_thing() -> None:
+    whole = ("Mary Smith", "John Jones")
+    assert kinds(name=whole) == [Kind.NAME]
+    assert kinds(name=("Smith", "Jones"), vorname=("Mary", "John")) == [Kind.SURNAME, Kind.GIVEN]
+    assert kinds(name=("Zweckform 3475 A4", "Xerox 8R")) == [Kind.TEXT]
+
+
+def test_cells_can_contradict_a_name() -> None:
+    assert kinds(email=("yes", "no")) != [Kind.EMAIL]
+    assert kinds(lat=("1", "2", "1")) != [Kind.LATITUDE]
+    assert kinds(birth=("Berlin", "Hamburg")) != [Kind.BIRTH]
+
+
+def test_an_id_has_all_cells_filled_and_different_and_there_is_one() -> None:
+    assert kinds(id=("1", "1", "2")) == [Kind.SKIP]
+    assert kinds(id=("1", "2"), patient_id=("7", "8")) == [Kind.ID, Kind.SKIP]
+    assert kinds(empty=("", "")) == [Kind.SKIP]
+    assert kinds(phone=("030 123456", "040 123456"), mobile=("0171 123456", "0172 123456"))[1] is Kind.SKIP
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["id", "name", "dob", "Ort", "price", "lat", "x", "", "=", "e-mail"])
+            | st.text(max_size=9),
+            st.lists(st.text(max_size=12) | st.dates().map(str) | st.floats().map(str), max_size=6),
+        ),
+        max_size=8,
+    )
+)
+def test_any_table_has_a_guess_that_an_agreement_can_hold(table: list[tuple[str, list[str]]]) -> None:
+    samples = [Sample(name, tuple(cells), len(set(cells)) == len(cells)) for name, cells in table]
+    guesses = guess_kinds(samples)
+    assert [guess.column for guess in guesses] == [name for name, _ in table]
+    once = [guess.kind for guess in guesses if guess.kind not in SEVERAL and guess.kind is not Kind.SKIP]
+    assert len(once) == len(set(once))

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from accord.drafting.sampling import look_at
+from accord.errors import DataError
+from accord.records.layout import Layout
+
+
+def test_cells_are_texts_whatever_the_file(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "n": [1, 2, 3],
+            "day": [date(2020, 1, 31), None, date(2020, 2, 1)],
+            "text": [" a ", "", "a"],
+            "bytes": pa.array([b"x", b"y", b"z"]),
+            "list": [[1], [2], [3]],
+        }
+    )
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    look = look_at(tmp_path / "t.parquet", Layout())
+    assert look.rows == 3
+    found = {one.column: (one.cells, one.names_rows) for one in look.samples}
+    assert found["n"] == (("1", "2", "3"), True)
+    assert found["day"] == (("2020-01-31", "2020-02-01"), False)
+    assert found["text"] == (("a", "a"), False)
+    assert found["bytes"] == found["list"] == ((), False)
+
+
+def test_cells_are_spread_over_a_long_table(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,x\n" + "".join(f"{n},{n // 2500}\n" for n in range(5_000)))
+    look = look_at(tmp_path / "t.csv", Layout())
+    assert len(look.samples[0].cells) == 1_000
+    assert set(look.samples[1].cells) == {"0", "1"}
+
+
+@pytest.mark.parametrize("content", ["a,a,b\n1,2,3\n", "a,,b\n1,2,3\n", "a,b\n"])
+def test_headers_that_name_no_columns(content: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(DataError):
+        look_at(tmp_path / "t.csv", Layout())
