@@ -10,18 +10,16 @@ import sys
 import textwrap
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from accord.kernel import kernel, prefetch
+from accord.kernel import kernel
 from tests.kernels import ROOT, kernels
 
 MODULE = textwrap.dedent(
     """
     from typing import Annotated, NamedTuple
 
-    from accord.kernel import kernel, prefetch
+    from accord.kernel import kernel
 
     class Stretch(NamedTuple):
         start: Annotated[int, "int64"]
@@ -43,11 +41,6 @@ MODULE = textwrap.dedent(
     def add_pair(source, target):
         target[0] += source[0]
         target[1] += source[1]
-
-    @kernel("uint64(uint64[::1], uint64)")
-    def ask_first(source, place):
-        prefetch(source, place)
-        return source[place]
     """
 )
 CALL = textwrap.dedent(
@@ -63,7 +56,6 @@ CALL = textwrap.dedent(
     looped.add_pair(pair, pair)
     assert pair.tolist() == [2, 4]
     assert __import__("numba").config.SLP_VECTORIZE == before
-    assert looped.ask_first(pair, 1) == 4
     """
 )
 
@@ -88,7 +80,6 @@ def test_a_kernel_is_announced_when_it_compiles_and_silent_when_it_is_loaded(tmp
         "Compiling quadruple for this machine, once.",
         "Compiling at for this machine, once.",
         "Compiling add_pair for this machine, once.",
-        "Compiling ask_first for this machine, once.",
     ]
     assert second == ""
 
@@ -107,22 +98,6 @@ def test_without_any_place_to_write_it_compiles_for_the_process(
     with caplog.at_level(logging.INFO, logger="accord.kernel"):
         assert triple(7) == 21
     assert "Compiling triple" in caplog.text
-
-
-def test_what_is_prefetched_is_asked_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    from numba.core import caching
-
-    # Code that is loaded from disk cannot be looked at.
-    monkeypatch.setattr(caching.FunctionCache._impl_class, "_locator_classes", [])
-
-    @kernel("uint64(uint64[::1], uint64)")
-    def ask_first(source: NDArray[np.uint64], place: np.uint64) -> np.uint64:
-        prefetch(source, place)
-        return np.uint64(source[place])
-
-    assert ask_first(np.arange(3, dtype=np.uint64), np.uint64(2)) == 2
-    (text,) = ask_first.compiled.inspect_llvm().values()
-    assert re.search(r"call void @llvm\.prefetch.*i32 0, i32 2, i32 1\)", text)
 
 
 def test_all_kernels_are_known_to_be_compiled_before_the_tests() -> None:

@@ -17,8 +17,7 @@ more than its arrays do, so that loops over small batches take plain tuples inst
 
 Loops are vectorised over their rounds. `joined=True` also joins statements that do the same to neighbouring
 words, so that the two words of a block are read as one; numba leaves that off, since LLVM was wrong there in
-the past, and so do we where nothing is won. `prefetch(array, place)`, within a kernel, has what is at a place
-on its way before it is read; it changes nothing but the time.
+the past, and so do we where nothing is won.
 """
 
 from __future__ import annotations
@@ -29,9 +28,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints
-
-import numpy as np
-from numpy.typing import NDArray
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,42 +76,8 @@ class Kernel(Generic[P, R]):
                 return njit(signature, nogil=True)(function)
 
     def _calls(self, name: str, value: object) -> bool:
-        known = isinstance(value, Kernel | _Prefetch) and value is not self
+        known = isinstance(value, Kernel) and value is not self
         return known and name in self._function.__code__.co_names
-
-
-class _Prefetch:
-    """An instruction of the processor that numba has no name for, made when a kernel first needs it."""
-
-    def __call__(self, array: NDArray[Any], place: np.uint64) -> None:
-        """Of no effect outside of kernels."""
-
-    @functools.cached_property
-    def compiled(self) -> Any:
-        from llvmlite import ir
-        from numba import types
-        from numba.extending import intrinsic
-
-        number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
-        # To be read, and data. Not into the first cache (3): the few requests that it can have open are what
-        # reads themselves wait for. The second can have more.
-        to_read, second_cache, data = number(0), number(2), number(1)
-
-        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array = context.make_array(signature.args[0])(context, builder, arguments[0])
-            address = builder.bitcast(builder.gep(array.data, [arguments[1]]), pointer)
-            declared = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-            instruction = builder.module.declare_intrinsic("llvm.prefetch", [pointer], declared)
-            builder.call(instruction, [address, to_read, second_cache, data])
-            return context.get_dummy_value()
-
-        def prefetch(typing: Any, array: Any, place: Any) -> Any:
-            return types.void(array, types.uint64), emit
-
-        return intrinsic(prefetch)
-
-
-prefetch = _Prefetch()
 
 
 def kernel(

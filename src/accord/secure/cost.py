@@ -26,7 +26,7 @@ from accord.secure.paillier import engine as engine_paillier
 from accord.secure.paillier.distance import pack_sizes, packs
 from accord.secure.paillier.engine import PaillierEngine, plan_of
 from accord.secure.transfer import base
-from accord.secure.transfer.silent import feed_bytes
+from accord.secure.transfer.silent import feed_bytes, point_bytes
 from accord.secure.transfer.tree import SEED
 from accord.side import Side
 
@@ -72,10 +72,10 @@ class Tab:
             for way, receiver in enumerate((Side.A, Side.B)):
                 for _ in range(stage.feeds[way]):
                     first = not self._fed[way]
-                    if first:
+                    if first or point_bytes(self._settings.codes[way]):
                         chain.send(receiver)
                     chain.send(receiver.other)
-                    total += feed_bytes(first, rate, self._settings.code)
+                    total += feed_bytes(first, rate, self._settings.codes[way])
                     self._fed[way] += 1
                     feeds += 1
             for _ in range(-(-(stage.last - done) // ot_sizes.WINDOW)):
@@ -96,9 +96,12 @@ def price_like(
     program, sizes = _shapes(circuit, sample, settings)
     needed = needs(program, sizes).sum(axis=1) * times
     silent = [settings.saves and need >= settings.many for need in needed]
-    feeds = [math.ceil(need / settings.code.outputs) * way for need, way in zip(needed, silent, strict=True)]
-    first, later = (feed_bytes(new, 128 // settings.k, settings.code) for new in (True, False))
-    fed = sum(first + (count - 1) * later for count in feeds if count)
+    feeds, fed = [], 0
+    for need, way, code in zip(needed, silent, settings.codes, strict=True):
+        feeds.append(math.ceil(need / code.outputs) * way)
+        if feeds[-1]:
+            first, later = (feed_bytes(new, 128 // settings.k, code) for new in (True, False))
+            fed += first + (feeds[-1] - 1) * later
     windows = math.ceil(times * len(sizes.pairs) / ot_sizes.WINDOW)
     return Price(
         round(times * _batch_bytes(program, sizes, settings, (silent[0], silent[1]))) + fed,

@@ -31,9 +31,9 @@ from accord.workload import PEOPLE
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
-OT_WIRE = "6cf5c982fae33fc94ffb7ca6a5a7cfbfbc7c081384cf2a5bcf85e44d052c00dc"
-SCORE_WIRE = "1afeee9542a4a8a6fa3ab50b4139c75768722a90be6815d671fbb28fc7ef51d9"
-SILENT_WIRE = "31f6e883e4852ed559164a07813b0d77a75dde59b6d92897482c3048183ca897"
+OT_WIRE = "5d11d67230acb14ad4f52c7956369feb7b152e512c3ac61fb3957c0d9591da22"
+SCORE_WIRE = "c7d54d491c944131cb050e0271cc007b81818518adb664f2f5ae77cae6fa3665"
+SILENT_WIRE = "1221feb75a4738656252868eb876f99793dead0ecf48a0cb3730f2d8a29d523f"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 

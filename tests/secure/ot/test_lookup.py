@@ -105,9 +105,10 @@ def test_entry_j_is_bit_j() -> None:
     truth = np.zeros((1, 128), dtype=np.bool_)
     truth[0, [0, 5, 64, 127]] = True
     assert pack_truth(truth).tolist() == [[1 | 1 << 5, 1 | 1 << 63]]
-    assert patterns(7)[6].tolist() == [0, (1 << 64) - 1]
-    assert patterns(1)[0, 0] & 3 == 2
-    assert patterns(3, 8)[1].tolist() == [0xFFFF0000FFFF0000]
+    assert patterns(7)[3].tolist() == [[(1 << 64) - 1, 0], [0, (1 << 64) - 1], [0, 0], [0, 0]]
+    assert (patterns(1)[0, :, 0] & 3).tolist() == [1, 2, 0, 0]
+    assert patterns(2, 8)[0, :, 0].tolist() == [0xFF << 8 * y | 0xFF << 8 * y + 32 for y in range(4)]
+    assert patterns(3, 8)[1, :2, 0].tolist() == [0xFFFFFFFF, 0xFFFFFFFF00000000]
 
 
 @pytest.mark.parametrize("bits", range(1, 9))

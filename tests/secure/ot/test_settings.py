@@ -57,7 +57,7 @@ def test_what_differs_is_said_in_the_hello() -> None:
     [
         ("hamming50", 1000, 16),
         ("hamming50", 100, 22),
-        ("hamming50", 32, 36),
+        ("hamming50", 32, 37),
         ("euclidean2d", 1000, 80),
         ("dice128", 1000, 70),
         ("dice1024", 1000, 400),

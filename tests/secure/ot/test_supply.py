@@ -46,14 +46,14 @@ def test_every_batch_finds_what_it_asks_for(counts: list[tuple[int, int]], many:
     for stage in plan.stages:
         assert any(stage.feeds) or first == 0
         for way in (0, 1):
-            ready[way] += stage.feeds[way] * FEW.outputs
+            ready[way] += stage.feeds[way] * settings.codes[way].outputs
             if plan.silent[way]:
                 ready[way] -= int(needed[way, first : stage.last].sum())
             assert ready[way] >= 0 or not plan.silent[way]
         first = stage.last
     assert first == needed.shape[1]
     assert [use.ready for use in plan.after] == ready
-    assert all(r < FEW.outputs for r in ready)
+    assert all(r < code.outputs for r, code in zip(ready, settings.codes, strict=True))
 
 
 def test_both_ends_of_a_reserve_stay_together_over_many_evaluations() -> None:
@@ -79,7 +79,7 @@ def test_both_ends_of_a_reserve_stay_together_over_many_evaluations() -> None:
         assert a.used == b.used
         assert held(a) == held(b) == tuple(use.ready for use in a.used)
         fed.append(a._sender.rounds + a._receiver.rounds)
-    assert fed == [2, 3, 3, 7]
+    assert fed == [2, 3, 3, 5]
 
 
 def held(session: OtSession) -> tuple[int, int]:

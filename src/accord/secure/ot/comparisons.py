@@ -9,7 +9,9 @@
 
 A comparison may be divided (`forms.py`), looked up whole or digit by digit: of the ways that say the same,
 the lightest is taken, by weights that are constants of the code. Comparisons of multiples of one overlap
-⟨a, b⟩, such as the levels of a similarity, share it: each adds its own rest.
+⟨a, b⟩, such as the levels of a similarity, share it: each adds its own rest. Where one level implies another,
+such as Dice ≥ 1 and Dice ≥ 0.8, its value has a smaller range in pairs for which the other holds, and needs a
+smaller ring: what is then read is right for those pairs alone, and both together say the level.
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.secure.circuit import AtMost, Bilinear, Equal, Input, Product
+from accord.secure.circuit import AtMost, Bilinear, Equal, Hamming, Input, Product
 from accord.secure.forms import (
     Form,
+    Linear,
+    Rest,
     alternatives,
     families,
     form_of,
@@ -81,6 +85,8 @@ class Plan:
     share: Share
     reading: Reading
     factor: int = 0
+    given: int | None = None
+    """The number of another comparison; for pairs for which that does not hold this says anything."""
 
     @property
     def weight(self) -> float:
@@ -145,7 +151,7 @@ def together(nodes: Sequence[Comparison], where: Input | None) -> Together | Non
     """The lightest way to compare all of them with one overlap; none if numbers are too large for it."""
     overlap = overlap_of(nodes[0])
     assert overlap is not None
-    every = [_rests(node, where) for node in nodes]
+    every = [_rests(nodes, number, where) for number in range(len(nodes))]
     form = form_of(Bilinear((overlap,), None, 0, 0, 0, overlap.left.length))
     found: list[Together] = []
     for bits in {plan.overlap_bits for some in every for plan in some}:
@@ -156,15 +162,58 @@ def together(nodes: Sequence[Comparison], where: Input | None) -> Together | Non
     return min(found, key=lambda way: way.weight, default=None)
 
 
-def _rests(node: Comparison, where: Input | None) -> list[Plan]:
+def _rests(nodes: Sequence[Comparison], number: int, where: Input | None) -> list[Plan]:
     """The ways to compare where the overlap is there already."""
     found = []
-    for family in families(node):
+    for family in families(nodes[number]):
         low, high, penalty = _range(family.rest, 0, False, where)
-        for reading in readings(low, high, 0):
-            share = Share(family.rest, reading.bits, reading.shift, penalty, where)
-            found.append(Plan(share, reading, family.factor))
+        tops: dict[int | None, int] = {None: high}
+        for later in range(number + 1, len(nodes)):
+            most = _most_given(family.rest, nodes[later])
+            if most is not None and low <= most < high and _implies(nodes[number], nodes[later]):
+                tops[later] = most
+        for given, top in tops.items():
+            for reading in readings(low, top, 0):
+                share = Share(family.rest, reading.bits, reading.shift, penalty, where)
+                found.append(Plan(share, reading, family.factor, given))
     return found
+
+
+def _implies(node: Comparison, other: Comparison) -> bool:
+    """Whether another comparison is known to hold where one does."""
+    most = next((_most_given(family.rest, node) for family in families(other)), None)
+    return most is not None and most <= 0
+
+
+def _most_given(rest: Form, other: Comparison) -> int | None:
+    """The largest value of a rest and its overlaps in pairs for which another comparison holds, if that says
+    anything.
+
+    With p, x and y for the overlap and the two offsets, all of them at least 0: u·x + v·y − w·p ≤ t says that
+    p ≥ (u·x + v·y − t)/w, which bounds U·x + V·y − W·p for the largest x and y.
+    """
+    assert isinstance(rest.of, Rest)
+    known = next((family.rest.of for family in families(other)), None)
+    if not isinstance(known, Rest):
+        return None
+    (key, ua, ub, w), (key_2, va, vb, w_2) = _linear(rest.of.of.of), _linear(known.of.of)
+    if key != key_2 or w <= 0 or w_2 <= 0:
+        return None
+    high = 0 if key is None else key[1]
+    more = high * (max(0, ua * w_2 - va * w) + max(0, ub * w_2 - vb * w))
+    most = (more + w * known.of.bound) // w_2
+    return -((rest.of.of.bound - most) // rest.of.of.divisor)
+
+
+def _linear(of: Linear) -> tuple[tuple[Input, int] | None, int, int, int]:
+    """An offset and its largest value, its weights on both sides, and how often the overlap is subtracted."""
+    match of:
+        case Hamming(source) | Equal(source):
+            return (source, source.length), 1, 1, 2
+        case Bilinear((product,), offset, weight_a, weight_b):
+            key = None if offset is None else (offset, offset.high)
+            return key, weight_a, weight_b, -product.weight
+    raise TypeError(of)
 
 
 def sign_bits(form: Form, bound: int) -> int:

@@ -96,7 +96,7 @@ class Build:
         self.lookups: list[Lookup] = []
         self.weight = 0.0
         """That of the program so far: quarters, which add up exactly."""
-        self._known: dict[tuple[Comparison | Reaches, Input | None], Bit] = {}
+        self._known: dict[tuple[Comparison | Reaches, Input | None], Formula | Wire] = {}
         self._texts: dict[Input, Text] = {}
 
     @property
@@ -170,6 +170,12 @@ class Build:
         self.weight += self.lookups[-1].weight
         return Bit(len(self.lookups) - 1)
 
+    def take_back(self, bit: Bit) -> Lookup:
+        """Without this lookup, the last so far, so that who reads its answer can read its wires instead."""
+        self._known = {key: made for key, made in self._known.items() if bit not in wires(made)}
+        self.weight -= self.lookups[-1].weight
+        return self.lookups.pop()
+
     def share(self, share: Share) -> int:
         """One shared number more."""
         self.shares.append(share)
@@ -194,11 +200,15 @@ class Build:
             found = together(some, where)
             if found is not None:
                 overlap = self.share(found.overlap)
-                for node, plan in zip(some, found.plans, strict=True):
+                # The last first: what needs that another holds names a later one.
+                for node, plan in reversed(list(zip(some, found.plans, strict=True))):
                     parts = ((self.share(plan.share), 1), (overlap, plan.factor))
-                    self._known[node, where] = self._read(Sum(parts, (), plan.share.bits), plan.reading)
+                    made: Formula | Wire = self._read(Sum(parts, (), plan.share.bits), plan.reading)
+                    if plan.given is not None:
+                        made = join("all", [made, self._known[some[plan.given], where]])
+                    self._known[node, where] = made
 
-    def _compare_once(self, node: Comparison, where: Input | None) -> Formula | Bit:
+    def _compare_once(self, node: Comparison, where: Input | None) -> Formula | Wire:
         known = constant(node)
         if known is not None:
             return _TRUE if known else _FALSE

@@ -28,7 +28,7 @@ from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
 
-TAG = b"accord/ot/3 "
+TAG = b"accord/ot/4 "
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class OtEngine:
         self, side: Side, entropy: Entropy, permutation: Permutation | None = None
     ) -> Party[OtSession]:
         hello = TAG + self.settings.hello
-        made = yield from set_up(side, self.settings.k, entropy, permutation, hello)
+        made = yield from set_up(side, self.settings.k, entropy, permutation, hello, doubles=True)
         return OtSession(made, self.settings)
 
     def evaluate(

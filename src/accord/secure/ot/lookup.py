@@ -1,14 +1,15 @@
 """One entry of a table: B has an index, A a table of bits or numbers, B learns its entry masked as A likes.
 
-A 1-of-2ʷ OT of messages of m bits from w random OTs, after Naor and Pinkas (STOC'99): key (l, c) expands to
-m·2ʷ bits S_l^c, and entry j, which lies at bits m·j to m·(j + 1), is masked by ⊕_l S_l^{j_l} there, so that
+A 1-of-2ʷ OT of messages of m bits from ⌈w/2⌉ double OTs (`transfer/extension.py`), after Naor and Pinkas
+(STOC'99): an index has ⌈w/2⌉ digits of two bits, the last of one if w is odd; key (l, y) expands to m·2ʷ bits
+S_l^y, and entry j, which lies at bits m·j to m·(j + 1), is masked by ⊕_l S_l^{digit l of j} there, so that
 only who has all keys for j can open it; m·2ʷ bits are sent whatever the entries are. Tables are rows of a
 public table, picked by A's state. With m = 1 and a random bit XORed to all entries the two end with XOR
 shares of the answer; with m = 8, 16, … and a random number taken from all entries, with additive ones mod 2ᵐ.
 
-Assumption: H of `transfer/permutation.py` is correlation robust.
+Assumption: H of `transfer/permutation.py` is correlation robust, for the multiples of Δ by 1, ω and 1 + ω.
 Learns: A nothing; B one entry, which is uniform if A masked the table, and the answer if it did not.
-OT l·n + p belongs to bit l of pair p's index, n being the pairs rounded up to whole bytes.
+Double OT l·n + p belongs to digit l of pair p's index, n being the pairs rounded up to whole bytes.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.kernel import kernel
-from accord.secure.transfer.extension import Receiver, Sender, correction_words, padded_count
-from accord.secure.transfer.permutation import hash_blocks
-from accord.secure.transfer.silent import SilentReceiver, SilentSender
+from accord.secure.transfer.extension import Receiver, Sender, double_words, multiples, padded_count
+from accord.secure.transfer.permutation import hash_blocks, mix
+from accord.secure.transfer.silent import RATE, SilentReceiver, SilentSender
 
 Words = NDArray[np.uint64]
 N = TypeVar("N", bound=np.generic)
@@ -40,13 +41,18 @@ def table_bytes(count: int, bits: int, lane: int = 1) -> int:
 
 
 def question_words(count: int, bits: int, rate: int) -> int:
-    """64-bit words in which B asks for `count` entries, with OTs of so many bits."""
-    return correction_words(asked(count, bits), rate)
+    """64-bit words in which B asks for `count` entries, with OTs of so many bits a choice."""
+    return double_words(asked(count, bits), _seconds(count, bits, rate), rate)
 
 
 def asked(count: int, bits: int) -> int:
-    """OTs that `count` entries of tables of 2^bits take."""
-    return _stride(count) * bits
+    """Double OTs that `count` entries of tables of 2^bits take."""
+    return _stride(count) * -(-bits // 2)
+
+
+def _seconds(count: int, bits: int, rate: int) -> int:
+    """How many of them have a second choice: where OTs are made one by one, a digit of one bit takes none."""
+    return asked(count, bits) if rate == RATE else _stride(count) * (bits // 2)
 
 
 def pack_truth(truth: NDArray[np.bool_]) -> Words:
@@ -58,10 +64,11 @@ def pack_truth(truth: NDArray[np.bool_]) -> Words:
 
 
 @cache
-def patterns(bits: int, lane: int = 1) -> Words:
-    """For each bit l of an index, the words in which all bits of entry j are bit l of j."""
-    entries = np.arange(max(64, lane << bits)) // lane
-    return pack_truth((entries[None, :] >> np.arange(bits)[:, None]) & 1 != 0)
+def patterns(bits: int, lane: int = 1) -> NDArray[np.uint64]:
+    """For each digit l and value y, the words in which all bits of entry j say if digit l of j is y."""
+    entries = np.arange(max(64, lane << bits)) // lane & ((1 << bits) - 1)
+    digits = (entries >> (2 * np.arange(-(-bits // 2)))[:, None]) & 3
+    return np.stack([pack_truth(digits == y) for y in range(4)], axis=1)
 
 
 def pick(truth: Words, state: NDArray[np.uint8]) -> Words:
@@ -84,14 +91,15 @@ def ask(
 
     Requires: every index is below 2^bits.
     """
-    count = _stride(len(index))
+    count, digits = _stride(len(index)), -(-bits // 2)
     masks = np.zeros((count, table_words(bits, lane)), dtype=np.uint64)
-    choices = np.zeros(padded_count(count * bits) // 64, dtype=np.uint64)
+    choices = np.zeros((2, padded_count(count * digits) // 64), dtype=np.uint64)
     _planes(_stretch(index, count).view(np.uint64), bits, choices.view(np.uint8))
-    for tile in end.extend(choices, question, count * bits):
+    seconds = _seconds(len(index), bits, end.rate)
+    for tile in end.extend_double(choices, question, count * digits, seconds):
         for block in range(-(-masks.shape[1] // 2)):
             inner, outer = hash_blocks(end.pi, tile.rows, block)
-            _absorb_one(inner, outer, tile.first, bits, 2 * block, masks)
+            _absorb_one(inner, outer, tile.first, digits, 2 * block, masks)
     return masks
 
 
@@ -99,11 +107,20 @@ def answer(
     end: Sender | SilentSender, tables: Words, count: int, bits: int, question: Words, lane: int = 1
 ) -> Words:
     """A's first `count` tables under their masks; to share bits, XOR a random bit to a whole table."""
-    pattern = patterns(bits, lane)
-    for tile in end.extend(question, len(tables) * bits):
-        for block in range(-(-tables.shape[1] // 2)):
-            inner, outer = hash_blocks(end.pi, tile.rows, block)
-            _absorb_two(inner, outer, tile.first, 2 * block, pattern, tables)
+    pattern, deltas = patterns(bits, lane), mix(multiples(end.delta))
+    # Behind these come digits of one bit, which have two keys.
+    full = len(tables) * (bits // 2)
+    for tile in end.extend_double(question, asked(count, bits), _seconds(count, bits, end.rate)):
+        cut = min(max(0, full - tile.first), len(tile.rows))
+        for rows, first, some in (
+            (tile.rows[:cut], tile.first, deltas),
+            (tile.rows[cut:], tile.first + cut, deltas[:2]),
+        ):
+            for block in range(-(-tables.shape[1] // 2)):
+                inner = end.pi.scratch("inner", len(some) * len(rows)).reshape(len(some), -1, 2)
+                _keys(rows, some, np.uint64(block), inner)
+                outer = end.pi.apply(inner, "outer").reshape(len(some), -1, 2)
+                _absorb_all(inner, outer, first, np.uint64(block), pattern, tables)
     return tables[:count]
 
 
@@ -155,22 +172,22 @@ def _stretch(values: NDArray[N], count: int) -> NDArray[N]:
     return result
 
 
-@kernel("void(uint64[::1], int64, uint8[::1])")
+@kernel("void(uint64[::1], int64, uint8[:,::1])")
 def _planes(index: Words, bits: int, result: NDArray[np.uint8]) -> None:
-    """Bit l of eight indices becomes one byte of plane l."""
+    """Bit l of eight indices becomes one byte of plane l / 2, of the first choices or of the second."""
     ones, gather = np.uint64(0x0101010101010101), np.uint64(0x0102040810204080)
     for bit in range(bits):
-        base = bit * index.shape[0]
+        base, target = (bit >> 1) * index.shape[0], result[bit & 1]
         for place in range(index.shape[0]):
             spread = (index[place] >> np.uint64(bit)) & ones
-            result[base + place] = np.uint8((spread * gather) >> np.uint64(56))
+            target[base + place] = np.uint8((spread * gather) >> np.uint64(56))
 
 
 @kernel("void(uint64[:,::1], uint64[:,::1], int64, int64, int64, uint64[:,::1])")
-def _absorb_one(inner: Words, outer: Words, first: int, bits: int, word: int, masks: Words) -> None:
-    """masks[pair] ⊕= H(row), for each bit of the pair's index."""
+def _absorb_one(inner: Words, outer: Words, first: int, digits: int, word: int, masks: Words) -> None:
+    """masks[pair] ⊕= H(row), for each digit of the pair's index."""
     count, row = masks.shape[0], 0
-    end = min(inner.shape[0], bits * count - first)
+    end = min(inner.shape[0], digits * count - first)
     while row < end:
         pair = (first + row) % count
         n = min(end - row, count - pair)
@@ -183,25 +200,62 @@ def _absorb_one(inner: Words, outer: Words, first: int, bits: int, word: int, ma
         row += n
 
 
-@kernel("void(uint64[:,::1], uint64[:,::1], int64, int64, uint64[:,::1], uint64[:,::1])")
-def _absorb_two(inner: Words, outer: Words, first: int, word: int, pattern: Words, tables: Words) -> None:
-    """tables[pair][j] ⊕= H(q) or H(q ⊕ Δ), as bit l of j says."""
-    count, half, row = tables.shape[0], inner.shape[0] // 2, 0
-    end = min(half, pattern.shape[0] * count - first)
+@kernel("void(uint64[:,::1], uint64[:,::1], uint64, uint64[:,:,::1])", joined=True)
+def _keys(rows: Words, deltas: Words, block: np.uint64, result: NDArray[np.uint64]) -> None:
+    """σ(q ⊕ y·Δ) ⊕ block for each y, from σ(y·Δ): σ is linear."""
+    for y in range(deltas.shape[0]):
+        low, high, target = deltas[y, 0], deltas[y, 1] ^ block, result[y]
+        for row in range(rows.shape[0]):
+            x = rows[row, 0]
+            target[row, 0] = x ^ rows[row, 1] ^ low
+            target[row, 1] = x ^ high
+
+
+@kernel(
+    "void(uint64[:,:,::1], uint64[:,:,::1], int64, uint64, uint64[:,:,::1], uint64[:,::1])",
+)
+def _absorb_all(
+    inner: NDArray[np.uint64],
+    outer: NDArray[np.uint64],
+    first: int,
+    block: np.uint64,
+    pattern: NDArray[np.uint64],
+    tables: Words,
+) -> None:
+    """tables[pair][j] ⊕= H(q ⊕ y·Δ), y being the digit of j.
+
+    `inner` has the number of the block in its upper words, where H has it not; as every entry is masked by
+    one key, it is taken out once.
+    """
+    count, row = tables.shape[0], 0
+    end = min(inner.shape[1], pattern.shape[0] * count - first)
+    place = 2 * np.int64(block)
     while row < end:
-        bit, pair = (first + row) // count, (first + row) % count
+        digit, pair = (first + row) // count, (first + row) % count
         n = min(end - row, count - pair)
-        x, y, target = inner[row : row + n], outer[row : row + n], tables[pair : pair + n]
-        u, v = inner[half + row : half + row + n], outer[half + row : half + row + n]
-        low = pattern[bit, word]
-        for i in range(n):
-            zero = x[i, 0] ^ y[i, 0]
-            target[i, word] ^= zero ^ ((zero ^ u[i, 0] ^ v[i, 0]) & low)
-        if word + 1 < tables.shape[1]:
-            high = pattern[bit, word + 1]
-            for i in range(n):
-                zero = x[i, 1] ^ y[i, 1]
-                target[i, word + 1] ^= zero ^ ((zero ^ u[i, 1] ^ v[i, 1]) & high)
+        target = tables[pair : pair + n]
+        for word in range(min(2, tables.shape[1] - place)):
+            masks = pattern[digit]
+            a, b, c, d = (
+                masks[0, place + word],
+                masks[1, place + word],
+                masks[2, place + word],
+                masks[3, place + word],
+            )
+            over = block if word else np.uint64(0)
+            x0, y0 = inner[0, row : row + n], outer[0, row : row + n]
+            x1, y1 = inner[1, row : row + n], outer[1, row : row + n]
+            if inner.shape[0] == 2:
+                for i in range(n):
+                    zero, one = (x0[i, word] ^ y0[i, word]) & a, (x1[i, word] ^ y1[i, word]) & b
+                    target[i, place + word] ^= zero ^ one ^ over
+            else:
+                x2, y2 = inner[2, row : row + n], outer[2, row : row + n]
+                x3, y3 = inner[3, row : row + n], outer[3, row : row + n]
+                for i in range(n):
+                    zero, one = (x0[i, word] ^ y0[i, word]) & a, (x1[i, word] ^ y1[i, word]) & b
+                    two, three = (x2[i, word] ^ y2[i, word]) & c, (x3[i, word] ^ y3[i, word]) & d
+                    target[i, place + word] ^= zero ^ one ^ two ^ three ^ over
         row += n
 
 

@@ -21,7 +21,7 @@ from accord.secure.forms import Form
 from accord.secure.ot.lookup import pack_truth
 from accord.side import Side
 
-USUAL, CHEAP = 4, 8
+USUAL, CHEAP = 4, 48
 """By what programs for one circuit are weighed against each other; what a batch costs is in `sizes.py`."""
 
 
@@ -128,8 +128,8 @@ Own = OwnBit | Short
 
 
 def lookup_weight(bits: int, lane: int = 1) -> float:
-    """About the bits that a lookup takes a pair."""
-    return CHEAP * bits + max(8, lane << bits)
+    """About the bits that a lookup takes a pair, an OT counted as what could be sent while it is made."""
+    return CHEAP * -(-bits // 2) + max(8, lane << bits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ class Program:
 
     @property
     def weight(self) -> float:
-        """About the bits that a pair takes, where groups are `USUAL` rows and an OT costs `CHEAP` bits."""
+        """About the bits that a pair takes, with groups of `USUAL` rows and `CHEAP` bits for a double OT."""
         return sum(share.weight for share in self.shares) + sum(lookup.weight for lookup in self.lookups)
 
     @property

@@ -1,7 +1,8 @@
 """How a score becomes a sum: each graded comparison as a shared number, its weight.
 
     lookup   the wires that its levels read are state and index, and the answer is the weight (negative, as
-             the sum is compared from above); levels that read too many wires are first looked up as bits
+             the sum is compared from above); levels that read too many wires are first looked up as bits, and
+             what would read one bit alone takes the place of the lookup that gives it
     apart    the same where all depends on one bit p that each side knows of its row, such as 'the value is
              there': with bits that are 0 where p is, the weight is that for p = 1, and (1 − p)·c for a c
     table    a weight that depends on few values of each row is shared with no lookup at all (`forms.Weights`)
@@ -37,7 +38,7 @@ from accord.secure.circuit import (
 from accord.secure.forms import Added, Weights, cells, constant, every_cell, form_of
 from accord.secure.ideal import weigh as weigh_in_the_clear
 from accord.secure.ot.formula import Formula, Wire, join, split, truth_of, wires
-from accord.secure.ot.program import Bit, Own, Share, Shared, Sum
+from accord.secure.ot.program import Bit, Lookup, Own, Share, Shared, Sum, lookup_weight
 from accord.side import Side
 
 ROOM = 4
@@ -54,6 +55,11 @@ class Builder(Protocol):
 
     @property
     def weight(self) -> float: ...
+
+    @property
+    def lookups(self) -> list[Lookup]: ...
+
+    def take_back(self, bit: Bit) -> Lookup: ...
 
     def copy(self) -> Any: ...
 
@@ -227,6 +233,13 @@ def _fit(build: Builder, cases: list[Case], otherwise: int) -> Iterator[tuple[li
     yield cases, otherwise
 
 
+def _worth_it(build: Builder, bit: Bit, total: Sum) -> bool:
+    """Whether the lookup that gives a bit had better give the weight itself."""
+    last = build.lookups[-1]
+    alone = bit.lookup == len(build.lookups) - 1 and last.lane == 1 and last.bits <= ROOM
+    return alone and lookup_weight(last.bits, total.lane) < last.weight + lookup_weight(1, total.lane)
+
+
 def _wires(cases: list[Case]) -> dict[Wire, None]:
     return {wire: None for when, _ in cases for wire in wires(when)}
 
@@ -235,10 +248,14 @@ def _look_up(build: Builder, cases: list[Case], otherwise: int, total: Sum) -> S
     """The total less the weight of the first case that holds."""
     bits, own = split(_wires(cases))
     order: tuple[Wire, ...] = (*bits, *own)
+    shared: tuple[Shared, ...] = bits
     weights = np.full((1 << len(order),) * 2, otherwise, dtype=np.int64)
     for when, weight in reversed(cases):
         weights[truth_of(when, order)] = weight
     if not order:
         return replace(total, shift=total.shift - int(weights[0, 0]))
+    if isinstance(order[0], Bit) and len(order) == 1 and _worth_it(build, order[0], total):
+        last = build.take_back(order[0])
+        shared, own, weights = last.shared, last.own, np.where(last.truth, weights[0, 1], weights[0, 0])
     numbers = (-weights).astype(f"u{total.lane // 8}")
-    return replace(total, lookups=(*total.lookups, build.add(bits, own, numbers, total.lane).lookup))
+    return replace(total, lookups=(*total.lookups, build.add(shared, own, numbers, total.lane).lookup))

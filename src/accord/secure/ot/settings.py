@@ -12,7 +12,7 @@ A group of k rows sends 1/k of the corrections and expands 2ᵏ/k times as much,
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,11 @@ class Settings:
     def k(self) -> int:
         """SoftSpoken's field has 2ᵏ elements."""
         return self.field or (8 if self.network.megabits < SLOW else 4)
+
+    @property
+    def codes(self) -> tuple[Parameters, Parameters]:
+        """The codes of silent OTs: of single ones for the distances, of double ones for the lookups."""
+        return self.code, replace(self.code, planes=2)
 
     @property
     def saves(self) -> bool:

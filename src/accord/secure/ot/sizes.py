@@ -17,7 +17,7 @@ WINDOW = 8
 """Batches that are under way at once."""
 
 _PAIRS = 1 << 15
-_BYTES = 1 << 23
+_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def message_count(program: Program) -> int:
 
 def _held(lookup: Lookup) -> int:
     """About the bytes that a lookup takes for a pair, its OTs and what is larger of its table than a word."""
-    return 8 * lookup.bits + table_bytes(1, lookup.bits, lookup.lane) // 8 * 8
+    return 8 * -(-lookup.bits // 2) + table_bytes(1, lookup.bits, lookup.lane) // 8 * 8
 
 
 def batch_limit(program: Program) -> Limit:

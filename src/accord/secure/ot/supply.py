@@ -55,7 +55,7 @@ class Schedule:
 
 
 def needs(program: Program, sizes: Shapes) -> NDArray[np.int64]:
-    """OTs that each batch takes, shape (2, batches): for distances, and for lookups."""
+    """OTs that each batch takes, shape (2, batches): for distances, and double ones for lookups."""
     distances = program.terms * sizes.strips
     bits = [lookup.bits for lookup in program.lookups]
     lookups = [sum(padded_count(asked(int(pairs), b)) for b in bits) for pairs in sizes.pairs]
@@ -64,7 +64,7 @@ def needs(program: Program, sizes: Shapes) -> NDArray[np.int64]:
 
 def schedule(needed: NDArray[np.int64], before: tuple[Use, Use], settings: Settings) -> Schedule:
     """When to feed which reserve, so that no batch asks for more than there is."""
-    outputs = settings.code.outputs
+    outputs = [code.outputs for code in settings.codes]
     uses = [replace(use, made=use.made + int(n.sum())) for use, n in zip(before, needed, strict=True)]
     silently = [settings.saves and use.made >= settings.many for use in uses]
     stages: list[Stage] = []
@@ -74,8 +74,8 @@ def schedule(needed: NDArray[np.int64], before: tuple[Use, Use], settings: Setti
         feeds = [0, 0]
         for way in (0, 1):
             if silently[way]:
-                feeds[way] = max(0, -(-(counts[way] - uses[way].ready) // outputs))
-                ready = uses[way].ready + feeds[way] * outputs - counts[way]
+                feeds[way] = max(0, -(-(counts[way] - uses[way].ready) // outputs[way]))
+                ready = uses[way].ready + feeds[way] * outputs[way] - counts[way]
                 uses[way] = replace(uses[way], ready=ready)
         if any(feeds) or not stages:
             stages.append(Stage(first, (feeds[0], feeds[1])))
@@ -94,9 +94,10 @@ class OtSession:
     _receiver: SilentReceiver = field(init=False)
 
     def __post_init__(self) -> None:
-        code = self.settings.code
-        self._sender = SilentSender(self.ot.sender, code)
-        self._receiver = SilentReceiver(self.ot.receiver, self.ot.entropy, code)
+        of_distances, of_lookups = self.settings.codes
+        received, sent = (of_distances, of_lookups) if self.side is Side.A else (of_lookups, of_distances)
+        self._sender = SilentSender(self.ot.sender, sent)
+        self._receiver = SilentReceiver(self.ot.receiver, self.ot.entropy, received)
 
     @property
     def side(self) -> Side:

@@ -13,13 +13,17 @@ Petrank (CRYPTO'03). Messages are masked with H(q_j) and H(q_j ⊕ Δ); the rece
 Assumption: the expansion is a pseudorandom generator, H is correlation robust (`permutation.py`).
 Learns: the sender nothing (c is masked by the seed that it lacks); the receiver nothing of Δ.
 
+*Double* OTs have two choices in one row. Read a row (l, h) of two words as 64 elements l + ωh of F4, so that
+ω·(l, h) = (h, l ⊕ h). From two rows with choices b and c, t ⊕ ω·t′ at the receiver is q ⊕ ω·q′ ⊕ (b + ωc)·Δ
+at the sender: one of four multiples of Δ, all different, and so a 1-of-4 OT with the keys H(q ⊕ ω·q′ ⊕ y·Δ).
+
 The numbers of blocks only ever grow, so no tweak comes back as long as an end lives. Rows come in tiles that
 fit the L2 cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +38,9 @@ Words = NDArray[np.uint64]
 TILE = 1 << 14
 """OTs that are made at once."""
 
+DOUBLES = 1 << 13
+"""Double OTs that are made at once: four keys of each must fit the cache, hashed and not."""
+
 _GROUP = 1 << 14
 """Blocks that are expanded at once."""
 
@@ -46,6 +53,11 @@ def padded_count(count: int) -> int:
 def correction_words(count: int, rate: int) -> int:
     """64-bit words that the receiver sends for `count` OTs at so many bits each."""
     return padded_count(count) // 64 * rate
+
+
+def double_words(count: int, second: int, rate: int) -> int:
+    """64-bit words that the receiver sends for double OTs of which the first `second` have two choices."""
+    return correction_words(count, rate) + correction_words(second, rate)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +82,23 @@ class _End:
     def _tiles(self, count: int) -> Iterator[tuple[int, int]]:
         for first in range(0, padded_count(count), TILE):
             yield first, min(TILE, padded_count(count) - first)
+
+    def _double(
+        self, count: int, second: int, rows_of: Callable[[int, int, int, int], Words]
+    ) -> Iterator[Tile]:
+        """Rows of double OTs, from a function that makes those of one choice: (choice, first OT, first word
+        of its corrections, OTs)."""
+        word = 0
+        for first in range(0, padded_count(count), DOUBLES):
+            length = min(DOUBLES, padded_count(count) - first)
+            rows = self.pi.scratch("double", length)
+            rows[:] = rows_of(0, first, word, length)
+            word += correction_words(length, self.rate)
+            more = min(length, padded_count(second) - first)
+            if more > 0:
+                add_turned(rows_of(1, first, word, more), rows[:more])
+                word += correction_words(more, self.rate)
+            yield Tile(first, rows)
 
     def _expand(self, trees: slice, skip: int, count: int) -> NDArray[np.uint64]:
         """π(s ⊕ t) of the next blocks of some trees' seeds, shape (trees, seeds, words)."""
@@ -115,6 +144,15 @@ class Receiver(_End):
                 )
             yield self._finish(first, columns, 1)
 
+    def extend_double(self, choices: Words, corrections: Words, count: int, second: int) -> Iterator[Tile]:
+        """Rows of double OTs; fills `corrections`. `choices` is (2, words), `second` as in `double_words`."""
+
+        def rows_of(choice: int, first: int, word: int, length: int) -> Words:
+            chosen, sent = choices[choice, first // 64 :], corrections[word:]
+            return next(self.extend(chosen, sent, length)).rows
+
+        return self._double(count, second, rows_of)
+
 
 class Sender(_End):
     """The end that has Δ. Its leaves are ordered by x ⊕ Δᵢ, so number 0 of each tree is the unknown one."""
@@ -125,6 +163,20 @@ class Sender(_End):
 
     def extend(self, corrections: Words, count: int) -> Iterator[Tile]:
         """Rows q_j = t_j ⊕ choice_j·Δ, and q_j ⊕ Δ."""
+        for tile in self._rows(corrections, count, 2):
+            _offset(tile.rows, self.delta)
+            yield tile
+
+    def extend_double(self, corrections: Words, count: int, second: int) -> Iterator[Tile]:
+        """Rows of double OTs, without their multiples of Δ."""
+
+        def rows_of(choice: int, first: int, word: int, length: int) -> Words:
+            return next(self._rows(corrections[word:], length, 1)).rows
+
+        return self._double(count, second, rows_of)
+
+    def _rows(self, corrections: Words, count: int, sets: int) -> Iterator[Tile]:
+        """Rows q_j, with room for more sets of them."""
         bits = (self.delta[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)).reshape(-1)
         for first, length in self._tiles(count):
             words = length // 64
@@ -135,9 +187,22 @@ class Sender(_End):
                 expanded = self._expand(trees, 1, words // 2)
                 of = _columns(trees, self.k)
                 _fold_known(expanded, self._leaves[trees], got[trees], bits[of], columns[of])
-            tile = self._finish(first, columns, 2)
-            _offset(tile.rows, self.delta)
-            yield tile
+            yield self._finish(first, columns, sets)
+
+
+@kernel("void(uint64[:,::1], uint64[:,::1])")
+def add_turned(rows: Words, result: Words) -> None:
+    """result ⊕= ω·rows."""
+    for row in range(rows.shape[0]):
+        low, high = rows[row, 0], rows[row, 1]
+        result[row, 0] ^= high
+        result[row, 1] ^= low ^ high
+
+
+def multiples(delta: Words) -> Words:
+    """Δ times 0, 1, ω and 1 + ω, shape (4, 2)."""
+    turned = np.array([delta[1], delta[0] ^ delta[1]], dtype=np.uint64)
+    return np.stack([delta ^ delta, delta, turned, delta ^ turned])
 
 
 @kernel("void(uint64[:,::1], uint64[::1])")

@@ -16,7 +16,8 @@ place the sum of the others, which is leaf α ⊕ Δ. So with e the unit vector 
     sender's leaves = receiver's leaves ⊕ e·Δ.
 
 The lowest bit of every leaf is then given to the choice: 0 at the sender, e at the receiver. With the lowest
-bit of Δ set the equation stays as it is, and 127 bits of each leaf and of Δ remain.
+bit of Δ set the equation stays as it is. The lowest bit of a leaf's upper word is cut off as well; where that
+of Δ is 0 the equation stays as it is again, and ω times a leaf (`silent.py`) has the choice there instead.
 
 Assumption: H of `permutation.py` is circular correlation robust, with one Δ in all trees of a session; no
 number of a node comes back. Circular, since the node on the path is Δ ⊕ what the receiver can sum up, and its
@@ -50,26 +51,28 @@ _WHOLE = np.uint64(0xFFFFFFFFFFFFFFFF)
 _CLEAR = np.uint64(0xFFFFFFFFFFFFFFFE)
 
 
-def grow(pi: Permutation, rows: Nodes, delta: Words, leaves: Nodes) -> Nodes:
+def grow(pi: Permutation, rows: Nodes, delta: Words, leaves: Nodes, turned: bool = False) -> Nodes:
     """The sender's half: fills `leaves` (t, 2^d, 2) and returns what it sends, (t, d − 1, 2).
 
-    Requires: rows (t, d, 2) of correlated OTs that serve nothing else.
+    With `turned` it adds ω times its leaves to what is there. Requires: rows (t, d, 2) of correlated OTs that
+    serve nothing else.
     """
     trees, depth = rows.shape[:2]
     message = np.empty((trees, depth - 1, 2), dtype=np.uint64)
     for part in _chunks(trees, depth):
         nodes = np.stack([rows[part, 0], rows[part, 0] ^ delta], axis=1)
         for level in range(2, depth + 1):
-            nodes, sums = _next_level(pi, nodes, depth, level, leaves[part], False)
+            nodes, sums = _next_level(pi, nodes, depth, level, leaves[part], turned, turned)
             message[part, level - 2] = rows[part, level - 1] ^ sums[:, 0]
         if depth == 1:
-            leaves[part] = nodes
-            leaves[part, :, 0] &= _CLEAR
+            leaves[part] = nodes & _CLEAR
     return message
 
 
-def rebuild(pi: Permutation, rows: Nodes, points: Points, message: Nodes, leaves: Nodes) -> None:
-    """The receiver's half: adds its leaves to `leaves` (t, 2^d, 2), with the choice in every lowest bit.
+def rebuild(
+    pi: Permutation, rows: Nodes, points: Points, message: Nodes, leaves: Nodes, turned: bool = False
+) -> None:
+    """The receiver's half: adds its leaves, or ω times them, to `leaves` (t, 2^d, 2).
 
     Requires: rows (t, d, 2) whose choices are the points' bits, each turned round; the sender's message.
     """
@@ -77,9 +80,9 @@ def rebuild(pi: Permutation, rows: Nodes, points: Points, message: Nodes, leaves
     for part in _chunks(trees, depth):
         nodes = _first_level(rows[part, 0], points[part] >> (depth - 1), depth)
         for level in range(2, depth + 1):
-            nodes, sums = _next_level(pi, nodes, depth, level, leaves[part], True)
+            nodes, sums = _next_level(pi, nodes, depth, level, leaves[part], True, turned)
             known = rows[part, level - 1] ^ message[part, level - 2]
-            _mend(nodes, sums, known, points[part], depth, level)
+            _mend(nodes, sums, known, points[part], depth, level, turned)
         if depth == 1:
             leaves[part] ^= nodes
 
@@ -105,16 +108,18 @@ def _first_level(rows: Words, path: Points, depth: int) -> Nodes:
     """
     on = np.arange(2) == path[:, None]
     nodes = np.repeat(rows[:, None, :], 2, axis=1)
-    nodes[:, :, 0] = (nodes[:, :, 0] & _CLEAR) | on if depth == 1 else nodes[:, :, 0] ^ on
+    if depth == 1:
+        nodes &= _CLEAR
+    nodes[:, :, 0] ^= on
     return nodes
 
 
 def _next_level(
-    pi: Permutation, nodes: Nodes, depth: int, level: int, leaves: Nodes, onto: bool
+    pi: Permutation, nodes: Nodes, depth: int, level: int, leaves: Nodes, onto: bool, turned: bool
 ) -> tuple[Nodes, Nodes]:
     """The children of some trees' nodes and the sums of the left and of the right ones, (t, 2, 2).
 
-    The last level is written to `leaves` or, with `onto`, added to what is there.
+    The last level is written to `leaves` or, with `onto`, added to what is there, `turned` or not.
     """
     trees, width = nodes.shape[:2]
     inner, outer = hash_blocks(pi, nodes.reshape(-1, 2))
@@ -124,17 +129,25 @@ def _next_level(
         grown = pi.scratch(f"nodes {level % 2}", 2 * trees * width).reshape(trees, 2 * width, 2)
     sums = np.empty((trees, 2, 2), dtype=np.uint64)
     last = level == depth
-    _split(nodes, inner, outer, _CLEAR if last else _WHOLE, last and onto, grown, sums)
+    _split(nodes, inner, outer, _CLEAR if last else _WHOLE, last and onto, last and turned, grown, sums)
     return grown, sums
 
 
 @kernel(
-    "void(uint64[:,:,::1], uint64[:,::1], uint64[:,::1], uint64, bool_, uint64[:,:,::1], uint64[:,:,::1])"
+    "void(uint64[:,:,::1], uint64[:,::1], uint64[:,::1], uint64, bool_, bool_, uint64[:,:,::1], "
+    "uint64[:,:,::1])"
 )
 def _split(
-    nodes: Nodes, inner: Words, outer: Words, mask: np.uint64, onto: bool, grown: Nodes, sums: Nodes
+    nodes: Nodes,
+    inner: Words,
+    outer: Words,
+    mask: np.uint64,
+    onto: bool,
+    turned: bool,
+    grown: Nodes,
+    sums: Nodes,
 ) -> None:
-    """left = H(x) and right = x ⊕ left, with the lowest bit cut off by the mask; the sums have it."""
+    """left = H(x) and right = x ⊕ left, with the lowest bits cut off by the mask; the sums have them."""
     width = nodes.shape[1]
     for tree in range(nodes.shape[0]):
         left0, left1, all0, all1 = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
@@ -144,22 +157,30 @@ def _split(
             x0, x1 = source[node, 0], source[node, 1]
             h0, h1 = one[node, 0] ^ two[node, 0], one[node, 1] ^ two[node, 1]
             left0, left1, all0, all1 = left0 ^ h0, left1 ^ h1, all0 ^ x0, all1 ^ x1
-            if onto:
-                target[2 * node, 0] ^= h0 & mask
+            x0, x1, h0, h1 = (x0 ^ h0) & mask, (x1 ^ h1) & mask, h0 & mask, h1 & mask
+            if turned:
+                target[2 * node, 0] ^= h1
+                target[2 * node, 1] ^= h0 ^ h1
+                target[2 * node + 1, 0] ^= x1
+                target[2 * node + 1, 1] ^= x0 ^ x1
+            elif onto:
+                target[2 * node, 0] ^= h0
                 target[2 * node, 1] ^= h1
-                target[2 * node + 1, 0] ^= (h0 ^ x0) & mask
-                target[2 * node + 1, 1] ^= h1 ^ x1
+                target[2 * node + 1, 0] ^= x0
+                target[2 * node + 1, 1] ^= x1
             else:
-                target[2 * node, 0] = h0 & mask
+                target[2 * node, 0] = h0
                 target[2 * node, 1] = h1
-                target[2 * node + 1, 0] = (h0 ^ x0) & mask
-                target[2 * node + 1, 1] = h1 ^ x1
+                target[2 * node + 1, 0] = x0
+                target[2 * node + 1, 1] = x1
         sums[tree, 0, 0], sums[tree, 0, 1] = left0, left1
         sums[tree, 1, 0], sums[tree, 1, 1] = left0 ^ all0, left1 ^ all1
 
 
-@kernel("void(uint64[:,:,::1], uint64[:,:,::1], uint64[:,::1], int64[::1], int64, int64)")
-def _mend(nodes: Nodes, sums: Nodes, known: Words, points: Points, depth: int, level: int) -> None:
+@kernel("void(uint64[:,:,::1], uint64[:,:,::1], uint64[:,::1], int64[::1], int64, int64, bool_)")
+def _mend(
+    nodes: Nodes, sums: Nodes, known: Words, points: Points, depth: int, level: int, turned: bool
+) -> None:
     """Put right the node beside the path, and in the last level leaf α.
 
     The sum of a side has the wrong child in it, so known sum ⊕ sum found ⊕ wrong child is the right one. Leaf
@@ -172,10 +193,13 @@ def _mend(nodes: Nodes, sums: Nodes, known: Words, points: Points, depth: int, l
         beside = on ^ 1
         fault0 = known[tree, 0] ^ sums[tree, beside & 1, 0]
         fault1 = known[tree, 1] ^ sums[tree, beside & 1, 1]
-        nodes[tree, beside, 0] ^= fault0 & mask
+        all0 = ((sums[tree, 0, 0] ^ sums[tree, 1, 0] ^ fault0) & mask) | np.uint64(1)
+        all1 = (sums[tree, 0, 1] ^ sums[tree, 1, 1] ^ fault1) & mask
+        fault0, fault1 = fault0 & mask, fault1 & mask
+        if last and turned:
+            fault0, fault1, all0, all1 = fault1, fault0 ^ fault1, all1, all0 ^ all1
+        nodes[tree, beside, 0] ^= fault0
         nodes[tree, beside, 1] ^= fault1
         if last:
-            all0 = sums[tree, 0, 0] ^ sums[tree, 1, 0] ^ fault0
-            all1 = sums[tree, 0, 1] ^ sums[tree, 1, 1] ^ fault1
-            nodes[tree, on, 0] ^= (all0 & mask) | np.uint64(1)
+            nodes[tree, on, 0] ^= all0
             nodes[tree, on, 1] ^= all1

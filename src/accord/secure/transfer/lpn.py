@@ -41,7 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.kernel import kernel, prefetch
+from accord.kernel import kernel
 from accord.secure.transfer.permutation import CODE, Permutation, counter_blocks
 
 Words = NDArray[np.uint64]
@@ -49,10 +49,8 @@ Words = NDArray[np.uint64]
 WEIGHT = 10
 """Rows of the secret that each output is the sum of."""
 
-_CHUNK = 1 << 14
+_CHUNK = 3 << 13
 """Words of the code that are expanded at once."""
-_AHEAD = 8
-"""So many outputs before they are read, rows of the secret are asked for."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +63,12 @@ class Parameters:
     """Blocks of noise, each with one point."""
     depth: int
     """A block has 2^depth outputs."""
+    planes: int = 1
+    """Choices in each output, one or two: see `silent.py`."""
 
     def __post_init__(self) -> None:
-        if 3 * self.secret_bits > 54 or self.base % 128 or self.outputs < 128:
+        fits = 3 * self.secret_bits <= 54 and self.planes in (1, 2)
+        if not fits or self.base % 128 or self.outputs < 128:
             raise ValueError("sizes that do not fit the words, or give nothing")
 
     @property
@@ -82,7 +83,17 @@ class Parameters:
     @property
     def base(self) -> int:
         """Outputs that the next round is made from: its secret, and the choices of its trees."""
-        return self.secret + self.trees * self.depth
+        return self.secret + self.points
+
+    @property
+    def points(self) -> int:
+        """OTs that name the points of a round's trees."""
+        return self.planes * self.trees * self.depth
+
+    @property
+    def first_base(self) -> int:
+        """Ordinary OTs that the first round is made from, one for each choice."""
+        return self.planes * self.secret + self.points
 
     @property
     def outputs(self) -> int:
@@ -95,72 +106,61 @@ REAL = Parameters(secret_bits=18, trees=1152, depth=11)
 
 
 class Code:
-    """A, as the words that its indices are cut from: three for each row, made once and read in every round.
+    """A, as the places of each row's ten rows of the secret, made once and read in every round.
 
-    They take 57 MB at `REAL`. To make them anew in each round would cost a quarter of its time.
+    They take 94 MB at `REAL`. To cut them anew from π's words in each round takes a third more time.
     """
 
     def __init__(self, pi: Permutation, seed: Words, parameters: Parameters = REAL) -> None:
-        self._words = np.empty(3 * parameters.noisy, dtype=np.uint64)
-        for first in range(0, len(self._words), _CHUNK):
-            part = self._words[first : first + _CHUNK]
-            source = pi.scratch("counters", len(part) // 2).reshape(1, -1, 2)
-            counter_blocks(seed, np.uint64(first // 2), np.uint64(CODE), source)
-            part[:] = pi.apply(source, "code").reshape(-1)
+        self._places = np.empty(WEIGHT * parameters.noisy, dtype=np.uint32)
+        bits, rows = np.uint64(parameters.secret_bits), _CHUNK // 3
+        for first in range(0, parameters.noisy, rows):
+            part = self._places[WEIGHT * first : WEIGHT * (first + rows)]
+            # Three words a row; a chunk has an even number of them.
+            count = 3 * len(part) // WEIGHT
+            source = pi.scratch("counters", count // 2).reshape(1, -1, 2)
+            counter_blocks(seed, np.uint64(3 * first // 2), np.uint64(CODE), source)
+            _cut(pi.apply(source, "code").reshape(-1), bits, part)
 
     def add(self, secret: Words, rows: Words) -> None:
         """rows ⊕= A·secret, row by row. Requires: as many rows, and as much of a secret, as A has."""
-        bits = np.uint64(len(secret).bit_length() - 1)
-        _add(self._words, secret.reshape(-1), bits, rows.reshape(-1))
+        _add(self._places, secret.reshape(-1), rows.reshape(-1))
 
 
-@kernel("void(uint64[::1], uint64[::1], uint64, uint64[::1])", joined=True)
-def _add(code: Words, secret: Words, bits: np.uint64, rows: Words) -> None:
-    """Add ten rows of the secret to each row: three indices from each word, and one from what two leave over.
+@kernel("void(uint64[::1], uint64, uint32[::1])")
+def _cut(words: Words, bits: np.uint64, places: NDArray[np.uint32]) -> None:
+    """Three indices from each word, and one from what two leave over.
 
-    What takes the time is waiting for memory, so the ten rows must be on their way at once: all is flat and
-    written out, and the two words of a row are read as one, since only so many reads can wait. More of them
-    can be on their way to the second cache, so the rows of a later output are asked for there. An index is
-    `bits` bits that stand one place up, which is the place of the row's first word; nine bits at the top of
-    each word belong to no other index.
+    An index is `bits` bits that stand one place up, which is the place of the row's first word; nine bits at
+    the top of each word belong to no other index.
     """
-    mask, twice, one = np.uint64(secret.shape[0] - 2), bits + bits, np.uint64(1)
-    top, ten = np.uint64(54), np.uint64(10)
-    count = rows.shape[0] // 2
-    for row in range(count):
-        later = 3 * min(row + _AHEAD, count - 1)
-        a, b, c = code[later], code[later + 1], code[later + 2]
-        prefetch(secret, a & mask)
-        prefetch(secret, (a >> bits) & mask)
-        prefetch(secret, (a >> twice) & mask)
-        prefetch(secret, b & mask)
-        prefetch(secret, (b >> bits) & mask)
-        prefetch(secret, (b >> twice) & mask)
-        prefetch(secret, c & mask)
-        prefetch(secret, (c >> bits) & mask)
-        prefetch(secret, (c >> twice) & mask)
-        prefetch(secret, ((a >> top) ^ ((b >> (top + one)) << ten)) & mask)
-        a, b, c = code[3 * row], code[3 * row + 1], code[3 * row + 2]
-        at = a & mask
-        x, y = secret[at], secret[at + one]
-        at = (a >> bits) & mask
-        x, y = x ^ secret[at], y ^ secret[at + one]
-        at = (a >> twice) & mask
-        x, y = x ^ secret[at], y ^ secret[at + one]
-        at = b & mask
-        x, y = x ^ secret[at], y ^ secret[at + one]
-        at = (b >> bits) & mask
-        x, y = x ^ secret[at], y ^ secret[at + one]
-        at = (b >> twice) & mask
-        x, y = x ^ secret[at], y ^ secret[at + one]
-        at = c & mask
-        x, y = x ^ secret[at], y ^ secret[at + one]
-        at = (c >> bits) & mask
-        x, y = x ^ secret[at], y ^ secret[at + one]
-        at = (c >> twice) & mask
-        x, y = x ^ secret[at], y ^ secret[at + one]
+    mask, top = (np.uint64(1) << (bits + np.uint64(1))) - np.uint64(2), np.uint64(54)
+    for row in range(places.shape[0] // 10):
+        target = places[10 * row : 10 * row + 10]
+        for word in range(3):
+            x = words[3 * row + word]
+            target[3 * word] = x & mask
+            target[3 * word + 1] = (x >> bits) & mask
+            target[3 * word + 2] = (x >> (bits + bits)) & mask
         # Bits 55 to 63 of two words, at the places 1 to 9 and 10 to 18.
-        at = ((a >> top) ^ ((b >> (top + one)) << ten)) & mask
-        x, y = x ^ secret[at], y ^ secret[at + one]
-        rows[2 * row] ^= x
-        rows[2 * row + 1] ^= y
+        a, b = words[3 * row], words[3 * row + 1]
+        target[9] = ((a >> top) ^ ((b >> (top + np.uint64(1))) << np.uint64(10))) & mask
+
+
+@kernel("void(uint32[::1], uint64[::1], uint64[::1])", joined=True)
+def _add(places: NDArray[np.uint32], secret: Words, rows: Words) -> None:
+    """Add ten rows of the secret to each row.
+
+    What takes the time is waiting for memory, so the reads of several rows must be on their way at once: all
+    is flat and the two words of a row are read as one, since only so many reads can wait. Their places lie
+    ready, so that the processor gets to the next reads early; asking for them ahead takes longer.
+    """
+    one = np.uint64(1)
+    for row in range(rows.shape[0] // 2):
+        x, y = rows[2 * row], rows[2 * row + 1]
+        for number in range(10):
+            at = np.uint64(places[10 * row + number])
+            x ^= secret[at]
+            y ^= secret[at + one]
+        rows[2 * row] = x
+        rows[2 * row + 1] = y

@@ -61,8 +61,10 @@ def set_up(
     entropy: Entropy,
     permutation: Permutation | None = None,
     hello: bytes = b"",
+    doubles: bool = False,
 ) -> Party[Session]:
-    """Both extensions of one side. The lowest bit of Δ is 1 and the other 127 are uniform.
+    """Both extensions of one side. The lowest bit of Δ is 1 and the other 127 are uniform; for double OTs the
+    lowest bit of its upper word is 0, and 126 are uniform.
 
     Requires: k is 1, 2, 4 or 8, the same on both sides. Learns: what `base.py` and `tree.py` say.
     """
@@ -74,9 +76,9 @@ def set_up(
         raise PeerError(problem="another version or other settings of the engine")
     if side is Side.A:
         receiver = yield from _receiver(k, entropy, pi)
-        sender = yield from _sender(k, entropy, pi)
+        sender = yield from _sender(k, entropy, pi, doubles)
     else:
-        sender = yield from _sender(k, entropy, pi)
+        sender = yield from _sender(k, entropy, pi, doubles)
         receiver = yield from _receiver(k, entropy, pi)
     return Session(side, sender, receiver, entropy)
 
@@ -90,9 +92,11 @@ def _receiver(k: int, entropy: Entropy, pi: Permutation) -> Party[Receiver]:
     return Receiver(leaves.view("<u8"), k, pi)
 
 
-def _sender(k: int, entropy: Entropy, pi: Permutation) -> Party[Sender]:
+def _sender(k: int, entropy: Entropy, pi: Permutation, doubles: bool) -> Party[Sender]:
     delta = np.frombuffer(entropy.bytes(COUNT // 8), dtype=np.uint8).copy()
     delta[0] |= np.uint8(1)
+    if doubles:
+        delta[8] &= np.uint8(254)
     bits = np.unpackbits(delta, bitorder="little").astype(np.bool_)
     # Bit i of a piece of Δ is bit i of a leaf's number, and a path has the highest bit first.
     path = bits.reshape(-1, k)[:, ::-1].reshape(-1)

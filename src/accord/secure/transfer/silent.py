@@ -14,14 +14,21 @@ these are, so after the first round the receiver sends nothing; the sender sends
 choices of a base are uniform in the first round; in a later one they are outputs of the round before, of
 which nothing was sent, hence uniform up to LPN: round by round x may be replaced by uniform bits.
 
+**Two planes.** An output can have two choices (a double OT, `extension.py`): with rows v + ω·v′ as the secret
+of the code, z = A·v ⊕ s ⊕ ω·(A·v′ ⊕ s′) has the choices x = A·u ⊕ e and x′ = A·u′ ⊕ e′, for as many reads as
+one has. To LPN these are two rounds with secrets and noise of their own, as rounds share A in any case;
+nothing more is assumed. Every plane has trees of its own, whose points are single OTs: the receiver says
+the second choices of the outputs that become points, which serve nothing else, and the sender takes them out.
+
 An OT with a chosen bit takes one more bit from the receiver, x ⊕ choice, by which the sender adds Δ or not:
 then q = t ⊕ choice·Δ as in `extension.py`.
 
 The choice lies in the lowest bit of the receiver's row. The lowest bit of Δ is 1 (`setup.py`) and
 that of every row of the sender is 0, so in the lowest bit z = y ⊕ x·Δ says that y ends in x. Nothing is given
 away by it: the receiver knows x and the sender a 0. What is lost is one bit of Δ; 127 uniform ones are left
-for H to hide. In a derandomised row the sender's lowest bit is the correction, which both know, and the
-equation holds in all 128 bits.
+for H to hide. Of double OTs the second choice lies in the lowest bit of the upper word, where Δ has a 0 and
+ω·Δ a 1: 126 bits are left. In a derandomised row the sender's lowest bit is the correction, which both know,
+and the equation holds in all 128 bits.
 
 Assumption: that of SoftSpoken and of the trees, and LPN with regular noise and the code of `lpn.py`, which
 is newer than the rest. LPN protects the receiver's choices; Δ does not rest on it.
@@ -39,32 +46,51 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.kernel import kernel
 from accord.secure.party import Party, receive, send
-from accord.secure.transfer import extension
-from accord.secure.transfer.extension import TILE, Receiver, Sender, Tile, collect, padded_count
+from accord.secure.transfer.extension import (
+    DOUBLES,
+    Receiver,
+    Sender,
+    Tile,
+    add_turned,
+    collect,
+    correction_words,
+    multiples,
+    padded_count,
+)
 from accord.secure.transfer.half_tree import grow, path, rebuild
 from accord.secure.transfer.lpn import REAL, Code, Parameters
 
 Words = NDArray[np.uint64]
 
+RATE = 1
+"""Bits that a chosen bit of an OT costs."""
 _BLOCK = 16
 
 
 def feed_bytes(first: bool, rate: int, parameters: Parameters = REAL) -> int:
     """Bytes of one round in both directions; the first also takes its base from SoftSpoken, at this rate."""
-    trees = parameters.trees * (parameters.depth - 1) * _BLOCK
-    return trees + (_first_bytes(rate, parameters) if first else 0)
+    return _sum_bytes(parameters) + (_first_bytes(rate, parameters) if first else point_bytes(parameters))
+
+
+def point_bytes(parameters: Parameters) -> int:
+    """Bytes that the receiver sends in a round after the first: the second choices of points."""
+    return parameters.points // 8 if parameters.planes > 1 else 0
+
+
+def _sum_bytes(parameters: Parameters) -> int:
+    """What the sender sends: all levels of all trees but the first ones."""
+    return parameters.planes * parameters.trees * (parameters.depth - 1) * _BLOCK
 
 
 def _first_bytes(rate: int, parameters: Parameters) -> int:
     """The seed of the code, and the corrections of the first base."""
-    return _BLOCK + 8 * extension.correction_words(parameters.base, rate)
+    return _BLOCK + 8 * correction_words(parameters.first_base, rate)
 
 
 class _Silent:
     """What the two ends share: the code, the base of the next round, and the reserve."""
 
-    rate = 1
-    """Bits that an OT with a chosen bit costs."""
+    rate = RATE
 
     def __init__(self, end: Sender | Receiver, parameters: Parameters) -> None:
         self.pi, self._base_rate = end.pi, end.rate
@@ -82,23 +108,33 @@ class _Silent:
         """One round of extension, at the same time as the other end's."""
         raise NotImplementedError
 
-    def _start(self) -> Party[tuple[Words, Code]]:
-        """The base, which serves once and is gone even if the round fails, and the code."""
+    def _start(self) -> Party[tuple[Code, Words, NDArray[np.uint64]]]:
+        """The code, the secret, and the rows of the trees, (planes, t, d, 2).
+
+        The base serves once and is gone even if the round fails.
+        """
         self.rounds += 1
         base, self._base = self._base, None
+        of = self.parameters
         if base is None or self._code is None:
             base, seed = yield from self._bootstrap()
-            self._code = Code(self.pi, seed, self.parameters)
-        return base, self._code
+            self._code = Code(self.pi, seed, of)
+            for plane in range(1, of.planes):
+                add_turned(base[plane * of.secret : (plane + 1) * of.secret], base[: of.secret])
+            points = base[of.planes * of.secret :]
+        else:
+            points = base[of.secret :]
+            if of.planes > 1:
+                yield from self._single(points)
+        return self._code, base[: of.secret], points.reshape(of.planes, of.trees, of.depth, 2)
 
     def _bootstrap(self) -> Party[tuple[Words, Words]]:
-        """The first base, from SoftSpoken, and the seed of the code."""
+        """The rows of the first base, from SoftSpoken, and the seed of the code."""
         raise NotImplementedError
 
-    def _split(self, base: Words) -> tuple[Words, NDArray[np.uint64]]:
-        """The secret, and the rows of the trees, (t, d, 2)."""
-        secret, trees = base[: self.parameters.secret], base[self.parameters.secret :]
-        return secret, trees.reshape(self.parameters.trees, self.parameters.depth, 2)
+    def _single(self, points: Words) -> Party[None]:
+        """Take the second choices out of some rows."""
+        raise NotImplementedError
 
     def _leaves(self) -> tuple[Words, NDArray[np.uint64]]:
         """Memory of zeros for a round's rows, and the same as leaves."""
@@ -110,23 +146,17 @@ class _Silent:
         self._reserve.append(rows[: self.parameters.outputs])
         self.available += self.parameters.outputs
 
-    def _tiles(self, count: int, sets: int) -> Iterator[Tile]:
-        """Rows from the reserve, with room for more sets of them."""
-        for first in range(0, padded_count(count), TILE):
-            length = min(TILE, padded_count(count) - first)
-            rows = self.pi.scratch("rows", sets * length)
-            self._take(rows[:length])
-            yield Tile(first, rows)
-
-    def _take(self, target: Words) -> None:
-        self.available -= len(target)
-        while len(target):
+    def _pieces(self, count: int) -> Iterator[tuple[int, Words]]:
+        """So many rows of the reserve as they lie there, a tile at a time, and the number of the first."""
+        self.available -= padded_count(count)
+        first = 0
+        while first < padded_count(count):
             head = self._reserve.popleft()
-            count = min(len(head), len(target))
-            target[:count] = head[:count]
-            target = target[count:]
-            if count < len(head):
-                self._reserve.appendleft(head[count:])
+            length = min(len(head), padded_count(count) - first, DOUBLES)
+            if length < len(head):
+                self._reserve.appendleft(head[length:])
+            yield first, head[:length]
+            first += length
 
     def _check(self, count: int) -> None:
         if padded_count(count) > self.available:
@@ -142,18 +172,21 @@ class SilentReceiver(_Silent):
 
     def feed(self) -> Party[None]:
         """One round of extension, at the same time as the sender's."""
-        base, code = yield from self._start()
-        secret, trees = self._split(base)
+        code, secret, trees = yield from self._start()
         rows, leaves = self._leaves()
         # The code first: the sender grows its trees meanwhile, and neither waits for the other.
         code.add(secret, rows)
-        size = feed_bytes(False, self._base_rate, self.parameters)
-        message = (yield from receive(size)).view("<u8").reshape(len(trees), -1, 2)
-        rebuild(self.pi, trees, path(trees), message, leaves)
+        message = (yield from receive(_sum_bytes(self.parameters))).view("<u8")
+        for plane, sums in enumerate(message.reshape(*trees.shape[:2], -1, 2)):
+            rebuild(self.pi, trees[plane], path(trees[plane]), sums, leaves, turned=plane > 0)
         self._store(rows)
 
+    def _single(self, points: Words) -> Party[None]:
+        yield from send(np.packbits((points[:, 1] & np.uint64(1)).astype(np.uint8), bitorder="little"))
+        points[:, 1] &= ~np.uint64(1)
+
     def _bootstrap(self) -> Party[tuple[Words, Words]]:
-        count = self.parameters.base
+        count = self.parameters.first_base
         choices = np.frombuffer(self._entropy.bytes(count // 8), dtype="<u8").copy()
         message = np.empty(_first_bytes(self._base_rate, self.parameters) // 8, dtype=np.uint64)
         message[:2] = np.frombuffer(self._entropy.bytes(_BLOCK), dtype="<u8")
@@ -171,10 +204,19 @@ class SilentReceiver(_Silent):
         return self._extend(choices, corrections, count)
 
     def _extend(self, choices: Words, corrections: Words, count: int) -> Iterator[Tile]:
-        for tile in self._tiles(count, 1):
-            words = slice(tile.first // 64, (tile.first + len(tile.rows)) // 64)
-            _ask(tile.rows, choices[words], corrections[words])
-            yield tile
+        for first, rows in self._pieces(count):
+            words = slice(first // 64, (first + len(rows)) // 64)
+            _ask(rows, choices[words], corrections[words])
+            yield Tile(first, rows)
+
+    def extend_double(self, choices: Words, corrections: Words, count: int, second: int) -> Iterator[Tile]:
+        """Rows of double OTs; fills `corrections`. `choices` is (2, words), and `second` is `count`."""
+        self._check(count)
+        sent = corrections.reshape(2, -1)
+        for first, rows in self._pieces(count):
+            words = slice(first // 64, (first + len(rows)) // 64)
+            _ask_double(rows, choices[:, words], sent[:, words])
+            yield Tile(first, rows)
 
 
 class SilentSender(_Silent):
@@ -183,20 +225,25 @@ class SilentSender(_Silent):
     def __init__(self, end: Sender, parameters: Parameters = REAL) -> None:
         super().__init__(end, parameters)
         self._sender, self.delta = end, end.delta
-        if not int(end.delta[0]) & 1:
-            raise ValueError("silent OTs need a Δ whose lowest bit is 1")
+        if not int(end.delta[0]) & 1 or int(end.delta[1]) & 1:
+            raise ValueError("silent OTs need a Δ whose lowest bit is 1 and whose bit 64 is 0")
 
     def feed(self) -> Party[None]:
         """One round of extension, at the same time as the receiver's."""
-        base, code = yield from self._start()
-        secret, trees = self._split(base)
+        code, secret, trees = yield from self._start()
         rows, leaves = self._leaves()
-        yield from send(grow(self.pi, trees, self.delta, leaves))
+        sums = [grow(self.pi, some, self.delta, leaves, turned=plane > 0) for plane, some in enumerate(trees)]
+        yield from send(np.concatenate(sums))
         code.add(secret, rows)
         self._store(rows)
 
+    def _single(self, points: Words) -> Party[None]:
+        told = np.unpackbits((yield from receive(point_bytes(self.parameters))), bitorder="little")
+        points ^= multiples(self.delta)[2] * told[:, None].astype(np.uint64)
+        points[:, 1] &= ~np.uint64(1)
+
     def _bootstrap(self) -> Party[tuple[Words, Words]]:
-        count = self.parameters.base
+        count = self.parameters.first_base
         message = (yield from receive(_first_bytes(self._base_rate, self.parameters))).view("<u8")
         rows = collect(self._sender.extend(message[2:], count), 2)
         _mark(rows[0], np.zeros(count // 64, dtype=np.uint64))
@@ -208,19 +255,32 @@ class SilentSender(_Silent):
         return self._extend(corrections, count)
 
     def _extend(self, corrections: Words, count: int) -> Iterator[Tile]:
-        for tile in self._tiles(count, 2):
-            half = len(tile.rows) // 2
-            _answer(tile.rows, corrections[tile.first // 64 : (tile.first + half) // 64], self.delta)
-            yield tile
+        for first, rows in self._pieces(count):
+            keys = self.pi.scratch("rows", 2 * len(rows))
+            words = slice(first // 64, (first + len(rows)) // 64)
+            _answer(rows, corrections[words], self.delta, keys[: len(rows)])
+            np.bitwise_xor(keys[: len(rows)], self.delta, out=keys[len(rows) :])
+            yield Tile(first, keys)
+
+    def extend_double(self, corrections: Words, count: int, second: int) -> Iterator[Tile]:
+        """Rows of double OTs, without their multiples of Δ; `second` is `count`."""
+        self._check(count)
+        got, every = corrections.reshape(2, -1), multiples(self.delta)
+        for first, rows in self._pieces(count):
+            keys = self.pi.scratch("rows", len(rows))
+            words = slice(first // 64, (first + len(rows)) // 64)
+            _answer_double(rows, got[:, words], every, keys)
+            yield Tile(first, keys)
 
 
 @kernel("void(uint64[:,::1], uint64[::1])")
 def _mark(rows: Words, bits: Words) -> None:
-    """Bits into the lowest bits of rows."""
+    """Bits into the lowest bits of rows, and zeros into those of their upper words."""
     one = np.uint64(1)
     for row in range(rows.shape[0]):
         bit = (bits[row >> 6] >> np.uint64(row & 63)) & one
         rows[row, 0] = (rows[row, 0] & ~one) | bit
+        rows[row, 1] &= ~one
 
 
 @kernel("void(uint64[:,::1], uint64[::1], uint64[::1])")
@@ -233,14 +293,37 @@ def _ask(rows: Words, choices: Words, corrections: Words) -> None:
         corrections[word] = bits ^ choices[word]
 
 
-@kernel("void(uint64[:,::1], uint64[::1], uint64[::1])")
-def _answer(rows: Words, corrections: Words, delta: Words) -> None:
-    """q ⊕= correction·Δ in the first half of the rows, and q ⊕ Δ in the second."""
-    half = rows.shape[0] // 2
+@kernel("void(uint64[:,::1], uint64[:,:], uint64[:,:])")
+def _ask_double(rows: Words, choices: Words, corrections: Words) -> None:
+    """The same for the lowest bits of both words of each row, and its two choices."""
+    one = np.uint64(1)
+    for word in range(corrections.shape[1]):
+        first, second = np.uint64(0), np.uint64(0)
+        for place in range(64):
+            first |= (rows[64 * word + place, 0] & one) << np.uint64(place)
+            second |= (rows[64 * word + place, 1] & one) << np.uint64(place)
+        corrections[0, word] = first ^ choices[0, word]
+        corrections[1, word] = second ^ choices[1, word]
+
+
+@kernel("void(uint64[:,::1], uint64[::1], uint64[::1], uint64[:,::1])")
+def _answer(rows: Words, corrections: Words, delta: Words, result: Words) -> None:
+    """q ⊕ correction·Δ."""
     low, high = delta[0], delta[1]
-    for row in range(half):
+    for row in range(rows.shape[0]):
         bit = (corrections[row >> 6] >> np.uint64(row & 63)) & np.uint64(1)
         every = np.uint64(0) - bit
-        x, y = rows[row, 0] ^ (low & every), rows[row, 1] ^ (high & every)
-        rows[row, 0], rows[row, 1] = x, y
-        rows[half + row, 0], rows[half + row, 1] = x ^ low, y ^ high
+        result[row, 0], result[row, 1] = rows[row, 0] ^ (low & every), rows[row, 1] ^ (high & every)
+
+
+@kernel("void(uint64[:,::1], uint64[:,:], uint64[:,::1], uint64[:,::1])", joined=True)
+def _answer_double(rows: Words, corrections: Words, multiples: Words, result: Words) -> None:
+    """q ⊕ y·Δ, y being what two corrections say."""
+    one, two = np.uint64(1), np.uint64(2)
+    for word in range(corrections.shape[1]):
+        first, second = corrections[0, word], corrections[1, word]
+        for place in range(64):
+            row, shift = 64 * word + place, np.uint64(place)
+            y = ((first >> shift) & one) | (((second >> shift) & one) * two)
+            result[row, 0] = rows[row, 0] ^ multiples[y, 0]
+            result[row, 1] = rows[row, 1] ^ multiples[y, 1]
