@@ -36,10 +36,11 @@ Ints = NDArray[np.int64]
 _DRAWS = 8
 _DRAWN_BINS = 1 << 16
 """Of noise that is drawn to foresee its sum; with more bins a sum strays less, and one draw does."""
-_STRIPS = 1 << 17
+_STRIPS = 1 << 15
 """Rows of A that are priced; the rest is taken to be like them."""
-_LARGEST, _ROWS, _UNITS = 1 << 11, 12, 4
-"""Of a unit the most strips that are priced and the fewest rows, and the fewest units."""
+_LARGEST, _ROWS, _UNITS = 96, 12, 4
+"""Of a unit the most strips that are priced and the fewest rows, and the fewest units. Units have a multiple
+of these rows, so that no cut tears apart rows that the engine groups (`ot/settings.py`: 1, 2, 4 or 6)."""
 _TEXT = 24
 """Bytes of an id or of a disclosed cell, with its length and mark, where nobody has seen one."""
 _SHORT_ROUNDS = (1.0, 1.05, 1.12)
@@ -129,10 +130,10 @@ def price_blocks(agreement: Agreement, task: Task, drawn: Drawn, slab: int | Non
 
 
 def _sample(a: Ints, b: Ints, slab: int | None) -> Blocks:
-    """Some of the blocks, large ones cut into units of rows, as they are worked on: evenly by size, so that
-    small and large ones have their share."""
+    """Some of the blocks, large ones cut into units of few rows: evenly by width, on which alone the price of
+    a pair depends, so that narrow and wide ones have their share."""
     pieces = -(-b // LONGEST)
-    most = np.maximum(_ROWS, _LARGEST // pieces)
+    most = np.maximum(1, _LARGEST // pieces // _ROWS) * _ROWS
     if slab is not None:
         most = np.minimum(most, np.maximum(slab, 16384 // b))
     units = -(-a // most)
@@ -141,7 +142,7 @@ def _sample(a: Ints, b: Ints, slab: int | None) -> Blocks:
     rows, width = np.minimum(most[block], a[block] - place * most[block]), b[block]
     strips = int((rows * pieces[block]).sum())
     step = max(1, min(strips // _STRIPS, len(rows) // _UNITS))
-    some = np.argsort(rows * width, kind="stable")[step // 2 :: step]
+    some = np.argsort(width, kind="stable")[step // 2 :: step]
     return Blocks.of_sizes(rows[some], width[some])
 
 
