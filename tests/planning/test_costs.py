@@ -15,8 +15,7 @@ from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.network import Network
 from accord.planning import costs
-from accord.planning.costs import Terms
-from accord.planning.saved import ALL
+from accord.planning.costs import ALL, Terms
 from accord.planning.spread import Spread, from_sizes
 from accord.secure.blocks import Blocks
 from accord.secure.cost import price
