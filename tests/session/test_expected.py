@@ -6,12 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from accord.agreement.document import Agreement
+from accord.datasets.people import generate_people
 from accord.planning.figures import Range, Work
+from accord.planning.plan import Own, Question, price_agreed
 from accord.privacy.budget import Budget
-from accord.session.expected import look_ahead
+from accord.records.load import load_records
+from accord.session.expected import Outlook, look_ahead
 from accord.session.ledger import Ledger
 from accord.session.offer import describe, make_offer
 from accord.side import Side
+from tests.planning.worlds import LAN, birth_key, speeds
 from tests.protocols.worlds import agreement, records
 from tests.session.test_offer import ask
 
@@ -97,3 +101,20 @@ def test_the_consent_says_that_all_pairs_is_cheaper(tmp_path: Path) -> None:
     assert "Warning: All pairs is cheaper: " in said
     assert " comparisons with ε = 0" in said
     assert "Expected" not in describe(make_offer(agreed, Side.A, held, ledger, ask(agreed)))
+
+
+def test_the_newcomers_example_is_warned_in_check_and_in_the_consent(tmp_path: Path) -> None:
+    """A key on the date of birth, 199 and 220 people: dummies in 47,482 bins against 43,780 pairs."""
+    agreed = Agreement.model_validate(
+        birth_key().model_dump(mode="json") | {"expected": {"A": 199, "B": 220}}
+    )
+    held = load_records(generate_people(199, None, 0).a, agreed.fields, agreed.salt)
+    own = Own(Side.A, held)
+    outlook = Outlook(price_agreed(agreed, Question((199, 220), LAN), speeds, own), assumed=False)
+    assert outlook.warning is not None
+    assert outlook.warning.code == "all-pairs-is-cheaper"
+    assert "43,780 comparisons with ε = 0" in outlook.warning.text
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("set", Budget())
+    said = describe(make_offer(agreed, Side.A, held, ledger, ask(agreement()), (), (), outlook))
+    assert "Warning: All pairs is cheaper: 43,780 comparisons" in said
