@@ -97,7 +97,7 @@ def _made(seed: int, kind: str, records: int, epsilon: str, sparse: bool) -> tup
 
 def _paper(seed: int, kind: str, records: int, epsilon: str) -> tuple[Generated, Agreement]:
     build = {"abt_buy": abt_buy, "taxi": taxi}[kind]
-    made, agreed = build(DATA / kind, seed, records)
+    made, agreed = build(DATA / kind, days=1, per_day=records, seed=seed)
     sides = {side: {"epsilon": epsilon, "delta": "2^-40", "noise": "auto"} for side in ("A", "B")}
     protocol = agreed.protocol.model_dump(mode="json") | sides
     return made, Agreement.model_validate(agreed.model_dump(mode="json") | {"protocol": protocol})
