@@ -27,14 +27,25 @@ def test_records_that_hang_together_are_one_group() -> None:
     assert (fewer >= 0).sum() == alike.matching
 
 
-def test_as_many_of_ones_own_records_match_as_the_overlap_says() -> None:
-    """Groups of ten: drawn one by one, half of the records would hit nearly every group."""
+def test_as_many_of_ones_own_records_match_as_the_overlap_says_and_whole_groups() -> None:
+    """Groups of ten: drawn one by one, half of the records would hit nearly all of the hundred groups."""
     together = np.repeat(np.arange(0, 1000, 10), 10)
-    for draw, most in ((together, 510), (None, 1000)):
+    hit = []
+    for draw in (together, None):
         alike = make_alike(1000, 1000, 0.5, draw)
-        mine, _ = find_groups(Side.A, together, alike, alike.matching, guess=False)
-        assert 500 <= (mine >= 0).sum() <= most
-    assert (mine >= 0).sum() > 950, "the test would notice"
+        mine, theirs = find_groups(Side.A, together, alike, alike.matching, guess=False)
+        assert (mine >= 0).sum() == (theirs >= 0).sum() == 500
+        hit.append(len(np.unique(mine[mine >= 0])))
+    assert hit[0] == 50
+    assert hit[1] > 90, "the test would notice"
+
+
+def test_one_group_of_all_does_not_match_as_a_whole_where_few_do() -> None:
+    together = np.zeros(1000, np.int64)
+    alike = make_alike(1000, 1000, 0.02, together)
+    for matches in (10, 20, 40):
+        mine, _ = find_groups(Side.A, together, alike, matches, guess=False)
+        assert (mine >= 0).sum() == matches
 
 
 def test_components_are_those_of_a_search() -> None:

@@ -49,11 +49,12 @@ def find_groups(side: Side, together: Ints, alike: Alike, matching: int, guess: 
     matches = np.arange(len(theirs)) < matching
     if guess:
         matches |= np.bincount(together)[theirs] > 1
-    theirs = np.where(matches, theirs, -1)
-    met = np.zeros(int(together.max(initial=-1)) + 1, np.bool_)
-    met[theirs[matches]] = True
-    own = np.where(met[together], together, -1)
-    return (own, theirs) if side is Side.A else (theirs, own)
+    # Not all of a group, but whom the partner has: a large table may hang together as a whole by records of
+    # which a partner with few of them has nearly none.
+    both = np.zeros(len(together), np.bool_)
+    both[alike.rows[matches]] = True
+    mine, theirs = np.where(both, together, -1), np.where(matches, theirs, -1)
+    return (mine, theirs) if side is Side.A else (theirs, mine)
 
 
 def _links(task: Task, records: Records) -> tuple[Ints, Ints] | None:

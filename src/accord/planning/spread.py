@@ -142,7 +142,8 @@ def _from_the_middle(shape: tuple[int, ...]) -> Ints:
 
 @dataclass(frozen=True)
 class Alike:
-    """A partner's table made of one's own rows: the rows, of which the first `matching` are one's own."""
+    """A partner's table made of one's own rows, of which the first `matching` are one's own records; those
+    that would be next, if more matched, follow, and each is there once."""
 
     rows: Ints
     matching: int
@@ -158,8 +159,9 @@ def make_alike(own: int, partner: int, overlap: float, together: Ints | None = N
     matching = round(overlap * min(own, partner))
     rank = rng.permutation(own)
     order = np.argsort(rank if together is None else rank[together], kind="stable")
-    rest = rng.integers(0, max(1, own), partner - matching) if own else np.zeros(0, np.int64)
-    return Alike(np.concatenate([order[:matching], rest]), matching)
+    once = order[: min(partner, 2 * matching)]
+    rest = rng.integers(0, max(1, own), partner - len(once)) if own else np.zeros(0, np.int64)
+    return Alike(np.concatenate([once, rest]), matching)
 
 
 def from_table(
