@@ -288,9 +288,8 @@ def main() -> None:
     asked = parser.parse_args()
     speeds = Speedometer(None)
     for setting in (one for one in SETTINGS if one.name.startswith(asked.only)):
-        rows = _read(asked.out)
-        mine = [row for row in rows if (row["setting"], row["seed"]) == (setting.name, str(asked.seed))]
-        if mine and not asked.again:
+        here = setting.name, str(asked.seed)
+        if not asked.again and any((row["setting"], row["seed"]) == here for row in _read(asked.out)):
             continue
         began = time.perf_counter()
         fresh = list(measure(setting, asked.seed, speeds))
@@ -298,7 +297,8 @@ def main() -> None:
             shown = {name: row[name] for name in ("setting", "greedy", "planned", "run", "off", "inside")}
             sys.stderr.write(f"{shown} {row['bytes_off']} {row['choice_over_best']}\n")
         sys.stderr.write(f"  {time.perf_counter() - began:.0f} s\n")
-        _write(asked.out, [row for row in rows if row not in mine] + fresh)
+        others = [row for row in _read(asked.out) if (row["setting"], row["seed"]) != here]
+        _write(asked.out, others + fresh)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def test_few_values_fill_few_buckets() -> None:
 def test_a_partner_alike_meets_as_often_as_other_people_would(records: int, skew: float) -> None:
     """Sparse bins, where a copy's meeting with itself would count: Σ n² is nearly twice what is due at 60.
 
-    Of 400 tables from a known distribution, the mean of what is planned and of what two independent tables
+    Of 150 tables from a known distribution, the mean of what is planned and of what two independent tables
     have in common are within 5 standard errors: a false alarm is below 6·10⁻⁷.
     """
     blocking = [{"kind": "key", "field": "x"}, {"kind": "key", "field": "y"}]
@@ -102,7 +102,7 @@ def test_a_partner_alike_meets_as_often_as_other_people_would(records: int, skew
         x, y = (draw_ranks(rng, 16, records, skew) for _ in range(2))
         return held(list(zip(x.tolist(), y.tolist(), strict=True)), agreed)
 
-    for _ in range(400):
+    for _ in range(150):
         mine, other = table(), table()
         alike = Alike(rng.integers(0, records, records), 0)
         spread = from_table(agreed.plan, Side.A, mine, alike, agreed.blocking_fields)
@@ -112,7 +112,7 @@ def test_a_partner_alike_meets_as_often_as_other_people_would(records: int, skew
         copied.append(np.dot(spread.a, spread.a))
 
     def apart(some: list[int]) -> float:
-        return float((np.mean(some) - np.mean(due)) / np.sqrt((np.var(some) + np.var(due)) / 400))
+        return float((np.mean(some) - np.mean(due)) / np.sqrt((np.var(some) + np.var(due)) / 150))
 
     assert abs(apart(planned)) < 5
     if records == 60:

@@ -47,13 +47,13 @@ of these rows, so that no cut tears apart rows that the engine groups (`ot/setti
 _TEXT = 24
 """Bytes of an id or of a disclosed cell, with its length and mark, where nobody has seen one."""
 _ONE_WAY = 0.7
-"""Of all bytes, those that go in the busier direction."""
+"""Of all bytes, those that go in the busier direction. A guess: the price adds up both directions."""
 _BASE_MEMORY = 250 << 20
-"""Of a process that has computed nothing yet, with its kernels and buffers."""
+"""Of a process that has computed nothing yet, with its kernels and buffers. A guess."""
 _SET_UP = 0.2
-"""Seconds for connecting and the set-up."""
+"""Seconds for connecting and the set-up. A guess: it decides nothing that takes longer than a second."""
 _TABLE = 12e-6
-"""Seconds to place, pad and shuffle a slot, and to exchange its count."""
+"""Seconds to place, pad and shuffle a slot, and to exchange its count. A guess."""
 
 
 @dataclass(frozen=True)
