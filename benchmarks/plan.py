@@ -279,13 +279,35 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> None:
         writer.writerows(sorted(rows, key=lambda row: (int(row["seed"]), order[row["setting"]])))
 
 
+def tell(row: dict[str, Any]) -> str:
+    """A row as the docs have it."""
+    cells = [
+        row["setting"],
+        row["seed"],
+        row["epsilon"],
+        "yes" if row["greedy"] == "True" else "no",
+        f"{int(row['planned_low']):,} to {int(row['planned_high']):,}",
+        f"{int(row['run']):,}",
+        f"{float(row['off']):+.1%}",
+        f"{float(row['bytes_off']):+.1%}",
+        "inside" if row["inside_counts"] == "True" else "outside",
+        row["choice_over_best"] or "—",
+        row["planning_seconds"],
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--only", default="", help="settings whose name begins so")
     parser.add_argument("--seed", type=int, default=5, help="of the tables that are made")
     parser.add_argument("--again", action="store_true", help="measure what has rows, too")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--table", action="store_true", help="print what is there as the docs have it")
     asked = parser.parse_args()
+    if asked.table:
+        sys.stdout.write("\n".join(tell(row) for row in _read(asked.out)) + "\n")
+        return
     speeds = Speedometer(None)
     for setting in (one for one in SETTINGS if one.name.startswith(asked.only)):
         here = setting.name, str(asked.seed)
