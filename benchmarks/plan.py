@@ -6,8 +6,10 @@ the protocol itself, between two parties in one process. Where it is small the `
 and times are those of the run; where it is large the comparisons are made in the clear, and the bytes are the
 price of each round as `secure/cost.py` has it, which is what the engine sends (tests/secure/test_cost.py).
 
-Times mean something on an idle machine alone: the load is written down beside them. The table is
-`docs/results/plan.csv`, and `docs/planning.md` has it in words.
+Times are of the processor; even so `seconds` means something on an idle machine alone, and the load stands
+beside it. A setting's rows are written when it is done, and one that has rows is not measured again: what was
+cut goes on, and `--again` begins anew. `--seed` makes other tables of the same kinds, to see whether what
+holds for one holds for others. The table is `docs/results/plan.csv`, and `docs/planning.md` has it in words.
 """
 
 from __future__ import annotations
@@ -57,10 +59,20 @@ _SAMPLED = 500
 _BRUTE = 8_000_000
 """Comparisons up to which an option is run to see whether it is cheaper than the choice."""
 COLUMNS = (
-    *("setting", "records_a", "records_b", "epsilon", "greedy", "agreed", "counts_low", "counts_high"),
+    *(
+        "setting",
+        "seed",
+        "records_a",
+        "records_b",
+        "epsilon",
+        "greedy",
+        "agreed",
+        "counts_low",
+        "counts_high",
+    ),
     *("planned_low", "planned", "planned_high", "run", "off", "inside", "inside_counts"),
     *("planned_bytes", "bytes", "bytes_off", "planned_seconds", "seconds", "choice", "choice_over_best"),
-    *("compared_by", "load"),
+    *("compared_by", "load", "overlap", "options", "planning_seconds"),
 )
 
 
@@ -69,40 +81,41 @@ class Setting:
     """Two tables, and what is agreed about them."""
 
     name: str
-    make: Callable[[], tuple[Generated, Agreement]]
+    make: Callable[[int], tuple[Generated, Agreement]]
+    """From a seed."""
     brute: bool = True
 
 
-def _made(kind: str, records: int, epsilon: str, sparse: bool) -> tuple[Generated, Agreement]:
+def _made(seed: int, kind: str, records: int, epsilon: str, sparse: bool) -> tuple[Generated, Agreement]:
     make: dict[str, Any] = {
         "products": generate_products,
         "places": generate_places,
         "people": generate_people,
     }
-    return make[kind](records, None, 5, sparse), adjust(starter(kind), epsilon=epsilon)
+    return make[kind](records, None, seed, sparse), adjust(starter(kind), epsilon=epsilon)
 
 
-def _paper(kind: str, records: int, epsilon: str) -> tuple[Generated, Agreement]:
+def _paper(seed: int, kind: str, records: int, epsilon: str) -> tuple[Generated, Agreement]:
     build = {"abt_buy": abt_buy, "taxi": taxi}[kind]
-    made, agreed = build(DATA / kind, 1, records)
+    made, agreed = build(DATA / kind, days=1, per_day=records, seed=seed)
     sides = {side: {"epsilon": epsilon, "delta": "2^-40", "noise": "auto"} for side in ("A", "B")}
     protocol = agreed.protocol.model_dump(mode="json") | sides
     return made, Agreement.model_validate(agreed.model_dump(mode="json") | {"protocol": protocol})
 
 
 SETTINGS = (
-    Setting("products 200", lambda: _made("products", 200, "1.6", False)),
-    Setting("products 5,000 dense", lambda: _made("products", 5_000, "0.5", False)),
-    Setting("products 5,000 sparse", lambda: _made("products", 5_000, "1.6", True)),
-    Setting("products 50,000 sparse", lambda: _made("products", 50_000, "3", True), brute=False),
-    Setting("places 2,000 dense", lambda: _made("places", 2_000, "1.6", False)),
-    Setting("places 20,000 sparse", lambda: _made("places", 20_000, "1", True), brute=False),
-    Setting("people 200", lambda: _made("people", 200, "1.6", False)),
-    Setting("people 3,000", lambda: _made("people", 3_000, "3", False), brute=False),
-    Setting("Abt-Buy 1,000", lambda: _paper("abt_buy", 1_000, "1.6")),
-    Setting("Abt-Buy 5,000", lambda: _paper("abt_buy", 5_000, "0.4"), brute=False),
-    Setting("pick-ups 10,000", lambda: _paper("taxi", 10_000, "1.6"), brute=False),
-    Setting("places 300,000 sparse", lambda: _made("places", 300_000, "3", True), brute=False),
+    Setting("products 200", lambda seed: _made(seed, "products", 200, "1.6", False)),
+    Setting("products 5,000 dense", lambda seed: _made(seed, "products", 5_000, "0.5", False)),
+    Setting("products 5,000 sparse", lambda seed: _made(seed, "products", 5_000, "1.6", True)),
+    Setting("products 50,000 sparse", lambda seed: _made(seed, "products", 50_000, "3", True), brute=False),
+    Setting("places 2,000 dense", lambda seed: _made(seed, "places", 2_000, "1.6", False)),
+    Setting("places 20,000 sparse", lambda seed: _made(seed, "places", 20_000, "1", True), brute=False),
+    Setting("people 200", lambda seed: _made(seed, "people", 200, "1.6", False)),
+    Setting("people 3,000", lambda seed: _made(seed, "people", 3_000, "3", False), brute=False),
+    Setting("Abt-Buy 1,000", lambda seed: _paper(seed, "abt_buy", 1_000, "1.6")),
+    Setting("Abt-Buy 5,000", lambda seed: _paper(seed, "abt_buy", 5_000, "0.4"), brute=False),
+    Setting("pick-ups 10,000", lambda seed: _paper(seed, "taxi", 10_000, "1.6"), brute=False),
+    Setting("places 300,000 sparse", lambda seed: _made(seed, "places", 300_000, "3", True), brute=False),
 )
 
 
@@ -169,19 +182,29 @@ def overlap_of(agreed: Agreement, a: Records, b: Records) -> float:
     return min(1.0, share * sizes[0] / min(sizes))
 
 
-def measure(setting: Setting, speeds: Speedometer) -> Iterator[dict[str, Any]]:
+def measure(setting: Setting, seed: int, speeds: Speedometer) -> Iterator[dict[str, Any]]:
     """Plan it, run it as agreed with and without greedy, and try what the choice was chosen from."""
-    made, agreed = setting.make()
+    made, agreed = setting.make(seed)
     a, b = load_both(made.a, made.b, agreed, None, None)
-    question = Question((a.size, b.size), LOOPBACK, overlap_of(agreed, a, b))
+    overlap = overlap_of(agreed, a, b)
+    question = Question((a.size, b.size), LOOPBACK, overlap)
+    speeds(agreed, agreed.task)
+    began = time.process_time()
     found = make_plan(agreed, question, speeds, Own(Side.A, a))
+    planning = round(time.process_time() - began, 1)
     guess = price_agreed(agreed, question, speeds)
     over = _choice_over_best(found, a, b) if setting.brute else ""
     agreed_one = found.agreed
     for option in found.options:
         same = option.protocol == agreed_one.protocol and option.blocking == agreed_one.blocking
         if same and option.epsilon == agreed_one.epsilon:
-            yield _row(setting, found, guess, option, a, b) | {"choice_over_best": over}
+            yield _row(setting, found, guess, option, a, b) | {
+                "seed": seed,
+                "choice_over_best": over,
+                "overlap": round(overlap, 3),
+                "options": len(found.options),
+                "planning_seconds": planning,
+            }
 
 
 def _choice_over_best(found: Plan, a: Records, b: Records) -> float | str:
@@ -239,24 +262,65 @@ def _row(
     }
 
 
+def _read(path: Path) -> list[dict[str, Any]]:
+    """The rows that are there; none of a table with other columns."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        return list(reader) if tuple(reader.fieldnames or ()) == COLUMNS else []
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    order = {setting.name: place for place, setting in enumerate(SETTINGS)}
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(rows, key=lambda row: (int(row["seed"]), order[row["setting"]])))
+
+
+def tell(row: dict[str, Any]) -> str:
+    """A row as the docs have it."""
+    cells = [
+        row["setting"],
+        row["seed"],
+        row["epsilon"],
+        "yes" if row["greedy"] == "True" else "no",
+        f"{int(row['planned_low']):,} to {int(row['planned_high']):,}",
+        f"{int(row['run']):,}",
+        f"{float(row['off']):+.1%}",
+        f"{float(row['bytes_off']):+.1%}",
+        "inside" if row["inside_counts"] == "True" else "outside",
+        row["choice_over_best"] or "—",
+        row["planning_seconds"],
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--only", default="", help="settings whose name begins so")
+    parser.add_argument("--seed", type=int, default=5, help="of the tables that are made")
+    parser.add_argument("--again", action="store_true", help="measure what has rows, too")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--table", action="store_true", help="print what is there as the docs have it")
     asked = parser.parse_args()
+    if asked.table:
+        sys.stdout.write("\n".join(tell(row) for row in _read(asked.out)) + "\n")
+        return
     speeds = Speedometer(None)
-    rows: list[dict[str, Any]] = []
     for setting in (one for one in SETTINGS if one.name.startswith(asked.only)):
+        here = setting.name, str(asked.seed)
+        if not asked.again and any((row["setting"], row["seed"]) == here for row in _read(asked.out)):
+            continue
         began = time.perf_counter()
-        for row in measure(setting, speeds):
-            rows.append(row)
+        fresh = list(measure(setting, asked.seed, speeds))
+        for row in fresh:
             shown = {name: row[name] for name in ("setting", "greedy", "planned", "run", "off", "inside")}
             sys.stderr.write(f"{shown} {row['bytes_off']} {row['choice_over_best']}\n")
         sys.stderr.write(f"  {time.perf_counter() - began:.0f} s\n")
-        with asked.out.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        others = [row for row in _read(asked.out) if (row["setting"], row["seed"]) != here]
+        _write(asked.out, others + fresh)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,14 @@ def test_what_cannot_be_met_is_said_with_the_nearest_that_can() -> None:
     assert "at most 5 seconds is wanted" in why
 
 
+def test_no_promise_is_traded_for_time_and_no_recall_for_a_little_of_it() -> None:
+    loose = option(epsilon={side: 10.0 for side in Side}, seconds=Range(1, 1, 1))
+    blind = option(recall=0.002, seconds=Range(8, 8, 8), bytes=Range(9e6, 9e6, 9e6))
+    every = [option(agreed=True), loose, blind]
+    assert choose(every, Wish(max_epsilon=1.6, max_time=0.001))[0] is every[0]
+    assert choose(every, Wish(max_epsilon=1.6, max_bytes=1000))[0] is every[0]
+
+
 def test_a_recall_that_nobody_knows_meets_no_wish_for_it() -> None:
     unknown = option(recall=None)
     assert [miss.name for miss in misses(unknown, Wish())] == ["recall"]

@@ -15,8 +15,7 @@ from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.network import Network
 from accord.planning import costs
-from accord.planning.costs import Terms
-from accord.planning.saved import ALL
+from accord.planning.costs import ALL, Terms
 from accord.planning.spread import Spread, from_sizes
 from accord.secure.blocks import Blocks
 from accord.secure.cost import price
@@ -75,7 +74,7 @@ def test_intersections_cost_what_they_encrypt_and_send(protocol: str, rule: str)
 
 
 def test_of_many_blocks_a_part_is_priced_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quarter of the rows: within 5 % of the price of all of them."""
+    """All units: the price of one evaluation. An eighth of the rows: its bytes to a hundredth."""
     agreed, sizes = adjust(starter("products"), greedy=False), (60_000, 60_000)
     task = agreed.task
     told = costs.releases_of(agreed, task, sizes)
@@ -83,13 +82,15 @@ def test_of_many_blocks_a_part_is_priced_as_the_whole(monkeypatch: pytest.Monkey
     compared = task.protocol.compared(task, drawn.counts)
     assert compared is not None
     whole = price(task.lowered.node, Blocks.of_sizes(*compared))
+    monkeypatch.setattr(costs, "_STRIPS", 2 * whole.strips)
     every = costs.price_blocks(agreed, task, drawn, None)
-    assert every.comparisons == whole.comparisons
-    assert every.bytes == pytest.approx(whole.bytes, rel=0.03)
-    monkeypatch.setattr(costs, "_STRIPS", every.strips // 4)
+    assert (every.comparisons, every.strips, every.feeds) == (whole.comparisons, whole.strips, whole.feeds)
+    assert every.bytes == pytest.approx(whole.bytes, rel=0.001)
+    monkeypatch.setattr(costs, "_STRIPS", whole.strips // 8)
     part = costs.price_blocks(agreed, task, drawn, None)
     assert part.comparisons == whole.comparisons == drawn.comparisons
-    assert part.bytes == pytest.approx(whole.bytes, rel=0.05)
+    assert part.bytes == pytest.approx(whole.bytes, rel=0.01)
+    assert part.strips == pytest.approx(whole.strips, rel=0.02)
 
 
 def test_a_slower_line_takes_longer_and_the_same_bytes() -> None:

@@ -10,6 +10,7 @@ from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.planning import costs, saved
+from accord.planning.groups import find_groups, hang_together
 from accord.planning.spread import Spread, from_table, make_alike
 from accord.side import Side
 from accord.simulation import load_both, simulate
@@ -36,48 +37,20 @@ def test_a_table_tells_what_a_run_makes(kind: str, protocol: str | None) -> None
     agreed = adjust(starter(kind), protocol=protocol, greedy=True)
     a, b = load_both(made.a, made.b, agreed, None, None)
     task, sizes = agreed.task, (a.size, b.size)
-    alike = make_alike(len(a), len(b), 0.5)
+    together = hang_together(task, a)
+    alike = make_alike(len(a), len(b), 0.5, together)
     spread = from_table(task.blocking, Side.A, a, alike, agreed.blocking_fields)
     assert spread.placed is not None
     drawn = costs.foresee(task, costs.releases_of(agreed, task, sizes), [spread], sizes)[0][0]
-    groups = saved.find_groups(task, Side.A, a, alike, guess=False)
-    found = saved.from_table(task, drawn, spread.placed, groups)
-    assert found is not None
+    matches = [alike.matching, 2 * alike.matching, alike.matching // 2]
+    groups = [find_groups(Side.A, together, alike, some, guess=False) for some in matches]
+    spared = saved.from_table(task, drawn, spread.placed, groups, costs.price_rounds(agreed, task))
+    assert spared is not None
+    found = spared.share
     run = simulate(made.a, made.b, agreed, seed=1).runs[0]
     assert found.low * drawn.comparisons <= 1.1 * run.comparisons
     assert found.high * drawn.comparisons >= 0.9 * run.comparisons
     assert found.high <= 4 * found.low
-
-
-def test_records_that_hang_together_are_one_group() -> None:
-    agreed = starter("places")
-    made = generate_places(300, 0.5, 0, False)
-    a, _ = load_both(made.a, made.b, agreed, None, None)
-    alike = make_alike(len(a), 300, 0.5)
-    mine, theirs = saved.find_groups(agreed.task, Side.A, a, alike, guess=True)
-    assert (theirs[: alike.matching] >= 0).all()
-    assert np.array_equal(mine[alike.rows[: alike.matching]], theirs[: alike.matching])
-    swapped = saved.find_groups(agreed.task, Side.B, a, alike, guess=True)
-    assert np.array_equal(swapped[1], mine)
-    _, fewer = saved.find_groups(agreed.task, Side.A, a, alike, guess=False)
-    assert (fewer >= 0).sum() == alike.matching
-
-
-def test_components_are_those_of_a_search() -> None:
-    rng = np.random.default_rng(3)
-    left, right = rng.integers(0, 60, 45), rng.integers(0, 60, 45)
-    label = saved._components(60, left, right)
-    near: dict[int, set[int]] = {node: set() for node in range(60)}
-    for one, other in zip(left.tolist(), right.tolist(), strict=True):
-        near[one].add(other)
-        near[other].add(one)
-    for node in range(60):
-        seen, due = {node}, [node]
-        while due:
-            fresh = near[due.pop()] - seen
-            seen |= fresh
-            due += fresh
-        assert label[node] == min(seen)
 
 
 def test_reports_may_stand_in_any_bin() -> None:
@@ -90,7 +63,7 @@ def test_reports_may_stand_in_any_bin() -> None:
     sizes = (300, 200)
     told = costs.releases_of(agreed, agreed.task, sizes)
     drawn = costs.foresee(agreed.task, told, [spread], sizes)[0][0]
-    groups = saved.find_groups(agreed.task, Side.A, a, alike, guess=False)
-    found = saved.from_table(agreed.task, drawn, spread.placed, groups)
+    groups = find_groups(Side.A, hang_together(agreed.task, a), alike, alike.matching, guess=False)
+    found = saved.from_table(agreed.task, drawn, spread.placed, [groups], None)
     assert found is not None
-    assert 0 < found.low <= found.high <= 1
+    assert 0 < found.share.low <= found.share.high <= 1

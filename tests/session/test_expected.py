@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from accord.agreement.document import Agreement
+from accord.datasets.people import generate_people
+from accord.planning.figures import Range, Work
+from accord.planning.plan import Own, Question, price_agreed
 from accord.privacy.budget import Budget
-from accord.session.expected import look_ahead
+from accord.records.load import load_records
+from accord.session.expected import Outlook, look_ahead
 from accord.session.ledger import Ledger
 from accord.session.offer import describe, make_offer
 from accord.side import Side
+from tests.planning.worlds import LAN, birth_key, speeds
 from tests.protocols.worlds import agreement, records
 from tests.session.test_offer import ask
 
@@ -44,7 +50,44 @@ def test_the_agreement_says_what_it_expects() -> None:
     assert mine is not None
     assert (alone.plan.sizes, mine.plan.sizes) == ((40, 50), (3, 50))
     assert "taken to be" not in mine.describe() + alone.describe()
-    assert set(alone.to_json()) == {"records", "assumed", "comparisons", "bytes", "seconds", "warning"}
+    assert set(alone.to_json()) == {
+        *("records", "assumed", "comparisons", "bytes", "seconds", "seconds_on_this_machine", "network"),
+        "warning",
+    }
+
+
+def test_a_table_whose_side_is_not_named_tells_as_much() -> None:
+    agreed = expecting(40, 5)
+    held = records(ROWS, agreed)
+    found, named = look_ahead(agreed, None, held, None), look_ahead(agreed, Side.B, held, None)
+    assert found is not None
+    assert named is not None
+    assert found.plan.from_data
+    assert found.describe() == named.describe()
+
+
+def told(processor: float, network: float, guessed: bool = False) -> str:
+    """What is said of a run in which the processor and the network would each take so long."""
+    found = look_ahead(expecting(40, 50), None, None, None)
+    assert found is not None
+    options = tuple(
+        replace(
+            one,
+            work=Work(processor, network, 0.0),
+            seconds=Range(0.0, max(processor, network), 1e9),
+        )
+        for one in found.plan.options
+    )
+    return replace(found, plan=replace(found.plan, options=options), guessed=guessed).describe()
+
+
+def test_time_is_said_of_this_machine_and_of_the_line_by_itself() -> None:
+    line = "a line of 100 Mbit/s and 20 ms"
+    assert told(1440, 2580).endswith(
+        f"24 minutes on this machine; on {line} 43 minutes (the network takes the time)"
+    )
+    assert told(1440, 10).endswith(f"24 minutes on this machine and {line}")
+    assert told(3, 1, guessed=True).endswith(f"at most 3 seconds even on a slow machine and {line}")
 
 
 def test_the_consent_says_that_all_pairs_is_cheaper(tmp_path: Path) -> None:
@@ -58,3 +101,20 @@ def test_the_consent_says_that_all_pairs_is_cheaper(tmp_path: Path) -> None:
     assert "Warning: All pairs is cheaper: " in said
     assert " comparisons with ε = 0" in said
     assert "Expected" not in describe(make_offer(agreed, Side.A, held, ledger, ask(agreed)))
+
+
+def test_the_newcomers_example_is_warned_in_check_and_in_the_consent(tmp_path: Path) -> None:
+    """A key on the date of birth, 199 and 220 people: dummies in 47,482 bins against 43,780 pairs."""
+    agreed = Agreement.model_validate(
+        birth_key().model_dump(mode="json") | {"expected": {"A": 199, "B": 220}}
+    )
+    held = load_records(generate_people(199, None, 0).a, agreed.fields, agreed.salt)
+    own = Own(Side.A, held)
+    outlook = Outlook(price_agreed(agreed, Question((199, 220), LAN), speeds, own), assumed=False)
+    assert outlook.warning is not None
+    assert outlook.warning.code == "all-pairs-is-cheaper"
+    assert "43,780 comparisons with ε = 0" in outlook.warning.text
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("set", Budget())
+    said = describe(make_offer(agreed, Side.A, held, ledger, ask(agreement()), (), (), outlook))
+    assert "Warning: All pairs is cheaper: 43,780 comparisons" in said

@@ -72,7 +72,11 @@ def test_a_table_that_does_not_fit_is_refused_with_all_its_faults(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "wish", [{"recall": 1.5}, {"max_time": 0}, {"max_bytes": -1}, {"overlap": 2.0}, {"network": "fast"}]
+    "wish",
+    [
+        *({"recall": 1.5}, {"max_time": 0}, {"max_bytes": -1}, {"overlap": 2.0}, {"network": "fast"}),
+        *({"max_epsilon": -1}, {"max_epsilon": float("nan")}),
+    ],
 )
 def test_a_wish_that_means_nothing_is_refused(wish: dict[str, float], tmp_path: Path) -> None:
     with pytest.raises(UsageError):

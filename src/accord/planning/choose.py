@@ -1,16 +1,16 @@
 """Which option to take, why, and what is worth a warning.
 
 The choice is the cheapest option that meets every wish: by default the agreed ε, and every match found. Where
-none does, the nearest is taken, which fails by the least, and the plan says by what. Warnings are ordered by
-what they cost their reader: first what makes the agreed run pointless or impossible, then what it risks, then
-what it wastes.
+none does, the nearest is taken, which keeps the ε and fails by the least, and the plan says by what. Warnings
+are ordered by what they cost their reader: first what makes the agreed run pointless or impossible, then what
+it risks, then what it wastes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import exp, inf
+from math import exp, inf, prod
 
 from accord.planning.figures import Option, Warning, cost, lasting
 from accord.privacy.calibration import WORRYING_EPSILON
@@ -80,9 +80,9 @@ def choose(options: Sequence[Option], wish: Wish) -> tuple[Option, list[Miss]]:
     return nearest, missed[id(nearest)]
 
 
-def _distance(missed: list[Miss]) -> tuple[float, int]:
-    """How far an option is from the wish: by the factor that it misses most."""
-    return max(miss.factor for miss in missed), len(missed)
+def _distance(missed: list[Miss]) -> tuple[bool, float]:
+    """How far an option is from the wish: by all factors together. A promise is not traded for time."""
+    return any(miss.name == "max-epsilon" for miss in missed), prod(miss.factor for miss in missed)
 
 
 def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish: Wish) -> str:
@@ -96,7 +96,7 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
             f"{choice.tell()[0].upper()}{choice.tell()[1:]} is the cheapest of the "
             f"{counted(len(options), 'option')} that were priced and meets all that is wanted: "
             f"{lasting(choice.seconds.expected)}, {sized(round(choice.bytes.expected))}, "
-            f"{choice.comparisons.expected:,.0f} comparisons."
+            f"{counted(round(choice.comparisons.expected), 'comparison')}."
         )
     agreed = next(option for option in options if option.agreed)
     if choice is agreed:
@@ -112,7 +112,7 @@ def _against(agreed: Option, choice: Option, wish: Wish) -> str:
     found = misses(agreed, wish)
     reasons = [miss.words for miss in found]
     times = agreed.seconds.expected / max(choice.seconds.expected, _SLACK)
-    if times >= 1.05:
+    if times >= 1.05 and not any(miss.name == "max-time" for miss in found):
         reasons.append(f"takes {lasting(agreed.seconds.expected)}, {times:,.1f} times as long")
     return "was not taken: " + "; ".join(reasons) if reasons else "costs about the same"
 
@@ -162,8 +162,8 @@ def _all_pairs(options: Sequence[Option], agreed: Option) -> Iterator[Warning]:
     if fewer or _CLEARLY * cheapest.seconds.expected < agreed.seconds.expected:
         yield Warning(
             "all-pairs-is-cheaper",
-            f"All pairs is cheaper: {cheapest.comparisons.expected:,.0f} comparisons with ε = 0, in "
-            f"{lasting(cheapest.seconds.expected)}, where the agreed blocking takes "
+            f"All pairs is cheaper: {counted(round(cheapest.comparisons.expected), 'comparison')} with "
+            f"ε = 0, in {lasting(cheapest.seconds.expected)}, where the agreed blocking takes "
             f"{agreed.comparisons.expected:,.0f} and {lasting(agreed.seconds.expected)}. It tells nothing of "
             'records that match nothing: agree on protocol "all-pairs", without blocking.',
         )

@@ -5,12 +5,13 @@ of true ones, comparisons are the protocol's `price` of them, bytes and rounds `
 blocks that the protocol compares. Of very many blocks a part is priced, chosen at random, and taken as many
 times. Beside the engine's bytes there are the protocol's own and those of disclosed records.
 
-With Greedy Match & Clean the blocks of a run depend on its matches: `saved.py` says how much they spare.
+With Greedy Match & Clean the blocks of a run depend on its matches: `saved.py` says how much they spare, and
+what its rounds cost, each priced by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, log2
 
@@ -27,31 +28,32 @@ from accord.protocols.base import Release, Task
 from accord.protocols.schedule import BATCH
 from accord.records.schema import TextField
 from accord.secure.blocks import LONGEST, Blocks
-from accord.secure.cost import Price, price_like, set_up_bytes
+from accord.secure.cost import Price, Tab, price_like, set_up_bytes
 from accord.secure.ot.settings import USUAL, Settings
 from accord.side import Side
 
 Ints = NDArray[np.int64]
+PriceRound = Callable[[Blocks], int]
+"""The bytes of the next evaluation."""
 
 _DRAWS = 8
 _DRAWN_BINS = 1 << 16
 """Of noise that is drawn to foresee its sum; with more bins a sum strays less, and one draw does."""
-_STRIPS = 1 << 17
+_STRIPS = 1 << 15
 """Rows of A that are priced; the rest is taken to be like them."""
-_LARGEST, _ROWS, _UNITS = 1 << 11, 12, 4
-"""Of a unit the most strips that are priced and the fewest rows, and the fewest units."""
+_LARGEST, _ROWS, _UNITS = 96, 12, 4
+"""Of a unit the most strips that are priced and the fewest rows, and the fewest units. Units have a multiple
+of these rows, so that no cut tears apart rows that the engine groups (`ot/settings.py`: 1, 2, 4 or 6)."""
 _TEXT = 24
 """Bytes of an id or of a disclosed cell, with its length and mark, where nobody has seen one."""
-_SHORT_ROUNDS = (1.0, 1.05, 1.12)
-"""By which greedy's first rounds, of a few rows each, make its bytes dearer: at the least, expected, most."""
 _ONE_WAY = 0.7
-"""Of all bytes, those that go in the busier direction."""
+"""Of all bytes, those that go in the busier direction. A guess: the price adds up both directions."""
 _BASE_MEMORY = 250 << 20
-"""Of a process that has computed nothing yet, with its kernels and buffers."""
+"""Of a process that has computed nothing yet, with its kernels and buffers. A guess."""
 _SET_UP = 0.2
-"""Seconds for connecting and the set-up."""
+"""Seconds for connecting and the set-up. A guess: it decides nothing that takes longer than a second."""
 _TABLE = 12e-6
-"""Seconds to place, pad and shuffle a slot, and to exchange its count."""
+"""Seconds to place, pad and shuffle a slot, and to exchange its count. A guess."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,28 @@ class Drawn:
     counts: tuple[Ints, Ints]
     dummies: int
     comparisons: int
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What going through a schedule came to."""
+
+    comparisons: int
+    bytes: int
+    """Of the engine."""
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Spared:
+    """The share of the comparisons that is made, and the walk of what is expected where there was one."""
+
+    share: Range
+    walk: Walk | None = None
+
+
+ALL = Spared(Range(1.0, 1.0, 1.0))
+"""Without greedy."""
 
 
 @dataclass(frozen=True)
@@ -122,17 +146,29 @@ def price_blocks(agreement: Agreement, task: Task, drawn: Drawn, slab: int | Non
     if not len(a):
         return Price(0, 0, 0)
     sample = _sample(a, b, slab)
-    engine = agreement.engine
-    settings: Settings = engine.settings if isinstance(engine, OtOptions) else USUAL
     pairs = float(np.dot(a.astype(float), b.astype(float)))
-    return price_like(task.lowered.node, sample, pairs / sample.pairs, engine.name, settings)
+    name, settings = agreement.engine.name, _settings(agreement)
+    return price_like(task.lowered.node, sample, pairs / sample.pairs, name, settings)
+
+
+def price_rounds(agreement: Agreement, task: Task) -> PriceRound | None:
+    """The bytes of one round after another; None for an engine whose rounds cost what their pairs cost."""
+    if not isinstance(agreement.engine, OtOptions):
+        return None
+    tab = Tab(task.lowered.node, agreement.engine.name, _settings(agreement))
+    return lambda blocks: tab.add(blocks).bytes
+
+
+def _settings(agreement: Agreement) -> Settings:
+    engine = agreement.engine
+    return engine.settings if isinstance(engine, OtOptions) else USUAL
 
 
 def _sample(a: Ints, b: Ints, slab: int | None) -> Blocks:
-    """Some of the blocks, large ones cut into units of rows, as they are worked on: evenly by size, so that
-    small and large ones have their share."""
+    """Some of the blocks, large ones cut into units of few rows: evenly by width, on which alone the price of
+    a pair depends, so that narrow and wide ones have their share."""
     pieces = -(-b // LONGEST)
-    most = np.maximum(_ROWS, _LARGEST // pieces)
+    most = np.maximum(1, _LARGEST // pieces // _ROWS) * _ROWS
     if slab is not None:
         most = np.minimum(most, np.maximum(slab, 16384 // b))
     units = -(-a // most)
@@ -141,7 +177,7 @@ def _sample(a: Ints, b: Ints, slab: int | None) -> Blocks:
     rows, width = np.minimum(most[block], a[block] - place * most[block]), b[block]
     strips = int((rows * pieces[block]).sum())
     step = max(1, min(strips // _STRIPS, len(rows) // _UNITS))
-    some = np.argsort(rows * width, kind="stable")[step // 2 :: step]
+    some = np.argsort(width, kind="stable")[step // 2 :: step]
     return Blocks.of_sizes(rows[some], width[some])
 
 
@@ -149,19 +185,20 @@ def bill(
     agreement: Agreement,
     task: Task,
     foreseen: Sequence[Sequence[Drawn]],
-    spared: Range,
+    spared: Spared,
     speed: Speed,
     terms: Terms,
     margin: float,
 ) -> Bill:
     """The costs of an option. `foreseen`: as expected, then the least and the most. `spared`: which share of
-    the comparisons is made, with greedy; `margin`: by how much a partner may differ from what is taken."""
+    the comparisons is made, with greedy, and what its rounds cost; `margin`: by how much a partner may differ
+    from what is taken."""
     expected = float(np.mean([one.comparisons for one in foreseen[0]]))
     every = [one.comparisons for runs in foreseen for one in runs]
     made = Range(
-        spared.low * min(every) * (1 - margin),
-        spared.expected * expected,
-        spared.high * max(every) * (1 + margin),
+        spared.share.low * min(every) * (1 - margin),
+        spared.share.expected * expected,
+        spared.share.high * max(every) * (1 + margin),
     )
     greedy = bool(getattr(agreement.protocol, "greedy", False))
     slab = getattr(agreement.protocol, "slab", None) if greedy else None
@@ -171,8 +208,9 @@ def bill(
     if price.comparisons:
         fixed += set_up_bytes(agreement.engine.name)
     each = price.bytes / max(1, price.comparisons)
-    dearer = (1.0, 1.0, 1.0) if slab is None else _SHORT_ROUNDS
-    bytes_ = Range(*(fixed + each * more * n for more, n in zip(dearer, _ends(made), strict=True)))
+    if spared.walk is not None and spared.walk.bytes:
+        each = spared.walk.bytes / max(1, spared.walk.comparisons)
+    bytes_ = Range(*(fixed + each * n for n in _ends(made)))
     rounds = Range(*(_rounds(price, task, one, n, slab) for n in (made.low, made.expected, made.high)))
     works = [
         _work(task, price, speed, terms, n, by, r, one)

@@ -6,6 +6,7 @@ Colours are of the palette of Okabe and Ito, told apart by any eye; marks and wo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from accord.planning.figures import Option, Plan, cost
@@ -15,14 +16,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BLUE, _ORANGE, _GREEN, _RED, _GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#999999"
-_MOST_BARS = 8
+_MOST_BARS = 6
+_WIDE = 20
+"""From so many times on an axis is a logarithmic one, which has a plain number to show by then."""
 
 
 def draw(plan: Plan) -> Figure:
     """Three pictures side by side."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(15, 4.8), layout="constrained")
+    figure = Figure(figsize=(16, 5.6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     _draw_epsilon(left, plan)
     _draw_recall(middle, plan)
@@ -50,8 +53,7 @@ def _draw_epsilon(axes: Axes, plan: Plan) -> None:
         axes.axhline(one.seconds.expected, color=_GREY, ls=style, label=label)
     _mark(axes, plan.choice, plan.choice.largest_epsilon or 0.05)
     axes.set(xscale="log", yscale="log", xlabel="ε", ylabel="seconds", title="Cost against ε")
-    axes.grid(alpha=0.25)
-    axes.legend(fontsize=7)
+    _finish(axes)
 
 
 def _points(options: Sequence[Option]) -> tuple[list[float], list[float]]:
@@ -76,11 +78,15 @@ def _draw_recall(axes: Axes, plan: Plan) -> None:
         axes.plot(plan.choice.seconds.expected, plan.choice.recall, "*", color=_RED, ms=14, label="chosen")
     unknown = len(plan.options) - len(known)
     title = "Recall against cost" + (f" ({unknown} not known)" if unknown else "")
+    seconds = [one.seconds.expected for one in known]
     axes.set(
-        xscale="log", xlabel="seconds", ylabel="recall of the rule's pairs", title=title, ylim=(-0.03, 1.05)
+        xscale="log" if seconds and max(seconds) > _WIDE * min(seconds) else "linear",
+        xlabel="seconds",
+        ylabel="recall of the rule's pairs",
+        title=title,
+        ylim=(-0.03, 1.05),
     )
-    axes.grid(alpha=0.25)
-    axes.legend(fontsize=7)
+    _finish(axes)
 
 
 def _draw_time(axes: Axes, plan: Plan) -> None:
@@ -92,13 +98,33 @@ def _draw_time(axes: Axes, plan: Plan) -> None:
     for offset, (kind, colour) in enumerate(kinds):
         values = [getattr(one.work, kind) for one in shown]
         axes.barh([at + (1 - offset) * 0.27 for at in places], values, 0.25, color=colour, label=kind)
-    axes.set_yticks(list(places), [_short(one.tell()) for one in shown], fontsize=6)
-    axes.set(xscale="log", xlabel="seconds", title="Where the time goes")
-    axes.legend(fontsize=7)
+    axes.set_yticks(list(places), [_folded(one, plan) for one in shown], fontsize=7)
+    # A length means something on a straight axis alone.
+    axes.set(xlabel="seconds, each by itself", title="Where the time goes")
+    _finish(axes)
 
 
 def _mark(axes: Axes, option: Option, at: float) -> None:
     axes.plot(at, option.seconds.expected, "*", color=_RED, ms=14, label="chosen", zorder=3)
+
+
+def _finish(axes: Axes) -> None:
+    """Plain numbers on the axes, and the legend below, where it hides nothing."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    for axis, scale in ((axes.xaxis, axes.get_xscale()), (axes.yaxis, axes.get_yscale())):
+        if scale == "log":
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+            axis.set_minor_formatter(NullFormatter())
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)
+
+
+def _folded(option: Option, plan: Plan) -> str:
+    """In two or three short lines."""
+    marks = [word for word, is_so in (("chosen", option is plan.choice), ("agreed", option.agreed)) if is_so]
+    told = option.tell() + (f", {' and '.join(marks)}" if marks else "")
+    return "\n".join(wrap(told, 46, max_lines=3, placeholder=" …"))
 
 
 def _short(text: str) -> str:

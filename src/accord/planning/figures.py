@@ -199,7 +199,8 @@ def lasting(seconds: float) -> str:
     for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{seconds / size:,.3g} {unit}"
-    return f"{seconds:.2g} seconds"
+    number = f"{seconds:.2g}"
+    return f"{number} {'second' if number == '1' else 'seconds'}"
 
 
 def _row(option: Option, chosen: bool) -> dict[str, Any]:

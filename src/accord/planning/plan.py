@@ -3,6 +3,7 @@
 variants.py   from one agreement the others
 spread.py     how records fall into bins: three guesses, or one's own table
 costs.py      what each comes to, by the prices of protocols and engines
+groups.py     which of one's own records hang together
 saved.py      what greedy spares
 recall.py     what the blocking lets through
 choose.py     which to take, and what to warn of
@@ -23,10 +24,12 @@ from accord.errors import AccordError, UsageError
 from accord.network import Network
 from accord.planning import costs, saved
 from accord.planning.choose import ANY, Wish, choose, explain, warn
-from accord.planning.costs import Drawn, Terms
-from accord.planning.figures import Option, Plan, Range
+from accord.planning.costs import ALL, Drawn, Spared, Terms
+from accord.planning.figures import Option, Plan
+from accord.planning.groups import find_groups, hang_together
 from accord.planning.machine import Speed
 from accord.planning.recall import recall_of, share_met
+from accord.planning.saved import OFTEN
 from accord.planning.spread import CROWDED, EVEN, USUAL, Spread, from_sizes, from_table, make_alike
 from accord.planning.variants import (
     EPSILONS,
@@ -48,6 +51,11 @@ OVERLAP = 0.3
 
 MARGIN = 0.1
 """By how much a partner that is taken to be alike may differ, in comparisons."""
+
+_MOST_WALKED = 6
+"""Options beside the agreed one whose schedules are gone through."""
+_WALKED_ANYWAY = 1 << 24
+"""Comparisons up to which rounds are gone through without a table; in more the short ones do not count."""
 
 Speeds = Callable[[Agreement, Task], Speed]
 """How fast this machine is at the circuit of an agreement."""
@@ -107,25 +115,41 @@ class _Planner:
         self, agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None
     ) -> None:
         self._agreement, self._asked, self._speeds, self._own = agreement, question, speeds, own
-        self._groups: tuple[Ints, Ints] | None = None
         if own is not None:
             partner = question.sizes[1 if own.side is Side.A else 0]
-            self._alike = make_alike(len(own.records), partner, question.share)
+            self._together = hang_together(agreement.task, own.records)
+            self._alike = make_alike(len(own.records), partner, question.share, self._together)
+        self._walked = {agreement.digest}
+        """What is looked at closely: greedy's schedule is gone through."""
         matches = round(question.share * min(question.sizes))
         self._terms = Terms(question.sizes, question.network, matches)
         self._priced: set[str] = set()
 
     def plan(self) -> Plan:
         agreed = self._agreement
+        self._walked.update(one.digest for one in greedy_variants(agreed))
         found = self.options([agreed, *other_protocols(agreed), *blockings(agreed, self._asked.sizes)])
         found += self.options(self._other_epsilons(found))
         return self.decide(found)
+
+    def _look_closer(self, options: list[Option], wish: Wish) -> None:
+        """Go through the schedule of whatever would be chosen, until it stays the choice: to go through
+        those of all options would take minutes for large tables."""
+        for _ in range(_MOST_WALKED):
+            choice, _ = choose(options, wish)
+            if not choice.greedy or choice.agreement.digest in self._walked:
+                return
+            at = next(i for i, one in enumerate(options) if one is choice)
+            self._walked.add(choice.agreement.digest)
+            options[at] = self._price(choice.agreement)[0]
 
     def decide(self, options: list[Option]) -> Plan:
         wish = self._asked.wish
         if wish.max_epsilon is None:
             agreed = next(option for option in options if option.agreed)
             wish = replace(wish, max_epsilon=agreed.largest_epsilon)
+        if self._own is not None:
+            self._look_closer(options, wish)
         choice, missed = choose(options, wish)
         return Plan(
             options=tuple(options),
@@ -168,6 +192,7 @@ class _Planner:
         return found
 
     def _price(self, agreement: Agreement) -> list[Option]:
+        """With and without greedy; one that was priced before, alone."""
         sizes, task = self._asked.sizes, agreement.task
         for side, own, other in ((Side.A, *sizes), (Side.B, *sizes[::-1])):
             if problem := task.protocol.refuse_sizes(task, side, own, other):
@@ -176,7 +201,7 @@ class _Planner:
         spreads = self._spreads(task)
         foreseen = costs.foresee(task, told, spreads, sizes)
         speed = self._speeds(agreement, task)
-        fresh = [one for one in greedy_variants(agreement) if one.digest not in self._priced]
+        fresh = [one for one in greedy_variants(agreement) if one.digest not in self._priced] or [agreement]
         self._priced.update(one.digest for one in fresh)
         return [self._option(one, one.task, told, foreseen, spreads, speed) for one in fresh]
 
@@ -187,16 +212,23 @@ class _Planner:
         names = tuple(task.blocking_fields)
         return [from_table(task.blocking, self._own.side, self._own.records, self._alike, names)]
 
-    def _spared(self, task: Task, drawn: Drawn, spread: Spread) -> Range:
-        """Which share of the comparisons greedy makes."""
-        counted = saved.from_counts(drawn, spread, self._asked.sizes, self._asked.share)
-        if self._own is None or spread.placed is None:
+    def _spared(self, agreement: Agreement, task: Task, drawn: Drawn, spread: Spread) -> Spared:
+        """Which share of the comparisons greedy makes, and what its rounds cost."""
+        counted = Spared(saved.from_counts(drawn, spread, self._asked.sizes, self._asked.share))
+        price = costs.price_rounds(agreement, task)
+        if self._own is not None and agreement.digest not in self._walked:
             return counted
-        if self._groups is None:
-            guess = self._asked.overlap is None
-            self._groups = saved.find_groups(task, self._own.side, self._own.records, self._alike, guess)
-        seen = saved.from_table(task, drawn, spread.placed, self._groups)
-        return seen or Range(max(counted.low, 0.35), counted.expected, 1.0)
+        if self._own is None or spread.placed is None:
+            # Nothing matches: what rounds cost is known, and which of them are spared is not.
+            few = price is not None and 0 < drawn.comparisons <= _WALKED_ANYWAY
+            walk = saved.walk(task, drawn, None, price) if few else None
+            return Spared(counted.share, walk)
+        guess = self._asked.overlap is None
+        groups = [
+            find_groups(self._own.side, self._together, self._alike, round(self._alike.matching * f), guess)
+            for f in (1.0, OFTEN, 1 / OFTEN)
+        ]
+        return saved.from_table(task, drawn, spread.placed, groups, price) or counted
 
     def _option(
         self,
@@ -208,9 +240,9 @@ class _Planner:
         speed: Speed,
     ) -> Option:
         greedy = bool(getattr(agreement.protocol, "greedy", False))
-        spared = saved.ALL
+        spared = ALL
         if greedy:
-            spared = self._spared(task, foreseen[0][0], spreads[0])
+            spared = self._spared(agreement, task, foreseen[0][0], spreads[0])
         margin = 0.0 if self._own is None else MARGIN
         costed = costs.bill(agreement, task, foreseen, spared, speed, self._terms, margin)
         return Option(

@@ -7,8 +7,9 @@ part of a pass is drawn by itself. In a grid the crowded cells lie together, in 
 are compared; a replicated record is a point, so that it falls into as many cells as the grid says.
 
 With a table the own side is counted, and the partner is taken to be alike: so many records drawn from the
-same rows, of which a share, the overlap, are records of this table and each of them once. What follows is
-for the owner's eyes: it is made of the data.
+same rows, of which a share, the overlap, are records of this table and each of them once. Of the others some
+are moved to a random bin, so that they meet one's own as often as other people's records would, and not as
+copies do. What follows is for the owner's eyes: it is made of the data.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from accord.matching.blocking_key import KeyPart
 from accord.matching.blocking_lsh import LshPart
 from accord.matching.blocking_pass import Part, Pass
 from accord.matching.evaluate import Indices
-from accord.records.columns import Columns, Integers, Records, rows_of
+from accord.ranges import contained, ranges
+from accord.records.columns import Columns, Integers, Records
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -140,21 +142,25 @@ def _from_the_middle(shape: tuple[int, ...]) -> Ints:
 
 @dataclass(frozen=True)
 class Alike:
-    """A partner's table made of one's own rows: the rows, of which the first `matching` are one's own."""
+    """A partner's table made of one's own rows, of which the first `matching` are one's own records; those
+    that would be next, if more matched, follow, and each is there once."""
 
     rows: Ints
     matching: int
 
 
-def make_alike(own: int, partner: int, overlap: float) -> Alike:
+def make_alike(own: int, partner: int, overlap: float, together: Ints | None = None) -> Alike:
     """As many rows of one's own table as the partner has records, a share of them each once.
 
-    `overlap`: of the records of the smaller table.
+    `overlap`: of the records of the smaller table. `together`: the group of each record; whoever is in a
+    group matches as a whole (groups.py).
     """
     rng = np.random.default_rng(0)
     matching = round(overlap * min(own, partner))
-    once = rng.permutation(own)[:matching]
-    rest = rng.integers(0, max(1, own), partner - matching) if own else np.zeros(0, np.int64)
+    rank = rng.permutation(own)
+    order = np.argsort(rank if together is None else rank[together], kind="stable")
+    once = order[: min(partner, 2 * matching)]
+    rest = rng.integers(0, max(1, own), partner - len(once)) if own else np.zeros(0, np.int64)
     return Alike(np.concatenate([once, rest]), matching)
 
 
@@ -162,9 +168,45 @@ def from_table(
     blocking: Blocking, side: Side, records: Records, alike: Alike, names: tuple[str, ...]
 ) -> Spread:
     """The own table as it is, and a partner's like it; `names` are the fields that decide about bins."""
-    columns = {name: rows_of(records.columns[name], alike.rows) for name in names}
-    own = blocking.place(side, records.columns, len(records))
-    theirs = blocking.place(side.other, columns, len(alike.rows))
-    placed = (own, theirs) if side is Side.A else (theirs, own)
+    sides, rng = [], np.random.default_rng(1)
+    for one, first in zip(blocking.passes, blocking.first_bins, strict=True):
+        own = one.place(side, records.columns, len(records))
+        # Every row as the partner would place it: its copies lie where it lies.
+        record, bins = one.place(side.other, {name: records.columns[name] for name in names}, len(records))
+        starts, stops = (np.searchsorted(record, alike.rows, way) for way in ("left", "right"))
+        theirs = np.repeat(np.arange(len(alike.rows)), stops - starts), bins[ranges(starts, stops)]
+        away = rng.random(len(alike.rows)) < _unlike(one, side, own, (record, bins), len(records))
+        away[: alike.matching] = False
+        far = (theirs[1] + rng.integers(0, one.bins, len(alike.rows))[theirs[0]]) % one.bins
+        theirs = theirs[0], np.where(away[theirs[0]], far, theirs[1])
+        sides.append(((own[0], own[1] + first), (theirs[0], theirs[1] + first)))
+    mine, partner = (_by_record([one[at] for one in sides]) for at in (0, 1))
+    placed = (mine, partner) if side is Side.A else (partner, mine)
     a, b = (np.bincount(bins, minlength=blocking.bins) for _, bins in placed)
     return Spread(a, b, placed)
+
+
+def _by_record(passes: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    record, bins = (np.concatenate(each) for each in zip(*passes, strict=True))
+    order = np.argsort(record, kind="stable")
+    return record[order], bins[order]
+
+
+def _unlike(one: Pass, side: Side, own: tuple[Ints, Ints], theirs: tuple[Ints, Ints], size: int) -> float:
+    """Which share of a partner's other records lies anywhere, not where one of one's own lies.
+
+    A copy of a record meets that record, which another person's would not: Σ n² pairs where Σ n(n − 1) are
+    due. So many records are moved to a random place, where they meet N/bins each, that what is expected to
+    meet is the unbiased Σ n(n − 1) / (N − 1), a record; but no fewer than meet if all are moved, since no
+    distribution over the bins brings fewer together.
+    """
+    if size < 2:
+        return 1.0
+    n, m = (np.bincount(bins, minlength=one.bins) for _, bins in (own, theirs))
+    left, right = one.pairs() if side is Side.A else one.pairs()[::-1]
+    meet = float(np.dot(n[left].astype(float), m[right]))
+    here, there = (record * one.bins + bins for record, bins in (own, theirs))
+    itself = int(contained(here, np.sort(there)).sum())
+    moved = float(n[left].sum()) * len(theirs[0]) / one.bins / size
+    copied, due = meet / size, (meet - itself) / (size - 1)
+    return 1.0 if copied <= moved else min(1.0, max(0.0, (copied - due) / (copied - moved)))

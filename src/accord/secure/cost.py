@@ -94,7 +94,7 @@ def price_like(
         total, rounds = _other(circuit, sample, engine)
         return Price(round(times * total), math.ceil(times * rounds), round(times * sample.pairs))
     program, sizes = _shapes(circuit, sample, settings)
-    needed = needs(program, sizes).sum(axis=1) * times
+    needed = [times * need for need in _needs_in_all(program, sizes)]
     silent = [settings.saves and need >= settings.many for need in needed]
     feeds, fed = [], 0
     for need, way, code in zip(needed, silent, settings.codes, strict=True):
@@ -110,6 +110,15 @@ def price_like(
         round(times * int(sizes.strips.sum())),
         sum(feeds),
     )
+
+
+def _needs_in_all(program: Program, sizes: Shapes) -> list[int]:
+    """OTs of all batches in each direction: each kind of batch is asked for once."""
+    kinds, first, counts = np.unique(
+        np.stack([sizes.strips, sizes.pairs]), axis=1, return_index=True, return_counts=True
+    )
+    some = Shapes(kinds[0], sizes.groups[first], sizes.b_rows[first], kinds[1], sizes.columns[first])
+    return (needs(program, some) * counts).sum(axis=1).tolist()
 
 
 def set_up_bytes(engine: str = "ot", settings: Settings = USUAL) -> int:

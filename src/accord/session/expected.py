@@ -22,6 +22,8 @@ from accord.wording import sized
 
 _WORTH_MEASURING = 1 << 21
 """Comparisons."""
+_FAR, _MORE = 1.5, 1.25
+"""From where on the most is worth a word beside what is expected, and the network beside the processor."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Outlook:
     plan: Plan
     assumed: bool
     """Whether the partner's size is a guess."""
+    guessed: bool = False
+    """Whether the speed of this machine is: the work is too small to be worth a measurement."""
 
     @property
     def warning(self) -> Warning | None:
@@ -39,13 +43,25 @@ class Outlook:
 
     def describe(self, whose: str = "yours") -> str:
         """In one line."""
-        agreed = self.plan.agreed
-        low, high = (lasting(end) for end in (agreed.seconds.low, agreed.seconds.high))
-        unit = "values to encrypt" if agreed.protocol.startswith("psi") else "comparisons"
+        made = self.plan.agreed.comparisons
+        unit = "values to encrypt" if self.plan.agreed.protocol.startswith("psi") else "comparisons"
+        most = f" (at most {made.high:,.0f})" if made.high > _FAR * made.expected else ""
         guess = f"; the partner's table is taken to be as large as {whose}" if self.assumed else ""
+        sent = sized(round(self.plan.agreed.bytes.expected))
+        return f"{made.expected:,.0f} {unit}{most}, {sent}, {self._describe_time()}{guess}"
+
+    def _describe_time(self) -> str:
+        """On this machine, and what the line makes of it."""
+        work, whole = self.plan.agreed.work, self.plan.agreed.seconds.expected
+        network = Network.parse(self.plan.network)
+        line = f"a line of {network.megabits:g} Mbit/s and {network.milliseconds:g} ms"
+        if self.guessed:
+            return f"at most {lasting(whole)} even on a slow machine and {line}"
+        if whole <= _MORE * work.processor:
+            return f"{lasting(whole)} on this machine and {line}"
         return (
-            f"{agreed.comparisons.expected:,.0f} {unit}, {sized(round(agreed.bytes.expected))}, "
-            f"{low} to {high}{guess}"
+            f"{lasting(work.processor)} on this machine; on {line} {lasting(whole)} "
+            "(the network takes the time)"
         )
 
     def to_json(self) -> dict[str, object]:
@@ -58,6 +74,8 @@ class Outlook:
             "comparisons": agreed.comparisons.to_json(),
             "bytes": agreed.bytes.to_json(),
             "seconds": agreed.seconds.to_json(whole=False),
+            "seconds_on_this_machine": float(f"{agreed.work.processor:.4g}"),
+            "network": self.plan.network,
             "warning": None if warning is None else {"code": warning.code, "text": warning.text},
         }
 
@@ -66,6 +84,8 @@ def look_ahead(
     agreement: Agreement, side: Side | None, records: Records | None, folder: Path | None
 ) -> Outlook | None:
     """What a run will take, as far as sizes are known; None where they are not, or nothing can be said."""
+    if side is None and records is not None:
+        side = _likely_side(agreement, records)
     own = Own(side, records) if side is not None and records is not None else None
     sizes = _sizes(agreement, side, records)
     if sizes is None:
@@ -74,12 +94,22 @@ def look_ahead(
     try:
         meter = Speedometer(folder, measure=False)
         found = price_agreed(agreement, question, meter, own)
-        if meter.guessed and found.agreed.comparisons.expected >= _WORTH_MEASURING:
-            found = price_agreed(agreement, question, Speedometer(folder), own)
+        guessed = meter.guessed
+        if guessed and found.agreed.comparisons.expected >= _WORTH_MEASURING:
+            found, guessed = price_agreed(agreement, question, Speedometer(folder), own), False
     except AccordError:
         # What is wrong with such sizes is said when the partner's is known; nothing rests on this.
         return None
-    return Outlook(found, agreement.expected is None)
+    return Outlook(found, agreement.expected is None, guessed)
+
+
+def _likely_side(agreement: Agreement, records: Records) -> Side:
+    """Whose table it is if nobody says: whichever is expected to be about as large. How records fall into
+    bins is much the same on both sides, and tells far more than sizes alone."""
+    if agreement.expected is None:
+        return Side.A
+    a, b = agreement.expected.A, agreement.expected.B
+    return Side.A if abs(a - records.size) <= abs(b - records.size) else Side.B
 
 
 def agreed_network(agreement: Agreement) -> Network:

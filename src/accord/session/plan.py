@@ -81,7 +81,7 @@ def plan(
         _number("recall", recall),
         _positive("max_time", max_time),
         _positive("max_bytes", max_bytes),
-        None if max_epsilon is None else _number("max_epsilon", max_epsilon),
+        _epsilon(max_epsilon),
     )
     folder = state_folder(as_path_or_none("state", state), os.environ)
     between = agreed_network(agreement) if network is None else read_network(network)
@@ -196,6 +196,13 @@ def _number(argument: str, given: object) -> float:
     require(argument, given, "a number", int, float)
     assert isinstance(given, int | float)
     return float(given)
+
+
+def _epsilon(given: object) -> float | None:
+    found = None if given is None else _number("max_epsilon", given)
+    if found is not None and not found >= 0:
+        raise UsageError(problem="`max_epsilon=` is a number of 0 or more; at 0 nothing is told.")
+    return found
 
 
 def _positive(argument: str, given: object) -> float | None:
