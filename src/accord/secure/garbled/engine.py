@@ -67,6 +67,7 @@ class GarbledEngine:
     def evaluate(
         self, session: GarbledSession, circuit: Node, blocks: Blocks, table: Table
     ) -> Party[NDArray[np.bool_]]:
+        check_supported(circuit, self.name)
         tapes = session.tapes(circuit)
         rows = {of.name: table.read(of) for of in inputs(circuit, session.ot.side)}
         result = np.zeros(blocks.pairs, dtype=np.bool_)

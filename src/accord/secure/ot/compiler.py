@@ -171,8 +171,13 @@ class Build:
         return Bit(len(self.lookups) - 1)
 
     def take_back(self, bit: Bit) -> Lookup:
-        """Without this lookup, the last so far, so that who reads its answer can read its wires instead."""
+        """Without this lookup, the last so far, so that who reads its answer can read its wires instead.
+
+        *Requires* that nobody holds the bit; who asks for it later has it made anew.
+        """
         self._known = {key: made for key, made in self._known.items() if bit not in wires(made)}
+        for text in self._texts.values():
+            text.forget(bit)
         self.weight -= self.lookups[-1].weight
         return self.lookups.pop()
 

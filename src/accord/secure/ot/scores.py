@@ -125,10 +125,11 @@ def _weigh_one(build: Builder, part: Graded, total: Sum, tables: list[Weights]) 
 
 def _plain(build: Builder, part: Graded, total: Sum) -> Sum:
     """By lookups over all wires."""
+    first = len(build.lookups)
     build.compare_all(_comparisons(part), None)
     cases = [(build.formula(when), weight) for when, weight in part.levels]
     for some, otherwise in _fit(build, cases, part.otherwise):
-        total = _look_up(build, some, otherwise, total)
+        total = _look_up(build, some, otherwise, total, first)
     return total
 
 
@@ -145,10 +146,11 @@ def _apart(build: Builder, part: Graded, where: Input, total: Sum) -> tuple[Sum,
     )
     if missed is None or vain is None:
         return None
+    first = len(build.lookups)
     build.compare_all(_comparisons(part), where)
     cases = [(build.formula(when, where), weight) for when, weight in part.levels]
     for some, otherwise in _fit(build, cases, part.otherwise):
-        total = _look_up(build, some, otherwise, total)
+        total = _look_up(build, some, otherwise, total, first)
     rest = table_of(Graded(((Both(where), 0),), missed - vain))
     return total, [rest] if rest is not None else []
 
@@ -233,10 +235,13 @@ def _fit(build: Builder, cases: list[Case], otherwise: int) -> Iterator[tuple[li
     yield cases, otherwise
 
 
-def _worth_it(build: Builder, bit: Bit, total: Sum) -> bool:
-    """Whether the lookup that gives a bit had better give the weight itself."""
+def _worth_it(build: Builder, bit: Bit, total: Sum, first: int) -> bool:
+    """Whether the lookup that gives a bit had better give the weight itself.
+
+    Only one that was made for this comparison: others may read an older one, in a formula of theirs.
+    """
     last = build.lookups[-1]
-    alone = bit.lookup == len(build.lookups) - 1 and last.lane == 1 and last.bits <= ROOM
+    alone = first <= bit.lookup == len(build.lookups) - 1 and last.lane == 1 and last.bits <= ROOM
     return alone and lookup_weight(last.bits, total.lane) < last.weight + lookup_weight(1, total.lane)
 
 
@@ -244,8 +249,9 @@ def _wires(cases: list[Case]) -> dict[Wire, None]:
     return {wire: None for when, _ in cases for wire in wires(when)}
 
 
-def _look_up(build: Builder, cases: list[Case], otherwise: int, total: Sum) -> Sum:
-    """The total less the weight of the first case that holds."""
+def _look_up(build: Builder, cases: list[Case], otherwise: int, total: Sum, first: int) -> Sum:
+    """The total less the weight of the first case that holds; lookups from the `first` on serve nothing
+    else."""
     bits, own = split(_wires(cases))
     order: tuple[Wire, ...] = (*bits, *own)
     shared: tuple[Shared, ...] = bits
@@ -254,7 +260,7 @@ def _look_up(build: Builder, cases: list[Case], otherwise: int, total: Sum) -> S
         weights[truth_of(when, order)] = weight
     if not order:
         return replace(total, shift=total.shift - int(weights[0, 0]))
-    if isinstance(order[0], Bit) and len(order) == 1 and _worth_it(build, order[0], total):
+    if isinstance(order[0], Bit) and len(order) == 1 and _worth_it(build, order[0], total, first):
         last = build.take_back(order[0])
         shared, own, weights = last.shared, last.own, np.where(last.truth, weights[0, 1], weights[0, 0])
     numbers = (-weights).astype(f"u{total.lane // 8}")

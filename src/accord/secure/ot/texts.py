@@ -29,6 +29,11 @@ class Text:
     def copy(self) -> Text:
         return replace(self, known=dict(self.known))
 
+    def forget(self, bit: Bit) -> None:
+        """A bit that is there no more."""
+        for place in [place for place, wire in self.known.items() if wire == bit]:
+            del self.known[place]
+
 
 class Builder(Protocol):
     """What a program in the making does for texts."""
