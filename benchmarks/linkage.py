@@ -62,7 +62,7 @@ def party(side: Side, folder: Path, port: int) -> None:
     channel.close()
     facts = {
         "side": side.value,
-        "matches": len(outcome.own),
+        "matches": len(outcome.pairs),
         "comparisons": outcome.comparisons,
         "rounds": outcome.rounds,
         "dummies": outcome.dummies,
@@ -93,11 +93,11 @@ def both(made: Any, agreed: Any, label: str, turns: int) -> None:
         (folder / "agreement.toml").write_text(agreed.to_toml())
         write_table(made.a, folder / "A.parquet")
         write_table(made.b, folder / "B.parquet")
-        _introduce(agreed, folder)
+        introduce(agreed, folder)
         plain, linked = [], []
         for _ in range(turns):
-            plain.append(_outcomes(_plain(side, folder, port) for side, port in _ports()))
-            linked.append(_outcomes(_link(side, agreed, folder, port) for side, port in _ports()))
+            plain.append(outcomes(_plain(side, folder, port) for side, port in ports()))
+            linked.append(outcomes(link(side, agreed, folder, port) for side, port in ports()))
         for facts in min(plain, key=_slower):
             per_pair = facts["phases"]["compare"] / max(1, facts["comparisons"]) * 1e6
             print(f"{label}  {facts}  {per_pair:.2f} µs a comparison", flush=True)
@@ -113,14 +113,14 @@ def _slower(pair: list[dict[str, Any]]) -> float:
     return float(max(facts["seconds"] for facts in pair))
 
 
-def _ports() -> Iterator[tuple[Side, int]]:
+def ports() -> Iterator[tuple[Side, int]]:
     """Each side with a free port of this turn."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     return ((side, port) for side in Side)
 
 
-def _outcomes(children: Iterable[subprocess.Popen[str]]) -> list[dict[str, Any]]:
+def outcomes(children: Iterable[subprocess.Popen[str]]) -> list[dict[str, Any]]:
     """The last line of each party; the first must listen before the second begins."""
     started: list[subprocess.Popen[str]] = []
     for child in children:
@@ -141,7 +141,7 @@ def _plain(side: Side, folder: Path, port: int) -> subprocess.Popen[str]:
     return _start("benchmarks.linkage", "party", side.value, str(folder), str(port))
 
 
-def _introduce(agreed: Any, folder: Path) -> None:
+def introduce(agreed: Any, folder: Path) -> None:
     """Identities of both sides, and the card of each with the other."""
     states = {side: open_state(folder / f"state-{side.value}", {}) for side in Side}
     cards = {side: make_identity(states[side], agreed.party(side), datetime.now(UTC)) for side in Side}
@@ -150,7 +150,7 @@ def _introduce(agreed: Any, folder: Path) -> None:
         set_budget("benchmark", unlimited=True, state=states[side].folder)
 
 
-def _link(side: Side, agreed: Any, folder: Path, port: int) -> subprocess.Popen[str]:
+def link(side: Side, agreed: Any, folder: Path, port: int) -> subprocess.Popen[str]:
     way = "--listen" if side is Side.A else "--connect"
     return _start(
         *("accord", "link", str(folder / f"{side.value}.parquet"), way, f"127.0.0.1:{port}"),

@@ -90,7 +90,7 @@ def _party(side: Side, folder: Path, port: int, seed: int) -> Timed:
     outcome = run(meter_party(mine, meter), channel)
     seconds, cpu = time.perf_counter() - began, time.process_time() - spent
     channel.close()
-    return Timed(len(outcome.own), outcome.comparisons, seconds, cpu, meter.sent + meter.received)
+    return Timed(len(outcome.pairs), outcome.comparisons, seconds, cpu, meter.sent + meter.received)
 
 
 def _warm_up(agreed: Agreement, table: Path) -> None:

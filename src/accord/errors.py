@@ -137,6 +137,12 @@ class StateError(AccordError):
         super().__init__(path=path, reason=reason, **facts)
 
 
+class ScratchError(StateError):
+    """What does not fit in memory cannot be kept in {path}: {reason}. {mend}"""
+
+    exit_code = 6
+
+
 class UnstoredError(StateError):
     """The run {run} was charged ε = {epsilon}, δ = {delta}, and then could not be stored in {path}: {reason}.
     It cannot be resumed, on either side. Make room; then both link again, {again}."""

@@ -18,7 +18,6 @@ from statistics import mean, pstdev
 
 import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from accord.agreement.by_pass import PassFigures, by_pass
 from accord.agreement.document import Agreement
@@ -26,13 +25,13 @@ from accord.agreement.file import require_sound
 from accord.arguments import require, require_function, require_table, require_text, require_text_or_none
 from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
-from accord.matching.evaluate import Indices, Tables
-from accord.matching.join import full_join, has_index
-from accord.matching.meeting import meeting_pairs
+from accord.matching.evaluate import Tables
+from accord.matching.join import Index, has_index
+from accord.matching.meeting import each_meeting
 from accord.protocols.base import Release, prepare
 from accord.protocols.binned import MOST_TRIED
 from accord.protocols.mine import Mine, Watch
-from accord.protocols.outcome import Outcome, Rows
+from accord.protocols.outcome import Outcome
 from accord.quality.known import Known
 from accord.quality.report import Quality, judge
 from accord.ranges import contained
@@ -40,6 +39,7 @@ from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.pairing import Half, PairTable
+from accord.records.pairs import Pairs, order_pairs
 from accord.records.results import Paired
 from accord.records.sources import TableLike
 from accord.secure.engine import Engine
@@ -47,6 +47,7 @@ from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party, Wire, run_pair
 from accord.side import Side
+from accord.spill import PIECE, Scratch
 from accord.truth import read_truth
 from accord.wording import tell_kept
 
@@ -108,16 +109,17 @@ class Simulation(Paired):
     _agreement: Agreement = field(repr=False)
     _noise: str | None = field(repr=False)
     _tables: tuple[Records, Records] = field(repr=False)
-    _rows: tuple[Rows, Rows] = field(repr=False)
+    _pairs: Pairs = field(repr=False)
 
     @cached_property
     def found(self) -> PairTable:
         """The matches of the first run, as rows of both tables."""
-        return _output(*self._tables, *self._rows)
+        a, b = (Half.of(table.ids, table.disclosed) for table in self._tables)
+        return PairTable(a, b, self._pairs)
 
     @property
     def matches(self) -> int:
-        return len(self._rows[0])
+        return len(self._pairs)
 
     @property
     def matches_found(self) -> int | None:
@@ -158,7 +160,7 @@ class Simulation(Paired):
         require("pairs", pairs, "a whole number of at least 0", int)
         if pairs < 0:
             raise UsageError(problem="`pairs=` is a whole number of at least 0.")
-        known = Known.of(self._agreement, *self._tables, self._rows, read_truth(truth))
+        known = Known.of(self._agreement, *self._tables, self._pairs.rows(0, self.matches), read_truth(truth))
         return judge(known, pairs, self._noise)
 
     @property
@@ -208,19 +210,18 @@ def simulate(
         if problem := agreement.protocol.refuse_sizes(agreement.task, side, own.size, partner.size):
             raise UsageError(problem=problem)
     among = len(left) * len(right) > MOST_TRIED and not has_index(agreement.rule, agreement.fields)
-    wanted = _accepted(agreement, tables, (len(left), len(right)), among)
-    accepted = _keys(wanted, right)
+    accepted = _accepted(agreement, tables, left, right, among)
     joined = time.perf_counter()
     releases = {
         side: release_of(agreement, side, r.size, noise) for side, r in ((Side.A, left), (Side.B, right))
     }
-    figures, first = [], (np.zeros(0, np.int32), np.zeros(0, np.int32))
+    figures: list[Trial] = []
     for number in range(runs):
         entropy = System() if seed is None else seeded_run(seed, number)
         outcome, figure = _run(agreement, left, right, releases, engine, entropy, watch)
         figures.append(figure)
         if number == 0:
-            first = _rows(outcome, right)
+            first = _as_rows(outcome, right)
     return Simulation(
         runs=tuple(figures),
         records_a=left.size,
@@ -228,10 +229,10 @@ def simulate(
         left_out=left.left_out + right.left_out,
         all_matches=len(accepted),
         among_candidates=among,
-        true_positives=int(contained(_keys(first, right), accepted).sum()),
+        true_positives=_common(first, accepted, right),
         candidate_pairs=candidate_pairs(agreement, left, right),
         bins=agreement.plan.bins,
-        passes=by_pass(agreement, left, right, wanted, noise),
+        passes=by_pass(agreement, left, right, accepted.pieces(), noise),
         promises={side: _promised(agreement, release) for side, release in releases.items()},
         engine=engine,
         advice=tuple(agreement.protocol.advice(agreement.task)),
@@ -242,17 +243,20 @@ def simulate(
         _agreement=agreement,
         _noise=noise,
         _tables=(left, right),
-        _rows=first,
+        _pairs=first,
     )
 
 
 def _accepted(
-    agreement: Agreement, tables: Tables, sizes: tuple[int, int], among_candidates: bool
-) -> tuple[Indices, Indices]:
+    agreement: Agreement, tables: Tables, left: Records, right: Records, among_candidates: bool
+) -> Pairs:
     """The pairs that the rule accepts: all of them, or those that meet in the blocking."""
+    sizes = len(left), len(right)
     if among_candidates:
-        return meeting_pairs(agreement.rule, tables, sizes, agreement.plan)
-    return full_join(agreement.rule, tables, sizes)
+        found = each_meeting(agreement.rule, tables, sizes, agreement.plan)
+    else:
+        found = Index(agreement.rule, agreement.fields, Side.B, tables.b, sizes[1]).each(tables.a, sizes[0])
+    return order_pairs(left.by_id, right.by_id, found, Scratch())
 
 
 def _require_kinds(
@@ -334,7 +338,7 @@ def _run(
     parties = [task.protocol.party(task, mine, chosen) for mine in (a, b)]
     outcome, other = run_pair(parties[0], parties[1], wire)
     return outcome, Trial(
-        matches=len(outcome.own),
+        matches=len(outcome.pairs),
         matches_found=outcome.matches_found,
         comparisons=outcome.comparisons,
         dummies_a=outcome.dummies,
@@ -345,18 +349,23 @@ def _run(
     )
 
 
-def _rows(outcome: Outcome, right: Records) -> tuple[Rows, Rows]:
+def _as_rows(outcome: Outcome, right: Records) -> Pairs:
     """The matches as rows of both tables: here the partner's ids can be looked up."""
-    partner = pc.index_in(outcome.partner_ids, value_set=right.ids)
-    return outcome.own, np.asarray(partner).astype(np.int32)[outcome.partner]
+    partner = np.asarray(pc.index_in(outcome.partner_ids, value_set=right.ids)).astype(np.int32)
+    return replace(outcome.pairs, b=partner[outcome.pairs.b])
 
 
-def _keys(pairs: tuple[NDArray[np.integer], NDArray[np.integer]], right: Records) -> Indices:
-    """Pairs of rows as whole numbers."""
-    keys = pairs[0].astype(np.int64)
-    keys *= max(1, len(right))
-    keys += pairs[1]
-    return keys
+def _common(found: Pairs, accepted: Pairs, right: Records) -> int:
+    """How many pairs are in both. Both are in the order of ids, so what a stretch of one has in the other is
+    a stretch, too."""
+    place, common, start = right.by_id.places[found.b], 0, 0
+    for first in range(0, len(found), PIECE):
+        a, b = found.places(first, first + PIECE)
+        keys = a * accepted.width + place[b]
+        stop = start + int(np.searchsorted(accepted.keys[start:], keys[-1], "right"))
+        common += int(contained(keys, np.asarray(accepted.keys[start:stop])).sum())
+        start = stop
+    return common
 
 
 def load_both(
@@ -391,10 +400,6 @@ def candidate_pairs(agreement: Agreement, a: Records, b: Records) -> int:
     counts_b = agreement.plan.counts(Side.B, b.columns, len(b))
     bins_a, bins_b = agreement.plan.pairs()
     return int(np.dot(counts_a[bins_a], counts_b[bins_b]))
-
-
-def _output(a: Records, b: Records, rows_a: NDArray[np.integer], rows_b: NDArray[np.integer]) -> PairTable:
-    return PairTable(Half.of(a.ids, a.disclosed, rows_a), Half.of(b.ids, b.disclosed, rows_b))
 
 
 def peak_mib() -> float:

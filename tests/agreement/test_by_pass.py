@@ -23,7 +23,7 @@ def agreement(*names: str, **options: Any) -> Agreement:
 def test_recall_by_pass_and_so_far() -> None:
     agreed = agreement("x", "y")
     wanted = np.array([0, 1, 2, 0]), np.array([0, 1, 2, 2])
-    found = by_pass(agreed, worlds.records(A, agreed), worlds.records(B, agreed), wanted)
+    found = by_pass(agreed, worlds.records(A, agreed), worlds.records(B, agreed), [wanted])
     assert [(one.name, one.bins, one.candidate_pairs) for one in found] == [
         ("pass 1", 16, 2),
         ("pass 2", 5, 3),
@@ -34,7 +34,7 @@ def test_recall_by_pass_and_so_far() -> None:
 
 def test_of_nothing_everything_is_found() -> None:
     agreed = agreement("x")
-    (one,) = by_pass(agreed, worlds.records([], agreed), worlds.records([], agreed), (np.zeros(0, int),) * 2)
+    (one,) = by_pass(agreed, worlds.records([], agreed), worlds.records([], agreed), [])
     assert (one.recall, one.recall_so_far, one.candidate_pairs) == (1, 1, 0)
 
 

@@ -110,7 +110,10 @@ def test_a_run_has_the_sizes_of_the_page(tmp_path: Path, monkeypatch: pytest.Mon
     salt, a_bin = (int(n) for n in re.findall(r"\d+", said["salt, and the noisy count of every bin"]))
     first.append(salt + a_bin * agreed.plan.bins)
     last = [
-        *(int(n) for n in said["half of a key; then a digest of the output under the joint key"].split(", ")),
+        *(
+            int(n)
+            for n in said["half of a key; then a proof to hold the output, under the joint key"].split(", ")
+        ),
         *(int(n) for n in said["version and time for the receipt; then a signature of it"].split(", ")),
     ]
     for found in sizes.values():

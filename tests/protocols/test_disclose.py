@@ -23,8 +23,8 @@ def test_other_records_than_those_that_matched_are_refused(instead: bool, words:
         def finish() -> Any:
             slot = int(np.flatnonzero(side._mine.slots.record == 1)[0])
             if instead:
-                side._pairs.clear()
-            side._pairs.append(np.array([[slot, 0]]))
+                side._matched[0][:] = False
+            side._matched[0][slot] = True
             yield from true()
 
         side.finish = finish

@@ -172,9 +172,8 @@ def test_a_partner_that_keeps_another_set_is_found_out(
 ) -> None:
     def other(task: Any, mine: Any, outcome: Any) -> Any:
         kept = keep_best(task, mine, outcome)
-        return (
-            kept if mine.side is Side.A else replace(kept, partner=outcome.partner[-1:], own=outcome.own[-1:])
-        )
+        last = replace(outcome.pairs, keys=outcome.pairs.keys[-1:])
+        return kept if mine.side is Side.A else replace(kept, pairs=last)
 
     monkeypatch.setattr(module, "keep_best", other)
     with pytest.raises(PeerError, match="another output than ours"):

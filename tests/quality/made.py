@@ -46,4 +46,5 @@ def run(agreement: Agreement, made: Generated) -> Simulation:
 def know(agreement: Agreement, made: Generated, truth: pa.Table | None = None) -> Known:
     """What was found of what is true."""
     done = run(agreement, made)
-    return Known.of(agreement, *done._tables, done._rows, read_truth(made.truth if truth is None else truth))
+    found = done._pairs.rows(0, done.matches)
+    return Known.of(agreement, *done._tables, found, read_truth(made.truth if truth is None else truth))

@@ -12,17 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.records import pairing, sinks
+from accord.records.id_order import IdOrder
 from accord.records.layout import Layout
 from accord.records.pairing import Half, PairTable
+from accord.records.pairs import order_pairs
 from accord.records.sources import open_table
+from accord.spill import Scratch
 
 cells = st.lists(st.none() | st.text(max_size=8), min_size=1, max_size=6)
 
 
-def half(side: str, shown: list[str | None], rows: list[int]) -> Half:
+def half(side: str, shown: list[str | None]) -> Half:
     ids = pa.array([f"{side}{i}" for i in range(len(shown))], pa.large_string())
     table = pa.concat_tables([pa.table({"x": pa.array([cell], pa.large_string())}) for cell in shown])
-    return Half.of(ids, table, np.array(rows, np.int32))
+    return Half.of(ids, table)
+
+
+def together(a: Half, b: Half, rows: list[tuple[int, int]], most: int = 1 << 20) -> PairTable:
+    found = np.array(rows, np.int64).reshape(-1, 2).T
+    orders = IdOrder.of(a.ids), IdOrder.of(b.ids)
+    return PairTable(a, b, order_pairs(*orders, [(found[0], found[1])], Scratch(most=most)))
 
 
 @given(
@@ -31,8 +40,8 @@ def half(side: str, shown: list[str | None], rows: list[int]) -> Half:
 def test_batches_are_the_table(
     a: list[str | None], b: list[str | None], pairs: list[tuple[int, int]], size: int
 ) -> None:
-    rows = [(i % len(a), j % len(b)) for i, j in pairs]
-    found = PairTable(half("a", a, [i for i, _ in rows]), half("b", b, [j for _, j in rows]))
+    rows = sorted({(i % len(a), j % len(b)) for i, j in pairs})
+    found = together(half("a", a), half("b", b), rows[::-1] + rows, most=size)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairing, "_BATCH_BYTES", size)
         batches = list(found.to_batches())
@@ -54,9 +63,7 @@ def wide(own: int, theirs: int, octets: int) -> PairTable:
     """Every record of A with every one of B, whose cells are long."""
     texts = [chr(97 + i) * octets for i in range(theirs)]
     every = [(i, j) for i in range(own) for j in range(theirs)]
-    return PairTable(
-        half("a", ["x"] * own, [i for i, _ in every]), half("b", [*texts], [j for _, j in every])
-    )
+    return together(half("a", ["x"] * own), half("b", [*texts]), every)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])

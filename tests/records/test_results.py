@@ -10,8 +10,11 @@ import pyarrow as pa
 import pytest
 
 from accord.errors import UsageError
+from accord.records.id_order import IdOrder
 from accord.records.pairing import Half, PairTable
+from accord.records.pairs import order_pairs
 from accord.records.results import Paired
+from accord.spill import Scratch
 
 SCRIPT = "<script>alert('x')</script>"
 
@@ -20,9 +23,10 @@ class Result(Paired):
     def __init__(self, rows: int) -> None:
         names = [SCRIPT if row == 0 else None if row == 1 else f"n{row}" for row in range(rows)]
         ids = [pa.array([f"{side}{i}" for i in range(rows)], pa.large_string()) for side in "ab"]
-        every = np.arange(rows)
+        orders = IdOrder.of(ids[0]), IdOrder.of(ids[1])
+        pairs = order_pairs(*orders, [(np.arange(rows), np.arange(rows))], Scratch())
         shown = {"name": pa.array(names, pa.large_string())}
-        self._found = PairTable(Half(ids[0], {}, every), Half(ids[1], shown, every))
+        self._found = PairTable(Half(ids[0], {}), Half(ids[1], shown), pairs)
 
     @property
     def found(self) -> PairTable:

@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 
 from accord.errors import OutputError
 from accord.records import sinks
+from accord.records.id_order import IdOrder
 from accord.records.pairing import Half, PairTable
+from accord.records.pairs import order_pairs
+from accord.spill import Scratch
 
 TABLE = pa.table({"id_a": ["1"], "id_b": ["2"]})
 
@@ -72,9 +75,9 @@ def test_pairs_that_do_not_fit_are_not_begun(tmp_path: Path, monkeypatch: pytest
     """One long cell that stands in a hundred pairs."""
     ids = pa.array([str(i) for i in range(100)], pa.large_string())
     long = pa.table({"y": pa.array(["x" * 10_000], pa.large_string())})
-    pairs = PairTable(
-        Half.of(ids, pa.table({}), np.arange(100)), Half.of(ids[:1], long, np.zeros(100, np.int64))
-    )
+    rows = np.arange(100), np.zeros(100, np.int64)
+    some = order_pairs(IdOrder.of(ids), IdOrder.of(ids[:1]), [rows], Scratch())
+    pairs = PairTable(Half.of(ids, pa.table({})), Half.of(ids[:1], long), some)
     sinks.write_table(pairs, tmp_path / "out.csv")
     size = (tmp_path / "out.csv").stat().st_size
     assert abs(pairs.octets() - size) < 100

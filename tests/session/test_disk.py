@@ -9,6 +9,7 @@ import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from accord.errors import (
     AccordError,
     LedgerError,
     OutputError,
+    ScratchError,
     StateError,
     StoppedError,
     TrustError,
@@ -32,6 +34,7 @@ from accord.session.notices import tell_nobody
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, create_run, list_runs, open_run
 from accord.side import Side
+from accord.spill import Scratch, Spilled, _failed
 from tests.session import faults, processes
 from tests.session.faults import Line, Wire
 from tests.session.test_resume import EXPECTED
@@ -328,3 +331,77 @@ def test_the_partner_of_such_a_run_hears_it(tmp_path: Path) -> None:
     channel.run = ""
     with pytest.raises(StoppedError, match="Nothing was charged"):
         channel._raise_stopped(Reason.UNSTORED)
+
+
+def _remember_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Everything that may lie in a file does."""
+
+    def little(run: RunFolder) -> Scratch:
+        folder = run.receipt.parent
+        return Scratch(folder, f"Go on with `accord resume {run.manifest.run}`.", most=0)
+
+    patch.setattr(RunFolder, "scratch", property(little))
+
+
+def _files(office: faults.Office) -> set[str]:
+    assert office.run
+    return {path.name for path in office.state.run(office.run.manifest.run).iterdir()}
+
+
+@pytest.mark.parametrize("kind", ["greedy", "plain", "one-to-one"])
+def test_a_run_with_little_memory(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same output; its files have no name, while it goes on and after it."""
+    _remember_nothing(monkeypatch)
+    both, write = faults.offices(tmp_path, kind), Spilled.write
+    seen: set[str] = set()
+
+    def noted(file: Spilled, numbers: Any) -> None:
+        write(file, numbers)
+        for office in both.values():
+            seen.update(path.name for path in office.state.folder.rglob("*") if path.is_file())
+
+    monkeypatch.setattr(Spilled, "write", noted)
+    faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
+    assert both[Side.A].out.read_bytes().count(b"\n") == EXPECTED[kind].count(b"\n")
+    assert "journal" in seen
+    assert not [name for name in seen if name.startswith((".", "tmp"))]
+    for office in both.values():
+        assert {name.split("-")[0] for name in _files(office)} == {
+            "run.json", "slots", "journal", "lock", "receipt", "key",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["greedy", "plain"])
+def test_a_disk_without_room_for_what_does_not_fit_in_memory(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any write of one side: the error says how to go on, nothing is left, and the run goes on."""
+    _remember_nothing(monkeypatch)
+    write, writes = Spilled.write, [0]
+
+    def attempt(at: int | None) -> None:
+        both, wire, writes[0] = faults.offices(tmp_path / str(at), kind), Wire(), 0
+
+        def limited(file: Spilled, numbers: Any) -> None:
+            writes[0] += wire.active is Side.A
+            if wire.active is Side.A and writes[0] == at:
+                raise _failed(file._folder, full(), file._mend)
+            write(file, numbers)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Spilled, "write", limited)
+            ending = faults.link(both, wire)
+        if at is not None:
+            error, name = ending[Side.A], faults.common_run(both)
+            assert isinstance(error, ScratchError), repr(error)
+            assert "no space left" in str(error)
+            assert f"accord resume {name}" in str(error)
+            assert not [name for name in _files(both[Side.A]) if name.startswith((".", "tmp"))]
+        faults.require_done(faults.again(both), both, EXPECTED[kind])
+
+    attempt(None)
+    last = writes[0]
+    assert last > 10
+    # With other noise a run may come to some writes less than those that were counted.
+    for at in (1, last // 4, last // 2):
+        attempt(at)

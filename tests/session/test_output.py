@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.session.output import arrange_output
-from accord.side import Side
 from tests.protocols import worlds
 
 points = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=12)
@@ -17,8 +16,8 @@ points = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=12
 def test_both_sides_write_the_same(a: worlds.Rows, b: worlds.Rows) -> None:
     agreed = worlds.agreement()
     left, right, _ = worlds.link(agreed, a, b)
-    mine = arrange_output(agreed, Side.A, worlds.records(a, agreed, "A"), left).table()
-    theirs = arrange_output(agreed, Side.B, worlds.records(b, agreed, "B"), right).table()
+    mine = arrange_output(agreed, worlds.records(a, agreed, "A"), left).table()
+    theirs = arrange_output(agreed, worlds.records(b, agreed, "B"), right).table()
     assert mine.equals(theirs)
     assert mine.column_names == ["id_a", "id_b", "x_a", "y_a", "x_b", "y_b"]
     pairs = list(zip(mine["id_a"].to_pylist(), mine["id_b"].to_pylist(), strict=True))
@@ -32,6 +31,6 @@ def test_both_sides_write_the_same(a: worlds.Rows, b: worlds.Rows) -> None:
 def test_no_match_is_a_table_without_rows() -> None:
     agreed = worlds.agreement()
     left, _, _ = worlds.link(agreed, [(0, 0)], [(15, 15)])
-    found = arrange_output(agreed, Side.A, worlds.records([(0, 0)], agreed, "A"), left).table()
+    found = arrange_output(agreed, worlds.records([(0, 0)], agreed, "A"), left).table()
     assert found.num_rows == 0
     assert found.schema.field("id_a").type == pa.large_string()

@@ -8,18 +8,19 @@ of these numbers are public.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.matching.blocking import MOST_BINS, PassSpec, build_blocking
 from accord.matching.blocking_key import KeySpec
 from accord.matching.blocking_pass import Pass
-from accord.matching.evaluate import Indices, Tables
+from accord.matching.evaluate import Tables
 from accord.records.columns import Records
+from accord.records.pairs import SomePairs
 from accord.side import Side
 
 
@@ -45,30 +46,46 @@ def by_pass(
     agreement: Agreement,
     a: Records,
     b: Records,
-    wanted: tuple[Indices, Indices],
+    wanted: Iterable[SomePairs],
     noise: str | None = None,
 ) -> tuple[PassFigures, ...]:
-    """Every pass, and how many of the wanted pairs (row of A, row of B) meet in it; `noise` replaces the
-    agreed one."""
-    tables = Tables(agreement.fields, a.columns, b.columns)
-    found, before = [], np.zeros(len(wanted[0]), np.bool_)
+    """Every pass, and how many of the wanted pairs (row of A, row of B), which come in batches, meet in it;
+    `noise` replaces the agreed one."""
+    groups = _grouped(agreement)
+    total, met, so_far = _meet(groups, Tables(agreement.fields, a.columns, b.columns), wanted)
+    found = []
     best = best_buckets(agreement, (a.size, b.size), noise)
-    for i, passes in enumerate(_grouped(agreement)):
-        met = np.logical_or.reduce([one.compares(tables, *wanted) for one in passes])
-        before = before | met
+    for i, passes in enumerate(groups):
         spec = _bucketed(agreement.passes[i]) if agreement.passes else None
         found.append(
             PassFigures(
                 name=passes[0].name,
                 bins=sum(one.bins for one in passes),
                 candidate_pairs=sum(_candidates(one, a, b) for one in passes),
-                recall=_share(met),
-                recall_so_far=_share(before),
+                recall=met[i] / total if total else 1.0,
+                recall_so_far=so_far[i] / total if total else 1.0,
                 buckets=None if spec is None else spec.buckets,
                 best_buckets=best[i] if best else None,
             )
         )
     return tuple(found)
+
+
+def _meet(
+    groups: list[list[Pass]], tables: Tables, wanted: Iterable[SomePairs]
+) -> tuple[int, list[int], list[int]]:
+    """How many pairs there are; how many meet in each pass, and in it or a pass before it."""
+    total, met, so_far = 0, [0] * len(groups), [0] * len(groups)
+    for left, right in wanted:
+        rows = left.astype(np.int64), right.astype(np.int64)
+        total += len(left)
+        before = np.zeros(len(left), np.bool_)
+        for i, passes in enumerate(groups):
+            now = np.logical_or.reduce([one.compares(tables, *rows) for one in passes])
+            before |= now
+            met[i] += int(now.sum())
+            so_far[i] += int(before.sum())
+    return total, met, so_far
 
 
 def best_buckets(agreement: Agreement, sizes: tuple[int, int], noise: str | None = None) -> list[int | None]:
@@ -128,7 +145,3 @@ def _candidates(one: Pass, a: Records, b: Records) -> int:
     ]
     bins_a, bins_b = one.pairs()
     return int(np.dot(counts[0][bins_a], counts[1][bins_b]))
-
-
-def _share(met: NDArray[np.bool_]) -> float:
-    return float(met.mean()) if len(met) else 1.0

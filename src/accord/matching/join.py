@@ -3,13 +3,14 @@
 The index follows from what the rule implies: equal fields become groups, a bounded distance becomes cells of
 that size, and only pairs in one group and neighbouring cells are tried. A disjunction has one index a branch.
 Where a rule implies nothing, all pairs are tried, a batch at a time. The result is exact either way, and
-memory is bounded by the batch and the matches. Either party's table can be indexed; the index knows whose it
-is, since a crossed predicate reads one field of A's records and another of B's.
+memory is bounded by the batch, and by the matches for whoever wants them all at once. Either party's table
+can be indexed; the index knows whose it is, since a crossed predicate reads one field of A's records and
+another of B's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from typing import TypeVar
 
@@ -22,26 +23,23 @@ from accord.matching.implied import reach, requires_same
 from accord.matching.mixing import mix
 from accord.matching.rule import Missing, Or, Rarity, Rule, compared, predicates
 from accord.matching.thresholds import Fields, root
-from accord.records.columns import Bits, Column, Columns, Integers
+from accord.records.columns import Bits, Column, Columns, Integers, rows_of
 from accord.records.schema import DateField, NumberField
 from accord.side import Side
 
 T = TypeVar("T")
-Progress = Callable[[int, int], None]
-"""Called with (pairs tried, pairs to try)."""
-
 Pair = tuple[str, str]
 """A's field and B's, which are compared."""
 
 _BATCH = 1 << 17
+_ROWS = 1 << 17
+"""Of the other table that are looked for at a time."""
 _MOST_AXES = 3
 
 
-def full_join(
-    rule: Rule, tables: Tables, sizes: tuple[int, int], progress: Progress | None = None
-) -> tuple[Indices, Indices]:
+def full_join(rule: Rule, tables: Tables, sizes: tuple[int, int]) -> tuple[Indices, Indices]:
     """Every matching pair (row of A, row of B), sorted, each once."""
-    return Index(rule, tables.fields, Side.B, tables.b, sizes[1]).matches(tables.a, sizes[0], progress)
+    return Index(rule, tables.fields, Side.B, tables.b, sizes[1]).matches(tables.a, sizes[0])
 
 
 def has_index(rule: Rule, fields: Fields) -> bool:
@@ -61,14 +59,21 @@ class Index:
         self._branches = [_Branch(part, fields, side, columns, size) for part in parts]
         self._size = size
 
-    def matches(
-        self, other: Columns, count: int, progress: Progress | None = None
-    ) -> tuple[Indices, Indices]:
-        """Every matching pair (row of the other columns, row of this table), sorted, each once."""
+    def each(self, other: Columns, count: int) -> Iterator[tuple[Indices, Indices]]:
+        """Every matching pair (row of the other columns, row of this table), in batches and in no order; once
+        for each branch that accepts it."""
+        for first in range(0, count, _ROWS):
+            rows = np.arange(first, min(first + _ROWS, count))
+            some = {name: rows_of(column, rows) for name, column in other.items()} if count > _ROWS else other
+            for branch in self._branches:
+                for left, right in branch.matches(some, len(rows)):
+                    yield left + first, right
+
+    def matches(self, other: Columns, count: int) -> tuple[Indices, Indices]:
+        """Every matching pair, sorted, each once: all at once."""
         width = max(1, self._size)
         found = [np.zeros(0, np.int64)]
-        for branch in self._branches:
-            found += [left * width + right for left, right in branch.matches(other, count, progress)]
+        found += [left * width + right for left, right in self.each(other, count)]
         keys = np.concatenate(found)
         found.clear()
         keys.sort()
@@ -99,11 +104,9 @@ class _Branch:
         order = np.argsort(keys, kind="stable")
         self._order, self._keys = rows[order], keys[order]
 
-    def matches(
-        self, other: Columns, count: int, progress: Progress | None
-    ) -> Iterator[tuple[Indices, Indices]]:
+    def matches(self, other: Columns, count: int) -> Iterator[tuple[Indices, Indices]]:
         tables = Tables(self._fields, *self._by_side(other, self._columns))
-        for theirs, mine in self._candidates(other, count, progress):
+        for theirs, mine in self._candidates(other, count):
             kept = holds(self._rule, tables, *self._by_side(theirs, mine))
             yield theirs[kept], mine[kept]
 
@@ -111,23 +114,15 @@ class _Branch:
         """A's, then B's."""
         return (mine, theirs) if self._side is Side.A else (theirs, mine)
 
-    def _candidates(
-        self, other: Columns, count: int, progress: Progress | None
-    ) -> Iterator[tuple[Indices, Indices]]:
+    def _candidates(self, other: Columns, count: int) -> Iterator[tuple[Indices, Indices]]:
         """The pairs that the index allows, in batches."""
-        ranges = [self._ranges(other, count, offset) for offset in self._offsets()]
-        total = sum(int((stops - starts).sum()) for _, starts, stops in ranges)
-        done = 0
-        for rows, starts, stops in ranges:
+        for rows, starts, stops in (self._ranges(other, count, offset) for offset in self._offsets()):
             for first, last in batches(stops - starts):
                 begin, end = starts[first:last], stops[first:last]
                 size = int((end - begin).sum())
                 left, right = np.empty(size, np.int64), np.empty(size, np.int64)
                 expand(rows[first:last], begin, end, self._order, left, right)
                 yield left, right
-                done += size
-                if progress is not None:
-                    progress(done, total)
 
     def _offsets(self) -> Iterator[tuple[int, ...]]:
         return product((-1, 0, 1), repeat=max(0, len(self._axes) - 1))

@@ -33,23 +33,29 @@ class Meetings:
         self._first = self._ends - counts
 
     def matches(self, rule: Rule, tables: Tables, row: Indices, bins: Indices) -> tuple[Indices, Indices]:
-        """Every matching pair (row of the other side, row of this one) that meets, sorted, each once; the
-        other's rows as (row, bin)."""
+        """Every matching pair (row of the other side, row of this one) that meets, sorted, each once: all at
+        once."""
+        width = 1 + int(self._rows.max(initial=0))
+        found = [left * width + right for left, right in self.each(rule, tables, row, bins)]
+        keys = distinct(np.concatenate([np.zeros(0, np.int64), *found]))
+        return keys // width, keys % width
+
+    def each(
+        self, rule: Rule, tables: Tables, row: Indices, bins: Indices
+    ) -> Iterator[tuple[Indices, Indices]]:
+        """Every matching pair (row of the other side, row of this one) that meets, in batches and as often as
+        it meets; the other's rows as (row, bin)."""
         own = tables.a if self._side is Side.A else tables.b
         if not all(len(column) for column in own.values()):
             # Only a table without any rows, which its size tells; one whose rows are in no bin is searched.
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        width = 1 + int(self._rows.max(initial=0))
-        found = [np.zeros(0, np.int64)]
+            return
         for theirs, mine in self.meet(row, bins):
             # A dummy is tried as row 0, and what comes of it is left out: the time tells how many slots there
             # are, not how many records.
             tried = mine.clip(0)
             a, b = (tried, theirs) if self._side is Side.A else (theirs, tried)
             kept = holds(rule, tables, a, b) & (mine >= 0)
-            found.append(distinct(theirs[kept] * width + mine[kept]))
-        keys = distinct(np.concatenate(found))
-        return keys // width, keys % width
+            yield theirs[kept], mine[kept]
 
     def meet(self, row: Indices, bins: Indices) -> Iterator[tuple[Indices, Indices]]:
         """Every pair (row of the other side, row of this one) that meets, as often as it does, in batches."""
@@ -67,6 +73,13 @@ def meeting_pairs(
     """Every matching pair (row of A, row of B) that meets in the blocking, sorted, each once."""
     index = _index(blocking, tables, sizes)
     return index.matches(rule, tables, *blocking.place(Side.A, tables.a, sizes[0]))
+
+
+def each_meeting(
+    rule: Rule, tables: Tables, sizes: tuple[int, int], blocking: Blocking
+) -> Iterator[tuple[Indices, Indices]]:
+    """The same in batches, in no order, and as often as a pair meets."""
+    return _index(blocking, tables, sizes).each(rule, tables, *blocking.place(Side.A, tables.a, sizes[0]))
 
 
 def candidates(

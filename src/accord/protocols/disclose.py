@@ -10,6 +10,8 @@ pairs are chosen by them (one_to_one.py), and else with nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,7 @@ from accord.protocols.mine import Mine
 from accord.protocols.one_to_one import require_matches
 from accord.ranges import distinct, ranges
 from accord.secure.party import Party
+from accord.spill import Growing, pieces
 
 Ints = NDArray[np.int64]
 
@@ -30,34 +33,47 @@ class DiscloseOnce:
 
     def __init__(self, task: Task, mine: Mine, found: Found) -> None:
         self._task, self._mine, self._found = task, mine, found
-        self._pairs = [np.zeros((0, 2), np.int64)]
-        """(own slot, partner's slot)"""
+        self._pairs = Growing(mine.scratch)
+        """As own slot · the partner's slots + partner's slot."""
+        self._width = max(1, len(found.number_of))
+        self._matched = np.zeros(len(mine.slots.record), np.bool_), np.zeros(len(found.number_of), np.bool_)
+        """Which of the own slots, and of the partner's."""
         self.matches = 0
 
     def take(self, pairs: Ints) -> Party[None]:
         """Keep the matches of a round."""
-        self._pairs.append(pairs)
+        own, partner = pairs.T
+        self._pairs.add(own * self._width + partner)
+        self._matched[0][own] = True
+        self._matched[1][partner] = True
         self.matches += len(pairs)
         yield from ()
 
     def finish(self) -> Party[None]:
         """Show what matched, and see the same of the partner."""
-        pairs = np.concatenate(self._pairs)
-        matched, rows = distinct(pairs[:, 1]), self._mine.slots.record[pairs[:, 0]]
+        own, matched = (np.flatnonzero(slots) for slots in self._matched)
 
         def judge(theirs: Disclosed) -> None:
             if not np.array_equal(np.sort(theirs.slots), matched):
                 raise PeerError(problem="other records than those that matched")
             if self._task.one_to_one:
-                of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)[np.argsort(theirs.slots)]
-                numbers = of[np.searchsorted(matched, pairs[:, 1])]
-                require_matches(self._task, self._mine, theirs.fields, rows, numbers)
+                number_of = np.empty(self._width, np.int64)
+                number_of[theirs.slots] = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
+                for rows, slots in self._rows():
+                    require_matches(self._task, self._mine, theirs.fields, rows, number_of[slots])
 
-        own = self._disclosure(distinct(pairs[:, 0]))
-        theirs, _ = yield from self._found.exchange(own, len(matched), judge)
+        theirs, _ = yield from self._found.exchange(self._disclosure(own), len(matched), judge)
         self._found.number(theirs)
         # A pair that was compared in several passes is here as often, and comes out once (found.py).
-        self._found.add(rows, self._found.number_of[pairs[:, 1]])
+        for rows, slots in self._rows():
+            self._found.add(rows, self._found.number_of[slots])
+        self._pairs = Growing(self._mine.scratch)
+
+    def _rows(self) -> Iterator[tuple[Ints, Ints]]:
+        """The pairs as own rows and the partner's slots, some at a time."""
+        for keys in pieces(self._pairs.whole()):
+            own = keys // self._width
+            yield self._mine.slots.record[own], keys - own * self._width
 
     def _disclosure(self, slots: Ints) -> Disclosed:
         """The records of these slots, in the order of their ids, with these slots alone."""

@@ -20,6 +20,7 @@ all of it before its answer is kept. No match is taken from a dummy of one's own
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -38,8 +39,12 @@ from accord.protocols.schedule import Schedule
 from accord.ranges import contained, distinct, ranges
 from accord.secure.party import Party
 from accord.side import Side
+from accord.spill import pieces, sort_distinct
 
 Ints = NDArray[np.int64]
+
+_MOST_LISTS = 64
+"""Of records that may be the same ones, before they are made one."""
 
 
 class GreedyClean:
@@ -62,31 +67,40 @@ class GreedyClean:
         fresh = distinct(self._mine.slots.record[pairs[:, 0]])
         hits, shown = distinct(pairs[:, 1]), fresh[:0]
 
-        def first(theirs: Disclosed) -> tuple[Ints, Ints]:
+        def first(theirs: Disclosed) -> Ints:
             _require_hit(theirs, hits)
             matches = self._matches(theirs)
-            self._require_matches(pairs, theirs, *matches)
+            self._require_matches(pairs, theirs, matches)
             return matches
 
-        def later(theirs: Disclosed) -> tuple[Ints, Ints]:
-            number, row = self._matches(theirs)
-            _require_due(number[contained(row, np.sort(shown))], len(theirs))
-            return number, row
+        def later(theirs: Disclosed) -> Ints:
+            matches = self._matches(theirs)
+            self._require_due(shown, theirs, matches)
+            return matches
 
         judge, due = first, len(hits)
         while True:
             fresh = fresh[~self._shown[fresh]]
             own = self._disclosure(fresh)
-            theirs, (number, row) = yield from self._found.exchange(own, due, judge)
+            theirs, matches = yield from self._found.exchange(own, due, judge)
             if not len(own) and not len(theirs):
                 break
             self._shown[fresh] = True
             self._schedule.remove(self._me, own.slots)
             self._schedule.remove(1 - self._me, theirs.slots)
-            self._found.add(row, number + self._found.number(theirs))
-            self.matches += len(row)
-            fresh, shown = distinct(row), fresh
+            fresh, shown = self._add(matches, self._found.number(theirs)), fresh
             judge, due = later, self._mine.partner_size
+
+    def _add(self, matches: Ints, first: int) -> Ints:
+        """Keep these matches with the partner's records from this number on; the own records among them."""
+        self.matches += len(matches)
+        own = [np.zeros(0, np.int64)]
+        for number, row in self._split(matches):
+            self._found.add(row, number + first)
+            own.append(distinct(row))
+            if len(own) > _MOST_LISTS:
+                own = [distinct(np.concatenate(own))]
+        return distinct(np.concatenate(own))
 
     def finish(self) -> Party[None]:
         """Everything was disclosed when it matched."""
@@ -100,17 +114,31 @@ class GreedyClean:
         shown = take(self._mine.records, records, self._task.shown_fields)
         return Disclosed(stops - starts, slots[ranges(starts, stops)], *shown)
 
-    def _matches(self, theirs: Disclosed) -> tuple[Ints, Ints]:
-        """(partner's, own) records that match, of records whose bins are right."""
+    def _matches(self, theirs: Disclosed) -> Ints:
+        """The matches of these records, whose bins are right, each once and ascending: as the partner's · own
+        records + own record. One exchange may bring all there are."""
         if not len(theirs):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+            return np.zeros(0, np.int64)
         self._require_bins(theirs)
+        width = len(self._shown)
+        keys = (number * width + row for number, row in self._search(theirs))
+        return sort_distinct(keys, self._mine.scratch)
+
+    def _split(self, matches: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """(partner's, own) records of matches, some at a time."""
+        width = max(1, len(self._shown))
+        for keys in pieces(matches):
+            number = keys // width
+            yield number, keys - number * width
+
+    def _search(self, theirs: Disclosed) -> Iterator[tuple[Ints, Ints]]:
+        """(partner's, own) records that match, in no order and perhaps several times."""
         if self._index is not None:
-            return self._index.matches(theirs.fields, len(theirs))
+            return self._index.each(theirs.fields, len(theirs))
         sides = self._mine.records.columns, theirs.fields
         tables = Tables(self._task.fields, *(sides if self._me == 0 else sides[::-1]))
         of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
-        return self._meetings.matches(self._task.rule, tables, of, self._bins_of(theirs))
+        return self._meetings.each(self._task.rule, tables, of, self._bins_of(theirs))
 
     @cached_property
     def _meetings(self) -> Meetings:
@@ -141,7 +169,7 @@ class GreedyClean:
         if not same:
             raise PeerError(problem="a disclosed record whose slots lie in other bins than its values")
 
-    def _require_matches(self, pairs: Ints, theirs: Disclosed, number: Ints, row: Ints) -> None:
+    def _require_matches(self, pairs: Ints, theirs: Disclosed, matches: Ints) -> None:
         """Every pair that the engine called a match is one under the rule.
 
         Its two records were not disclosed before this round, or they would have been cleaned; so both are
@@ -152,9 +180,18 @@ class GreedyClean:
         if not contained(pairs[:, 1], theirs.slots[order]).all():
             raise PeerError(problem="a match whose record it did not disclose")
         of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)[order[place]]
-        claimed = self._found.keys(self._mine.slots.record[pairs[:, 0]], of)
-        if not contained(claimed, np.sort(self._found.keys(row, number))).all():
+        claimed = of * len(self._shown) + self._mine.slots.record[pairs[:, 0]]
+        if not contained(claimed, matches).all():
             raise PeerError(problem="a match that the rule denies")
+
+    def _require_due(self, shown: Ints, theirs: Disclosed, matches: Ints) -> None:
+        """Each of these records matches a record that the partner was just shown."""
+        marked, due = np.zeros(len(self._shown), np.bool_), np.zeros(len(theirs), np.bool_)
+        marked[shown] = True
+        for number, row in self._split(matches):
+            due[number[marked[row]]] = True
+        if not due.all():
+            raise PeerError(problem="a record that matches nothing it was shown")
 
 
 def _require_hit(theirs: Disclosed, slots: Ints) -> None:
@@ -163,9 +200,3 @@ def _require_hit(theirs: Disclosed, slots: Ints) -> None:
     hit = np.bincount(of[contained(theirs.slots, slots)], minlength=len(theirs)) > 0
     if not hit.all():
         raise PeerError(problem="a record whose slot did not match")
-
-
-def _require_due(matching: Ints, records: int) -> None:
-    """Each of so many records is among those that match a record that the partner was just shown."""
-    if len(distinct(matching)) < records:
-        raise PeerError(problem="a record that matches nothing it was shown")

@@ -70,6 +70,8 @@ from accord.protocols.outcome import CONFIRMED, Outcome, Seconds
 from accord.protocols.slots import COMMITMENT, Slots, exchange_commitments, shuffle_slots
 from accord.ranges import distinct
 from accord.records.columns import Records
+from accord.records.id_order import IdOrder
+from accord.records.pairs import order_pairs
 from accord.secure.engine import Engine
 from accord.secure.party import Party, Send, receive, send
 from accord.secure.prf.group import POINT, Bytes, Clear, Ed25519, Group
@@ -181,10 +183,10 @@ def intersect(task: Task, options: Intersecting, mine: Mine, engine: Engine) -> 
     asked = run.list_all() if run.lists else run.look_up()
     found = yield from step(mine.journal, asked, run.outcome)
     outcome = replace(found, seconds=Seconds(compare=mine.clock() - began))
-    mine.watch(Status(run.total, run.total, len(outcome.own)))
-    mine.expect(0, work_of(task, len(outcome.own)))
+    mine.watch(Status(run.total, run.total, len(outcome.pairs)))
+    mine.expect(0, work_of(task, len(outcome.pairs)))
     outcome = keep_best(task, mine, outcome)
-    digest = yield from confirm(mine.side, mine.records.ids, outcome, mine.entropy)
+    digest = yield from confirm(mine.records.ids, outcome, mine.entropy)
     return replace(outcome, digest=digest)
 
 
@@ -349,10 +351,12 @@ class _Side:
                 raise PeerError(problem="matches of records that there are not")
         if self.task.one_to_one:
             require_matches(self.task, self.own, theirs.fields, own, partner)
-        order = np.lexsort((partner, own))
+        orders, rows = (self.own.records.by_id, IdOrder.of(theirs.ids)), (own, partner)
+        first = self.own.side is Side.A
+        (a, b), some = (orders, rows) if first else (orders[::-1], rows[::-1])
         return Outcome(
-            own=own[order].astype(np.int32),
-            partner=partner[order].astype(np.int32),
+            side=self.own.side,
+            pairs=order_pairs(a, b, [some], self.own.scratch),
             partner_ids=theirs.ids,
             partner_columns=theirs.columns,
             partner_size=self.partner_size,

@@ -58,9 +58,9 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
 
     seconds = Seconds(set_up, rounds.compare_seconds, rounds.disclose_seconds + clock.lap())
     outcome = found.outcome(rounds.comparisons, rounds.count, seconds)
-    mine.expect(0, work_of(task, len(outcome.own)))
+    mine.expect(0, work_of(task, len(outcome.pairs)))
     outcome = keep_best(task, mine, outcome)
-    digest = yield from confirm(mine.side, mine.records.ids, outcome, mine.entropy)
+    digest = yield from confirm(mine.records.ids, outcome, mine.entropy)
     return replace(outcome, digest=digest)
 
 

@@ -16,6 +16,7 @@ from accord.protocols.journal import Forgetful, Journal
 from accord.protocols.slots import ANY_PADDING, Padding, Slots
 from accord.records.columns import Records
 from accord.side import Side
+from accord.spill import Scratch
 
 MOST_RECORDS = (1 << 31) - 1
 """More records than this no table may have."""
@@ -48,6 +49,8 @@ class Mine:
     padding: Padding = ANY_PADDING
     """The most dummies that the partner can have."""
     journal: Journal = field(default_factory=Forgetful)
+    scratch: Scratch = field(default_factory=Scratch)
+    """For what is too much for memory."""
     watch: Watch = lambda status: None
     expect: Expect = lambda comparisons, clear: None
     clock: Callable[[], float] = time.perf_counter

@@ -10,16 +10,18 @@ of its outermost conjunction. Where the thresholds are not above 0, scores count
 lowers the sum. A rule without such a score takes as many pairs as possible. `matching/assignment.py` says
 what the best set is, and why both sides find the same; the digest of the output compares them (confirm.py).
 
+To choose, all pairs that were found are in memory, unlike in the rest of a run: a choice depends on the whole
+connected part that a pair is in.
+
 *Learns*: nothing beyond what was disclosed. Pairs that are dropped were disclosed all the same.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.errors import PeerError
@@ -29,11 +31,11 @@ from accord.matching.rule import And, Rule, Score
 from accord.protocols.base import Task
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
-from accord.ranges import distinct
 from accord.records.columns import Columns
 from accord.side import Side
 
 Ints = NDArray[np.int64]
+T = TypeVar("T")
 
 _WORK_A_MATCH = 100
 """In the clear: to sort the output, to compare its digest and to write it."""
@@ -50,41 +52,29 @@ def keep_best(task: Task, mine: Mine, outcome: Outcome) -> Outcome:
     """The outcome with the pairs that both keep."""
     if not task.one_to_one:
         return outcome
-    own, partner = outcome.own.astype(np.int64), outcome.partner.astype(np.int64)
-    ranks = _ranks(mine.records.ids, own), _ranks(outcome.partner_ids, partner)
-    left, right = ranks if mine.side is Side.A else ranks[::-1]
+    pairs = outcome.pairs
+    # Their places in the order of ids number the records.
+    left, right = pairs.places(0, len(pairs))
     kept = alone(left, right)
     shared = np.flatnonzero(~kept)
-    worth = _worth(task.rule, *_both(task, mine, outcome.partner_fields, own[shared], partner[shared]))
-    kept[shared] = choose(left[shared], right[shared], worth)
-    return replace(
-        outcome,
-        own=outcome.own[kept],
-        partner=outcome.partner[kept],
-        partner_fields={},
-        matches_found=len(own),
-    )
+    left, right = left[shared], right[shared]
+    tables = Tables(task.fields, *_by_side(mine, mine.records.columns, outcome.partner_fields))
+    worth = _worth(task.rule, tables, *(rows.astype(np.int64) for rows in (pairs.a[left], pairs.b[right])))
+    kept[shared] = choose(left, right, worth)
+    best = replace(pairs, keys=pairs.keys[kept])
+    return replace(outcome, pairs=best, partner_fields={}, matches_found=len(pairs))
 
 
 def require_matches(task: Task, mine: Mine, theirs: Columns, own: Ints, partner: Ints) -> None:
     """Raise unless the rule accepts every pair of own rows and the partner's records with these fields."""
-    if len(own) and not holds(task.rule, *_both(task, mine, theirs, own, partner)).all():
+    tables = Tables(task.fields, *_by_side(mine, mine.records.columns, theirs))
+    if len(own) and not holds(task.rule, tables, *_by_side(mine, own, partner)).all():
         raise PeerError(problem="a match that the rule denies")
 
 
-def _both(task: Task, mine: Mine, theirs: Columns, own: Ints, partner: Ints) -> tuple[Tables, Ints, Ints]:
-    """Both sides' fields, and the rows of pairs in them, A's first."""
-    if mine.side is Side.A:
-        return Tables(task.fields, mine.records.columns, theirs), own, partner
-    return Tables(task.fields, theirs, mine.records.columns), partner, own
-
-
-def _ranks(ids: pa.Array, rows: Ints) -> Ints:
-    """The place of each row's id among the ids of all these rows, by its bytes."""
-    used = distinct(rows)
-    place = np.empty(len(used), np.int64)
-    place[np.asarray(pc.sort_indices(ids.take(pa.array(used))))] = np.arange(len(used))
-    return place[np.searchsorted(used, rows)]
+def _by_side(mine: Mine, own: T, partner: T) -> tuple[T, T]:
+    """A's, then B's."""
+    return (own, partner) if mine.side is Side.A else (partner, own)
 
 
 def _worth(rule: Rule, tables: Tables, left: Ints, right: Ints) -> Ints:

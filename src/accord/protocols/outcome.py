@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from accord.privacy.events import Event
 from accord.records.columns import Columns
+from accord.records.id_order import Rows
+from accord.records.pairs import Pairs
+from accord.side import Side
 
-Rows = NDArray[np.int32]
 CONFIRMED = 4 * 32
 """Bytes by which both sides make sure that they hold the same output (confirm.py)."""
 
@@ -37,10 +37,9 @@ class Seconds:
 class Outcome:
     """The matches, and public figures of the run."""
 
-    own: Rows
-    """For each match the row of one's own table."""
-    partner: Rows
-    """For each match the place of the partner's record in `partner_ids` and `partner_columns`."""
+    side: Side
+    pairs: Pairs
+    """Rows of one's own table, and of `partner_ids` and `partner_columns`."""
     partner_ids: pa.Array
     partner_columns: pa.Table
     partner_size: int
@@ -60,3 +59,13 @@ class Outcome:
     """The encoded fields that the partner's records brought along, until the pairs are chosen by them."""
     matches_found: int | None = None
     """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""
+
+    @property
+    def own(self) -> Rows:
+        """For each match the row of one's own table: all at once, for whoever has few."""
+        return self.pairs.of(self.side)
+
+    @property
+    def partner(self) -> Rows:
+        """For each match the row of the partner's record, likewise."""
+        return self.pairs.of(self.side.other)

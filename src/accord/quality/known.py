@@ -21,7 +21,7 @@ from accord.matching.evaluate import Indices, Mask, Tables, holds
 from accord.matching.rule import And, Levels, Missing, Rule, Same, Score, fields_of
 from accord.ranges import contained, distinct
 from accord.records.columns import Records
-from accord.records.pairing import Rows
+from accord.records.pairs import SomePairs
 from accord.truth import Scores, f1, share
 
 
@@ -70,9 +70,7 @@ class Known:
     """True pairs that name a record which is in no table, or was left out."""
 
     @classmethod
-    def of(
-        cls, agreement: Agreement, a: Records, b: Records, found: tuple[Rows, Rows], truth: pa.Table
-    ) -> Known:
+    def of(cls, agreement: Agreement, a: Records, b: Records, found: SomePairs, truth: pa.Table) -> Known:
         """`found` as rows of both tables, `truth` as `read_truth` gives it."""
         left, right, unknown = find(truth, a, b)
         width = max(1, len(b))

@@ -126,7 +126,7 @@ def _judge_field(known: Known, field: str) -> FieldQuality:
 def _passes(known: Known, noise: str | None) -> tuple[PassFigures, ...]:
     """A pair with a record that is not there meets nowhere."""
     there = share(len(known.true), known.true_pairs)
-    found = by_pass(known.agreement, known.a, known.b, known.rows(known.true), noise)
+    found = by_pass(known.agreement, known.a, known.b, [known.rows(known.true)], noise)
     return tuple(
         replace(one, recall=there * one.recall, recall_so_far=there * one.recall_so_far) for one in found
     )

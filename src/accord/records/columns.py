@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from accord.records.id_order import IdOrder
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,10 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @cached_property
+    def by_id(self) -> IdOrder:
+        return IdOrder.of(self.ids)
 
     @property
     def size(self) -> int:

@@ -22,13 +22,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.errors import DataError, Fault, UnreadableError, UsageError
-from accord.records.columns import Column, Records, join_columns, rows_of
+from accord.records.columns import Column, Records, rows_of
 from accord.records.csv_scan import MOST_CELL
 from accord.records.encoders import encode, encode_made
 from accord.records.faults import Faults
 from accord.records.folding import to_text
 from accord.records.frequencies import Classes
 from accord.records.frequency_lists import find_classes
+from accord.records.gathering import Gathering, Ids
 from accord.records.layout import Layout
 from accord.records.making import Cells, Parsed, make
 from accord.records.schema import (
@@ -41,6 +42,7 @@ from accord.records.schema import (
     is_made,
 )
 from accord.records.sources import TableLike, open_table
+from accord.spill import Scratch
 
 _MOST_SHOWN = 3 << 19
 """Octets of a record's id and disclosed cells: what a partner takes of one record is a little more."""
@@ -62,15 +64,19 @@ def load_records(
     layout: Layout | None = None,
     per_person: int | None = None,
     tally: Tally | None = None,
+    scratch: Scratch | None = None,
 ) -> Records:
     """Read, check and encode one party's table.
 
     With `per_person` nobody may have more records than that, as the layout's person column tells. One record
     may go without such a column, since then the promise is to records; None asks for none. A `tally` takes
-    what its owner may want to know, people included if their column is named.
+    what its owner may want to know, people included if their column is named. What is too much for memory
+    goes to `scratch`.
     """
     try:
-        return _load(source, fields, salt, disclose, layout or Layout(), per_person, tally)
+        return _load(
+            source, fields, salt, disclose, layout or Layout(), per_person, tally, scratch or Scratch()
+        )
     except MemoryError:
         # Arrow's own is one, too. A small file may hold very much: by compression, or one cell many times.
         path = source if isinstance(source, str | Path) else "The table"
@@ -86,6 +92,7 @@ def _load(
     layout: Layout,
     per_person: int | None,
     tally: Tally | None,
+    scratch: Scratch,
 ) -> Records:
     person = _person_column(layout, 1 if per_person is None and tally is not None else per_person)
     tally = tally or Tally()
@@ -95,23 +102,26 @@ def _load(
     table = open_table(source, list(dict.fromkeys([*named, *where.values(), *person])), layout)
     faults = Faults(table)
     as_text = _read_as_text([*named, *where.values()], fields, where)
-    chunks: list[Records] = []
-    ids: list[pa.Array] = []
+    gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
     people: list[pa.Array] = []
     parsed: Parsed = {}
     for batch in table.batches:
         _judge_cells(batch, as_text, faults)
-        ids.append(_row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id)))
+        some = _row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id))
+        if not layout.id_row:
+            ids.add(some)
         cells = _cells(batch, fields, layout, parsed, classes)
-        chunks.append(_encode_batch(batch, ids[-1], cells, fields, salt, disclose, layout, faults, tally))
+        gathering.add(_encode_batch(batch, some, cells, fields, salt, disclose, layout, faults, tally))
         for name in person:
             people.append(_as_person(batch.column(name)))
             if per_person is not None:
                 faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
         faults.first += batch.num_rows
     read = faults.first
-    if not layout.id_row:
-        _judge_ids(ids, layout.id, faults)
+    repeated = None if layout.id_row else ids.repeated()
+    if repeated is not None:
+        faults.first = 0
+        faults.note(repeated, layout.id, _REPEATED)
     for name in person:
         tally.count_people(people)
         if per_person is not None:
@@ -120,7 +130,7 @@ def _load(
         raise DataError(table.name, found)
     if not read and table.is_file:
         raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
-    return _join(chunks, fields, disclose, classes)
+    return gathering.whole()
 
 
 @dataclass
@@ -258,17 +268,6 @@ def _judge_shown(ids: pa.Array, shown: pa.Table, layout: Layout, faults: Faults)
     faults.note(sizes > _MOST_SHOWN, layout.id, problem)
 
 
-def _judge_ids(chunks: Sequence[pa.Array], column: str, faults: Faults) -> None:
-    """Note every row whose id another row has too."""
-    ids = pa.chunked_array(chunks, pa.large_string())
-    counts = pc.value_counts(ids)
-    repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values").drop_null()
-    if len(repeated):
-        faults.first = 0
-        marks = np.asarray(pc.is_in(ids, value_set=repeated))
-        faults.note(marks, column, _REPEATED)
-
-
 def _person_column(layout: Layout, per_person: int | None) -> tuple[str, ...]:
     """The column that says whose record it is, where somebody asks for it."""
     if per_person is None:
@@ -312,23 +311,7 @@ def _too_many(most: int) -> str:
     return f"names somebody with more than {most} records; the agreement's promise covers {most}"
 
 
-def _join(
-    chunks: list[Records],
-    fields: Mapping[str, FieldSpec],
-    disclose: Sequence[str],
-    classes: Mapping[str, Classes],
-) -> Records:
-    if not chunks:
-        empty = pa.record_batch({"": pa.array([], pa.large_string())})
-        nothing = {
-            name: encode(name, spec, empty.column(0), "", classes=classes).column
-            for name, spec in fields.items()
-        }
-        shown = pa.table({name: pa.array([], pa.large_string()) for name in disclose})
-        return Records(pa.array([], pa.large_string()), nothing, shown)
-    return Records(
-        pa.concat_arrays([chunk.ids for chunk in chunks]),
-        {name: join_columns([chunk.columns[name] for chunk in chunks]) for name in fields},
-        pa.concat_tables([chunk.disclosed for chunk in chunks]).combine_chunks(),
-        sum(chunk.left_out for chunk in chunks),
-    )
+def _empty(fields: Mapping[str, FieldSpec], classes: Mapping[str, Classes]) -> dict[str, Column]:
+    """Every field, of no record."""
+    nothing = pa.array([], pa.large_string())
+    return {name: encode(name, spec, nothing, "", classes=classes).column for name, spec in fields.items()}

@@ -1,44 +1,45 @@
 """A table of pairs that is not there until somebody reads it: two tables, and for each pair a row of either.
 
 A record may match many others, and its cells may be long: all pairs with their cells can be far larger than
-both tables together. So what is kept of a pair are two numbers, and cells are put beside each other for a
-batch of pairs at a time, which takes no more than some MiB.
+both tables together. So what is kept of a pair is a number, perhaps on disk (pairs.py), and cells are put
+beside each other for a batch of pairs at a time, which takes no more than some MiB.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from accord.records.pairs import Pairs
+
 _BATCH_BYTES = 1 << 24
 _BATCH_ROWS = 1 << 16
-
-Rows = NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Half:
-    """One side of all pairs: ids and disclosed columns of its records, and which record each pair has."""
+    """One side of all pairs: ids and disclosed columns of its records."""
 
     ids: pa.Array
     columns: Mapping[str, pa.Array]
-    rows: Rows
 
     @classmethod
-    def of(cls, ids: pa.Array, shown: pa.Table, rows: Rows) -> Half:
+    def of(cls, ids: pa.Array, shown: pa.Table) -> Half:
         """Of a table of disclosed columns, each in one piece: to take from many would join them each time."""
-        return cls(ids, {name: _whole(shown[name]) for name in shown.column_names}, rows)
+        return cls(ids, {name: _whole(shown[name]) for name in shown.column_names})
 
-    def sizes(self) -> NDArray[np.int64]:
-        """The octets of each record."""
-        sizes = np.zeros(len(self.ids), np.int64)
+    @cached_property
+    def sizes(self) -> NDArray[np.int32]:
+        """The octets of each record: less than a partner takes of one, which is 2 MiB."""
+        sizes = np.zeros(len(self.ids), np.int32)
         for cells in (self.ids, *self.columns.values()):
-            sizes += np.asarray(pc.fill_null(pc.binary_length(cells), 0)).astype(np.int64)
+            sizes += np.asarray(pc.fill_null(pc.binary_length(cells), 0)).astype(np.int32)
         return sizes
 
 
@@ -48,9 +49,10 @@ class PairTable:
 
     a: Half
     b: Half
+    pairs: Pairs
 
     def __len__(self) -> int:
-        return len(self.a.rows)
+        return len(self.pairs)
 
     @property
     def schema(self) -> pa.Schema:
@@ -59,7 +61,8 @@ class PairTable:
     def octets(self) -> int:
         """What all pairs take as text: each cell with its quotes and a comma."""
         cells = 2 + len(self.a.columns) + len(self.b.columns)
-        return sum(int(half.sizes()[half.rows].sum()) for _, half in self._halves()) + 3 * cells * len(self)
+        texts = sum(int(self.a.sizes[a].sum()) + int(self.b.sizes[b].sum()) for a, b in self.pairs.pieces())
+        return texts + 3 * cells * len(self)
 
     def head(self, count: int) -> pa.Table:
         """The first pairs."""
@@ -67,7 +70,8 @@ class PairTable:
 
     def ids(self) -> pa.Table:
         """The pairs without what was disclosed."""
-        return pa.table({f"id_{name}": half.ids.take(pa.array(half.rows)) for name, half in self._halves()})
+        a, b = self.pairs.rows(0, len(self))
+        return pa.table({"id_a": self.a.ids.take(pa.array(a)), "id_b": self.b.ids.take(pa.array(b))})
 
     def table(self) -> pa.Table:
         """All pairs, all at once."""
@@ -75,28 +79,25 @@ class PairTable:
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The pairs, some at a time; at least one batch, which may be empty."""
-        sizes = self.a.sizes()[self.a.rows] + self.b.sizes()[self.b.rows]
-        ends = np.cumsum(sizes)
         start = 0
         while start < len(self) or start == 0:
-            before = int(ends[start - 1]) if start else 0
-            stop = int(np.searchsorted(ends, before + _BATCH_BYTES, "right"))
-            # One pair at the least, however long it is.
-            stop = min(max(stop, start + 1), start + _BATCH_ROWS, len(self))
+            stop = start + self._fitting(start)
             yield self._take(start, stop)
             if stop == start:
                 return
             start = stop
 
-    def _take(self, start: int, stop: int) -> pa.RecordBatch:
-        taken = {name: pa.array(half.rows[start:stop]) for name, half in self._halves()}
-        found = {f"id_{name}": half.ids.take(taken[name]) for name, half in self._halves()}
-        for letter, half in self._halves():
-            found |= {f"{name}_{letter}": cells.take(taken[letter]) for name, cells in half.columns.items()}
-        return pa.record_batch(found)
+    def _fitting(self, start: int) -> int:
+        """How many pairs make a batch: one at the least, however long it is."""
+        a, b = self.pairs.rows(start, start + _BATCH_ROWS)
+        ends = np.cumsum(self.a.sizes[a].astype(np.int64) + self.b.sizes[b])
+        return min(len(a), max(1, int(np.searchsorted(ends, _BATCH_BYTES, "right"))))
 
-    def _halves(self) -> tuple[tuple[str, Half], tuple[str, Half]]:
-        return ("a", self.a), ("b", self.b)
+    def _take(self, start: int, stop: int) -> pa.RecordBatch:
+        a, b = (pa.array(rows) for rows in self.pairs.rows(start, stop))
+        found = {"id_a": self.a.ids.take(a), "id_b": self.b.ids.take(b)}
+        found |= {f"{name}_a": cells.take(a) for name, cells in self.a.columns.items()}
+        return pa.record_batch(found | {f"{name}_b": cells.take(b) for name, cells in self.b.columns.items()})
 
 
 def _whole(cells: pa.ChunkedArray) -> pa.Array:

@@ -317,10 +317,10 @@ def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         secure = comparisons * _SECONDS_A_COMPARISON[agreement.engine.name]
         line.expect(secure + clear * _SECONDS_OF_WORK + slots * _SECONDS_A_RECORD)
 
-    mine = replace(kept.mine, journal=kept.journal, watch=watch, expect=expect)
+    mine = replace(kept.mine, journal=kept.journal, scratch=kept.run.scratch, watch=watch, expect=expect)
     expect(0, 0)
     outcome = yield from task.protocol.party(task, mine, agreement.engine.build())
-    found = arrange_output(agreement, own.side, own.records, outcome)
+    found = arrange_output(agreement, own.records, outcome)
     if own.out is not None:
         _write(own, kept, own.out, found)
     yield from _sign(own, kept, outcome)
@@ -363,7 +363,7 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     statements = {own.side: mine, own.side.other: theirs}
     body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
-    digest, numbers = outcome.digest, (len(outcome.own), outcome.matches_found)
+    digest, numbers = outcome.digest, (len(outcome.pairs), outcome.matches_found)
     kept.run.keep_receipt(content, digest.key, digest.value.hex(), *numbers)
 
 

@@ -60,6 +60,7 @@ from accord.session.room import warn_of_room
 from accord.session.state import State, open_state
 from accord.session.store import Manifest, find_unfinished, open_run
 from accord.side import Side
+from accord.spill import Scratch
 
 __all__ = ["Linked", "get_ready", "link", "own_side", "reopen", "resume"]
 
@@ -238,7 +239,8 @@ def get_ready(
     cards = {side: require_own_card(state, now), side.other: find_partner(state, partner)}
     require_valid(cards[side.other], partner, now)
     shown, per_person = agreement.disclosed(side), task.protocol.records_per_person(side)
-    records = load_records(data, agreement.fields, agreement.salt, shown, layout, per_person)
+    scratch = Scratch(state.folder, "Make room there; nothing was charged.")
+    records = load_records(data, agreement.fields, agreement.salt, shown, layout, per_person, scratch=scratch)
     if not records.size:
         raise DataError("the table", [Fault("", "There are no records in it.", "Is it the right one?")])
     release = task.protocol.release(task, side, records.size)

@@ -25,13 +25,13 @@ from pydantic import AfterValidator, StringConstraints
 from accord.agreement.document import Agreement
 from accord.errors import PeerError, TrustError, UnreadableError
 from accord.exact import text
-from accord.protocols.confirm import output_digest
 from accord.protocols.outcome import Outcome
 from accord.records.recipe import ColumnName
 from accord.records.schema import Spec
 from accord.records.sinks import unquote_formulas
 from accord.secure.party import Party, Send, receive
 from accord.session.identity import Card, parse_card, sign, verify
+from accord.session.signed_output import is_signed
 from accord.session.state import State
 from accord.side import Side
 
@@ -77,7 +77,8 @@ class _PartyFacts(Spec):
 class _Facts(Spec):
     """The form of what a receipt says."""
 
-    version: Literal[1]
+    version: Literal[1, 2]
+    """1 has another digest of the output, see `signed_output.py`."""
     run: _Word
     agreement: _Word
     protocol: _Word
@@ -122,12 +123,12 @@ def facts(
     """What a receipt says, the same on both sides."""
     found = outcome.matches_found
     return {
-        "version": 1,
+        "version": 2,
         "run": run,
         "agreement": agreement.digest,
         "protocol": agreement.protocol.name,
         "engine": agreement.engine.name,
-        "matches": len(outcome.own),
+        "matches": len(outcome.pairs),
         **({"matches_found": found} if found is not None else {}),
         "comparisons": outcome.comparisons,
         "output": outcome.digest.value.hex(),
@@ -225,10 +226,11 @@ def require_output(receipt: Receipt, key: bytes, pairs: pa.Table, path: Path) ->
     A csv may have quotes in front of what looks like a formula, or be raw, and does not say which: either
     reading will do, since nobody finds other pairs with the same digest.
     """
-    ids = [pairs[name] for name in ("id_a", "id_b")]
-    readings = [ids, [unquote_formulas(cells) for cells in ids]] if path.suffix.lower() == ".csv" else [ids]
-    digests = [output_digest(key, *(cells.combine_chunks() for cells in found)).hex() for found in readings]
-    if receipt.facts["output"] not in digests:
+    readings = [(pairs["id_a"], pairs["id_b"])]
+    if path.suffix.lower() == ".csv":
+        readings.append((unquote_formulas(pairs["id_a"]), unquote_formulas(pairs["id_b"])))
+    version, digest = receipt.facts["version"], receipt.facts["output"]
+    if not any(is_signed(version, digest, key, found) for found in readings):
         raise TrustError(
             problem=f"{path} does not hold the pairs that the receipt of the run names.",
             mend="It was changed, or it is the output of another run.",

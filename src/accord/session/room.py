@@ -6,6 +6,7 @@ many records of the same length, each of which matches once:
     ledger    the noise, a number for each bin
     slots     a number for each bin and each slot, dummies as many as there can be
     journal   the partner's counts, the places of the matches, and the partner's matching records
+    scratch   the matches twice, while they are sorted; both sides' texts and encoded fields (spill.py)
     output    both sides' matching records
 
 A partner with more makes it more; that is no reason to refuse a run, and one that runs out of room can be
@@ -26,6 +27,9 @@ _NUMBER = 8
 _CELL = 9
 """In front of every text: its length, and whether there is one."""
 
+_IN_MEMORY = 1 << 23
+"""What is less than this stays in memory."""
+
 
 def free_bytes(folder: Path) -> int:
     """What may still be written there."""
@@ -39,7 +43,8 @@ def predict(task: Task, side: Side, records: Records) -> tuple[int, int]:
     shown = _shown_bytes(records)
     fields = sum(_field_bytes(records.columns[name]) for name in task.shown_fields)
     kept = _NUMBER * (3 * bins + slots + len(records)) + shown + fields
-    return kept, 2 * shown
+    scratch = 2 * _NUMBER * len(records) + 2 * shown + sum(map(_field_bytes, records.columns.values()))
+    return kept + (scratch if scratch > _IN_MEMORY else 0), 2 * shown
 
 
 def warn_of_room(task: Task, side: Side, records: Records, state: Path, out: Path | None) -> tuple[str, ...]:

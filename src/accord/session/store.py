@@ -35,6 +35,7 @@ from accord.records.layout import Layout
 from accord.session.connection import Reach
 from accord.session.journal_file import BROKEN, TAG, FileJournal, scan, unreadable
 from accord.session.state import State, write_private
+from accord.spill import Scratch
 
 _VERSION = 1
 _SLOTS = b"accord slots 1\n"
@@ -107,6 +108,11 @@ class RunFolder:
     @property
     def receipt(self) -> Path:
         return self._folder / "receipt"
+
+    @property
+    def scratch(self) -> Scratch:
+        """For what is too much for memory: beside the journal, which has the room and the owner for it."""
+        return Scratch(self._folder, f"Make room there; then go on with `accord resume {self.manifest.run}`.")
 
     def open_journal(self) -> FileJournal:
         """The journal, to go on with. *Requires*: the run is locked."""

@@ -1,0 +1,93 @@
+"""The batches of a table become one: columns that grow, in memory or, where they are long, in files.
+
+No column is ever there twice, which to join batches at the end would take. Ids must differ. To remember them
+all for that would take more than the ids themselves; so a hash of each is sorted, and only ids whose hashes
+are the same are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from accord.ranges import contained, distinct
+from accord.records.columns import Bits, Column, Integers, Records
+from accord.records.encoders import text_buffers
+from accord.records.siphash import hash_texts, key
+from accord.records.texts import Texts
+from accord.spill import Growing, Scratch
+
+
+class Gathering:
+    """Records that come in batches."""
+
+    def __init__(self, empty: Mapping[str, Column], disclose: Sequence[str], scratch: Scratch) -> None:
+        """`empty`: each field, of no record."""
+        self._columns = {name: _Column(column, scratch) for name, column in empty.items()}
+        self._ids = Texts(scratch)
+        self._disclosed = {name: Texts(scratch) for name in disclose}
+        self._left_out = 0
+
+    def add(self, batch: Records) -> None:
+        self._ids.add(batch.ids)
+        for name, column in batch.columns.items():
+            self._columns[name].add(column)
+        for name, texts in self._disclosed.items():
+            for cells in batch.disclosed[name].chunks:
+                texts.add(cells)
+        self._left_out += batch.left_out
+
+    def whole(self) -> Records:
+        columns = {name: column.whole() for name, column in self._columns.items()}
+        shown = pa.table({name: texts.whole() for name, texts in self._disclosed.items()})
+        return Records(self._ids.whole(), columns, shown, self._left_out)
+
+
+class _Column:
+    """An encoded field."""
+
+    def __init__(self, empty: Column, scratch: Scratch) -> None:
+        self._present = Growing(scratch, np.bool_)
+        self._length = empty.length if isinstance(empty, Bits) else None
+        width = empty.words.shape[1] if isinstance(empty, Bits) else None
+        self._values = Growing(scratch, np.int64 if width is None else np.uint64, width)
+
+    def add(self, column: Column) -> None:
+        self._present.add(column.present)
+        self._values.add(column.words if isinstance(column, Bits) else column.values)
+
+    def whole(self) -> Column:
+        values, present = self._values.whole(), self._present.whole()
+        return Integers(values, present) if self._length is None else Bits(values, self._length, present)
+
+
+class Ids:
+    """The ids of all rows, which must differ."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self._texts, self._hashes = Texts(scratch), Growing(scratch)
+
+    def add(self, ids: pa.Array) -> None:
+        self._texts.add(ids)
+        words = np.zeros((len(ids), 2), np.uint64)
+        hash_texts(*key("", "ids"), *text_buffers(pc.fill_null(ids, "")), words)
+        self._hashes.add(words[:, 0].view(np.int64))
+
+    def repeated(self) -> NDArray[np.bool_] | None:
+        """Which rows have an id that another row has, too; None if there is no such row."""
+        hashes = self._hashes.whole()
+        ordered = np.sort(hashes)
+        again = distinct(ordered[1:][ordered[1:] == ordered[:-1]])
+        if not len(again):
+            return None
+        suspects = np.flatnonzero(contained(hashes, again))
+        ids = self._texts.whole().take(pa.array(suspects))
+        counts = pc.value_counts(ids)
+        shared = counts.filter(pc.greater(counts.field("counts"), 1)).field("values").drop_null()
+        marks = np.zeros(len(hashes), np.bool_)
+        marks[suspects] = np.asarray(pc.is_in(ids, value_set=shared))
+        return marks if marks.any() else None

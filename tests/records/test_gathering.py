@@ -1,0 +1,62 @@
+"""Batches become one table, wherever it lies; of ids that are the same every row is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.records import gathering
+from accord.records.columns import Bits, Integers, Records
+from accord.records.gathering import Gathering, Ids
+from accord.spill import Scratch
+
+sizes = st.lists(st.integers(0, 7), max_size=5)
+
+
+def batch(size: int, first: int) -> Records:
+    rows = np.arange(first, first + size)
+    words = np.stack([rows, rows + 1], axis=1).astype(np.uint64)
+    return Records(
+        pa.array([f"r{i}" for i in rows], pa.large_string()),
+        {"n": Integers(rows.astype(np.int64), rows % 2 == 0), "t": Bits(words, 100, rows % 3 == 0)},
+        pa.table({"shown": pa.array([None if i % 5 == 0 else str(i) for i in rows], pa.large_string())}),
+        left_out=1,
+    )
+
+
+@given(sizes, st.sampled_from([0, 3, 1 << 20]))
+def test_the_whole_is_its_batches(some: list[int], most: int) -> None:
+    found = Gathering(batch(0, 0).columns, ["shown"], Scratch(most=most))
+    for i, size in enumerate(some):
+        found.add(batch(size, sum(some[:i])))
+    got, expected = found.whole(), batch(sum(some), 0)
+    assert got.ids.equals(expected.ids)
+    assert got.disclosed.equals(expected.disclosed)
+    assert got.left_out == len(some)
+    n, t = got.columns["n"], got.columns["t"]
+    assert isinstance(n, Integers)
+    assert isinstance(t, Bits)
+    np.testing.assert_array_equal(n.values, np.arange(sum(some)))
+    np.testing.assert_array_equal(t.words, np.stack([np.arange(sum(some)), np.arange(sum(some)) + 1], axis=1))
+    assert t.length == 100
+    for column in ("n", "t"):
+        np.testing.assert_array_equal(got.columns[column].present, expected.columns[column].present)
+
+
+@given(st.lists(st.lists(st.none() | st.sampled_from("abcdefgh"), max_size=4), max_size=4), st.booleans())
+def test_ids_that_another_row_has(some: list[list[str | None]], collide: bool) -> None:
+    """Also where hashes are the same and ids are not."""
+    with pytest.MonkeyPatch.context() as patch:
+        if collide:
+            patch.setattr(gathering, "hash_texts", lambda *_: None)
+        found = Ids(Scratch(most=2))
+        for ids in some:
+            found.add(pa.array(ids, pa.large_string()))
+        every = [name for ids in some for name in ids]
+        marks = found.repeated()
+    expected = [name is not None and every.count(name) > 1 for name in every]
+    assert (marks is None) == (not any(expected))
+    assert marks is None or marks.tolist() == expected
