@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from accord.entropy import Entropy
 from accord.privacy.events import Event
+from accord.protocols.comparers import InTurn, Staff
 from accord.protocols.journal import Forgetful, Journal
 from accord.protocols.slots import ANY_PADDING, Padding, Slots
 from accord.records.columns import Records
@@ -48,6 +49,8 @@ class Mine:
     padding: Padding = ANY_PADDING
     """The most dummies that the partner can have."""
     journal: Journal = field(default_factory=Forgetful)
+    staff: Staff = field(default_factory=InTurn)
+    """Who compares."""
     watch: Watch = lambda status: None
     expect: Expect = lambda comparisons, clear: None
     clock: Callable[[], float] = time.perf_counter
