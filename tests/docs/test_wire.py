@@ -12,7 +12,7 @@ from accord.agreement.limits import MOST_BYTES
 from accord.protocols import disclosed
 from accord.protocols.mine import MOST_RECORDS
 from accord.secure.party import Buffer
-from accord.session import channel, connect, course, frames, handshake, listener, receipt
+from accord.session import channel, connect, course, door, frames, handshake, receipt
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connection import Reach
 from accord.session.frames import Kind, Reason
@@ -82,7 +82,7 @@ def test_limits_and_times() -> None:
     assert numbers("Waiting") == [
         [int(Reach().wait)],
         [int(connect._HANDSHAKE_SECONDS)],
-        [int(listener.CALLER_SECONDS), int(listener.CROWDED_SECONDS)],
+        [int(door.CALLER_SECONDS), int(door.CROWDED_SECONDS)],
         [int(Patience().message), int(channel._STEPS), 1, int(channel._SLOWEST)],
         [int(Patience().silence)],
         [int(Patience().message), int(channel._STEPS)],

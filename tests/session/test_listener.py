@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from accord.session import connect as connect_module
-from accord.session import listener
+from accord.session import door
 from accord.session.connect import Address, connect
 from accord.session.identity import make_identity
-from accord.session.listener import CALLERS, listen
+from accord.session.door import CALLERS
+from accord.session.listener import listen
 from accord.session.notices import Dropped, Listening, Notice, tell_nobody
 from accord.session.state import open_state
 from accord.side import Side
@@ -180,7 +181,7 @@ def test_a_crowd_that_says_nothing_does_not_keep_the_partner_out(
 
 
 def test_two_seconds_for_each_serve_a_whole_queue_before_who_connects_gives_up() -> None:
-    assert listener._QUEUE / CALLERS * listener.CROWDED_SECONDS < connect_module._HANDSHAKE_SECONDS - 10
+    assert door._QUEUE / CALLERS * door.CROWDED_SECONDS < connect_module._HANDSHAKE_SECONDS - 10
 
 
 def serve_nothing(port: int, until: threading.Event) -> threading.Thread:

@@ -54,7 +54,7 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
         else DiscloseOnce(task, mine, found)
     )
     rounds = Rounds(task, mine, comparer, schedule, clock)
-    yield from rounds.run(disclosing, 1 if options.greedy else comparer.under_way)
+    yield from rounds.run(disclosing, min(options.steps_at_once, comparer.under_way))
     yield from disclosing.finish()
 
     seconds = Seconds(set_up, rounds.compare_seconds, rounds.disclose_seconds + clock.lap())

@@ -13,6 +13,7 @@ of the round, and no work is done that one worker would not have done.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def cut(a_counts: Ints, b_counts: Ints, workers: int) -> tuple[Share, ...]:
     bounds = _nearest(before, workers)
     a_first, b_last = np.cumsum(a_counts) - a_counts, np.cumsum(b_counts)
     shares = []
-    for worker, (low, high) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for worker, (low, high) in enumerate(pairwise(bounds)):
         if before[low] == before[high]:
             continue
         head, tail = unit[low], unit[high - 1]
