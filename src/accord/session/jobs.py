@@ -214,6 +214,8 @@ def encode_job(job: Job, inputs: tuple[Input, ...]) -> tuple[bytes | memoryview,
 
 def decode_job(body: bytearray, inputs: tuple[Input, ...]) -> Job:
     """The job in these bytes; raises ValueError unless `encode_job` could have written them."""
+    if len(body) < _JOB.size:
+        raise ValueError("not a job")
     seconds, blocks, rows = _JOB.unpack_from(body)
     lengths = [8 * blocks, 8 * blocks, rows, *(rows * of.length * _narrow(of).itemsize for of in inputs)]
     if len(body) != _JOB.size + sum(lengths):
