@@ -43,7 +43,8 @@ def link(
         replace(worlds.side(agreed, side, rows, entropy, partner=len(other)), staff=staff)
         for side, rows, other in ((Side.A, a, b), (Side.B, b, a))
     ]
-    left, right = run_pair(*(worlds.run(agreed.task, mine, engine) for mine in own), wire)
+    a_party, b_party = (worlds.run(agreed.task, mine, engine) for mine in own)
+    left, right = run_pair(a_party, b_party, wire)
     return left, right, wire
 
 

@@ -41,7 +41,7 @@ def pairs(blocks: Blocks, a: Table, b: Table) -> list[tuple[int, int]]:
 def test_every_pair_is_in_one_share_in_its_place(sizes: list[tuple[int, int]], count: int) -> None:
     a_counts, b_counts = counts(sizes)
     whole, a, b = Blocks.of_sizes(a_counts, b_counts), numbered(a_counts.sum()), numbered(b_counts.sum())
-    due, found = pairs(whole, a, b), []
+    due, found = pairs(whole, a, b), list[tuple[int, int]]()
     shares = cut(a_counts, b_counts, count)
     for share in shares:
         assert share.first == len(found)

@@ -18,7 +18,7 @@ def badge(name: str) -> Badge:
 
 def test_both_sides_know_the_others_workers() -> None:
     sides = [[badge(f"{side}{number}") for number in range(3)] for side in "AB"]
-    assert run_pair(*(exchange_badges(own) for own in sides)) == (sides[1], sides[0])
+    assert run_pair(exchange_badges(sides[0]), exchange_badges(sides[1])) == (sides[1], sides[0])
     assert {len(encode_badge(one)) for side in sides for one in side} == {BADGE}
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import socket
 from collections import deque
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,16 +14,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.entropy import Seeded
 from accord.errors import ConnectionLostError, PeerError, StoppedError, WorkerError
+from accord.protocols.comparers import InTurn, Staff
+from accord.protocols.journal import UNDER_WAY
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Input
 from accord.session import crew, jobs
 from accord.session.connection import Reach
-from accord.session.crew import MANY, Crew, Figures, _Heard, _Shared, _Tally, count_workers, own_wish
+from accord.session.course import Linked, begin, go_on
+from accord.session.crew import (
+    MANY,
+    Alone,
+    Crew,
+    Errand,
+    Figures,
+    _Heard,
+    _Shared,
+    _Tally,
+    count_workers,
+    own_wish,
+)
 from accord.session.handshake import Wish
 from accord.session.jobs import Answer, Cause, Failure, Kind, Message
+from accord.session.link import reopen
+from accord.session.notices import tell_nobody
+from accord.session.receipt import read_receipt
 from accord.side import Side
+from tests.session import faults
+from tests.session.test_resume import EXPECTED
 
+pytestmark = pytest.mark.usefixtures("quick")
 wishes = st.builds(Wish, st.integers(1, 9), st.booleans())
 INPUT = Input("x", 1, 1)
 
@@ -181,3 +205,75 @@ def test_a_crew_ends_with_its_context_and_its_port() -> None:
         socket.create_connection(("127.0.0.1", port), 5)
     with Crew(own_wish(1), Reach(listen="127.0.0.1:0"), Fake) as alone:
         assert alone.port is None
+
+
+# -- a whole run in memory, with several sessions that speak in turn ---------------------------------------
+
+
+class Several(Alone):
+    """So many sessions over the coordinators' own channel."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def staff(self, errand: Errand, line: crew.Line, partner: Wish) -> Staff:
+        return InTurn(self._count, UNDER_WAY)
+
+
+def link(both: dict[Side, faults.Office], count: int, wire: faults.Wire | None = None) -> faults.Ending:
+    """Both start a new run."""
+    for office in both.values():
+        office.out.unlink(missing_ok=True)
+    parties = {
+        side: begin(replace(office.ready(), team=Several(count)), faults.Line())
+        for side, office in both.items()
+    }
+    return faults.drive(parties, wire or faults.Wire())
+
+
+def resume(both: dict[Side, faults.Office], name: str, count: int) -> faults.Ending:
+    """Both go on with a run."""
+    with ExitStack() as stack:
+        parties = {}
+        for side, office in both.items():
+            reopened = reopen(office.state, name, None, None, office.reach(), tell_nobody)
+            own, kept = stack.enter_context(reopened)
+            parties[side] = go_on(replace(own, team=Several(count)), kept, faults.Line())
+        return faults.drive(parties, faults.Wire())
+
+
+@pytest.mark.parametrize("kind", ["greedy", "plain", "all-pairs"])
+def test_receipts_do_not_depend_on_the_number(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same noise and the same slots: but for cards and times, all facts are those of one session."""
+    seen = []
+    for count in (1, 2, 4):
+        both, seeds = faults.offices(tmp_path / str(count), kind), iter("AB")
+        monkeypatch.setattr("accord.session.link.System", lambda seeds=seeds: Seeded(next(seeds)))
+        ending = link(both, count)
+        faults.require_done(ending, both, EXPECTED[kind])
+        linked = ending[Side.A]
+        assert isinstance(linked, Linked)
+        facts = dict(read_receipt(linked.receipt).facts)
+        facts["parties"] = [
+            {name: value for name, value in party.items() if name not in ("card", "time")}
+            for party in facts["parties"].values()
+        ]
+        seen.append(facts)
+    assert seen[0] == seen[1] == seen[2]
+    assert seen[0]["comparisons"] > 0
+
+
+@pytest.mark.parametrize("kind", ["greedy", "plain"])
+@pytest.mark.parametrize("counts", [(1, 4), (4, 1), (2, 3)])
+def test_a_run_goes_on_with_another_number(kind: str, counts: tuple[int, int], tmp_path: Path) -> None:
+    both = faults.offices(tmp_path, kind)
+    frames = 40 * counts[0]
+    link(both, counts[0], faults.Wire(frames=frames))
+    name = faults.common_run(both)
+    assert name
+    before = {side: faults.stored(office, name)[1] for side, office in both.items()}
+    faults.require_done(resume(both, name, counts[1]), both, EXPECTED[kind])
+    for side, office in both.items():
+        assert faults.stored(office, name)[1].startswith(before[side]), "a kept answer was lost"

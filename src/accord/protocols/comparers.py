@@ -63,8 +63,9 @@ class InTurn:
         self, side: Side, engine: Engine, circuit: Node, entropy: Entropy, most: int
     ) -> Party[Comparer]:
         made: list[Any] = []
-        for _ in range(self.sessions):
-            made.append((yield from engine.set_up(side, entropy.stream(MASKS))))
+        for number in range(self.sessions):
+            masks = entropy.stream(f"{MASKS} {number}" if number else MASKS)
+            made.append((yield from engine.set_up(side, masks)))
         return _InTurn(engine, circuit, side, tuple(made), self.under_way)
 
 

@@ -26,7 +26,6 @@ from accord import __version__
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import (
-    ConnectionLostError,
     PeerError,
     RefusedError,
     StateError,
@@ -47,7 +46,7 @@ from accord.records.results import Paired
 from accord.records.sinks import require_target, write_table
 from accord.records.sources import TableLike
 from accord.secure.party import Party
-from accord.session import notices, receipt
+from accord.session import crew, notices, receipt
 from accord.session.connection import Reach
 from accord.session.crew import Alone, Errand, Figures, Team
 from accord.session.handshake import NONCE, Hello, Wish, exchange_sizes, greet, require_same_run, run_name
@@ -59,6 +58,7 @@ from accord.session.notices import Tell
 from accord.session.output import arrange_output
 from accord.session.pace import expected_seconds
 from accord.session.peak import peak_bytes
+from accord.session.progress import progress_of
 from accord.session.receipt import Statement
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, create_run
@@ -105,7 +105,7 @@ class Linked(Paired):
         }
 
 
-class Line(Protocol):
+class Line(crew.Line, Protocol):
     """What a run asks its connection, and tells it."""
 
     sent: int
@@ -120,12 +120,6 @@ class Line(Protocol):
 
     def expect(self, seconds: float) -> None:
         """The step that begins should take the partner so long."""
-
-    def attend(self) -> None:
-        """Raise if the partner stopped, or is gone; does not wait."""
-
-    def lost(self, problem: str) -> ConnectionLostError:
-        """What to raise when a connection to the partner ended."""
 
 
 @dataclass(frozen=True)
@@ -322,7 +316,7 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:
-        own.tell(_progress(status, line, own.team.figures()))
+        own.tell(progress_of(status, line, own.team.figures()))
 
     agreement, task = own.agreement, own.agreement.task
     slots = own.records.size + len(kept.mine.slots.record) + _most_slots(own, kept.mine.partner_size)
@@ -383,21 +377,6 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     digest, numbers = outcome.digest, (len(outcome.own), outcome.matches_found)
     kept.run.keep_receipt(content, digest.key, digest.value.hex(), *numbers)
-
-
-def _progress(status: Status, line: Line, figures: Figures) -> notices.Progress:
-    """How far the run is; the time left is an upper estimate, since matches make later work smaller."""
-    seconds = line.seconds
-    share = status.comparisons / max(1, status.most_comparisons)
-    return notices.Progress(
-        comparisons=status.comparisons,
-        most_comparisons=status.most_comparisons,
-        matches=status.matches,
-        bytes=line.sent + line.received + figures.sent + figures.received,
-        seconds=round(seconds, 2),
-        seconds_left=round(seconds / share - seconds, 1) if share else None,
-        rates=figures.rates,
-    )
 
 
 def _done(linked: Linked, figures: Figures) -> notices.Done:

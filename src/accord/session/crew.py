@@ -186,7 +186,7 @@ class Crew:
         self.tallies: list[_Tally] = []
         self.seconds = 0.0
         """That the partner may take before it begins with the next round."""
-        listens = reach.listen and wish != Alone.wish
+        listens = reach.listen and wish.count > 1
         self.port = open_port(parse_address(reach.listen, "listen")) if listens else None
         """Where the partner's workers will call; open since before the partner came."""
 
