@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.protocols import schedule
 from accord.protocols.comparers import InTurn
+from accord.protocols.journal import UNDER_WAY, Answer, Forgetful
 from accord.protocols.outcome import Outcome
 from accord.secure.engine import Engine
 from accord.secure.ot.engine import OtEngine
@@ -66,6 +68,53 @@ def test_any_number_compares_the_same(name: str, greedy: bool, monkeypatch: pyte
     assert made[0][0].rounds > 1
     for left, right in made[1:]:
         assert (facts(left), facts(right)) == (facts(made[0][0]), facts(made[0][1]))
+
+
+class Log(Forgetful):
+    """A journal, and a staff, that note what comes when."""
+
+    def __init__(self, under_way: int) -> None:
+        self.seen: list[str] = []
+        self._staff = InTurn(2, under_way)
+
+    def keep(self, answer: Answer) -> None:
+        self.seen.append("keep")
+
+    def gather(self, *facts: Any) -> Any:
+        made = yield from self._staff.gather(*facts)
+        seen = self.seen
+
+        class Asked(deque[Any]):
+            def append(self, asked: Any) -> None:
+                seen.append("ask")
+                super().append(asked)
+
+        return replace(made, _asked=Asked())
+
+
+@pytest.mark.parametrize(("greedy", "ahead"), [(True, 1), (False, UNDER_WAY)])
+def test_so_many_rounds_are_under_way_and_no_more(
+    greedy: bool, ahead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the proof at the head of `journal.py` rests on: a round begins when one of before is kept."""
+    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (100,))
+    agreed = worlds.agreement(protocol="all-pairs", greedy=greedy)
+    entropy, engine = Seeded(5), engine_of("ideal")
+    a, b = points(30, 1), [(15, 15), (0, 0), (7, 7), (9, 1)] * 5
+    logs = {side: Log(UNDER_WAY) for side in Side}
+    own = [
+        replace(
+            worlds.side(agreed, side, rows, entropy, partner=len(other)), staff=logs[side], journal=logs[side]
+        )
+        for side, rows, other in ((Side.A, a, b), (Side.B, b, a))
+    ]
+    a_party, b_party = (worlds.run(agreed.task, mine, engine) for mine in own)
+    run_pair(a_party, b_party)
+    for log in logs.values():
+        # The commitments and the counts come before.
+        assert log.seen[:2] == ["keep", "keep"]
+        ahead_of = np.cumsum([{"ask": 1, "keep": -1}[what] for what in log.seen[2:]])
+        assert ahead_of.max() == ahead
 
 
 class Noted:

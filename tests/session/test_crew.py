@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections import deque
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from accord.entropy import Seeded
 from accord.errors import ConnectionLostError, PeerError, StoppedError, WorkerError
+from accord.protocols import schedule
 from accord.protocols.comparers import InTurn, Staff
 from accord.protocols.journal import UNDER_WAY
 from accord.secure.blocks import Blocks, Table
@@ -37,9 +39,11 @@ from accord.session.crew import (
 )
 from accord.session.handshake import Wish
 from accord.session.jobs import Answer, Cause, Failure, Kind, Message
+from accord.session.journal_file import scan
 from accord.session.link import reopen
 from accord.session.notices import tell_nobody
 from accord.session.receipt import read_receipt
+from accord.session.store import open_run
 from accord.side import Side
 from tests.session import faults
 from tests.session.test_resume import EXPECTED
@@ -277,3 +281,27 @@ def test_a_run_goes_on_with_another_number(kind: str, counts: tuple[int, int], t
     faults.require_done(resume(both, name, counts[1]), both, EXPECTED[kind])
     for side, office in both.items():
         assert faults.stored(office, name)[1].startswith(before[side]), "a kept answer was lost"
+
+
+@pytest.mark.parametrize("behind", [3, UNDER_WAY, UNDER_WAY + 1])
+def test_a_side_may_be_as_many_rounds_behind_as_can_be_under_way(
+    behind: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The side that is ahead does them again and comes to the answers that it had; more is refused."""
+    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (20,))
+    both = faults.offices(tmp_path, "plain")
+    link(both, 2, faults.Wire(frames=160))
+    name = faults.common_run(both)
+    assert name
+    journal = both[Side.B].state.run(name) / "journal"
+    with journal.open("rb") as file:
+        ends = scan(file).ends
+    steps = {side: open_run(office.state, name).steps() for side, office in both.items()}
+    assert steps[Side.A] > 2 + behind
+    os.truncate(journal, ends[steps[Side.A] - behind])
+    ending = resume(both, name, 3)
+    if behind > UNDER_WAY:
+        assert isinstance(ending[Side.A], PeerError)
+        assert "number of finished steps" in str(ending[Side.A])
+    else:
+        faults.require_done(ending, both, EXPECTED["plain"])

@@ -22,10 +22,12 @@ from tests.session.processes import Process
 from tests.session.test_resume import EXPECTED
 
 ROWS = {
-    Side.A: [(1, 1)] + [(i % 7, i // 7 % 16) for i in range(8, 420)],
-    Side.B: [(1, 2)] + [(9 + i % 7, i // 7 % 16) for i in range(400)],
+    Side.A: [(1, 1)] + [(i % 7, i // 7 % 16) for i in range(8, 150)],
+    Side.B: [(1, 2)] + [(9 + i % 7, i // 7 % 16) for i in range(150)],
 }
 """Hardly anything matches, so that nothing is cleaned and a run has many rounds."""
+PATIENCE = 300
+"""Seconds: half a dozen processes start at once."""
 
 
 def crowds(folder: Path) -> tuple[dict[Side, Office], bytes]:
@@ -71,7 +73,7 @@ class Meeting:
 
     def see_workers(self, count: int) -> None:
         """Wait until all have started."""
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE
         for side, process in self.both.items():
             while len(found := children(process.popen.pid)) < count:
                 assert time.monotonic() < until, "no workers"
@@ -97,7 +99,7 @@ def meet(
         meeting = Meeting({Side.A: a, Side.B: b})
         if act is not None:
             act(meeting)
-        meeting.ends = {side: process.end() for side, process in meeting.both.items()}
+        meeting.ends = {side: process.end(PATIENCE) for side, process in meeting.both.items()}
     until = time.monotonic() + 10
     while left := [pid for pids in meeting.workers.values() for pid in pids if is_running(pid)]:
         assert time.monotonic() < until, f"left: {left}"

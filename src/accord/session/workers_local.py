@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -82,9 +83,10 @@ class LocalWorkers:
         for ours in self._sockets:
             with suppress(OSError):
                 ours.shutdown(socket.SHUT_RDWR)
+        until = time.monotonic() + _GRACE_SECONDS
         for process in self._processes:
             try:
-                process.wait(_GRACE_SECONDS)
+                process.wait(max(0.0, until - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
