@@ -81,7 +81,7 @@ class Log(Forgetful):
         self.seen.append("keep")
 
     def gather(self, *facts: Any) -> Any:
-        made = yield from self._staff.gather(*facts)
+        made: Any = yield from self._staff.gather(*facts)
         seen = self.seen
 
         class Asked(deque[Any]):
