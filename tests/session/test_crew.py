@@ -123,7 +123,7 @@ def failure(cause: Cause, problem: str = "a message of 3 bytes") -> Message:
 
 def shared(workers: Fake, line: Line | None = None) -> _Shared:
     made = Crew(Wish(2, always=True), Reach(connect="partner:1"), lambda: workers)
-    made.tallies[:] = [_Tally(), _Tally()]
+    made.tallies[:] = [_Tally(jobs.decode_answer(answer().body)) for _ in range(2)]
     return _Shared(made, _Heard(workers, line or Line()), Side.A, (INPUT,), 2)
 
 

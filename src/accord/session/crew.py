@@ -167,9 +167,9 @@ class Alone:
 class _Tally:
     """What one worker has done."""
 
+    last: Answer
     pairs: int = 0
     nanoseconds: int = 0
-    last: Answer | None = None
 
     def add(self, pairs: int, answer: Answer) -> None:
         self.pairs += pairs
@@ -208,7 +208,7 @@ class Crew:
         self.seconds += seconds
 
     def figures(self) -> Figures:
-        last = [tally.last for tally in self.tallies if tally.last is not None]
+        last = [tally.last for tally in self.tallies]
         return Figures(
             sent=sum(answer.sent for answer in last),
             received=sum(answer.received for answer in last),
@@ -241,8 +241,8 @@ class _Gathering:
         pairs = zip(own, theirs, strict=True)
         halves = [(a.half, b.half) if side is Side.A else (b.half, a.half) for a, b in pairs]
         self._meet([badge.card for badge in theirs], [make_token(*both) for both in halves])
-        heard.all_say(Kind.READY, count)
-        self.crew.tallies[:] = [_Tally() for _ in range(count)]
+        ready = [jobs.decode_answer(body) for body in heard.all_say(Kind.READY, count)]
+        self.crew.tallies[:] = map(_Tally, ready)
         return _Shared(self.crew, heard, side, inputs(circuit, side), count)
 
     def _start(self, count: int) -> None:

@@ -8,7 +8,7 @@
     BADGE    from it: the certificate of a key that it has made for this run and that never leaves it
     MEET     to it: the partner's certificate, and where to connect with which token
     SOCKET   to it, where this side listens: a connection that has named it (routing.py), as a descriptor
-    READY    from it: its engine has been set up with the partner's worker
+    READY    from it: its engine has been set up with the partner's worker; an answer without places
     JOB      to it: block sizes, the encoded inputs of its share of the slots, and which of them are real
     ANSWER   from it: the places of the matches, and what it has sent, received and held so far
     FAILURE  from it: why it ends
@@ -60,8 +60,17 @@ class Kind(IntEnum):
     FAILURE = 8
 
 
-_MOST = {Kind.START: 1 << 23, Kind.BADGE: MOST_CARD, Kind.MEET: 1 << 13, Kind.SOCKET: 0, Kind.READY: 0,
-         Kind.JOB: 1 << 36, Kind.ANSWER: 1 << 36, Kind.FAILURE: 1 << 13}  # fmt: skip
+_MOST = {
+    Kind.START: 1 << 23,
+    Kind.BADGE: MOST_CARD,
+    Kind.MEET: 1 << 13,
+    Kind.SOCKET: 0,
+    Kind.READY: _ANSWER.size,
+    Kind.JOB: 1 << 36,
+    Kind.ANSWER: 1 << 36,
+    Kind.FAILURE: 1 << 13,
+}
+"""Bytes of a body."""
 
 
 class Cause(IntEnum):

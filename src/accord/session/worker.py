@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accord.agreement.file import parse_agreement
 from accord.entropy import MASKS, System
@@ -72,7 +73,7 @@ class Worker:
         self._channel: TlsChannel | None = None
         self._session: Any = None
 
-    def meet(self, meet: Meet, handed: socket.socket | None) -> None:
+    def meet(self, meet: Meet, handed: socket.socket | None) -> Answer:
         """Connect to the partner's worker, or greet it on the connection that was handed over; set up."""
         card = card_from_der(bytes.fromhex(meet.card), Path("the card of a worker"))
         trust(self._context, card)
@@ -87,6 +88,7 @@ class Worker:
         self._channel = TlsChannel(found, start.partner, patience)
         party = self._engine.set_up(self._side, System().stream(MASKS))
         self._session = run(party, self._channel)
+        return self._answer(np.zeros(0, np.int64), time.monotonic_ns())
 
     def compare(self, job: Job) -> Answer:
         """The matches of a share."""
@@ -95,10 +97,12 @@ class Worker:
         blocks = Blocks.of_sizes(job.a_counts, job.b_counts)
         self._channel.expect(job.seconds + expected_seconds(self._engine.name, blocks.pairs))
         party = self._engine.evaluate(self._session, self._circuit, blocks, job.table)
-        bits = run(party, self._channel)
+        return self._answer(np.flatnonzero(run(party, self._channel)), began)
+
+    def _answer(self, places: NDArray[np.int64], began: int) -> Answer:
+        assert self._channel is not None
         busy = time.monotonic_ns() - began
-        sent, received = self._channel.sent, self._channel.received
-        return Answer(np.flatnonzero(bits), sent, received, busy, peak_bytes())
+        return Answer(places, self._channel.sent, self._channel.received, busy, peak_bytes())
 
 
 def explain(error: Exception) -> Failure:
@@ -127,8 +131,7 @@ def _work(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
     handed = None
     if not meet.host:
         handed = socket.socket(fileno=_due(inbox, Kind.SOCKET).descriptors[0])
-    worker.meet(meet, handed)
-    jobs.say(control, Kind.READY)
+    jobs.say(control, Kind.READY, *jobs.encode_answer(worker.meet(meet, handed)))
     while True:
         job = jobs.decode_job(_due(inbox, Kind.JOB).body, worker.inputs)
         jobs.say(control, Kind.ANSWER, *jobs.encode_answer(worker.compare(job)))
