@@ -46,6 +46,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "tell": (*FUNCTION, None),
             "reach": (60, "host:7000"),
             "raw": FLAG,
+            "workers": ("3", True, 1.5),
         },
     ),
     accord.resume: (
@@ -61,6 +62,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "tell": (*FUNCTION, None),
             "reach": (60,),
             "raw": FLAG,
+            "workers": ("3", True, 1.5),
         },
     ),
     accord.plan: (
@@ -322,3 +324,9 @@ def test_a_table_for_a_side_that_a_protocol_does_not_have(name: str) -> None:
     with pytest.raises(AccordError, match=rf"{name} takes no options for each side. Remove \[protocol.A\]"):
         accord.parse_agreement(body)
     assert "A" not in PROTOCOLS[name].model_fields
+
+
+@pytest.mark.parametrize("workers", [0, -1, 257])
+def test_numbers_of_workers_that_nobody_can_have(workers: int, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"`workers=` is a number from 1 to 256"):
+        accord.resume("0123", workers=workers, state=tmp_path)

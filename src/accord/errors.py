@@ -200,6 +200,12 @@ class WithheldError(ConnectionLostError):
     wrong answer: the third closes the run."""
 
 
+class WorkerError(AccordError):
+    """Worker {number} of this run ended: {problem}. The other workers were ended, too, here and there."""
+
+    exit_code = 11
+
+
 class TrustError(AccordError):
     """{problem} {mend}"""
 

@@ -31,8 +31,9 @@ def scripts(page: Path) -> list[str]:
     return [re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda port: ports[port[0]], s) for s in blocks(page, "sh")]
 
 
-# The example of an audit takes hundreds of linkages; that of a resumed run needs one that lasts.
-LONG = {"audit.md", "resume.md"}
+# The example of an audit takes hundreds of linkages; that of a resumed run needs one that lasts; with workers
+# there are six processes.
+LONG = {"audit.md", "resume.md", "scale.md"}
 EXAMPLES = [pytest.param(p, marks=pytest.mark.slow) if p.name in LONG else p for p in PAGES]
 
 

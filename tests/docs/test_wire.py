@@ -10,13 +10,26 @@ import pytest
 
 from accord.agreement.limits import MOST_BYTES
 from accord.protocols import disclosed
+from accord.protocols.journal import UNDER_WAY
 from accord.protocols.mine import MOST_RECORDS
 from accord.secure.party import Buffer
-from accord.session import channel, connect, course, frames, handshake, listener, receipt
+from accord.session import (
+    badges,
+    channel,
+    connect,
+    course,
+    crew,
+    door,
+    frames,
+    handshake,
+    jobs,
+    receipt,
+    routing,
+)
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connection import Reach
 from accord.session.frames import Kind, Reason
-from accord.session.handshake import Hello, encode_hello
+from accord.session.handshake import Hello, Wish, encode_hello
 from accord.session.link import Linked
 from accord.side import Side
 from tests.protocols.worlds import agreement
@@ -51,10 +64,12 @@ def test_kinds_and_reasons() -> None:
 def test_the_hello_byte_by_byte() -> None:
     digest, nonce, commitments = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 128))
     texts = bytes(range(128, 160))
-    hello = encode_hello(Hello(Side.B, digest, nonce, "0123456789abcdef", 7, commitments, texts))
+    hello = encode_hello(
+        Hello(Side.B, digest, nonce, "0123456789abcdef", 7, commitments, texts, Wish(3, True))
+    )
     expected = [
         b"accord\r\n", handshake.WIRE.to_bytes(2, "little"), b"B", digest, nonce,
-        b"0123456789abcdef", (7).to_bytes(8, "little"), commitments, texts, bytes(61),
+        b"0123456789abcdef", (7).to_bytes(8, "little"), commitments, texts, b"\3\0", b"\1", bytes(58),
     ]  # fmt: skip
     table = [(int(offset), int(count)) for offset, count, _ in rows("The hello")]
     assert [hello[offset : offset + count] for offset, count in table] == expected
@@ -82,7 +97,8 @@ def test_limits_and_times() -> None:
     assert numbers("Waiting") == [
         [int(Reach().wait)],
         [int(connect._HANDSHAKE_SECONDS)],
-        [int(listener.CALLER_SECONDS), int(listener.CROWDED_SECONDS)],
+        [int(door.CALLER_SECONDS), int(door.CROWDED_SECONDS)],
+        [int(crew._MEET_SECONDS)],
         [int(Patience().message), int(channel._STEPS), 1, int(channel._SLOWEST)],
         [int(Patience().silence)],
         [int(Patience().message), int(channel._STEPS)],
@@ -90,6 +106,17 @@ def test_limits_and_times() -> None:
     ]
     assert "0x06" in PAGE
     assert connect.WELCOME == b"\x06"
+
+
+def test_workers() -> None:
+    assert f"{badges.BADGE} a worker" in PAGE
+    assert f"up to {jobs.MOST_CARD}" in PAGE
+    assert len(routing.encode_wish(bytes(32))) == 48
+    assert routing.TAG == b"accord worker 1\n"
+    assert routing._DERIVE == b"accord token 1\n"
+    assert f"from {crew.MANY} comparisons on" in PAGE
+    assert f"for {crew._MEET_SECONDS:.0f} seconds" in PAGE
+    assert f"differ by {UNDER_WAY}" in PAGE
 
 
 def test_a_run_has_the_sizes_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,12 @@ class Line:
     def expect(self, seconds: float) -> None:
         pass
 
+    def attend(self) -> None:
+        pass
+
+    def lost(self, problem: str) -> ConnectionLostError:
+        return ConnectionLostError(partner="bob", problem=problem, mend="")
+
 
 class Killed(BaseException):
     """The process is gone."""

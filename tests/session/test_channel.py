@@ -102,6 +102,45 @@ def test_a_message_of_another_size_is_refused_unread(channels: tuple[TlsChannel,
         channels[1].receive(8)
 
 
+def attended(end: TlsChannel) -> None:
+    """Attend until it raises."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        end.attend()
+        time.sleep(0.01)
+    raise AssertionError("nothing was raised")
+
+
+def test_a_stop_is_heard_by_who_waits_for_something_else(channels: tuple[TlsChannel, TlsChannel]) -> None:
+    channels[1].attend()
+    channels[0].stop(Reason.WORKER)
+    with pytest.raises(StoppedError, match="one of its workers ended"):
+        attended(channels[1])
+
+
+def test_a_partner_that_is_gone_is_noticed_by_who_waits_for_something_else(
+    channels: tuple[TlsChannel, TlsChannel],
+) -> None:
+    channels[0].close()
+    with pytest.raises(ConnectionLostError, match="was closed by the partner"):
+        attended(channels[1])
+
+
+def test_a_message_that_came_meanwhile_is_left_to_be_received(
+    channels: tuple[TlsChannel, TlsChannel],
+) -> None:
+    for body in (b"first", b"second"):
+        channels[0].send(body)
+    until = time.monotonic() + 20
+    while channels[1]._begun is None:
+        assert time.monotonic() < until
+        channels[1].attend()
+    channels[1].attend()
+    assert bytes(channels[1].receive(5)) == b"first"
+    assert bytes(channels[1].receive(6)) == b"second"
+    assert channels[1].received == channels[0].sent
+
+
 def test_a_stop_names_the_partner_and_the_reason(channels: tuple[TlsChannel, TlsChannel]) -> None:
     channels[0].send(b"last words")
     channels[0].stop(Reason.LEDGER)

@@ -19,7 +19,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from accord.errors import AccordError, ConnectionLostError, TrustError, UsageError
-from accord.session import listener
+from accord.session import door
 from accord.session.connect import Address, connect, make_context, parse_address
 from accord.session.connection import Reach
 from accord.session.identity import make_identity, own_card
@@ -214,7 +214,7 @@ def _against(state: State, partner: worlds.Organisation, client: Any, wait: floa
 
 
 def test_a_silent_client_does_not_hold_the_listener(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "CALLER_SECONDS", 0.5)
+    monkeypatch.setattr(door, "CALLER_SECONDS", 0.5)
 
     def silent(port: int) -> object:
         with socket.create_connection(("127.0.0.1", port), 10) as plain:

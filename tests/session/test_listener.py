@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from accord.session import connect as connect_module
-from accord.session import listener
+from accord.session import door
 from accord.session.connect import Address, connect
+from accord.session.door import CALLERS
 from accord.session.identity import make_identity
-from accord.session.listener import CALLERS, listen
+from accord.session.listener import listen
 from accord.session.notices import Dropped, Listening, Notice, tell_nobody
 from accord.session.state import open_state
 from accord.side import Side
@@ -155,7 +156,7 @@ def listening(tmp_path: Path) -> Iterator[tuple[int, Callable[[], list[Dropped]]
 
 def test_slow_callers_make_room_for_the_partner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More of them than may try at a time come first; each is dropped when its time is over."""
-    monkeypatch.setattr(listener, "CALLER_SECONDS", 1.0)
+    monkeypatch.setattr(door, "CALLER_SECONDS", 1.0)
     over = threading.Event()
     with listening(tmp_path) as (port, enter), calling(port, CALLERS + 3) as clients:
         slow = threading.Thread(target=trickle, args=(clients, over))
@@ -170,8 +171,8 @@ def test_a_crowd_that_says_nothing_does_not_keep_the_partner_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Six times as many as may try come first: with ten seconds for each the wait would be over before."""
-    monkeypatch.setattr(listener, "CALLERS", 2)
-    monkeypatch.setattr(listener, "CROWDED_SECONDS", 0.2)
+    monkeypatch.setattr(door, "CALLERS", 2)
+    monkeypatch.setattr(door, "CROWDED_SECONDS", 0.2)
     with listening(tmp_path) as (port, enter), calling(port, 12):
         dropped = enter()
     assert {notice.reason for notice in dropped} == {
@@ -180,7 +181,7 @@ def test_a_crowd_that_says_nothing_does_not_keep_the_partner_out(
 
 
 def test_two_seconds_for_each_serve_a_whole_queue_before_who_connects_gives_up() -> None:
-    assert listener._QUEUE / CALLERS * listener.CROWDED_SECONDS < connect_module._HANDSHAKE_SECONDS - 10
+    assert door._QUEUE / CALLERS * door.CROWDED_SECONDS < connect_module._HANDSHAKE_SECONDS - 10
 
 
 def serve_nothing(port: int, until: threading.Event) -> threading.Thread:

@@ -43,13 +43,13 @@ LINES: list[tuple[Notice, str]] = [
     (
         Progress(0, 100, 0, 64, 0.5, None),
         '{"event": "progress", "comparisons": 0, "most_comparisons": 100, "matches": 0, "bytes": 64, '
-        '"seconds": 0.5, "seconds_left": null}',
+        '"seconds": 0.5, "seconds_left": null, "rates": []}',
     ),
     (
         Done("0123", 7, 100, 4096, 1.25, 1.6, 9e-13, 0.0, 0.0),
         '{"event": "done", "run": "0123", "matches": 7, "comparisons": 100, "bytes": 4096, "seconds": 1.25, '
         '"epsilon": 1.6, "delta": 9e-13, "charged_epsilon": 0.0, "charged_delta": 0.0, '
-        '"matches_found": null}',
+        '"matches_found": null, "peak_mib": []}',
     ),
 ]
 

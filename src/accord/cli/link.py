@@ -59,6 +59,17 @@ Silence = Annotated[
     float, typer.Option("--timeout", min=5, max=_DAY, help="Seconds without a sign of life from the partner.")
 ]
 
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=256,
+        help="Processes that share the comparisons; default: 1, and a process for each core where there are "
+        "ten million comparisons or more. The side that wants fewer decides.",
+        show_default=False,
+    ),
+]
+
 
 def link(
     data: Annotated[
@@ -111,6 +122,7 @@ def link(
     as_json: Events = False,
     quiet: Quiet = False,
     raw: Raw = False,
+    workers: Workers = None,
 ) -> None:
     """Link your table with the partner's.
 
@@ -147,6 +159,7 @@ def link(
             tell=display.tell,
             reach=_reach(wait, timeout),
             raw=raw,
+            workers=workers,
         )
     _show(linked, as_json, raw)
 
@@ -174,6 +187,7 @@ def resume(
     as_json: Events = False,
     quiet: Quiet = False,
     raw: Raw = False,
+    workers: Workers = None,
 ) -> None:
     """Go on with a run that was cut. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
@@ -203,6 +217,7 @@ def resume(
             tell=display.tell,
             reach=_reach(wait, timeout),
             raw=raw,
+            workers=workers,
         )
     _show(linked, as_json, raw or known.raw)
 

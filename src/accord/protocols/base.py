@@ -250,6 +250,11 @@ class Protocol(Spec):
         """Why tables of these sizes cannot be linked; empty where they can."""
         return ""
 
+    @property
+    def steps_at_once(self) -> int:
+        """How many steps of the journal may be under way at once (journal.py)."""
+        return 1
+
     def refuse_resume(self, own_steps: int, partner_steps: int) -> str:
         """Why a run that was cut after so many steps cannot go on; empty where it can."""
         return ""

@@ -16,6 +16,7 @@ from accord.matching.evaluate import Indices
 from accord.matching.join import has_index
 from accord.matching.rule import fields_of
 from accord.protocols.base import Ints, Protocol, Task
+from accord.protocols.journal import UNDER_WAY
 from accord.protocols.outcome import CONFIRMED
 from accord.protocols.schedule import Schedule, order_pairs
 from accord.protocols.slots import Padding, Slots, exchanged_bytes, make_slots, require_possible
@@ -117,6 +118,11 @@ class Binned(Protocol):
 
     def sends(self, task: Task, sizes: tuple[int, int]) -> int:
         return exchanged_bytes(task.blocking.bins) + CONFIRMED
+
+    @property
+    def steps_at_once(self) -> int:
+        """With greedy a round depends on what the one before it came to."""
+        return 1 if self.greedy else UNDER_WAY
 
     # -- what it leaks ------------------------------------------------------------------------------------
 

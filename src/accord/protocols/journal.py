@@ -5,10 +5,14 @@ journal keeps every answer before anything that follows from it is sent. To resu
 again from its beginning and is given the kept answers instead of asking; it arrives at the first step that
 was not done with the very state that it had. Masks are no part of this: they are drawn anew.
 
-Every step needs a message from each side to the other, and an answer is kept before the next step begins: who
-has kept step n had a message of step n from the partner, which had therefore kept step n − 1. So two journals
-that were cut at any moment differ by at most one step. Who is ahead does its last step again with a partner
-that has not kept it, and must come to the answer that it had.
+Every step needs a message from each side to the other. Up to `UNDER_WAY` steps, rounds of a linkage without
+greedy, may be under way at once; they are kept in their order, and every other step begins when all before it
+are kept. So step n begins on a side that has kept step n − `UNDER_WAY`. Who has kept step n had a message of
+step n from the partner, which had therefore begun it, and kept step n − `UNDER_WAY`: two journals that were
+cut at any moment differ by at most `UNDER_WAY` steps. Who is ahead does those steps again with a partner that
+has not kept them, and must come to the answers that it had.
+
+An answer belongs to a round, not to whoever compared it: a run goes on with any number of workers.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from typing import Protocol, TypeVar
 from accord.secure.party import Buffer, Party
 
 T = TypeVar("T")
+UNDER_WAY = 4
+"""Steps that may be under way at once. Fixed, since both sides judge the other's journal by it."""
 Answer = tuple[Buffer, ...]
 """The bytes of an answer, in one part or in several: to join what may be long would copy it."""
 

@@ -1,7 +1,7 @@
 """A linkage over bins, as one party [HMFS17, Algorithms 1 to 3]: the steps of every protocol with bins.
 
     1  commitments, then noisy counts; sizes are known                                       (slots.py)
-    2  the engine's set-up
+    2  the engine's set-up, here or among workers                                        (comparers.py)
     3  rounds of secure comparisons, in the order of schedule.py; both sides learn the match bits (rounds.py)
     4  disclosure of what matched: with greedy after each round, matched in the clear against *all* own
        records to a fixed point, every copy cleaned (greedy.py); otherwise once, at the end (disclose.py)
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from accord.entropy import MASKS
 from accord.protocols.base import Ints, Task
 from accord.protocols.binned import Binned
 from accord.protocols.confirm import confirm
@@ -41,19 +40,21 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
     engine.supports(task.lowered.node)
     clock = Stopwatch(mine.clock)
     counts = yield from _open_counts(task, options, mine)
-    session = yield from engine.set_up(mine.side, mine.entropy.stream(MASKS))
-    set_up = clock.lap()
-
     own = mine.slots.counts
     schedule = options.schedule(task, (own, counts) if mine.side is Side.A else (counts, own))
+    comparer = yield from mine.staff.gather(
+        mine.side, engine, task.lowered.node, mine.entropy, schedule.most_comparisons
+    )
+    set_up = clock.lap()
+
     found = Found(task, mine, counts)
     disclosing = (
         GreedyClean(task, options, mine, schedule, found)
         if options.greedy
         else DiscloseOnce(task, mine, found)
     )
-    rounds = Rounds(task, mine, engine, session, schedule, clock)
-    yield from rounds.run(disclosing)
+    rounds = Rounds(task, mine, comparer, schedule, clock)
+    yield from rounds.run(disclosing, min(options.steps_at_once, comparer.under_way))
     yield from disclosing.finish()
 
     seconds = Seconds(set_up, rounds.compare_seconds, rounds.disclose_seconds + clock.lap())

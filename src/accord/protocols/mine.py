@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from accord.entropy import Entropy
 from accord.privacy.events import Event
+from accord.protocols.comparers import InTurn, Staff
 from accord.protocols.journal import Forgetful, Journal
 from accord.protocols.slots import ANY_PADDING, Padding, Slots
 from accord.records.columns import Records
@@ -51,6 +52,8 @@ class Mine:
     journal: Journal = field(default_factory=Forgetful)
     scratch: Scratch = field(default_factory=Scratch)
     """For what is too much for memory."""
+    staff: Staff = field(default_factory=InTurn)
+    """Who compares."""
     watch: Watch = lambda status: None
     expect: Expect = lambda comparisons, clear: None
     clock: Callable[[], float] = time.perf_counter

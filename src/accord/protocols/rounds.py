@@ -1,5 +1,8 @@
 """The rounds of a linkage: what the schedule brings together the engine compares, and both learn the bits.
 
+Where nothing is cleaned after a round, several are under way at once, so that nobody who compares waits for
+this side; they end in their order. A round whose answer is known from before a cut is asked of nobody.
+
 A dummy goes through the very code of a real record and has its inputs overwritten after it, so that neither
 the size of a message nor the time it takes tells one from the other. No dummy can match: an answer that says
 so is refused and not kept.
@@ -7,6 +10,8 @@ so is refused and not kept.
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -15,13 +20,13 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.matching.rule import fields_of
 from accord.protocols.base import Task
-from accord.protocols.journal import Answer, step
+from accord.protocols.comparers import Comparer
+from accord.protocols.journal import Answer
 from accord.protocols.mine import Mine, Status, Stopwatch
 from accord.protocols.schedule import Round, Schedule
 from accord.records.columns import rows_of
 from accord.secure.blocks import Blocks, Table
-from accord.secure.engine import Engine
-from accord.secure.party import Party
+from accord.secure.party import Buffer, Party
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -41,50 +46,69 @@ class Disclosing(Protocol):
         """After the last round."""
 
 
+@dataclass(frozen=True)
+class _Begun:
+    """A round that is under way, or whose answer is known."""
+
+    round: Round
+    known: Buffer | None
+
+
 class Rounds:
     """One side of all rounds, and what they came to."""
 
     def __init__(
-        self, task: Task, mine: Mine, engine: Engine, session: object, schedule: Schedule, clock: Stopwatch
+        self, task: Task, mine: Mine, comparer: Comparer, schedule: Schedule, clock: Stopwatch
     ) -> None:
-        self._task, self._mine, self._engine, self._session = task, mine, engine, session
+        self._task, self._mine, self._comparer = task, mine, comparer
         self._schedule, self._clock = schedule, clock
         self.comparisons = self.count = 0
         self.compare_seconds = self.disclose_seconds = 0.0
 
-    def run(self, disclosing: Disclosing) -> Party[None]:
-        """Round after round until nothing is left to compare."""
+    def run(self, disclosing: Disclosing, at_once: int) -> Party[None]:
+        """Round after round until nothing is left to compare; up to so many are under way at once."""
         most = self._schedule.most_comparisons
-        while (round_ := self._schedule.next()) is not None:
-            pairs = yield from self._compare(round_)
+        begun: deque[_Begun] = deque()
+        while True:
+            while len(begun) < at_once and (round_ := self._schedule.next()) is not None:
+                begun.append(self._begin(round_))
+            if not begun:
+                return
+            pairs = yield from self._end(begun.popleft())
             self.compare_seconds += self._clock.lap()
             yield from disclosing.take(pairs)
             self.disclose_seconds += self._clock.lap()
             self._mine.watch(Status(self.comparisons, most, disclosing.matches))
 
-    def _compare(self, round_: Round) -> Party[Ints]:
+    def _begin(self, round_: Round) -> _Begun:
+        """Ask about a round, unless its answer is known; after one that is not known none is."""
+        known = self._mine.journal.recall()
+        if known is None:
+            self._mine.expect(round_.pairs, 0)
+            own = round_.a if self._mine.side is Side.A else round_.b
+            self._comparer.ask(Blocks.of_sizes(round_.a_counts, round_.b_counts), self._inputs(own))
+        return _Begun(round_, known)
+
+    def _end(self, begun: _Begun) -> Party[Ints]:
         """Both sides' match bits of a round, as pairs (own slot, partner's slot)."""
-        blocks = Blocks.of_sizes(round_.a_counts, round_.b_counts)
-        first = self._mine.side is Side.A
-        table = self._inputs(round_.a if first else round_.b)
-
-        def read(answer: Answer) -> Ints:
-            a, b = _pairs(round_, np.frombuffer(answer[0], "<u8").astype(np.int64))
-            pairs = np.stack([a, b] if first else [b, a], axis=1)
-            if (self._mine.slots.record[pairs[:, 0]] < 0).any():
-                raise PeerError(problem="a match with a dummy")
-            return pairs
-
-        self._mine.expect(blocks.pairs, 0)
-        pairs = yield from step(self._mine.journal, self._places(blocks, table), read)
-        self.comparisons += blocks.pairs
+        self.comparisons += begun.round.pairs
         self.count += 1
+        if begun.known is not None:
+            return self._read(begun.round, (begun.known,))
+        places = yield from self._comparer.answer()
+        answer = (places.astype("<u8").tobytes(),)
+        pairs = self._read(begun.round, answer)
+        # Only now, as in `journal.step`: a wrong answer is never kept.
+        self._mine.journal.keep(answer)
         return pairs
 
-    def _places(self, blocks: Blocks, table: Table) -> Party[Answer]:
-        """Which of the pairs match."""
-        bits = yield from self._engine.evaluate(self._session, self._task.lowered.node, blocks, table)
-        return (np.flatnonzero(bits).astype("<u8").tobytes(),)
+    def _read(self, round_: Round, answer: Answer) -> Ints:
+        """The pairs in an answer, which must not name a dummy of this side."""
+        a, b = _pairs(round_, np.frombuffer(answer[0], "<u8").astype(np.int64))
+        pairs = np.stack([a, b] if self._mine.side is Side.A else [b, a], axis=1)
+        if (self._mine.slots.record[pairs[:, 0]] < 0).any():
+            raise PeerError(problem="a match with a dummy")
+        return pairs
 
     def _inputs(self, slots: Ints) -> Table:
         """The circuit's inputs of these slots; a dummy carries the zeros that every code may be.

@@ -97,6 +97,8 @@ class TlsChannel:
         self._problem: str | None = None
         self._closing = False
         self._pings = 0
+        self._begun: Frame | None = None
+        """The header of a message that has begun to come, and that nobody waited for yet."""
         self._threads = [threading.Thread(target=t, daemon=True) for t in (self._send_all, self._read_ahead)]
         for thread in self._threads:
             thread.start()
@@ -126,6 +128,23 @@ class TlsChannel:
     def expect(self, seconds: float) -> None:
         """The step that begins should take the partner so long."""
         self._expected = seconds
+
+    def attend(self) -> None:
+        """Hear what the partner has said while this side waited for something else; does not wait.
+
+        Raises if the partner stopped, or is gone. A message that has come is left to be received.
+        """
+        while self._begun is None:
+            with self._ready:
+                if not self._chunks:
+                    if self._problem is not None:
+                        raise self.lost(self._problem)
+                    return
+            self._begun = self._next_frame(time.monotonic() + self._patience.grace)
+
+    def lost(self, problem: str) -> ConnectionLostError:
+        """What to raise where the connection to the partner ended, and how to go on."""
+        return ConnectionLostError(partner=self._partner, problem=problem, mend=self._mend)
 
     def started(self, run: str) -> None:
         """From now on there is something to go on with."""
@@ -180,23 +199,34 @@ class TlsChannel:
         # What was queued here must reach the partner first, however long the line takes for it.
         unsent = (self.sent - self._written) / _SLOWEST
         until = time.monotonic() + self._patience.message + _STEPS * self._expected + unsent
-        while True:
-            header = bytearray(HEADER)
-            self._fill(memoryview(header)[:1], until)
-            self._fill(memoryview(header)[1:], min(until, time.monotonic() + self._patience.grace))
-            frame = decode_header(header)
-            if frame.kind is Kind.MESSAGE:
-                self._heard = True
-                return frame
-            if frame.kind is Kind.STOP:
-                body = bytearray(1)
-                self._fill(memoryview(body), time.monotonic() + self._patience.grace)
-                self._raise_stopped(decode_reason(body))
-            self._count_ping()
+        frame, self._begun = self._begun, None
+        while frame is None:
+            frame = self._next_frame(until)
+        return frame
+
+    def _next_frame(self, until: float) -> Frame | None:
+        """The header of the next frame if it is a message; a ping is taken, a stop is raised."""
+        header = bytearray(HEADER)
+        self._fill(memoryview(header)[:1], until)
+        self._fill(memoryview(header)[1:], min(until, time.monotonic() + self._patience.grace))
+        frame = decode_header(header)
+        if frame.kind is Kind.MESSAGE:
+            self._heard = True
+            return frame
+        if frame.kind is Kind.STOP:
+            body = bytearray(1)
+            self._fill(memoryview(body), time.monotonic() + self._patience.grace)
+            self._raise_stopped(decode_reason(body))
+        self._count_ping()
+        return None
 
     def _count_ping(self) -> None:
-        """The time that has passed answers for pings: a flood of them would burn ours."""
+        """The time that has passed answers for pings: a flood of them would burn ours.
+
+        They are no part of what was received, as they are none of what was sent: both sides tell one number.
+        """
         self._pings += 1
+        self.received -= HEADER
         if self._pings > 10_000 + self.seconds * _PINGS_A_SECOND:
             raise PeerError(problem="nothing but pings")
 
@@ -220,13 +250,12 @@ class TlsChannel:
         with self._ready:
             while not self._chunks:
                 if self._problem is not None:
-                    raise ConnectionLostError(partner=self._partner, problem=self._problem, mend=self._mend)
+                    raise self.lost(self._problem)
                 left = until - time.monotonic()
                 if left <= 0 or not self._ready.wait(left):
                     if time.monotonic() < until:
                         continue
-                    problem = "brings no whole message within the time allowed"
-                    raise ConnectionLostError(partner=self._partner, problem=problem, mend=self._mend)
+                    raise self.lost("brings no whole message within the time allowed")
             chunk = self._chunks[0]
             count = min(len(chunk), len(view))
             self._held -= count
@@ -295,8 +324,7 @@ class TlsChannel:
             while self.sent - self._written > _QUEUED and self._problem is None:
                 left = until + (self._written - before) / _SLOWEST - time.monotonic()
                 if left <= 0:
-                    problem = "does not take what is sent within the time allowed"
-                    raise ConnectionLostError(partner=self._partner, problem=problem, mend=self._mend)
+                    raise self.lost("does not take what is sent within the time allowed")
                 # Not notified: that would wake whoever waits here for every record of TLS.
                 self._ready.wait(min(left, _QUEUED_AGAIN_SECONDS))
 

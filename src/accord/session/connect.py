@@ -14,11 +14,12 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 from accord.errors import ConnectionLostError, TrustError, UsageError
 from accord.session.identity import Card
 from accord.session.notices import Tell, Waiting
-from accord.session.state import State
 
 _HANDSHAKE_SECONDS = 45.0
 """For an attempt: longer than a full queue takes at the listener's door; who calls again is its last."""
@@ -27,6 +28,13 @@ _TELL_SECONDS = 30.0
 WELCOME = b"\x06"
 _ADDRESS = re.compile(r"(?:\[(?P<six>[^\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})")
 ASK_CARD = "Compare fingerprints with `accord partner list` and `accord identity`, and exchange cards again."
+
+
+class Identified(Protocol):
+    """Who has a key and a card in a file."""
+
+    @property
+    def identity(self) -> Path: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ def parse_address(text: str, argument: str) -> Address:
 
 
 def connect(
-    address: Address, state: State, card: Card, partner: str, wait: float, tell: Tell
+    address: Address, state: Identified, card: Card, partner: str, wait: float, tell: Tell
 ) -> ssl.SSLSocket:
     """Connect to the partner, which may not listen yet, also behind a tunnel that is there already.
 
@@ -60,11 +68,24 @@ def connect(
     or a partner that does not want ours, ends it at once.
     """
     context = make_context(ssl.PROTOCOL_TLS_CLIENT, state, card)
+    return keep_calling(address, context, card, partner, wait, tell)
+
+
+def keep_calling(
+    address: Address,
+    context: ssl.SSLContext,
+    card: Card,
+    partner: str,
+    wait: float,
+    tell: Tell,
+    before: bytes = b"",
+) -> ssl.SSLSocket:
+    """`connect` with a context that trusts the card; `before` is said before TLS."""
     until = time.monotonic() + wait
     said = _Said(partner, address, tell)
     while True:
         try:
-            return _call(address, context, card, until)
+            return _call(address, context, card, until, before)
         except (OSError, TrustError) as error:
             judged = trust_error(error, partner)
             if isinstance(judged, TrustError):
@@ -95,19 +116,32 @@ class _Said:
             self._tell(Waiting(self._partner, self._address.host or "localhost", self._address.port, reason))
 
 
-def _call(address: Address, context: ssl.SSLContext, card: Card, until: float) -> ssl.SSLSocket:
+def _call(
+    address: Address, context: ssl.SSLContext, card: Card, until: float, before: bytes
+) -> ssl.SSLSocket:
     """One attempt; raises what went wrong."""
     seconds = max(_AGAIN_SECONDS, min(_HANDSHAKE_SECONDS, until - time.monotonic()))
     plain = socket.create_connection((address.host or "localhost", address.port), seconds)
     try:
         set_options(plain)
+        plain.sendall(before)
         # Not closed by the handshake when it fails: an alert must reach the other side first.
         found = context.wrap_socket(plain, do_handshake_on_connect=False)
     except OSError:
         plain.close()
         raise
+    return _greet(found, card, seconds, welcomes=False)
+
+
+def accept(plain: socket.socket, context: ssl.SSLContext, card: Card, seconds: float) -> ssl.SSLSocket:
+    """TLS with somebody who has connected already; raises what went wrong."""
+    found = context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+    return _greet(found, card, seconds, welcomes=True)
+
+
+def _greet(found: ssl.SSLSocket, card: Card, seconds: float, welcomes: bool) -> ssl.SSLSocket:
     try:
-        _Greeting(found, card).within(seconds)
+        _Greeting(found, card, welcomes).within(seconds)
         return found
     except (OSError, TrustError):
         _drain(found)
@@ -115,14 +149,14 @@ def _call(address: Address, context: ssl.SSLContext, card: Card, until: float) -
 
 
 class _Greeting:
-    """The handshake and the byte of welcome, in a thread of their own.
+    """The handshake and the byte of welcome, said or heard, in a thread of their own.
 
     One read of OpenSSL lasts as long as the other side sends what TLS keeps to itself, such as tickets. No
     deadline and no signal would be heard in it, so the caller waits beside it, and cuts the connection.
     """
 
-    def __init__(self, connection: ssl.SSLSocket, card: Card) -> None:
-        self._connection, self._card = connection, card
+    def __init__(self, connection: ssl.SSLSocket, card: Card, welcomes: bool) -> None:
+        self._connection, self._card, self._welcomes = connection, card, welcomes
         self._done = threading.Event()
         self._error: Exception | None = None
 
@@ -148,7 +182,9 @@ class _Greeting:
             if self._connection.getpeercert(binary_form=True) != self._card.der:
                 raise TrustError(problem="Who answered shows another card than the partner's.", mend=ASK_CARD)
             # Who connects is done before its own card was judged: one byte tells it that it was accepted.
-            if self._connection.recv(1) != WELCOME:
+            if self._welcomes:
+                self._connection.sendall(WELCOME)
+            elif self._connection.recv(1) != WELCOME:
                 raise ConnectionResetError
         except Exception as error:
             # Whatever it is: it is raised where somebody waits for it.
@@ -172,19 +208,25 @@ def set_options(plain: socket.socket) -> None:
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
-def make_context(kind: int, state: State, card: Card) -> ssl.SSLContext:
-    """TLS 1.3 with one's own identity, for a partner with this card."""
+def make_context(kind: int, state: Identified, card: Card | None) -> ssl.SSLContext:
+    """TLS 1.3 with one's own identity, for a partner with this card: without one, nobody is trusted yet."""
     context = ssl.SSLContext(kind)
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_3
     # The card is the anchor; a host name would say nothing about who answers.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED
     context.verify_flags |= ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
-    context.load_verify_locations(cadata=card.pem.decode())
+    if card is not None:
+        trust(context, card)
     context.load_cert_chain(state.identity)
     if kind == ssl.PROTOCOL_TLS_SERVER:
         context.num_tickets = 0
     return context
+
+
+def trust(context: ssl.SSLContext, card: Card) -> None:
+    """Make this card the anchor of a context that has none."""
+    context.load_verify_locations(cadata=card.pem.decode())
 
 
 def _drain(connection: ssl.SSLSocket) -> None:

@@ -6,6 +6,7 @@ ended, and not more.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,12 +30,14 @@ from accord.errors import (
     TrustError,
     UnstoredError,
     UsageError,
+    WorkerError,
 )
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connect import connect, parse_address
+from accord.session.door import try_listening
 from accord.session.frames import Reason
 from accord.session.identity import Card
-from accord.session.listener import listen, try_listening
+from accord.session.listener import listen, wait_for_partner
 from accord.session.notices import Connected, Tell
 from accord.session.state import State
 
@@ -53,6 +56,7 @@ _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (UnstoredError, Reason.UNSTORED),
     (StateError, Reason.STATE),
     (OutputError, Reason.DATA),
+    (WorkerError, Reason.WORKER),
     (KeyboardInterrupt, Reason.INTERRUPTED),
     (BaseException, Reason.FAULT),
 )
@@ -88,9 +92,16 @@ class Reach:
 
 
 @contextmanager
-def open_channel(reach: Reach, state: State, card: Card, partner: str, tell: Tell) -> Iterator[TlsChannel]:
-    """A channel to the partner; errors inside are told to the partner as a reason and name the partner."""
-    if reach.listen:
+def open_channel(
+    reach: Reach, state: State, card: Card, partner: str, tell: Tell, port: socket.socket | None = None
+) -> Iterator[TlsChannel]:
+    """A channel to the partner; errors inside are told to the partner as a reason and name the partner.
+
+    `port` is one that is open already where this side listens, and that stays open.
+    """
+    if port is not None:
+        found = wait_for_partner(port, state, card, partner, reach.wait, tell)
+    elif reach.listen:
         found = listen(parse_address(reach.listen, "listen"), state, card, partner, reach.wait, tell)
     else:
         found = connect(parse_address(reach.connect, "connect"), state, card, partner, reach.wait, tell)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -25,7 +25,13 @@ from numpy.typing import NDArray
 from accord import __version__
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
-from accord.errors import PeerError, RefusedError, StateError, UnstoredError, WithheldError
+from accord.errors import (
+    PeerError,
+    RefusedError,
+    StateError,
+    UnstoredError,
+    WithheldError,
+)
 from accord.privacy.events import NO_COST, Cost, Event
 from accord.privacy.number import show
 from accord.privacy.release import Snapshot
@@ -40,27 +46,25 @@ from accord.records.results import Paired
 from accord.records.sinks import require_target, write_table
 from accord.records.sources import TableLike
 from accord.secure.party import Party
-from accord.session import notices, receipt
+from accord.session import crew, notices, receipt
 from accord.session.connection import Reach
-from accord.session.handshake import NONCE, Hello, exchange_sizes, greet, require_same_run, run_name
+from accord.session.crew import Alone, Errand, Figures, Team
+from accord.session.handshake import NONCE, Hello, Wish, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
 from accord.session.interrupts import hold_interrupts
 from accord.session.journal_file import FileJournal
 from accord.session.ledger import Ask, Ledger
 from accord.session.notices import Tell
 from accord.session.output import arrange_output
+from accord.session.pace import expected_seconds
+from accord.session.peak import peak_bytes
+from accord.session.progress import progress_of
 from accord.session.receipt import Statement
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, create_run
 from accord.side import Side
 from accord.wording import counted, tell_kept
 
-_SECONDS_A_COMPARISON = {"ot": 2e-5, "garbled": 1e-4, "paillier": 0.1, "paillier-packed": 0.01}
-"""With a large circuit, on a slow machine."""
-_SECONDS_A_RECORD = 1e-5
-"""To sort, pad or look up a record or a dummy, in any step."""
-_SECONDS_OF_WORK = 1e-7
-"""For a pair of records that are compared in the clear."""
 _BYTES_A_SLOT = 64
 """What a slot of the partner takes: its state, its record, its place in a round."""
 
@@ -101,7 +105,7 @@ class Linked(Paired):
         }
 
 
-class Line(Protocol):
+class Line(crew.Line, Protocol):
     """What a run asks its connection, and tells it."""
 
     sent: int
@@ -140,6 +144,8 @@ class Ready:
     """A csv is written with cells as they are, even those that a spreadsheet takes for formulas."""
     force: bool = False
     """An output that is there is replaced."""
+    team: Team = field(default_factory=Alone)
+    """Who compares."""
 
     @property
     def partner(self) -> str:
@@ -183,7 +189,8 @@ class Kept:
 
 def begin(own: Ready, line: Line) -> Party[Linked]:
     """A new run."""
-    hello = Hello(own.side, bytes.fromhex(own.agreement.digest), own.entropy.bytes(NONCE))
+    digest = bytes.fromhex(own.agreement.digest)
+    hello = Hello(own.side, digest, own.entropy.bytes(NONCE), wish=own.team.wish)
     other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
     require_same_run(hello, other, own.partner)
     size = yield from exchange_sizes(own.records.size, own.partner)
@@ -195,7 +202,7 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
         line.started(name)
     own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
     with run.lock(), closing(run.open_journal()) as journal:
-        return (yield from _judge(own, Kept(run, mine, journal, charged), line))
+        return (yield from _judge(own, Kept(run, mine, journal, charged), line, other.wish))
 
 
 def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
@@ -209,6 +216,7 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         name,
         kept.journal.steps,
         commitments(kept.mine.slots, own.side),
+        wish=own.team.wish,
     )
     other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
     require_same_run(hello, other, own.partner)
@@ -217,9 +225,9 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         raise PeerError(problem="commitments to another table than it began this run with")
     if problem := own.agreement.protocol.refuse_resume(kept.journal.steps, other.steps):
         raise RefusedError(problem=problem)
-    kept.journal.meet(other.steps)
+    kept.journal.meet(other.steps, own.agreement.protocol.steps_at_once)
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
-    return (yield from _judge(own, kept, line))
+    return (yield from _judge(own, kept, line, other.wish))
 
 
 def _require_room(own: Ready, size: int) -> None:
@@ -292,10 +300,10 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
     )
 
 
-def _judge(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
+def _judge(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
     """The rest of the run; what the partner says wrongly in it, or withholds, is counted."""
     try:
-        return (yield from _finish(own, kept, line))
+        return (yield from _finish(own, kept, line, wish))
     except PeerError as error:
         kept.run.refuse(error.problem)
         raise
@@ -304,39 +312,45 @@ def _judge(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         raise
 
 
-def _finish(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
+def _finish(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:
-        own.tell(_progress(status, line))
+        own.tell(progress_of(status, line, own.team.figures()))
 
     agreement, task = own.agreement, own.agreement.task
     slots = own.records.size + len(kept.mine.slots.record) + _most_slots(own, kept.mine.partner_size)
 
     def expect(comparisons: int, clear: int) -> None:
-        secure = comparisons * _SECONDS_A_COMPARISON[agreement.engine.name]
-        line.expect(secure + clear * _SECONDS_OF_WORK + slots * _SECONDS_A_RECORD)
+        seconds = expected_seconds(agreement.engine.name, comparisons, clear, slots)
+        line.expect(seconds)
+        own.team.expect(seconds)
 
-    mine = replace(kept.mine, journal=kept.journal, scratch=kept.run.scratch, watch=watch, expect=expect)
+    errand = Errand(agreement, own.side, own.reach, own.tell)
+    staff = own.team.staff(errand, line, wish)
+    mine = replace(
+        kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect
+    )
     expect(0, 0)
     outcome = yield from task.protocol.party(task, mine, agreement.engine.build())
     found = arrange_output(agreement, own.records, outcome)
     if own.out is not None:
         _write(own, kept, own.out, found)
     yield from _sign(own, kept, outcome)
+    figures = own.team.figures()
     linked = Linked(
         run=kept.run.manifest.run,
         found=found,
         matches_found=outcome.matches_found,
         comparisons=outcome.comparisons,
-        bytes=line.sent + line.received,
+        bytes=line.sent + line.received + figures.sent + figures.received,
         seconds=line.seconds,
         cost=own.event.cost,
         charged=kept.charged,
         receipt=kept.run.receipt,
         out=own.out,
     )
-    own.tell(_done(linked))
+    own.tell(_done(linked, figures))
     return linked
 
 
@@ -367,21 +381,7 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     kept.run.keep_receipt(content, digest.key, digest.value.hex(), *numbers)
 
 
-def _progress(status: Status, line: Line) -> notices.Progress:
-    """How far the run is; the time left is an upper estimate, since matches make later work smaller."""
-    seconds = line.seconds
-    share = status.comparisons / max(1, status.most_comparisons)
-    return notices.Progress(
-        comparisons=status.comparisons,
-        most_comparisons=status.most_comparisons,
-        matches=status.matches,
-        bytes=line.sent + line.received,
-        seconds=round(seconds, 2),
-        seconds_left=round(seconds / share - seconds, 1) if share else None,
-    )
-
-
-def _done(linked: Linked) -> notices.Done:
+def _done(linked: Linked, figures: Figures) -> notices.Done:
     return notices.Done(
         run=linked.run,
         matches=linked.matches,
@@ -393,4 +393,5 @@ def _done(linked: Linked) -> notices.Done:
         charged_epsilon=float(linked.charged.epsilon),
         charged_delta=float(linked.charged.delta),
         matches_found=linked.matches_found,
+        peak_mib=tuple(-(-peak >> 20) for peak in (peak_bytes(), *figures.peaks)),
     )

@@ -40,6 +40,7 @@ class Reason(IntEnum):
     FAULT = 6
     STATE = 7
     UNSTORED = 8
+    WORKER = 9
 
     @property
     def words(self) -> str:
@@ -55,6 +56,7 @@ _WORDS = {
     Reason.FAULT: "something unexpected went wrong there",
     Reason.STATE: "its stored run does not fit this one",
     Reason.UNSTORED: "it could not store the run, which cannot be resumed",
+    Reason.WORKER: "one of its workers ended",
 }
 
 

@@ -1,6 +1,7 @@
 """What two parties tell each other before anything about their tables: sans-IO, like every party.
 
-    1  hello      256 bytes: version, side, agreement digest, a nonce, a digest of how texts are read here;
+    1  hello      256 bytes: version, side, agreement digest, a nonce, a digest of how texts are read here,
+                  how many workers this side wants;
                   for a run that is resumed also its name, how many steps are kept, and the commitments
                   again. Who listens speaks first.
     2  if the digests differ: both agreements, which hold no secret, so that both can show what differs;
@@ -33,10 +34,18 @@ HELLO = 256
 NONCE = 32
 NO_RUN = ""
 _MAGIC = b"accord\r\n"
-_FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s32s")
+_FIELDS = struct.Struct(f"<8sH1s32s{NONCE}s16sQ{COMMITMENT}s32sHB")
 _MOST_LINES = 50
 _LONGEST_LINE = 400
 _RUN_TAG = b"accord run 1\n"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How many workers a side wants: always, or where there is much to compare."""
+
+    count: int
+    always: bool
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,7 @@ class Hello:
     commitments: bytes = field(default=bytes(COMMITMENT), repr=False)
     texts: bytes = field(default_factory=texts_digest, repr=False)
     """What this side's libraries make of fixed texts."""
+    wish: Wish = Wish(1, always=True)
 
 
 def encode_hello(hello: Hello) -> bytes:
@@ -65,13 +75,17 @@ def encode_hello(hello: Hello) -> bytes:
         hello.steps,
         hello.commitments,
         hello.texts,
+        hello.wish.count,
+        hello.wish.always,
     )
     return words.ljust(HELLO, b"\0")
 
 
 def decode_hello(content: bytes, partner: str) -> Hello:
     """The hello in these bytes."""
-    magic, wire, side, digest, nonce, run, steps, commitments, texts = _FIELDS.unpack_from(content)
+    magic, wire, side, digest, nonce, run, steps, commitments, texts, count, always = _FIELDS.unpack_from(
+        content
+    )
     if magic != _MAGIC:
         raise PeerError(problem="no hello of Accord", partner=partner)
     if wire != WIRE:
@@ -81,9 +95,11 @@ def decode_hello(content: bytes, partner: str) -> Hello:
             f"this installation version {WIRE}. Install the same version on both sides."
         )
     name = run.rstrip(b"\0")
-    if side not in (b"A", b"B") or any(content[_FIELDS.size :]) or not all(c in _HEX for c in name):
+    odd = any(content[_FIELDS.size :]) or not count or always > 1
+    if odd or side not in (b"A", b"B") or not all(c in _HEX for c in name):
         raise PeerError(problem="a hello that cannot be read", partner=partner)
-    return Hello(Side(side.decode()), digest, nonce, name.decode(), steps, commitments, texts)
+    wish = Wish(count, bool(always))
+    return Hello(Side(side.decode()), digest, nonce, name.decode(), steps, commitments, texts, wish)
 
 
 _HEX = b"0123456789abcdef"

@@ -55,15 +55,21 @@ def make_identity(state: State, name: str, now: datetime) -> Card:
 
     *Learns*: nobody anything; the card may be public.
     """
+    require_name(name)
+    content, card = draw_identity(name, now)
+    write_private(state.identity, content)
+    return card
+
+
+def draw_identity(name: str, now: datetime) -> tuple[bytes, Card]:
+    """A new key with its card, as the bytes of an identity file; and the card."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    require_name(name)
     key = Ed25519PrivateKey.generate()
     pem = _certificate(key, name, now).public_bytes(Encoding.PEM)
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    write_private(state.identity, secret + pem)
-    return parse_card(pem, state.identity)
+    return secret + pem, parse_card(pem, Path(name))
 
 
 def require_name(name: str) -> None:
@@ -123,6 +129,13 @@ def read_card(path: Path) -> Card:
             mend="Ask the partner for its card, and for a new identity.",
         )
     return parse_card(content, path)
+
+
+def card_from_der(der: bytes, path: Path) -> Card:
+    """The card in the bytes that TLS shows; raises TrustError if it is none."""
+    import ssl
+
+    return parse_card(ssl.DER_cert_to_PEM_cert(der).encode(), path)
 
 
 def parse_card(pem: bytes, path: Path) -> Card:

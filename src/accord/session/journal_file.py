@@ -90,9 +90,10 @@ class FileJournal:
         """The answer of the first step, the partner's commitments."""
         return bytes(self._read(0)) if self.steps else None
 
-    def meet(self, partner_steps: int) -> None:
-        """Go on where both sides are; the partner may be one step behind or ahead, see `journal.py`."""
-        if not self.steps - 1 <= partner_steps <= self.steps + 1:
+    def meet(self, partner_steps: int, at_once: int = 1) -> None:
+        """Go on where both sides are; the partner may be as many steps behind or ahead as can have been under
+        way, see `journal.py`."""
+        if abs(partner_steps - self.steps) > at_once:
             raise PeerError(problem="a number of finished steps that does not fit this run")
         self._shared = min(self.steps, partner_steps)
 

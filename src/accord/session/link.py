@@ -50,6 +50,7 @@ from accord.records.sources import TableLike
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
+from accord.session.crew import MOST_WORKERS, Crew, own_wish
 from accord.session.expected import look_ahead
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger, check_name
@@ -84,6 +85,7 @@ def link(
     tell: Tell = tell_nobody,
     reach: Reach | None = None,
     raw: bool = False,
+    workers: int | None = None,
 ) -> Linked:
     """Link one's own table (a file, or anything that speaks Arrow) with the partner's.
 
@@ -95,7 +97,8 @@ def link(
     `layout` says how the file is laid out; `state` is the folder of identity, ledger and runs, if not the
     usual one. A file that is already there is replaced only with `force`. `tell` hears what happens, in this
     thread; `reach` has how long to wait. In a csv, cells that a spreadsheet would take for formulas
-    get a quote in front, unless it is to be `raw`.
+    get a quote in front, unless it is to be `raw`. `workers` processes share the comparisons, as many as the
+    side that wants fewer allows; by default one, and from ten million comparisons on one for each core.
 
     `confirm` decides whether what the offer says is spent: `accord.ask` shows it to a person at a terminal,
     `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`.
@@ -107,7 +110,7 @@ def link(
     require_sound(agreement)
     if layout is not None:
         layout.require_known(agreement.names, agreement.lists)
-    out, state = _judge_common(out, state, force, tell, reach, raw)
+    out, state = _judge_common(out, state, force, tell, reach, raw, workers)
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
     if out is not None:
@@ -120,8 +123,13 @@ def link(
     way.require_free()
     _require_yes(confirm(_offer(own)))
     Ledger(opened.ledger).declare(own.ask("offer"))
-    with open_channel(way, opened, own.cards[own.side.other], own.partner, tell) as channel:
-        return run(begin(own, channel), channel)
+    card = own.cards[own.side.other]
+    with (
+        # The outer one: the partner hears why this side ends before its workers do.
+        Crew(own_wish(workers), way) as crew,
+        open_channel(way, opened, card, own.partner, tell, crew.port) as channel,
+    ):
+        return run(begin(replace(own, team=crew), channel), channel)
 
 
 def resume(
@@ -136,6 +144,7 @@ def resume(
     tell: Tell = tell_nobody,
     reach: Reach | None = None,
     raw: bool = False,
+    workers: int | None = None,
 ) -> Linked:
     """Go on with a run that was cut: same noise, same slots, fresh masks, no second charge.
 
@@ -146,14 +155,15 @@ def resume(
     require_text("name", name)
     if data is not None:
         require_table("data", data)
-    out, state = _judge_common(out, state, force, tell, reach, raw)
+    out, state = _judge_common(out, state, force, tell, reach, raw, workers)
     opened = open_state(state, os.environ, new=False)
     way = replace(reach or Reach(), listen=listen, connect=connect)
     with (
         reopen(opened, name, data, out, way, tell, raw, force) as (own, kept),
-        open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell) as channel,
+        Crew(own_wish(workers), own.reach) as crew,
+        open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell, crew.port) as channel,
     ):
-        return run(go_on(own, kept, channel), channel)
+        return run(go_on(replace(own, team=crew), kept, channel), channel)
 
 
 def _require_kinds(
@@ -177,7 +187,7 @@ def _require_kinds(
 
 
 def _judge_common(
-    out: object, state: object, force: object, tell: object, reach: object, raw: object
+    out: object, state: object, force: object, tell: object, reach: object, raw: object, workers: object
 ) -> tuple[Path | None, Path | None]:
     """Raise for an argument of `link` or `resume` that is of a wrong kind; the two paths."""
     require_flag("force", force)
@@ -185,6 +195,11 @@ def _judge_common(
     require_function("tell", tell, "a function of a Notice")
     if reach is not None:
         require("reach", reach, "a Reach", Reach)
+    if workers is not None:
+        require("workers", workers, f"a number from 1 to {MOST_WORKERS}", int)
+        assert isinstance(workers, int)
+        if not 1 <= workers <= MOST_WORKERS:
+            raise UsageError(problem=f"`workers=` is a number from 1 to {MOST_WORKERS}, not {workers}.")
     return as_path_or_none("out", out), as_path_or_none("state", state)
 
 

@@ -90,6 +90,8 @@ class Progress:
     seconds: float
     seconds_left: float | None
     """An upper estimate, since matches make later work smaller; None at the start."""
+    rates: tuple[int, ...] = ()
+    """Comparisons a second of each worker, while it compares; none where this process does it."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ class Done:
     charged_delta: float
     matches_found: int | None = None
     """Of which the matches are the best one-to-one set; None where all are kept."""
+    peak_mib: tuple[int, ...] = ()
+    """The most memory that was resident, in MiB: of this process, and of each worker."""
 
 
 Notice = Listening | Waiting | Dropped | Connected | Mended | Charged | Progress | Done

@@ -6,10 +6,11 @@ a random oracle; semi-honest parties.
 
     sender    a uniform,            A = a·G                                     → A
     receiver  bᵢ uniform,           Bᵢ = cᵢ·A + bᵢ·G                            → B₁ … B₁₂₈
-    keys      kᵢ⁰ = H(i, A, Bᵢ, a·Bᵢ),  kᵢ¹ = H(i, A, Bᵢ, a·(Bᵢ − A));  the receiver has H(i, A, Bᵢ, bᵢ·A)
+    keys      kᵢ⁰ = H(i, A, Bᵢ, a·Bᵢ),  kᵢ¹ = H(i, A, Bᵢ, a·Bᵢ − a·A);  the receiver has H(i, A, Bᵢ, bᵢ·A)
 
 Points from the peer must be canonical encodings of points of the prime-order subgroup other than the neutral
-one; this is stronger than clearing the cofactor, since a point with a small-order part is refused.
+one; this is stronger than clearing the cofactor, since a point with a small-order part is refused. All others
+are refused by libsodium's multiplication, so what is multiplied by a secret needs no check of its own.
 """
 
 from __future__ import annotations
@@ -40,17 +41,11 @@ def _key(index: int, ours: bytes, theirs: bytes, shared: bytes) -> bytes:
     return hashlib.sha256(TAG + index.to_bytes(4, "little") + ours + theirs + shared).digest()[:KEY]
 
 
-def _check(point: bytes) -> bytes:
-    if not sodium.crypto_core_ed25519_is_valid_point(point):
-        raise PeerError(problem="a point that is not in the group")
-    return point
-
-
 def _times(scalar: bytes, point: bytes) -> bytes:
     try:
         return sodium.crypto_scalarmult_ed25519_noclamp(scalar, point)
     except CryptoError:
-        raise PeerError(problem="a point that gives the neutral element") from None
+        raise PeerError(problem="a point that is not in the group") from None
 
 
 def send_base(entropy: Entropy) -> Party[NDArray[np.uint8]]:
@@ -62,12 +57,16 @@ def send_base(entropy: Entropy) -> Party[NDArray[np.uint8]]:
     public = sodium.crypto_scalarmult_ed25519_base_noclamp(secret)
     yield Send(public)
     points = (yield from receive(COUNT * POINT)).tobytes()
+    # a·(Bᵢ − A), without a multiplication for each.
+    apart = _times(secret, public)
     keys = bytearray()
     for index in range(COUNT):
-        point = _check(points[index * POINT : (index + 1) * POINT])
-        other = sodium.crypto_core_ed25519_sub(point, public)
-        keys += _key(index, public, point, _times(secret, point))
-        keys += _key(index, public, point, _times(secret, other))
+        point = points[index * POINT : (index + 1) * POINT]
+        if point == public:
+            raise PeerError(problem="a point that gives the neutral element")
+        shared = _times(secret, point)
+        keys += _key(index, public, point, shared)
+        keys += _key(index, public, point, sodium.crypto_core_ed25519_sub(shared, apart))
     return np.frombuffer(bytes(keys), dtype=np.uint8).reshape(COUNT, 2, KEY)
 
 
@@ -77,7 +76,9 @@ def receive_base(choices: NDArray[np.bool_], entropy: Entropy) -> Party[NDArray[
     Learns: of each pair only the chosen key (the other needs a Diffie-Hellman value it cannot compute).
     """
     secrets = [_scalar(entropy) for _ in range(COUNT)]
-    public = _check((yield from receive(POINT)).tobytes())
+    public = (yield from receive(POINT)).tobytes()
+    if not sodium.crypto_core_ed25519_is_valid_point(public):
+        raise PeerError(problem="a point that is not in the group")
     points = []
     for secret, choice in zip(secrets, choices, strict=True):
         plain = sodium.crypto_scalarmult_ed25519_base_noclamp(secret)

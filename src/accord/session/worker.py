@@ -1,0 +1,163 @@
+"""A worker: one engine session with the partner's worker of the same number, in a process of its own.
+
+`python -m accord.session.worker` is started by a coordinator, which speaks to it over its standard input, a
+socket (jobs.py). It compares what it is given, in order, and knows neither ids nor rows nor which round it
+is: encoded inputs, which of them are real, and block sizes. Its key is made here, for this run, and its masks
+come from the system's generator, so that two attempts never share any.
+
+When the coordinator closes the socket, or is killed, the worker ends at once, whatever it is doing: a thread
+does nothing but listen. So no worker outlives its coordinator.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import ssl
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.agreement.file import parse_agreement
+from accord.entropy import MASKS, System
+from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
+from accord.secure.blocks import Blocks
+from accord.secure.circuit import inputs
+from accord.secure.party import run
+from accord.session import jobs
+from accord.session.channel import Patience, TlsChannel
+from accord.session.connect import Address, accept, keep_calling, make_context, trust
+from accord.session.identity import card_from_der, draw_identity
+from accord.session.jobs import Answer, Cause, Failure, Job, Kind, Meet, Message, Start
+from accord.session.notices import tell_nobody
+from accord.session.pace import expected_seconds
+from accord.session.peak import peak_bytes
+from accord.session.routing import encode_wish
+from accord.side import Side
+
+
+@dataclass(frozen=True)
+class _Identity:
+    identity: Path
+
+
+class Worker:
+    """What a worker does, whatever carries its messages."""
+
+    def __init__(self, start: Start) -> None:
+        self._start = start
+        agreement = parse_agreement(start.agreement, "The agreement of a worker")
+        self._side = Side(start.side)
+        self._engine = agreement.engine.build()
+        self._circuit = agreement.task.lowered.node
+        self.inputs = inputs(self._circuit, self._side)
+        kind = ssl.PROTOCOL_TLS_SERVER if start.listens else ssl.PROTOCOL_TLS_CLIENT
+        content, card = draw_identity(f"worker of {agreement.party(self._side)}"[:64], datetime.now(UTC))
+        self.badge = card.der
+        # OpenSSL takes a key from a file only. It is 0600 and gone at once; the key says who speaks in this
+        # run and decrypts nothing, so that who finds it on the disk later has nothing.
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "identity.pem"
+            file.touch(0o600)
+            file.write_bytes(content)
+            self._context = make_context(kind, _Identity(file), None)
+        self._channel: TlsChannel | None = None
+        self._session: Any = None
+
+    def meet(self, meet: Meet, handed: socket.socket | None) -> Answer:
+        """Connect to the partner's worker, or greet it on the connection that was handed over; set up."""
+        card = card_from_der(bytes.fromhex(meet.card), Path("the card of a worker"))
+        trust(self._context, card)
+        start = self._start
+        if handed is not None:
+            handed.settimeout(start.wait)
+            found = accept(handed, self._context, card, start.wait)
+        else:
+            where, before = Address(meet.host, meet.port), encode_wish(bytes.fromhex(meet.token))
+            found = keep_calling(where, self._context, card, start.partner, start.wait, tell_nobody, before)
+        patience = Patience(start.silence, start.message, start.grace)
+        self._channel = TlsChannel(found, start.partner, patience)
+        party = self._engine.set_up(self._side, System().stream(MASKS))
+        self._session = run(party, self._channel)
+        return self._answer(np.zeros(0, np.int64), time.monotonic_ns())
+
+    def compare(self, job: Job) -> Answer:
+        """The matches of a share."""
+        assert self._channel is not None
+        began = time.monotonic_ns()
+        blocks = Blocks.of_sizes(job.a_counts, job.b_counts)
+        self._channel.expect(job.seconds + expected_seconds(self._engine.name, blocks.pairs))
+        party = self._engine.evaluate(self._session, self._circuit, blocks, job.table)
+        return self._answer(np.flatnonzero(run(party, self._channel)), began)
+
+    def _answer(self, places: NDArray[np.int64], began: int) -> Answer:
+        assert self._channel is not None
+        busy = time.monotonic_ns() - began
+        return Answer(places, self._channel.sent, self._channel.received, busy, peak_bytes())
+
+
+def explain(error: Exception) -> Failure:
+    """What the coordinator is told: nothing that a value could be in."""
+    if isinstance(error, PeerError):
+        return Failure(Cause.PARTNER, error.problem)
+    if isinstance(error, ConnectionLostError | StoppedError | OSError):
+        return Failure(Cause.LOST, type(error).__name__)
+    said = str(error) if isinstance(error, AccordError) else type(error).__name__
+    return Failure(Cause.FAULT, said)
+
+
+def _listen(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
+    """Take what the coordinator says; end this process when it is gone."""
+    try:
+        while (message := jobs.hear(control)) is not None:
+            inbox.put(message)
+    finally:
+        os._exit(0)
+
+
+def _work(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
+    worker = Worker(jobs.decode_facts(Start, _due(inbox, Kind.START).body))
+    jobs.say(control, Kind.BADGE, worker.badge)
+    meet = jobs.decode_facts(Meet, _due(inbox, Kind.MEET).body)
+    handed = None
+    if not meet.host:
+        handed = socket.socket(fileno=_due(inbox, Kind.SOCKET).descriptors[0])
+    jobs.say(control, Kind.READY, *jobs.encode_answer(worker.meet(meet, handed)))
+    while True:
+        job = jobs.decode_job(_due(inbox, Kind.JOB).body, worker.inputs)
+        jobs.say(control, Kind.ANSWER, *jobs.encode_answer(worker.compare(job)))
+
+
+def _due(inbox: queue.SimpleQueue[Message], kind: Kind) -> Message:
+    message = inbox.get()
+    if message.kind is not kind:
+        raise ValueError(f"a {message.kind.name} where a {kind.name} was due")
+    return message
+
+
+def main() -> None:
+    """A worker over its standard input."""
+    # The coordinator hears of an interrupt, and ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    control = socket.socket(fileno=0)
+    inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(control, inbox), daemon=True).start()
+    try:
+        _work(control, inbox)
+    except Exception as error:
+        jobs.say(control, Kind.FAILURE, jobs.encode_failure(explain(error)))
+        # The coordinator ends it: until it has heard, the partner shall not see a closed connection.
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()
