@@ -203,7 +203,7 @@ class WithheldError(ConnectionLostError):
 class WorkerError(AccordError):
     """Worker {number} of this run ended: {problem}. The other workers were ended, too, here and there."""
 
-    exit_code = 11
+    exit_code = 13
 
 
 class TrustError(AccordError):

@@ -166,7 +166,7 @@ def test_whoever_is_killed_all_end_and_the_run_goes_on(death: Death, tmp_path: P
     meeting = meet(both, None, {Side.A: 2, Side.B: 2}, death)
     codes = {side: end[0] for side, end in meeting.ends.items()}
     if death.worker is not None:
-        assert codes == {death.side: 11, death.side.other: 10}, meeting.ends
+        assert codes == {death.side: 13, death.side.other: 10}, meeting.ends
         assert f"Worker {death.worker + 1}" in meeting.ends[death.side][1]
         assert "one of its workers ended" in meeting.ends[death.side.other][1]
     elif death.how is signal.SIGINT:

@@ -64,12 +64,12 @@ class Answers:
             if count > 1 or (name and _RESERVED.fullmatch(name)):
                 yield Fault(f"field '{name}'", "needs another name.", "Say it as TYPE:NAME.")
         for option, given, kinds in (
-            ("--values", self.values, LISTED),
-            ("--range", self.ranges, RANGED),
-            ("--within", self.within, APART),
-            ("--missing", self.missing, MEANINGS),
-            ("--missing-values", self.missing_values, MEANINGS),
-            ("--disclose", dict.fromkeys(self.disclose), MEANINGS),
+            ("`accord init --values`", self.values, LISTED),
+            ("`accord init --range`", self.ranges, RANGED),
+            ("`accord init --within`", self.within, APART),
+            ("`accord init --missing`", self.missing, MEANINGS),
+            ("`accord init --missing-values`", self.missing_values, MEANINGS),
+            ("`accord init --disclose`", dict.fromkeys(self.disclose), MEANINGS),
         ):
             for name in given:
                 yield from self._named(option, name, kinds)
@@ -77,26 +77,34 @@ class Answers:
         if len(self.named(Kind.LATITUDE)) != len(self.named(Kind.LONGITUDE)):
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
         if not all(1 <= size <= MOST_RECORDS for size in self.records):
-            yield Fault("--records", f"are whole numbers from 1 to {MOST_RECORDS:,}.")
+            yield Fault("`accord init --records`", f"are whole numbers from 1 to {MOST_RECORDS:,}.")
 
     def _ill_written(self) -> Iterable[Fault]:
         """Answers that are no names, dates or numbers."""
         kinds = {one.name: one.kind for one in self.fields}
         for name, policy in self.missing.items():
             if policy not in POLICIES:
-                yield Fault(f"--missing {name}={policy}", "is unknown.", f"Known are: {', '.join(POLICIES)}.")
+                yield Fault(
+                    f"`accord init --missing {name}={policy}`",
+                    "is unknown.",
+                    f"Known are: {', '.join(POLICIES)}.",
+                )
         for name, limits in self.ranges.items():
             is_sound = _is_day if kinds.get(name) in (Kind.BIRTH, Kind.DATE) else _is_number
             if not all(map(is_sound, limits)):
-                mend = "Write --range birth=1900-01-01..2029-12-31, or --range price=0..500."
-                yield Fault(f"--range {name}={limits[0]}..{limits[1]}", "has no two days or numbers.", mend)
+                mend = "Write `accord init --range birth=1900-01-01..2029-12-31`, or with numbers as price=0..500."
+                yield Fault(
+                    f"`accord init --range {name}={limits[0]}..{limits[1]}`",
+                    "has no two days or numbers.",
+                    mend,
+                )
         for name, far in self.within.items():
             if not _is_number(far) or far.startswith("-"):
-                yield Fault(f"--within {name}={far}", "is no number of at least 0.")
+                yield Fault(f"`accord init --within {name}={far}`", "is no number of at least 0.")
         for party in self.parties:
             if not re.fullmatch(PARTY_PATTERN, party):
                 mend = "Begin with a letter; letters, digits, blanks, dots, - and _ may follow."
-                yield Fault("--parties", f"'{party}' cannot be a party's name.", mend)
+                yield Fault("`accord init --parties`", f"'{party}' cannot be a party's name.", mend)
 
     def _named(self, option: str, name: str, kinds: Iterable[Kind]) -> Iterable[Fault]:
         fit = [one.name for one in self.fields if one.kind in kinds]
