@@ -92,7 +92,7 @@ class Answers:
         for name, limits in self.ranges.items():
             is_sound = _is_day if kinds.get(name) in (Kind.BIRTH, Kind.DATE) else _is_number
             if not all(map(is_sound, limits)):
-                mend = "Write `accord init --range birth=1900-01-01..2029-12-31`, or with numbers as price=0..500."
+                mend = "Write `accord init --range birth=1900-01-01..2029-12-31` or price=0..500."
                 yield Fault(
                     f"`accord init --range {name}={limits[0]}..{limits[1]}`",
                     "has no two days or numbers.",
