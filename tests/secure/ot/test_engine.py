@@ -31,9 +31,9 @@ from accord.workload import PEOPLE
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
-OT_WIRE = "5d11d67230acb14ad4f52c7956369feb7b152e512c3ac61fb3957c0d9591da22"
-SCORE_WIRE = "c7d54d491c944131cb050e0271cc007b81818518adb664f2f5ae77cae6fa3665"
-SILENT_WIRE = "1221feb75a4738656252868eb876f99793dead0ecf48a0cb3730f2d8a29d523f"
+OT_WIRE = "6dcdaed03fa9eeac30e84876392bddf3c7bccfd5d986962a32a2867ce4f9a93e"
+SCORE_WIRE = "1072b44c8127cfae15aabb52e63ff0917ab721cb29ae3302934dc3304bf84ad4"
+SILENT_WIRE = "afe343dfce7750a69ac23c88471b0439c53c01eced5dbe74539fe9f6dc412ffe"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from accord.secure.transfer.half_tree import grow, path, rebuild
-from accord.secure.transfer.permutation import Permutation
+from accord.secure.transfer.permutation import Permutation, mix
 
 Words = NDArray[np.uint64]
 ONE = np.uint64(1)
@@ -79,7 +79,7 @@ def test_a_tree_is_grown_as_it_is_defined() -> None:
     made, pi = Trees(1, 2, 3), Permutation()
 
     def hashed(node: Words) -> Words:
-        inner = np.array([[node[0] ^ node[1], node[0]]])
+        inner = mix(node[None])
         return (pi.apply(inner, "b") ^ inner)[0]
 
     for tree in range(2):

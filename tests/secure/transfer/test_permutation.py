@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
 
+from accord.secure.transfer.extension import add_turned
 from accord.secure.transfer.permutation import KEY, LEAF, Permutation, counter_blocks, hash_blocks, mix
 
 
@@ -37,18 +39,42 @@ def test_the_hash_is_matyas_meyer_oseas_after_a_linear_orthomorphism() -> None:
         inner, outer = hash_blocks(pi, words, block)
         for place in range(4):
             left, right = rows[16 * place : 16 * place + 8], rows[16 * place + 8 : 16 * place + 16]
-            mixed = bytes(x ^ y for x, y in zip(left, right, strict=True)) + left
+            mixed = doubled(left) + doubled(right)
             expected = xor(aes(xor(mixed, tweak(0, block))), mixed)
             assert xor(inner[place].tobytes(), outer[place].tobytes()) == expected
     assert (mix(words) == inner).all()
 
 
-def test_neither_the_mixing_nor_its_sum_with_the_identity_loses_anything() -> None:
-    """σ and σ ⊕ 1 are linear; on a basis both have full rank, bit by bit of the two halves."""
-    for ones in ([[1, 1], [1, 0]], [[0, 1], [1, 1]]):
-        assert round(abs(np.linalg.det(np.array(ones)))) == 1
-    basis = mix(np.array([[1, 0], [0, 1]], dtype=np.uint64))
-    assert basis.tolist() == [[1, 1], [1, 0]]
+def doubled(word: bytes) -> bytes:
+    """2·x in GF(2⁶⁴)."""
+    twice = int.from_bytes(word, "little") << 1
+    return (twice ^ (0x1000000000000001B if twice >> 64 else 0)).to_bytes(8, "little")
+
+
+def test_the_mixing_has_no_eigenvalue_among_the_multiples_of_a_double_ot() -> None:
+    """σ(y·x) ⊕ b·x is linear in x, and of full rank for every y ≠ 0 and every b of F4."""
+    basis = np.zeros((128, 2), np.uint64)
+    places = np.arange(128)
+    basis[places, places // 64] = np.uint64(1) << (places % 64).astype(np.uint64)
+    turned = np.zeros_like(basis)
+    add_turned(basis, turned)
+    of = [np.zeros_like(basis), basis, turned, basis ^ turned]
+    for y in of[1:]:
+        for b in of:
+            assert rank(mix(y) ^ b) == 128
+    assert rank(basis ^ basis) == 0, "the rank would show it"
+
+
+def rank(rows: NDArray[np.uint64]) -> int:
+    """Over the field of two elements."""
+    left, found = [int(low) | int(high) << 64 for low, high in rows], 0
+    while left:
+        pivot = left.pop()
+        if pivot:
+            found += 1
+            low = pivot & -pivot
+            left = [row ^ pivot if row & low else row for row in left]
+    return found
 
 
 def test_the_counter_blocks_of_a_seed_differ_in_number_and_domain() -> None:

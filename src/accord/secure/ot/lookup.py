@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.kernel import kernel
 from accord.secure.transfer.extension import Receiver, Sender, double_words, multiples, padded_count
-from accord.secure.transfer.permutation import hash_blocks, mix
+from accord.secure.transfer.permutation import hash_blocks, mix, mix_rows
 from accord.secure.transfer.silent import RATE, SilentReceiver, SilentSender
 
 Words = NDArray[np.uint64]
@@ -202,13 +202,14 @@ def _absorb_one(inner: Words, outer: Words, first: int, digits: int, word: int, 
 
 @kernel("void(uint64[:,::1], uint64[:,::1], uint64, uint64[:,:,::1])", joined=True)
 def _keys(rows: Words, deltas: Words, block: np.uint64, result: NDArray[np.uint64]) -> None:
-    """σ(q ⊕ y·Δ) ⊕ block for each y, from σ(y·Δ): σ is linear."""
-    for y in range(deltas.shape[0]):
-        low, high, target = deltas[y, 0], deltas[y, 1] ^ block, result[y]
-        for row in range(rows.shape[0]):
-            x = rows[row, 0]
-            target[row, 0] = x ^ rows[row, 1] ^ low
-            target[row, 1] = x ^ high
+    """σ(q ⊕ y·Δ) ⊕ block for each y, from σ(y·Δ), of which the first is 0: σ is linear."""
+    mix_rows(rows, block, result[0])
+    first = result[0]
+    for y in range(1, deltas.shape[0]):
+        low, high, target = deltas[y, 0], deltas[y, 1], result[y]
+        for row in range(first.shape[0]):
+            target[row, 0] = first[row, 0] ^ low
+            target[row, 1] = first[row, 1] ^ high
 
 
 @kernel(

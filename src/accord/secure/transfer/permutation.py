@@ -3,7 +3,7 @@
 π is AES-128 under a fixed public key; the constructions on it are analysed with π as an ideal permutation
 (Guo, Katz, Wang, Yu: Efficient and Secure Multiparty Computation from Fixed-Key Block Ciphers, S&P'20):
 
-    hash       H(x, t) = π(σ(x) ⊕ t) ⊕ σ(x)      circular correlation robust; σ(l, r) = (l ⊕ r, l)
+    hash       H(x, t) = π(σ(x) ⊕ t) ⊕ σ(x)      circular correlation robust; σ(l, r) = (2·l, 2·r) in GF(2⁶⁴)
     labels     π(π(x) ⊕ t) ⊕ π(x)                TMMO, for the labels of garbled circuits (`garbled/gates.py`)
     expansion  π(s ⊕ t) ⊕ s                      a seed's blocks; s is uniform and never leaves its owner
     code       π(s ⊕ t)                          public numbers that look random, from a public seed
@@ -11,6 +11,12 @@
 The hash is their construction π(σ(x)) ⊕ σ(x), moved by a constant: σ is linear, so H(x, t) is t more than the
 construction at x ⊕ σ⁻¹(t). It needs no tweak that numbers its uses, since what it is used on (rows of OTs,
 nodes of trees) looks random and is used once; t is the number of the block where more than one is asked for.
+
+Rows of double OTs (`extension.py`) differ by y·Δ with y in F4, so σ must do for all of these what they ask of
+it for Δ: σ(y·x) ⊕ b·x must be invertible for every y ≠ 0 and every b of F4. Else H(x ⊕ y·Δ) ⊕ b·Δ = π(u) ⊕ σ(x)
+with u = σ(x ⊕ y·Δ), and π, which is public and can be inverted, gives Δ away to whoever comes to see that. So
+the usual σ(l, r) = (l ⊕ r, l) will not do: it is the multiplication with 1 + ω. Doubling in GF(2⁶⁴) does: with
+ζ for ω in that field, 2·ζⁱ = ζʲ would put 2 into F4.
 
 One key schedule serves a whole session and one library call serves a whole tile, which is where the speed
 comes from. A block is two little-endian 64-bit words. The invariant on which all rest: π never sees an input
@@ -29,6 +35,9 @@ Words = NDArray[np.uint64]
 
 KEY = b"accord/ot/1 perm"
 """Public; it only has to be fixed before anybody chooses an input."""
+
+_ONE, _TOP, _POLYNOMIAL = np.uint64(1), np.uint64(63), np.uint64(0x1B)
+"""x⁶⁴ + x⁴ + x³ + x + 1, which no polynomial divides."""
 
 LEAF, GATE, CODE = 1 << 56, 3 << 56, 6 << 56
 """Domains of tweaks: expansion of leaves, hash of a garbled circuit's labels, public code of silent OTs."""
@@ -65,28 +74,28 @@ class Permutation:
 def hash_blocks(pi: Permutation, rows: Words, block: int = 0) -> tuple[Words, Words]:
     """Two parts whose XOR is H of each row, for one block."""
     inner = pi.scratch("inner", len(rows))
-    _mix(rows, np.uint64(0), inner)
+    mix_rows(rows, np.uint64(0), inner)
     if not block:
         return inner, pi.apply(inner, "outer")
     tweaked = pi.scratch("tweaked", len(rows))
-    _mix(rows, np.uint64(block), tweaked)
+    mix_rows(rows, np.uint64(block), tweaked)
     return inner, pi.apply(tweaked, "outer")
 
 
 def mix(rows: Words) -> Words:
     """σ of every block, in memory of its own."""
     result = np.empty_like(rows)
-    _mix(rows.reshape(-1, 2), np.uint64(0), result.reshape(-1, 2))
+    mix_rows(rows.reshape(-1, 2), np.uint64(0), result.reshape(-1, 2))
     return result
 
 
 @kernel("void(uint64[:,::1], uint64, uint64[:,::1])")
-def _mix(rows: Words, block: np.uint64, result: Words) -> None:
+def mix_rows(rows: Words, block: np.uint64, result: Words) -> None:
     """σ(x) ⊕ block."""
     for row in range(rows.shape[0]):
         low, high = rows[row, 0], rows[row, 1]
-        result[row, 0] = low ^ high
-        result[row, 1] = low ^ block
+        result[row, 0] = (low << _ONE) ^ (low >> _TOP) * _POLYNOMIAL
+        result[row, 1] = (high << _ONE) ^ (high >> _TOP) * _POLYNOMIAL ^ block
 
 
 @kernel("void(uint64[:,::1], uint64, uint64, uint64[:,:,::1])")
