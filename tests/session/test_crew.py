@@ -288,7 +288,7 @@ def test_a_side_may_be_as_many_rounds_behind_as_can_be_under_way(
     behind: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The side that is ahead does them again and comes to the answers that it had; more is refused."""
-    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (20,))
+    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (6,))
     both = faults.offices(tmp_path, "plain")
     link(both, 2, faults.Wire(frames=160))
     name = faults.common_run(both)
@@ -303,5 +303,28 @@ def test_a_side_may_be_as_many_rounds_behind_as_can_be_under_way(
     if behind > UNDER_WAY:
         assert isinstance(ending[Side.A], PeerError)
         assert "number of finished steps" in str(ending[Side.A])
+    else:
+        faults.require_done(ending, both, EXPECTED["plain"])
+
+
+@pytest.mark.parametrize("kept", [2, 3])
+def test_no_round_is_asked_again_once_what_follows_it_is_kept(
+    kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who lost what it had kept, or says so, could put other records into the rounds of a finished run."""
+    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (1 << 30,))
+    both = faults.offices(tmp_path, "plain")
+    faults.require_done(link(both, 1), both, EXPECTED["plain"])
+    name = faults.common_run(both)
+    assert name
+    journal = both[Side.B].state.run(name) / "journal"
+    with journal.open("rb") as file:
+        ends = scan(file).ends
+    assert len(ends) == 1 + 4, "commitments, counts, one round and the disclosure"
+    os.truncate(journal, ends[kept])
+    ending = resume(both, name, 1)
+    if kept == 2:
+        assert "number of finished steps" in str(ending[Side.A])
+        assert open_run(both[Side.A].state, name).manifest.wrong == 1
     else:
         faults.require_done(ending, both, EXPECTED["plain"])

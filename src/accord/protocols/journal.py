@@ -9,8 +9,9 @@ Every step needs a message from each side to the other. Up to `UNDER_WAY` steps,
 greedy, may be under way at once; they are kept in their order, and every other step begins when all before it
 are kept. So step n begins on a side that has kept step n − `UNDER_WAY`. Who has kept step n had a message of
 step n from the partner, which had therefore begun it, and kept step n − `UNDER_WAY`: two journals that were
-cut at any moment differ by at most `UNDER_WAY` steps. Who is ahead does those steps again with a partner that
-has not kept them, and must come to the answers that it had.
+cut at any moment differ by at most `UNDER_WAY` steps, and by more than one only where all of these are
+rounds. Who is ahead does those steps again with a partner that has not kept them, and must come to the
+answers that it had; a partner that asks for more than an honest one can lack is refused before it learns any.
 
 An answer belongs to a round, not to whoever compared it: a run goes on with any number of workers.
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from accord.errors import PeerError
 from accord.secure.party import Buffer, Party
 
 T = TypeVar("T")
@@ -32,8 +34,12 @@ Answer = tuple[Buffer, ...]
 class Journal(Protocol):
     """The answers of one run, in their order."""
 
+    @property
+    def again(self) -> int:
+        """How many steps, from the next one on, were done before and are done again."""
+
     def recall(self) -> Buffer | None:
-        """The answer of the next step if it was done before."""
+        """The answer of the next step if it was done before and the partner has kept it, too."""
 
     def keep(self, answer: Answer) -> None:
         """Keep the answer of this step; it is on disk when this returns."""
@@ -41,6 +47,8 @@ class Journal(Protocol):
 
 class Forgetful:
     """A journal for runs that are never resumed."""
+
+    again = 0
 
     def recall(self) -> Buffer | None:
         return None
@@ -59,10 +67,17 @@ def step(journal: Journal, party: Party[Answer], read: Callable[[Answer], T]) ->
     if known is not None:
         party.close()
         return read((known,))
+    if journal.again > 1:
+        raise unfit()
     answer = yield from party
     found = read(answer)
     journal.keep(answer)
     return found
+
+
+def unfit() -> PeerError:
+    """What to raise at a partner that says it lacks steps which it must have kept."""
+    return PeerError(problem="a number of finished steps that does not fit this run")
 
 
 def whole(party: Party[bytes]) -> Party[Answer]:

@@ -21,7 +21,7 @@ from accord.errors import PeerError
 from accord.matching.rule import fields_of
 from accord.protocols.base import Task
 from accord.protocols.comparers import Comparer
-from accord.protocols.journal import Answer
+from accord.protocols.journal import Answer, unfit
 from accord.protocols.mine import Mine, Status, Stopwatch
 from accord.protocols.schedule import Round, Schedule
 from accord.records.columns import rows_of
@@ -62,6 +62,11 @@ class Rounds:
     ) -> None:
         self._task, self._mine, self._comparer = task, mine, comparer
         self._schedule, self._clock = schedule, clock
+        self._decoys = mine.entropy.stream("decoys")
+        self._ahead: deque[Round] = deque()
+        """Taken from the schedule, and not begun."""
+        self._asked = 0
+        """Begun, and not kept."""
         self.comparisons = self.count = 0
         self.compare_seconds = self.disclose_seconds = 0.0
 
@@ -70,7 +75,7 @@ class Rounds:
         most = self._schedule.most_comparisons
         begun: deque[_Begun] = deque()
         while True:
-            while len(begun) < at_once and (round_ := self._schedule.next()) is not None:
+            while len(begun) < at_once and (round_ := self._next_round()) is not None:
                 begun.append(self._begin(round_))
             if not begun:
                 return
@@ -80,10 +85,24 @@ class Rounds:
             self.disclose_seconds += self._clock.lap()
             self._mine.watch(Status(self.comparisons, most, disclosing.matches))
 
+    def _next_round(self) -> Round | None:
+        return self._ahead.popleft() if self._ahead else self._schedule.next()
+
+    def _require_rounds(self) -> None:
+        """Raise unless all that is done again are rounds: who has kept what follows the last of them knows
+        that the partner has kept them all."""
+        while len(self._ahead) < self._mine.journal.again - self._asked - 1:
+            round_ = self._schedule.next()
+            if round_ is None:
+                raise unfit()
+            self._ahead.append(round_)
+
     def _begin(self, round_: Round) -> _Begun:
         """Ask about a round, unless its answer is known; after one that is not known none is."""
         known = self._mine.journal.recall()
         if known is None:
+            self._require_rounds()
+            self._asked += 1
             self._mine.expect(round_.pairs, 0)
             own = round_.a if self._mine.side is Side.A else round_.b
             self._comparer.ask(Blocks.of_sizes(round_.a_counts, round_.b_counts), self._inputs(own))
@@ -100,6 +119,7 @@ class Rounds:
         pairs = self._read(begun.round, answer)
         # Only now, as in `journal.step`: a wrong answer is never kept.
         self._mine.journal.keep(answer)
+        self._asked -= 1
         return pairs
 
     def _read(self, round_: Round, answer: Answer) -> Ints:
@@ -113,12 +133,14 @@ class Rounds:
     def _inputs(self, slots: Ints) -> Table:
         """The circuit's inputs of these slots; a dummy carries the zeros that every code may be.
 
-        A dummy is encoded as the first record and then overwritten, so that it takes the time of a real one.
+        A dummy is encoded as some record, any, and then overwritten, so that it takes the time of a real one;
+        were it always the same, it would lie in the cache where a real one may have to come from a disk.
         """
         record = self._mine.slots.record[slots]
         real = record >= 0
-        own = self._mine.records.columns
-        some = record.clip(0) if len(self._mine.records) else record[:0]
+        own, size = self._mine.records.columns, len(self._mine.records)
+        others = np.frombuffer(self._decoys.bytes(4 * len(record)), "<u4").astype(np.int64)
+        some = np.where(real, record, others % size) if size else record[:0]
         columns = {name: rows_of(own[name], some) for name in fields_of(self._task.rule)}
         inputs = self._task.lowered.inputs(self._mine.side, columns)
         if not len(some):

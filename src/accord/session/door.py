@@ -1,10 +1,10 @@
 """An open port at which anybody may call, and who stands at it.
 
-Whoever calls has ten seconds to say what is awaited; eight may try at a time, the others wait in the system's
-queue. While somebody waits there, two seconds must do: the eldest of the eight makes room. So a full queue is
-served before who connects loses patience, and a crowd that says nothing does not keep the one out who is
-awaited. All others, be it a port scan, a health check, somebody who says nothing or says it slowly, are
-dropped and noted, and the waiting goes on until its time is over.
+Whoever calls has ten seconds to say what is awaited; so many may try at a time, eight where each of them is a
+TLS handshake, and the others wait in the system's queue. While somebody waits there, two seconds must do: the
+eldest makes room. So a full queue is served before who connects loses patience, and a crowd that says nothing
+does not keep the one out who is awaited. All others, be it a port scan, a health check, somebody who says
+nothing or says it slowly, are dropped and noted, and the waiting goes on until its time is over.
 
 One thread serves all: nothing here waits for a single caller. Nothing that a caller says is repeated; it is
 noted by its address and by one of a few reasons. What is awaited is a card (listener.py) or the token of a
@@ -124,10 +124,15 @@ class Door(Generic[C]):
     """Lets callers in at a port; use it as a context. The port stays open after it."""
 
     def __init__(
-        self, server: socket.socket, admit: Callable[[socket.socket, str], C], partner: str, tell: Tell
+        self,
+        server: socket.socket,
+        admit: Callable[[socket.socket, str], C],
+        partner: str,
+        tell: Tell,
+        most: int = CALLERS,
     ) -> None:
         self._server, self._admit = server, admit
-        self._partner, self._tell = partner, tell
+        self._partner, self._tell, self._most = partner, tell, most
         self._callers: list[C] = []
         self.dropped = 0
         self.last: Dropped | None = None
@@ -160,7 +165,7 @@ class Door(Generic[C]):
         """Wait for something to happen; whose turn it is, and whether somebody new is to be let in."""
         with selectors.DefaultSelector() as selector:
             soonest = min([until, *(caller.until for caller in self._callers)])
-            if len(self._callers) < CALLERS or self._callers[0].yields <= time.monotonic():
+            if len(self._callers) < self._most or self._callers[0].yields <= time.monotonic():
                 selector.register(self._server, selectors.EVENT_READ)
             else:
                 soonest = min(soonest, self._callers[0].yields)
@@ -173,7 +178,7 @@ class Door(Generic[C]):
 
     def _make_room(self) -> None:
         """Let go whoever stands at the door the longest, if all places are taken."""
-        if len(self._callers) == CALLERS:
+        if len(self._callers) == self._most:
             eldest = self._callers[0]
             if not eldest.leaving:
                 seconds = counted(round(CROWDED_SECONDS), "second")

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from accord.errors import PeerError, StateError
-from accord.protocols.journal import Answer
+from accord.protocols.journal import Answer, unfit
 from accord.secure.party import Buffer
 
 TAG = b"accord journal 2\n"
@@ -94,8 +94,12 @@ class FileJournal:
         """Go on where both sides are; the partner may be as many steps behind or ahead as can have been under
         way, see `journal.py`."""
         if abs(partner_steps - self.steps) > at_once:
-            raise PeerError(problem="a number of finished steps that does not fit this run")
+            raise unfit()
         self._shared = min(self.steps, partner_steps)
+
+    @property
+    def again(self) -> int:
+        return self.steps - self._next
 
     def recall(self) -> Buffer | None:
         if self._next >= self._shared:

@@ -25,6 +25,9 @@ TAG = b"accord worker 1\n"
 TOKEN = 32
 _DERIVE = b"accord token 1\n"
 _AGAIN_SECONDS = 0.25
+_VISITORS = 512
+"""Who stands at the door at a time: each takes a descriptor and 48 bytes, and no handshake, so that a crowd
+does not keep workers out for long."""
 
 
 def make_token(of_a: bytes, of_b: bytes) -> bytes:
@@ -88,7 +91,7 @@ def route(
     is closed.
     """
     waiting, until = dict(enumerate(tokens)), time.monotonic() + seconds
-    with Door(server, lambda plain, host: _Visitor(plain, host, waiting), partner, tell) as door:
+    with Door(server, lambda plain, host: _Visitor(plain, host, waiting), partner, tell, _VISITORS) as door:
         while waiting and time.monotonic() < until:
             found = door.open_for(_AGAIN_SECONDS)
             if found is not None:

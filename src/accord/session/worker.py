@@ -19,6 +19,8 @@ import ssl
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +52,23 @@ class _Identity:
     identity: Path
 
 
+@contextmanager
+def _in_a_file(content: bytes) -> Iterator[Path]:
+    """A key as OpenSSL takes it, from a file only: in memory, where nobody finds it on a disk, or where there
+    is no such thing one that is 0600 and gone at once."""
+    if hasattr(os, "memfd_create"):
+        with os.fdopen(os.memfd_create("identity"), "wb") as file:
+            file.write(content)
+            file.flush()
+            yield Path(f"/proc/self/fd/{file.fileno()}")
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            named = Path(folder) / "identity.pem"
+            named.touch(0o600)
+            named.write_bytes(content)
+            yield named
+
+
 class Worker:
     """What a worker does, whatever carries its messages."""
 
@@ -63,12 +82,7 @@ class Worker:
         kind = ssl.PROTOCOL_TLS_SERVER if start.listens else ssl.PROTOCOL_TLS_CLIENT
         content, card = draw_identity(f"worker of {agreement.party(self._side)}"[:64], datetime.now(UTC))
         self.badge = card.der
-        # OpenSSL takes a key from a file only. It is 0600 and gone at once; the key says who speaks in this
-        # run and decrypts nothing, so that who finds it on the disk later has nothing.
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "identity.pem"
-            file.touch(0o600)
-            file.write_bytes(content)
+        with _in_a_file(content) as file:
             self._context = make_context(kind, _Identity(file), None)
         self._channel: TlsChannel | None = None
         self._session: Any = None

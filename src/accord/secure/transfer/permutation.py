@@ -13,10 +13,10 @@ construction at x ⊕ σ⁻¹(t). It needs no tweak that numbers its uses, since
 nodes of trees) looks random and is used once; t is the number of the block where more than one is asked for.
 
 Rows of double OTs (`extension.py`) differ by y·Δ with y in F4, so σ must do for all of these what they ask of
-it for Δ: σ(y·x) ⊕ b·x must be invertible for every y ≠ 0 and every b of F4. Otherwise H(x ⊕ y·Δ) ⊕ b·Δ could be
-π(u) ⊕ σ(x) with u = σ(x ⊕ y·Δ), and π, which is public and can be inverted, would show Δ to whoever comes to see
-that. So the usual σ(l, r) = (l ⊕ r, l) will not do: it is the multiplication by 1 + ω. Doubling in GF(2⁶⁴) does:
-with ζ for ω in that field, 2·ζⁱ = ζʲ would put 2 into F4.
+it for Δ: σ(y·x) ⊕ b·x must be invertible for every y ≠ 0 and every b of F4. Otherwise H(x ⊕ y·Δ) ⊕ b·Δ could
+be π(u) ⊕ σ(x) with u = σ(x ⊕ y·Δ), and π, which is public and can be inverted, would show Δ to whoever comes
+to see that. So the usual σ(l, r) = (l ⊕ r, l) will not do: it is the multiplication by 1 + ω. Doubling in
+GF(2⁶⁴) does: with ζ for ω in that field, 2·ζⁱ = ζʲ would put 2 into F4.
 
 One key schedule serves a whole session and one library call serves a whole tile, which is where the speed
 comes from. A block is two little-endian 64-bit words. The invariant on which all rest: π never sees an input
