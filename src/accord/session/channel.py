@@ -141,6 +141,9 @@ class TlsChannel:
                         raise self.lost(self._problem)
                     return
             self._begun = self._next_frame(time.monotonic() + self._patience.grace)
+        if self._problem is not None:
+            # With nobody to answer it, the message that has begun is of no use.
+            raise self.lost(self._problem)
 
     def lost(self, problem: str) -> ConnectionLostError:
         """What to raise where the connection to the partner ended, and how to go on."""

@@ -17,6 +17,7 @@ While this side waits for its workers it listens to the partner's coordinator, t
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import time
@@ -290,9 +291,9 @@ class _Heard:
     workers: Workers
     line: Line
 
-    def next(self, until: float | None = None) -> tuple[int, Message]:
-        """What a worker says next; raises what became of one that ended."""
-        while until is None or time.monotonic() < until:
+    def next(self, until: float = math.inf) -> tuple[int, Message] | None:
+        """What a worker says next, in time; raises what became of one that ended."""
+        while time.monotonic() < until:
             self.line.attend()
             heard = self.workers.hear(_AGAIN_SECONDS)
             if heard is None:
@@ -303,18 +304,27 @@ class _Heard:
             if message.kind is Kind.FAILURE:
                 self._raise(worker, message)
             return worker, message
-        raise self.line.lost("did not bring all of its workers in time")
+        return None
 
     def all_say(self, kind: Kind, count: int) -> list[bytearray]:
         """What each of the workers says, once, of this kind."""
         found: dict[int, bytearray] = {}
         until = time.monotonic() + _MEET_SECONDS
         while len(found) < count:
-            worker, message = self.next(until)
+            heard = self.next(until)
+            if heard is None:
+                raise self._late(kind, min(set(range(count)) - set(found)))
+            worker, message = heard
             if message.kind is not kind or worker in found:
                 raise WorkerError(number=worker + 1, problem=f"it said {message.kind.name}")
             found[worker] = message.body
         return [found[worker] for worker in range(count)]
+
+    def _late(self, kind: Kind, worker: int) -> Exception:
+        """Who has not said it in time: a worker of this side, unless it waits for one of the partner's."""
+        if kind is Kind.BADGE:
+            return WorkerError(number=worker + 1, problem="it did not start in time")
+        return self.line.lost("did not bring all of its workers in time")
 
     def _raise(self, worker: int, message: Message) -> NoReturn:
         failure = jobs.decode_failure(message.body)
@@ -371,7 +381,9 @@ class _Shared:
 
     def _take(self) -> None:
         """The next answer of any worker."""
-        worker, message = self.heard.next()
+        heard = self.heard.next()
+        assert heard is not None
+        worker, message = heard
         if message.kind is not Kind.ANSWER or not self._busy.get(worker):
             raise WorkerError(number=worker + 1, problem=f"it said {message.kind.name}")
         asked, share = self._busy[worker].popleft()
