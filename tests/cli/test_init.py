@@ -101,6 +101,17 @@ def test_nothing_is_overwritten_without_force(shop: Path) -> None:
     run(shop, *FROM, "--force")
 
 
+def test_a_script_is_told_of_every_column_that_is_left_out(shop: Path) -> None:
+    (shop / "shop.csv").write_text("sku,title,Preis brutto,code\ns1,Sony,€149.00,x1\ns2,Bose,€399.00,x2\n")
+    told = run(shop, *FROM).stderr
+    assert "'Preis brutto' is left out: its name says price" in told
+    assert "`--type 'Preis brutto=price'` takes it all the same" in told
+    assert "'code' is left out: another column names the records. `--type code=identifier`" in told
+    assert "149" not in told
+    settled = ("--type", "Preis brutto=skip", "--type", "code=identifier")
+    assert "left out" not in run(shop, *FROM, *settled, "--force").stderr
+
+
 @pytest.mark.parametrize(
     ("content", "code", "message"),
     [

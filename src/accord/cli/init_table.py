@@ -39,6 +39,8 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
         from accord.cli.init_questions import ask_all
 
         seen, told = ask_all(seen, told)
+    else:
+        _tell_left_out(seen)
     _require_answers(seen, told)
     answers = _answers(seen, told)
     if answers.about_people:
@@ -69,6 +71,8 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
             seen = replace(seen, columns=ask_types(seen))
     elif not told.yes:
         raise UsageError(problem=_nobody([_types_wanted(seen)]))
+    elif _unmapped(agreed, seen):
+        _tell_left_out(seen)
     check = _try(agreed, seen, told)
     write_layout(check.layout, told.table, beside, force=True)
     say(f"{told.table} fits {agreement}: {check.records:,} records.", err=True)
@@ -94,6 +98,13 @@ def _look(told: Told) -> Seen:
         columns = name_rows(columns)
     columns = change(columns, [*([f"{told.id}=id"] if told.id else []), *told.types])
     return Seen(look, layout, columns)
+
+
+def _tell_left_out(seen: Seen) -> None:
+    """Where nobody is asked, each column that is left out, and why."""
+    for one in seen.columns:
+        if one.note:
+            say(one.tell(), err=True)
 
 
 def _require_answers(seen: Seen, told: Told) -> None:
