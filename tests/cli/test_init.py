@@ -101,6 +101,15 @@ def test_nothing_is_overwritten_without_force(shop: Path) -> None:
     run(shop, *FROM, "--force")
 
 
+def test_the_head_is_true_of_guesses(shop: Path) -> None:
+    types = ("sku=id", "title=text", "maker=category", "price=price")
+    typed = [word for one in types for word in ("--type", one)]
+    run(shop, *FROM)
+    assert "so a\n# single row can decide a type" in (shop / "agreement.toml").read_text()
+    run(shop, *FROM, *typed, "--force")
+    assert "single row" not in (shop / "agreement.toml").read_text()
+
+
 def test_a_script_is_told_of_every_column_that_is_left_out(shop: Path) -> None:
     (shop / "shop.csv").write_text("sku,title,Preis brutto,code\ns1,Sony,€149.00,x1\ns2,Bose,€399.00,x2\n")
     told = run(shop, *FROM).stderr

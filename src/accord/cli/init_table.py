@@ -145,6 +145,7 @@ def _answers(seen: Seen, told: Told) -> Answers:
         missing=_split("--missing", told.missing),
         missing_values=_lists("--missing-values", told.missing_values),
         rarity=told.rarity,
+        as_guessed=not told.asks and any(one.guessed for one in seen.columns),
     )
 
 

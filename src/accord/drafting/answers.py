@@ -51,6 +51,8 @@ class Answers:
     missing: Mapping[str, str] = field(default_factory=dict)
     missing_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rarity: bool = False
+    as_guessed: bool = False
+    """Whether some column was taken for what it looks like, and nobody was asked: cells decided then."""
 
     def __post_init__(self) -> None:
         if faults := [*self._faults()]:

@@ -23,6 +23,8 @@ class Column:
     """Why it is left out, where Accord thinks so."""
     meant: Kind | None = None
     """What it may be meant to be then."""
+    guessed: bool = False
+    """Whether it looks so, and its owner has not said it on the command line."""
 
     def tell(self) -> str:
         """Why it is left out, and how its owner decides otherwise."""
@@ -34,7 +36,9 @@ Columns = tuple[Column, ...]
 
 
 def take_guesses(guesses: Sequence[Guess]) -> Columns:
-    return tuple(Column(guess.column, Confirmed(guess.kind), guess.note, guess.meant) for guess in guesses)
+    return tuple(
+        Column(guess.column, Confirmed(guess.kind), guess.note, guess.meant, True) for guess in guesses
+    )
 
 
 def change(columns: Columns, pairs: Iterable[str]) -> Columns:
@@ -60,7 +64,7 @@ def name_rows(columns: Columns) -> Columns:
 def _without_id(one: Column) -> Column:
     if one.is_.kind is not Kind.ID:
         return one
-    return Column(one.name, Confirmed(Kind.SKIP), "records are named otherwise", Kind.IDENTIFIER)
+    return Column(one.name, Confirmed(Kind.SKIP), "records are named otherwise", Kind.IDENTIFIER, one.guessed)
 
 
 def _place(columns: Columns, name: str) -> int:
