@@ -165,6 +165,7 @@ def test_cells_that_do_not_fit_are_told_with_the_answer_that_mends_them(shop: Pa
         (["--range", "price"], "FIELD=VALUE"),
         (["--date", "birth=%d.%m.%Y"], "no field or column 'birth' to map"),
         (["--range", "price=a..b"], "--range price=a..b"),
+        (["--records", "5", "20000001"], "from 1 to 20,000,000. More cannot be planned"),
         (["--template", "people"], "Say what to start from"),
     ],
 )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from accord.agreement.document import PARTY_PATTERN
 from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, SEVERAL, Confirmed, Kind
 from accord.errors import AgreementError, Fault
-from accord.protocols.mine import MOST_RECORDS
+from accord.planning.plan import MOST_PLANNED
 from accord.records.making import parse_date
 from accord.spelling import did_you_mean
 
@@ -78,8 +78,9 @@ class Answers:
         yield from self._ill_written()
         if len(self.named(Kind.LATITUDE)) != len(self.named(Kind.LONGITUDE)):
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
-        if not all(1 <= size <= MOST_RECORDS for size in self.records):
-            yield Fault("`accord init --records`", f"are whole numbers from 1 to {MOST_RECORDS:,}.")
+        if not all(1 <= size <= MOST_PLANNED for size in self.records):
+            mend = "More cannot be planned: draft for so many, and change [expected] in the draft."
+            yield Fault("`accord init --records`", f"are whole numbers from 1 to {MOST_PLANNED:,}.", mend)
 
     def _ill_written(self) -> Iterable[Fault]:
         """Answers that are no names, dates or numbers."""

@@ -90,8 +90,8 @@ def look_ahead(
     sizes = _sizes(agreement, side, records)
     if sizes is None:
         return None
-    question = Question(sizes, agreed_network(agreement))
     try:
+        question = Question(sizes, agreed_network(agreement))
         meter = Speedometer(folder, measure=False)
         found = price_agreed(agreement, question, meter, own)
         guessed = meter.guessed
