@@ -64,6 +64,12 @@ class AgreementError(FaultyError):
     exit_code = 3
 
 
+class UnmetError(AccordError):
+    """No option meets all that is wanted ({wishes}). {written}"""
+
+    exit_code = 3
+
+
 class DataError(FaultyError):
     """{what} has {count}:"""
 

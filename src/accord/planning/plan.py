@@ -169,6 +169,7 @@ class _Planner:
             sizes=self._asked.sizes,
             network=str(self._asked.network),
             from_data=self._own is not None,
+            missed=tuple(miss.name for miss in missed),
         )
 
     def _other_epsilons(self, options: list[Option]) -> list[Agreement]:
