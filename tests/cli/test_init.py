@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from accord.agreement.file import read_agreement
 from accord.cli.init import init
 from accord.cli.init_questions import round_up
+from accord.datasets.starter import starter_text
+from accord.errors import DataError
 from accord.records.layout import read_layout
 from tests.cli.terminal import Done, accord
 
@@ -216,6 +218,21 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     again = command[1].replace("'", "").split()
     assert accord(shop, "init", *again, "--force").returncode == 0
     assert unsalted(first) == unsalted((shop / "agreement.toml").read_text())
+
+
+def test_a_whole_name_does_not_fit_its_parts_and_enter_does_not_ask_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agreement.toml").write_text(starter_text("people", "0" * 32))
+    (tmp_path / "whole.csv").write_text("id,Name\n1,Mary Smith\n2,John Jones\n")
+    answer(monkeypatch, "", "", "")  # one more would end the keyboard
+    with pytest.raises(DataError, match="is a whole name, which does not fit given and surname"):
+        init(table=Path("whole.csv"), agreement=Path("agreement.toml"))
+    assert capsys.readouterr().err.count("Split it into two columns") == 1
+    done = run(tmp_path, "--from", "whole.csv", "--for", "agreement.toml", "--yes", code=4)
+    assert "column 'Name': is a whole name" in done.stderr
+    assert "field 'given'" not in done.stderr
 
 
 def test_sizes_that_enter_takes_are_rounded() -> None:

@@ -66,9 +66,11 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
         from accord.cli.init_questions import ask_types
 
         seen = replace(seen, columns=ask_types(seen))
-        while lacking := _unmapped(agreed, seen):
+        before: list[Fault] = []
+        # Whoever leaves the same fault twice has no answer to it: it is raised below.
+        while (lacking := _unmapped(agreed, seen)) and lacking != before:
             say("\n".join(map(str, lacking)), err=True)
-            seen = replace(seen, columns=ask_types(seen))
+            seen, before = replace(seen, columns=ask_types(seen)), lacking
     elif not told.yes:
         raise UsageError(problem=_nobody([_types_wanted(seen)]))
     elif _unmapped(agreed, seen):
@@ -205,9 +207,28 @@ _MENDS = (
 def _unmapped(agreement: Agreement, seen: Seen) -> list[Fault]:
     """Agreed fields that no column was said to be."""
     from accord.drafting.confirming import map_names
+    from accord.drafting.kinds import Kind
 
     where = map_names(seen.columns, agreement.names)
     lacking = [name for name in agreement.names if name not in where]
+    parts = [name for name in ("given", "surname") if name in lacking]
+    whole = [one.name for one in seen.columns if one.is_.kind is Kind.NAME and one.name not in where.values()]
+    if parts and whole:
+        lacking = [name for name in lacking if name not in parts]
+        return [_whole_name(parts, whole[0]), *_no_columns(lacking)]
+    return _no_columns(lacking)
+
+
+def _whole_name(parts: Iterable[str], column: str) -> Fault:
+    return Fault(
+        f"column '{column}'",
+        f"is a whole name, which does not fit {' and '.join(parts)} of the agreement.",
+        "Split it into two columns, one for given names and one for family names; or draft an agreement for "
+        "whole names, --type COLUMN=name, with your partner.",
+    )
+
+
+def _no_columns(lacking: list[str]) -> list[Fault]:
     return [
         Fault(f"field '{name}'", "has no column.", f"Say which: --type COLUMN={_as_type(name)}.")
         for name in lacking
