@@ -98,9 +98,32 @@ def test_nothing_is_overwritten_without_force(shop: Path) -> None:
     before = {path.name: path.read_bytes() for path in shop.iterdir()}
     assert "--force" in run(shop, *FROM, code=5).stderr
     assert "which is read" in run(shop, *FROM, "--out", "shop.csv", "--force", code=5).stderr
-    run(shop, *FROM, "--out", "other.toml", code=5)  # the layout is there
+    told = run(shop, *FROM, "--out", "other.toml", code=5).stderr  # the layout is there
+    assert "which only --force replaces. It has its place beside the table" in told
+    assert "--out" not in told
     assert {path.name: path.read_bytes() for path in shop.iterdir()} == before
     run(shop, *FROM, "--force")
+
+
+def test_what_is_wrong_is_said_before_fields_are_weighed(tmp_path: Path) -> None:
+    (tmp_path / "shop.csv").write_text("surname,birth\nSmith,1980-01-31\nSmith,1975-12-31\n")
+    typed = (*FROM, "--type", "birth=birth")
+    assert "Weighing" not in run(tmp_path, *typed, code=4).stderr
+    assert "Weighing" not in run(tmp_path, *typed, "--id-row", "--parties", "a", "b", code=3).stderr
+    assert "Weighing" in run(tmp_path, *typed, "--id-row").stderr
+
+
+def test_cells_that_count_as_empty_are_no_other_sexes(tmp_path: Path) -> None:
+    rows = "".join(f"{n},thing {n},{'fm'[n % 2]}\n" for n in range(19))
+    (tmp_path / "shop.csv").write_text(f"id,title,sex\n{rows}19,thing,unknown\n")
+    assert "none of f, m" in run(tmp_path, *FROM).stderr
+    told = run(tmp_path, *FROM, "--missing-values", "sex=Unknown", "--force").stderr
+    assert "none of f, m" not in told
+
+
+def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:
+    told = run(shop, "--from", "shop.csv", "--yes", "--records", "30000", "30000").stderr
+    assert "; ε = 1.6, δ = 2^-40 on both sides." in told
 
 
 def test_the_head_is_true_of_guesses(shop: Path) -> None:

@@ -17,7 +17,8 @@ from accord.cli.check_layout import check_file, write_layout
 from accord.cli.init_told import Seen, Told
 from accord.cli.options import layout_of
 from accord.cli.terminal import say
-from accord.errors import DataError, Fault, FaultyError, UsageError
+from accord.errors import DataError, Fault, FaultyError, LayoutOutputError, OutputError, UsageError
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
@@ -33,7 +34,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
 
     beside = layout_of(told.table)
     require_target(out, [told.table], force, endings=())
-    require_target(beside, [told.table, out], force, endings=())
+    _require_layout(beside, [told.table, out], force)
     seen = _look(told)
     if told.asks:
         from accord.cli.init_questions import ask_all
@@ -43,6 +44,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
         _tell_left_out(seen)
     _require_answers(seen, told)
     answers = _answers(seen, told)
+    _require_id(seen, told)
     if answers.about_people:
         say("Weighing these fields on made-up people: it takes some seconds.", err=True)
     draft = make_draft(answers, secrets.token_hex(16))
@@ -57,10 +59,9 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
 def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     """Write how a table fits an agreement that is there."""
     from accord.agreement.file import read_agreement
-    from accord.records.sinks import require_target
 
     agreed, beside = read_agreement(agreement), layout_of(told.table)
-    require_target(beside, [told.table, agreement], force, endings=())
+    _require_layout(beside, [told.table, agreement], force)
     seen = _look(told)
     if told.asks:
         from accord.cli.init_questions import ask_types
@@ -77,8 +78,18 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
         _tell_left_out(seen)
     check = _try(agreed, seen, told)
     write_layout(check.layout, told.table, beside, force=True)
-    say(f"{told.table} fits {agreement}: {check.records:,} records.", err=True)
+    say(f"{told.table} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)
+
+
+def _require_layout(beside: Path, inputs: Iterable[Path], force: bool) -> None:
+    """The layout has its place beside the table: no option names another."""
+    from accord.records.sinks import require_target
+
+    try:
+        require_target(beside, inputs, force, endings=())
+    except OutputError as error:
+        raise LayoutOutputError(path=beside, reason=error.reason) from error
 
 
 def _look(told: Told) -> Seen:
@@ -176,8 +187,7 @@ def _try(agreement: Agreement, seen: Seen, told: Told) -> FileCheck:
     from accord.drafting.confirming import find_id, map_names
 
     id_column = find_id(seen.columns)
-    faults = [] if id_column or told.id_row else [_NO_ID]
-    if faults := [*faults, *_unmapped(agreement, seen)]:
+    if faults := [*_lacks_id(seen, told), *_unmapped(agreement, seen)]:
         raise DataError(str(told.table), faults)
     where = map_names(seen.columns, agreement.names)
     layout = replace(seen.layout, id=id_column or "id", id_row=id_column is None)
@@ -189,6 +199,18 @@ def _try(agreement: Agreement, seen: Seen, told: Told) -> FileCheck:
     except FaultyError as error:
         error.add_note(_MENDS)
         raise
+
+
+def _lacks_id(seen: Seen, told: Told) -> list[Fault]:
+    from accord.drafting.confirming import find_id
+
+    return [] if told.id_row or find_id(seen.columns) else [_NO_ID]
+
+
+def _require_id(seen: Seen, told: Told) -> None:
+    """Before anything that takes a while."""
+    if faults := _lacks_id(seen, told):
+        raise DataError(str(told.table), faults)
 
 
 _WRITTEN = ("encoding", "delimiter", "quote")
@@ -248,8 +270,10 @@ def _other_sexes(seen: Seen, answers: Answers) -> str:
 
     columns = [one.name for one in seen.columns if one.is_.kind is Kind.SEX]
     cells = [cell for sample in seen.look.samples if sample.column in columns for cell in sample.filled]
-    values = [value for one in answers.fields if one.kind is Kind.SEX for value in answers.values_of(one)]
-    if all((cell or "")[:1] in fold_list(values) for cell in fold_list(cells)):
+    sexes = [one for one in answers.fields if one.kind is Kind.SEX]
+    values = [value for one in sexes for value in answers.values_of(one)]
+    empty = fold_list([value for one in sexes for value in answers.missing_values.get(one.name, ())])
+    if all(cell in empty or (cell or "")[:1] in fold_list(values) for cell in fold_list(cells)):
         return ""
     return (
         f"Some cells of '{columns[0]}' are none of {', '.join(values)}, and count as one. Agree with your "
@@ -258,6 +282,8 @@ def _other_sexes(seen: Seen, answers: Answers) -> str:
 
 
 def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
+    from accord.drafting.draft import DELTA, EPSILON
+
     agreed = draft.agreement
     if draft.rule.learnt:
         say(
@@ -267,7 +293,11 @@ def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
         )
     if draft.unused:
         say(f"Not compared, since people's rules have no use for them: {', '.join(draft.unused)}.", err=True)
-    way = "all pairs, ε = 0" if not agreed.passes else ", ".join(one.name or "" for one in agreed.passes)
+    way = "all pairs, ε = 0"
+    if agreed.passes:
+        way = (
+            f"{', '.join(one.name or '' for one in agreed.passes)}; ε = {EPSILON}, δ = {DELTA} on both sides"
+        )
     say(f"Records are compared by: {way}.", err=True)
     say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)
     say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)

@@ -76,6 +76,9 @@ class Answers:
             for name in given:
                 yield from self._named(option, name, kinds)
         yield from self._ill_written()
+        if self.rarity and not self.named(Kind.SURNAME):
+            mend = "Leave it away, or name their column with --type COLUMN=surname."
+            yield Fault("`accord init --rarity`", "weighs family names, and there are none.", mend)
         if len(self.named(Kind.LATITUDE)) != len(self.named(Kind.LONGITUDE)):
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
         if not all(1 <= size <= MOST_PLANNED for size in self.records):
@@ -104,8 +107,13 @@ class Answers:
         for name, far in self.within.items():
             if not _is_number(far) or far.startswith("-"):
                 yield Fault(f"`accord init --within {name}={far}`", "is no number of at least 0.")
+        if self.parties[0] == self.parties[1]:
+            yield Fault("`accord init --parties`", "the two parties must have different names.")
         for party in self.parties:
-            if not re.fullmatch(PARTY_PATTERN, party):
+            if party in ("a", "b", "A", "B"):
+                mend = "A and B name the sides: say what the organisations are called."
+                yield Fault("`accord init --parties`", f"'{party}' cannot be a party's name.", mend)
+            elif not re.fullmatch(PARTY_PATTERN, party):
                 mend = "Begin with a letter; letters, digits, blanks, dots, - and _ may follow."
                 yield Fault("`accord init --parties`", f"'{party}' cannot be a party's name.", mend)
 
