@@ -121,6 +121,16 @@ def test_cells_that_count_as_empty_are_no_other_sexes(tmp_path: Path) -> None:
     assert "none of f, m" not in told
 
 
+def test_the_other_side_is_told_of_other_sexes(tmp_path: Path) -> None:
+    (tmp_path / "shop.csv").write_text("id,title,sex\n1,a thing,f\n2,a thing,m\n")
+    run(tmp_path, *FROM)
+    (tmp_path / "laden.csv").write_text("id,Titel,Geschlecht\n1,a thing,w\n")
+    told = run(tmp_path, "--from", "laden.csv", "--for", "agreement.toml", "--yes").stderr
+    assert "fits agreement.toml: 1 record." in told
+    assert "Some cells of 'Geschlecht' are none of f, m" in told
+    assert "even where they mean one of these" in told
+
+
 def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:
     told = run(shop, "--from", "shop.csv", "--yes", "--records", "30000", "30000").stderr
     assert "; ε = 1.6, δ = 2^-40 on both sides." in told

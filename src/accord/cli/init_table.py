@@ -52,7 +52,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     write_file(out, draft.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, force=True)
     _tell(told, draft, out, beside)
-    if others := _other_sexes(seen, answers):
+    if others := _other_sexes(draft.agreement, seen):
         say(others, err=True)
 
 
@@ -80,6 +80,8 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     write_layout(check.layout, told.table, beside, force=True)
     say(f"{told.table} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)
+    if others := _other_sexes(agreed, seen):
+        say(others, err=True)
 
 
 def _require_layout(beside: Path, inputs: Iterable[Path], force: bool) -> None:
@@ -263,21 +265,25 @@ def _as_type(name: str) -> str:
     return name if name in list(Kind) else f"TYPE:{name}"
 
 
-def _other_sexes(seen: Seen, answers: Answers) -> str:
+def _other_sexes(agreement: Agreement, seen: Seen) -> str:
     """A word to the owner whose table writes sexes in other ways than agreed."""
     from accord.drafting.kinds import Kind
     from accord.records.folding import fold_list
+    from accord.records.schema import CategoryField
 
+    spec = agreement.fields.get(Kind.SEX)
     columns = [one.name for one in seen.columns if one.is_.kind is Kind.SEX]
-    cells = [cell for sample in seen.look.samples if sample.column in columns for cell in sample.filled]
-    sexes = [one for one in answers.fields if one.kind is Kind.SEX]
-    values = [value for one in sexes for value in answers.values_of(one)]
-    empty = fold_list([value for one in sexes for value in answers.missing_values.get(one.name, ())])
-    if all(cell in empty or (cell or "")[:1] in fold_list(values) for cell in fold_list(cells)):
+    if not (columns and isinstance(spec, CategoryField) and spec.other == "bin"):
+        return ""
+    cells = {cell for sample in seen.look.samples if sample.column in columns for cell in sample.filled}
+    known = {*fold_list(spec.values), *fold_list(spec.missing_values)}
+    initials = spec.derive == "initial"
+    if all(cell in known or (initials and (cell or "")[:1] in known) for cell in fold_list([*cells])):
         return ""
     return (
-        f"Some cells of '{columns[0]}' are none of {', '.join(values)}, and count as one. Agree with your "
-        "partner on what both write, --values sex=…, or write it so."
+        f"Some cells of '{columns[0]}' are none of {', '.join(spec.values)}, and count as one other value, "
+        "even where they mean one of these. Agree with your partner on what both write, --values sex=…, "
+        "or write it so."
     )
 
 
