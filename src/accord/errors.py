@@ -64,6 +64,12 @@ class AgreementError(FaultyError):
     exit_code = 3
 
 
+class UnmetError(AccordError):
+    """No option meets all that is wanted ({wishes}). {written}"""
+
+    exit_code = 3
+
+
 class DataError(FaultyError):
     """{what} has {count}:"""
 
@@ -83,6 +89,11 @@ class OutputError(AccordError):
 
     def __init__(self, *, path: object, reason: object, option: str = "out") -> None:
         super().__init__(path=path, reason=reason, option=option)
+        self.reason = reason
+
+
+class LayoutOutputError(OutputError):
+    """{path} cannot be written: {reason}. It has its place beside the table: move it away, or the table."""
 
 
 class UnsupportedError(AccordError):

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from accord.agreement.file import read_agreement
 from accord.cli.init import init
 from accord.cli.init_questions import round_up
+from accord.datasets.starter import starter_text
+from accord.errors import DataError
 from accord.records.layout import read_layout
 from tests.cli.terminal import Done, accord
 
@@ -96,9 +98,62 @@ def test_nothing_is_overwritten_without_force(shop: Path) -> None:
     before = {path.name: path.read_bytes() for path in shop.iterdir()}
     assert "--force" in run(shop, *FROM, code=5).stderr
     assert "which is read" in run(shop, *FROM, "--out", "shop.csv", "--force", code=5).stderr
-    run(shop, *FROM, "--out", "other.toml", code=5)  # the layout is there
+    told = run(shop, *FROM, "--out", "other.toml", code=5).stderr  # the layout is there
+    assert "which only --force replaces. It has its place beside the table" in told
+    assert "--out" not in told
     assert {path.name: path.read_bytes() for path in shop.iterdir()} == before
     run(shop, *FROM, "--force")
+
+
+def test_what_is_wrong_is_said_before_fields_are_weighed(tmp_path: Path) -> None:
+    (tmp_path / "shop.csv").write_text("surname,birth\nSmith,1980-01-31\nSmith,1975-12-31\n")
+    typed = (*FROM, "--type", "birth=birth")
+    assert "Weighing" not in run(tmp_path, *typed, code=4).stderr
+    assert "Weighing" not in run(tmp_path, *typed, "--id-row", "--parties", "a", "b", code=3).stderr
+    assert "Weighing" in run(tmp_path, *typed, "--id-row").stderr
+
+
+def test_cells_that_count_as_empty_are_no_other_sexes(tmp_path: Path) -> None:
+    rows = "".join(f"{n},thing {n},{'fm'[n % 2]}\n" for n in range(19))
+    (tmp_path / "shop.csv").write_text(f"id,title,sex\n{rows}19,thing,unknown\n")
+    assert "none of f, m" in run(tmp_path, *FROM).stderr
+    told = run(tmp_path, *FROM, "--missing-values", "sex=Unknown", "--force").stderr
+    assert "none of f, m" not in told
+
+
+def test_the_other_side_is_told_of_other_sexes(tmp_path: Path) -> None:
+    (tmp_path / "shop.csv").write_text("id,title,sex\n1,a thing,f\n2,a thing,m\n")
+    run(tmp_path, *FROM)
+    (tmp_path / "laden.csv").write_text("id,Titel,Geschlecht\n1,a thing,w\n")
+    told = run(tmp_path, "--from", "laden.csv", "--for", "agreement.toml", "--yes").stderr
+    assert "fits agreement.toml: 1 record." in told
+    assert "Some cells of 'Geschlecht' are none of f, m" in told
+    assert "even where they mean one of these" in told
+
+
+def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:
+    told = run(shop, "--from", "shop.csv", "--yes", "--records", "30000", "30000").stderr
+    assert "; ε = 1.6, δ = 2^-40 on both sides." in told
+
+
+def test_the_head_is_true_of_guesses(shop: Path) -> None:
+    types = ("sku=id", "title=text", "maker=category", "price=price")
+    typed = [word for one in types for word in ("--type", one)]
+    run(shop, *FROM)
+    assert "so a\n# single row can decide a type" in (shop / "agreement.toml").read_text()
+    run(shop, *FROM, *typed, "--force")
+    assert "single row" not in (shop / "agreement.toml").read_text()
+
+
+def test_a_script_is_told_of_every_column_that_is_left_out(shop: Path) -> None:
+    (shop / "shop.csv").write_text("sku,title,Preis brutto,code\ns1,Sony,€149.00,x1\ns2,Bose,€399.00,x2\n")
+    told = run(shop, *FROM).stderr
+    assert "'Preis brutto' is left out: its name says price" in told
+    assert "`--type 'Preis brutto=price'` takes it all the same" in told
+    assert "'code' is left out: another column names the records. `--type code=identifier`" in told
+    assert "149" not in told
+    settled = ("--type", "Preis brutto=skip", "--type", "code=identifier")
+    assert "left out" not in run(shop, *FROM, *settled, "--force").stderr
 
 
 @pytest.mark.parametrize(
@@ -145,6 +200,7 @@ def test_cells_that_do_not_fit_are_told_with_the_answer_that_mends_them(shop: Pa
         (["--range", "price"], "FIELD=VALUE"),
         (["--date", "birth=%d.%m.%Y"], "no field or column 'birth' to map"),
         (["--range", "price=a..b"], "--range price=a..b"),
+        (["--records", "5", "20000001"], "from 1 to 20,000,000. More cannot be planned"),
         (["--template", "people"], "Say what to start from"),
     ],
 )
@@ -195,6 +251,21 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     again = command[1].replace("'", "").split()
     assert accord(shop, "init", *again, "--force").returncode == 0
     assert unsalted(first) == unsalted((shop / "agreement.toml").read_text())
+
+
+def test_a_whole_name_does_not_fit_its_parts_and_enter_does_not_ask_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agreement.toml").write_text(starter_text("people", "0" * 32))
+    (tmp_path / "whole.csv").write_text("id,Name\n1,Mary Smith\n2,John Jones\n")
+    answer(monkeypatch, "", "", "")  # one more would end the keyboard
+    with pytest.raises(DataError, match="is a whole name, which does not fit given and surname"):
+        init(table=Path("whole.csv"), agreement=Path("agreement.toml"))
+    assert capsys.readouterr().err.count("Split it into two columns") == 1
+    done = run(tmp_path, "--from", "whole.csv", "--for", "agreement.toml", "--yes", code=4)
+    assert "column 'Name': is a whole name" in done.stderr
+    assert "field 'given'" not in done.stderr
 
 
 def test_sizes_that_enter_takes_are_rounded() -> None:

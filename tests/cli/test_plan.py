@@ -45,6 +45,7 @@ def test_one_object_of_json_and_nothing_else(folder: Path) -> None:
     found = json.loads(run(folder, "--records", "50", "60", "--json").stdout)
     assert found["records"] == {"A": 50, "B": 60}
     assert found["choice"] in found["options"]
+    assert found["missed"] == []
     assert {"code", "text"} == set(found["warnings"][0])
 
 
@@ -90,6 +91,7 @@ def test_what_a_table_decides_is_never_written(folder: Path) -> None:
     ("arguments", "says"),
     [
         (("--records", "0", "5"), "at least 1 each"),
+        (("--records", "20000001", "5"), "At most 20,000,000 records of a side can be planned, by --records"),
         ((), "--records"),
         (("--records", "5", "5", "--network", "fast"), "no network"),
         (("--records", "5", "5", "--recall", "2"), "0 to 1"),
@@ -101,8 +103,13 @@ def test_bad_input_is_said_and_ends_with_2(folder: Path, arguments: tuple[str, .
 
 
 def test_an_impossible_wish_is_said_with_the_nearest_that_can(folder: Path) -> None:
-    found = json.loads(run(folder, "--records", "500", "500", "--max-time", "0.001", "--json").stdout)
+    wish = ("--records", "500", "500", "--max-time", "0.001", "--json")
+    done = run(folder, *wish, "--write", "new.toml", code=3)
+    found = json.loads(done.stdout)
     assert found["why"].startswith("No option meets all that is wanted. Nearest is")
+    assert found["missed"] == ["max-time"]
+    assert "(--max-time). new.toml was not written." in done.stderr
+    assert not (folder / "new.toml").exists()
 
 
 def test_pictures_are_drawn(folder: Path) -> None:

@@ -24,7 +24,8 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         Answers(
             fields("birth", "price", "latitude"),
             (0, 5),
-            parties=("ok", "?"),
+            parties=("a", "?"),
+            rarity=True,
             disclose=("brith",),
             values={"birth": ("x",)},
             ranges={"birth": ("1", "2"), "price": ("0", "x")},
@@ -33,6 +34,8 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         )
     told = str(raised.value)
     for word in ("--records", "'?' cannot", "Did you mean 'birth'", "--values` birth", "--range birth=1..2"):
+        assert word in told
+    for word in ("'a' cannot be a party's name. A and B name the sides", "--rarity`: weighs family names"):
         assert word in told
     for word in ("--range price=0..x", "--within price=-1", "--missing birth=ignore", "longitude"):
         assert word in told

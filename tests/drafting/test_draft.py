@@ -34,6 +34,13 @@ def test_small_tables_of_people_are_compared_all_with_all() -> None:
     assert (found.expected.A, found.expected.B) == (199, 220)
 
 
+def test_no_epsilon_is_spent_to_save_seconds() -> None:
+    """All pairs of these take four seconds on a slow machine, and a blocking would halve that."""
+    found = draft("text category:brand price", (300, 400)).agreement
+    assert (found.protocol.name, found.passes) == ("all-pairs", ())
+    assert draft("text category:brand price", (20_000, 20_000)).agreement.passes
+
+
 def test_large_tables_have_passes_with_buckets_for_their_sizes() -> None:
     from accord.agreement.by_pass import best_buckets
 
@@ -137,7 +144,10 @@ def test_the_head_says_what_the_draft_follows_from() -> None:
     text = draft("text", (10, 10)).text
     head = " ".join(text.replace("#", " ").split())
     assert "from nothing else in the table: no cell, no count and no name of a column is in it" in head
-    assert len(max(text.splitlines(), key=len)) <= 110
+    guessed = draft("text", (10, 10), as_guessed=True).text
+    assert "a single row can decide a type" in " ".join(guessed.replace("#", " ").split())
+    for one in (text, guessed):
+        assert len(max(one.splitlines(), key=len)) <= 110
 
 
 THINGS = [kind.value for kind in Kind if kind not in LOCAL]

@@ -93,6 +93,43 @@ def test_an_id_has_all_cells_filled_and_different_and_there_is_one() -> None:
     assert kinds(phone=("030 123456", "040 123456"), mobile=("0171 123456", "0172 123456"))[1] is Kind.SKIP
 
 
+@pytest.mark.parametrize(
+    ("column", "cells", "meant", "why"),
+    [
+        ("lat", ("52,5200", "48,1371"), Kind.LATITUDE, "decimal comma"),
+        ("Preis", ("€12.99", "€3.00"), Kind.PRICE, "sign of a currency"),
+        ("Geburtsdatum", ("1980", "1975"), Kind.BIRTH, "days, all written in one way"),
+        ("PLZ", ("D-10115", "D-80331"), Kind.POSTCODE, "postcodes without a country"),
+        ("birth year", ("1980", "1975"), Kind.BIRTH, "its name says birth"),
+    ],
+)
+def test_a_known_name_that_cells_contradict_is_a_word_to_the_owner(
+    column: str, cells: tuple[str, ...], meant: Kind, why: str
+) -> None:
+    nr, guess = guess_kinds([Sample("Nr", ("1", "2"), True), Sample(column, cells, True)])
+    assert (nr.kind, guess.kind, guess.meant) == (Kind.ID, Kind.SKIP, meant)
+    assert why in guess.note
+    assert not any(cell in guess.note for cell in cells)
+
+
+def test_a_known_name_decides_over_cells_that_are_all_different() -> None:
+    plz = Sample("PLZ", ("10115", "1234 AB"), True)
+    number = Sample("Aktenzeichen", ("K1", "K2"), True)
+    assert [guess.kind for guess in guess_kinds([plz, number, Sample("id", ("7", "8"), True)])] == [
+        Kind.POSTCODE,
+        Kind.SKIP,
+        Kind.ID,
+    ]
+    assert kinds(cost_centre=("zx 7 qv", "qv 8 zx", "zx 7 qv")) == [Kind.TEXT]
+
+
+def test_one_row_does_not_make_dates_of_birth() -> None:
+    visits = ("2026-03-01",) * 30
+    assert kinds(c=visits) == kinds(c=(*visits, "1900-01-01")) == [Kind.DATE]
+    born = tuple(f"{year}-05-06" for year in range(1940, 2000))
+    assert kinds(c=born) == kinds(c=born[1:]) == [Kind.BIRTH]
+
+
 @given(
     st.lists(
         st.tuples(
@@ -109,3 +146,4 @@ def test_any_table_has_a_guess_that_an_agreement_can_hold(table: list[tuple[str,
     assert [guess.column for guess in guesses] == [name for name, _ in table]
     once = [guess.kind for guess in guesses if guess.kind not in SEVERAL and guess.kind is not Kind.SKIP]
     assert len(once) == len(set(once))
+    assert all(guess.note for guess in guesses if guess.kind is Kind.SKIP)

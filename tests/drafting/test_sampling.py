@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from accord.drafting.guessing import guess_kinds
+from accord.drafting.kinds import Kind
 from accord.drafting.sampling import look_at
 from accord.errors import DataError
 from accord.records.layout import Layout
@@ -30,6 +32,15 @@ def test_cells_are_texts_whatever_the_file(tmp_path: Path) -> None:
     assert found["day"] == (("2020-01-31", "2020-02-01"), False)
     assert found["text"] == (("a", "a"), False)
     assert found["bytes"] == found["list"] == ((), False)
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("ns"), pa.date32(), pa.date64()])
+def test_moments_under_a_name_of_birth_are_dates_of_birth(kind: pa.DataType, tmp_path: Path) -> None:
+    days = pa.array([date(1969, 12, 31), date(1980, 2, 29)]).cast(kind)
+    pyarrow.parquet.write_table(pa.table({"dob": days, "seen": days}), tmp_path / "t.parquet")
+    samples = look_at(tmp_path / "t.parquet", Layout()).samples
+    assert samples[0].cells == ("1969-12-31", "1980-02-29")
+    assert [guess.kind for guess in guess_kinds(samples)] == [Kind.BIRTH, Kind.DATE]
 
 
 def test_cells_are_spread_over_a_long_table(tmp_path: Path) -> None:

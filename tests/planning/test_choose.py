@@ -61,6 +61,25 @@ def test_what_cannot_be_met_is_said_with_the_nearest_that_can() -> None:
     assert "at most 5 seconds is wanted" in why
 
 
+def test_numbers_that_look_alike_are_told_in_full() -> None:
+    agreed, other = option(agreed=True), option(bytes=Range(1e7, 1e7 - 2, 1e7), seconds=Range(20, 20, 20))
+    wish = Wish(max_epsilon=1.6, max_bytes=1e7 - 1)
+    choice, missed = choose([agreed, other], wish)
+    assert (choice, missed) == (other, [])
+    why = explain([agreed, other], choice, missed, wish)
+    assert "it sends 10,000,000 bytes and at most 9,999,999 bytes is wanted" in why
+
+
+def test_what_the_choice_misses_too_is_no_reason_against_the_agreement() -> None:
+    every = [option(agreed=True), option(seconds=Range(9, 9, 9))]
+    wish = Wish(max_epsilon=1.6, max_bytes=1000)
+    choice, missed = choose(every, wish)
+    assert choice is every[1]
+    why = explain(every, choice, missed, wish)
+    assert why.count("it sends") == 1
+    assert "1.1 times as long" in why
+
+
 def test_no_promise_is_traded_for_time_and_no_recall_for_a_little_of_it() -> None:
     loose = option(epsilon={side: 10.0 for side in Side}, seconds=Range(1, 1, 1))
     blind = option(recall=0.002, seconds=Range(8, 8, 8), bytes=Range(9e6, 9e6, 9e6))
@@ -98,6 +117,7 @@ def test_warnings_have_stable_codes() -> None:
     assert codes(replace(fine, delta={side: 0.01 for side in Side})) == ["delta-above-one-over-n"]
     assert codes(replace(fine, recall=None)) == ["recall-unknown"]
     assert codes(replace(fine, work=Work(10, 50, 1))) == ["network-bound"]
+    assert codes(replace(fine, work=Work(10, 13, 1))) == [], "both take the time"
     assert codes(replace(fine, work=Work(0.1, 2, 1))) == [], "nobody minds"
 
 

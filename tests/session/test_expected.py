@@ -87,7 +87,7 @@ def test_time_is_said_of_this_machine_and_of_the_line_by_itself() -> None:
         f"24 minutes on this machine; on {line} 43 minutes (the network takes the time)"
     )
     assert told(1440, 10).endswith(f"24 minutes on this machine and {line}")
-    assert told(3, 1, guessed=True).endswith(f"at most 3 seconds even on a slow machine and {line}")
+    assert told(3, 1, guessed=True).endswith(f"about 3 seconds on a slow machine and {line}")
 
 
 def test_the_consent_says_that_all_pairs_is_cheaper(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from accord.cli.check_layout import check_file, write_layout
 from accord.cli.init_told import Seen, Told
 from accord.cli.options import layout_of
 from accord.cli.terminal import say
-from accord.errors import DataError, Fault, FaultyError, UsageError
+from accord.errors import DataError, Fault, FaultyError, LayoutOutputError, OutputError, UsageError
+from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
@@ -33,14 +34,17 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
 
     beside = layout_of(told.table)
     require_target(out, [told.table], force, endings=())
-    require_target(beside, [told.table, out], force, endings=())
+    _require_layout(beside, [told.table, out], force)
     seen = _look(told)
     if told.asks:
         from accord.cli.init_questions import ask_all
 
         seen, told = ask_all(seen, told)
+    else:
+        _tell_left_out(seen)
     _require_answers(seen, told)
     answers = _answers(seen, told)
+    _require_id(seen, told)
     if answers.about_people:
         say("Weighing these fields on made-up people: it takes some seconds.", err=True)
     draft = make_draft(answers, secrets.token_hex(16))
@@ -48,31 +52,46 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     write_file(out, draft.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, force=True)
     _tell(told, draft, out, beside)
-    if others := _other_sexes(seen, answers):
+    if others := _other_sexes(draft.agreement, seen):
         say(others, err=True)
 
 
 def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     """Write how a table fits an agreement that is there."""
     from accord.agreement.file import read_agreement
-    from accord.records.sinks import require_target
 
     agreed, beside = read_agreement(agreement), layout_of(told.table)
-    require_target(beside, [told.table, agreement], force, endings=())
+    _require_layout(beside, [told.table, agreement], force)
     seen = _look(told)
     if told.asks:
         from accord.cli.init_questions import ask_types
 
         seen = replace(seen, columns=ask_types(seen))
-        while lacking := _unmapped(agreed, seen):
+        before: list[Fault] = []
+        # Whoever leaves the same fault twice has no answer to it: it is raised below.
+        while (lacking := _unmapped(agreed, seen)) and lacking != before:
             say("\n".join(map(str, lacking)), err=True)
-            seen = replace(seen, columns=ask_types(seen))
+            seen, before = replace(seen, columns=ask_types(seen)), lacking
     elif not told.yes:
         raise UsageError(problem=_nobody([_types_wanted(seen)]))
+    elif _unmapped(agreed, seen):
+        _tell_left_out(seen)
     check = _try(agreed, seen, told)
     write_layout(check.layout, told.table, beside, force=True)
-    say(f"{told.table} fits {agreement}: {check.records:,} records.", err=True)
+    say(f"{told.table} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)
+    if others := _other_sexes(agreed, seen):
+        say(others, err=True)
+
+
+def _require_layout(beside: Path, inputs: Iterable[Path], force: bool) -> None:
+    """The layout has its place beside the table: no option names another."""
+    from accord.records.sinks import require_target
+
+    try:
+        require_target(beside, inputs, force, endings=())
+    except OutputError as error:
+        raise LayoutOutputError(path=beside, reason=error.reason) from error
 
 
 def _look(told: Told) -> Seen:
@@ -94,6 +113,13 @@ def _look(told: Told) -> Seen:
         columns = name_rows(columns)
     columns = change(columns, [*([f"{told.id}=id"] if told.id else []), *told.types])
     return Seen(look, layout, columns)
+
+
+def _tell_left_out(seen: Seen) -> None:
+    """Where nobody is asked, each column that is left out, and why."""
+    for one in seen.columns:
+        if one.note:
+            say(one.tell(), err=True)
 
 
 def _require_answers(seen: Seen, told: Told) -> None:
@@ -134,6 +160,7 @@ def _answers(seen: Seen, told: Told) -> Answers:
         missing=_split("--missing", told.missing),
         missing_values=_lists("--missing-values", told.missing_values),
         rarity=told.rarity,
+        as_guessed=not told.asks and any(one.guessed for one in seen.columns),
     )
 
 
@@ -162,8 +189,7 @@ def _try(agreement: Agreement, seen: Seen, told: Told) -> FileCheck:
     from accord.drafting.confirming import find_id, map_names
 
     id_column = find_id(seen.columns)
-    faults = [] if id_column or told.id_row else [_NO_ID]
-    if faults := [*faults, *_unmapped(agreement, seen)]:
+    if faults := [*_lacks_id(seen, told), *_unmapped(agreement, seen)]:
         raise DataError(str(told.table), faults)
     where = map_names(seen.columns, agreement.names)
     layout = replace(seen.layout, id=id_column or "id", id_row=id_column is None)
@@ -175,6 +201,18 @@ def _try(agreement: Agreement, seen: Seen, told: Told) -> FileCheck:
     except FaultyError as error:
         error.add_note(_MENDS)
         raise
+
+
+def _lacks_id(seen: Seen, told: Told) -> list[Fault]:
+    from accord.drafting.confirming import find_id
+
+    return [] if told.id_row or find_id(seen.columns) else [_NO_ID]
+
+
+def _require_id(seen: Seen, told: Told) -> None:
+    """Before anything that takes a while."""
+    if faults := _lacks_id(seen, told):
+        raise DataError(str(told.table), faults)
 
 
 _WRITTEN = ("encoding", "delimiter", "quote")
@@ -193,9 +231,28 @@ _MENDS = (
 def _unmapped(agreement: Agreement, seen: Seen) -> list[Fault]:
     """Agreed fields that no column was said to be."""
     from accord.drafting.confirming import map_names
+    from accord.drafting.kinds import Kind
 
     where = map_names(seen.columns, agreement.names)
     lacking = [name for name in agreement.names if name not in where]
+    parts = [name for name in ("given", "surname") if name in lacking]
+    whole = [one.name for one in seen.columns if one.is_.kind is Kind.NAME and one.name not in where.values()]
+    if parts and whole:
+        lacking = [name for name in lacking if name not in parts]
+        return [_whole_name(parts, whole[0]), *_no_columns(lacking)]
+    return _no_columns(lacking)
+
+
+def _whole_name(parts: Iterable[str], column: str) -> Fault:
+    return Fault(
+        f"column '{column}'",
+        f"is a whole name, which does not fit {' and '.join(parts)} of the agreement.",
+        "Split it into two columns, one for given names and one for family names; or draft an agreement for "
+        "whole names, --type COLUMN=name, with your partner.",
+    )
+
+
+def _no_columns(lacking: list[str]) -> list[Fault]:
     return [
         Fault(f"field '{name}'", "has no column.", f"Say which: --type COLUMN={_as_type(name)}.")
         for name in lacking
@@ -208,23 +265,31 @@ def _as_type(name: str) -> str:
     return name if name in list(Kind) else f"TYPE:{name}"
 
 
-def _other_sexes(seen: Seen, answers: Answers) -> str:
+def _other_sexes(agreement: Agreement, seen: Seen) -> str:
     """A word to the owner whose table writes sexes in other ways than agreed."""
     from accord.drafting.kinds import Kind
     from accord.records.folding import fold_list
+    from accord.records.schema import CategoryField
 
+    spec = agreement.fields.get(Kind.SEX)
     columns = [one.name for one in seen.columns if one.is_.kind is Kind.SEX]
-    cells = [cell for sample in seen.look.samples if sample.column in columns for cell in sample.filled]
-    values = [value for one in answers.fields if one.kind is Kind.SEX for value in answers.values_of(one)]
-    if all((cell or "")[:1] in fold_list(values) for cell in fold_list(cells)):
+    if not (columns and isinstance(spec, CategoryField) and spec.other == "bin"):
+        return ""
+    cells = {cell for sample in seen.look.samples if sample.column in columns for cell in sample.filled}
+    known = {*fold_list(spec.values), *fold_list(spec.missing_values)}
+    initials = spec.derive == "initial"
+    if all(cell in known or (initials and (cell or "")[:1] in known) for cell in fold_list([*cells])):
         return ""
     return (
-        f"Some cells of '{columns[0]}' are none of {', '.join(values)}, and count as one. Agree with your "
-        "partner on what both write, --values sex=…, or write it so."
+        f"Some cells of '{columns[0]}' are none of {', '.join(spec.values)}, and count as one other value, "
+        "even where they mean one of these. Agree with your partner on what both write, --values sex=…, "
+        "or write it so."
     )
 
 
 def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
+    from accord.drafting.draft import DELTA, EPSILON
+
     agreed = draft.agreement
     if draft.rule.learnt:
         say(
@@ -234,7 +299,11 @@ def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
         )
     if draft.unused:
         say(f"Not compared, since people's rules have no use for them: {', '.join(draft.unused)}.", err=True)
-    way = "all pairs, ε = 0" if not agreed.passes else ", ".join(one.name or "" for one in agreed.passes)
+    way = "all pairs, ε = 0"
+    if agreed.passes:
+        way = (
+            f"{', '.join(one.name or '' for one in agreed.passes)}; ε = {EPSILON}, δ = {DELTA} on both sides"
+        )
     say(f"Records are compared by: {way}.", err=True)
     say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)
     say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)

@@ -22,7 +22,7 @@ from accord.cli.options import (
 )
 from accord.cli.table import print_table
 from accord.cli.terminal import say
-from accord.errors import UsageError
+from accord.errors import UnmetError, UsageError
 from accord.wording import sized
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def plan(
         dataset=dataset,
         state=state,
     )
-    if write is not None:
+    if write is not None and not found.missed:
         _write(found, write, agreement, force)
     if drawing is not None:
         from accord.drawing import save_figure
@@ -121,6 +121,9 @@ def plan(
         typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
     else:
         show(found)
+    if found.missed:
+        written = "The nearest is shown." if write is None else f"{write} was not written."
+        raise UnmetError(wishes=", ".join(f"--{name}" for name in found.missed), written=written)
 
 
 def _write(found: Plan, path: Path, agreement: Path, force: bool) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from accord.agreement.document import PARTY_PATTERN
 from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, SEVERAL, Confirmed, Kind
 from accord.errors import AgreementError, Fault
-from accord.protocols.mine import MOST_RECORDS
+from accord.planning.plan import MOST_PLANNED
 from accord.records.making import parse_date
 from accord.spelling import did_you_mean
 
@@ -51,6 +51,8 @@ class Answers:
     missing: Mapping[str, str] = field(default_factory=dict)
     missing_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rarity: bool = False
+    as_guessed: bool = False
+    """Whether some column was taken for what it looks like, and nobody was asked: cells decided then."""
 
     def __post_init__(self) -> None:
         if faults := [*self._faults()]:
@@ -74,10 +76,14 @@ class Answers:
             for name in given:
                 yield from self._named(option, name, kinds)
         yield from self._ill_written()
+        if self.rarity and not self.named(Kind.SURNAME):
+            mend = "Leave it away, or name their column with --type COLUMN=surname."
+            yield Fault("`accord init --rarity`", "weighs family names, and there are none.", mend)
         if len(self.named(Kind.LATITUDE)) != len(self.named(Kind.LONGITUDE)):
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
-        if not all(1 <= size <= MOST_RECORDS for size in self.records):
-            yield Fault("`accord init --records`", f"are whole numbers from 1 to {MOST_RECORDS:,}.")
+        if not all(1 <= size <= MOST_PLANNED for size in self.records):
+            mend = "More cannot be planned: draft for so many, and change [expected] in the draft."
+            yield Fault("`accord init --records`", f"are whole numbers from 1 to {MOST_PLANNED:,}.", mend)
 
     def _ill_written(self) -> Iterable[Fault]:
         """Answers that are no names, dates or numbers."""
@@ -101,8 +107,13 @@ class Answers:
         for name, far in self.within.items():
             if not _is_number(far) or far.startswith("-"):
                 yield Fault(f"`accord init --within {name}={far}`", "is no number of at least 0.")
+        if self.parties[0] == self.parties[1]:
+            yield Fault("`accord init --parties`", "the two parties must have different names.")
         for party in self.parties:
-            if not re.fullmatch(PARTY_PATTERN, party):
+            if party in ("a", "b", "A", "B"):
+                mend = "A and B name the sides: say what the organisations are called."
+                yield Fault("`accord init --parties`", f"'{party}' cannot be a party's name.", mend)
+            elif not re.fullmatch(PARTY_PATTERN, party):
                 mend = "Begin with a letter; letters, digits, blanks, dots, - and _ may follow."
                 yield Fault("`accord init --parties`", f"'{party}' cannot be a party's name.", mend)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,13 +21,24 @@ class Column:
     is_: Confirmed
     note: str = ""
     """Why it is left out, where Accord thinks so."""
+    meant: Kind | None = None
+    """What it may be meant to be then."""
+    guessed: bool = False
+    """Whether it looks so, and its owner has not said it on the command line."""
+
+    def tell(self) -> str:
+        """Why it is left out, and how its owner decides otherwise."""
+        typed = shlex.quote(f"{self.name}={self.meant or 'TYPE'}")
+        return f"'{self.name}' is left out: {self.note}. `--type {typed}` takes it all the same."
 
 
 Columns = tuple[Column, ...]
 
 
 def take_guesses(guesses: Sequence[Guess]) -> Columns:
-    return tuple(Column(guess.column, Confirmed(guess.kind), guess.note) for guess in guesses)
+    return tuple(
+        Column(guess.column, Confirmed(guess.kind), guess.note, guess.meant, True) for guess in guesses
+    )
 
 
 def change(columns: Columns, pairs: Iterable[str]) -> Columns:
@@ -50,7 +62,9 @@ def name_rows(columns: Columns) -> Columns:
 
 
 def _without_id(one: Column) -> Column:
-    return Column(one.name, Confirmed(Kind.SKIP)) if one.is_.kind is Kind.ID else one
+    if one.is_.kind is not Kind.ID:
+        return one
+    return Column(one.name, Confirmed(Kind.SKIP), "records are named otherwise", Kind.IDENTIFIER, one.guessed)
 
 
 def _place(columns: Columns, name: str) -> int:

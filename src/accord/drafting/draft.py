@@ -20,11 +20,19 @@ from accord.drafting.passes import Passes, draft_passes, fit_passes, keys_of
 from accord.drafting.rules import Drafted, compared, draft_rule
 
 EPSILON, DELTA = "1.6", "2^-40"
-_HEAD = """\
+_CONFIRMED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types that the owner of a table
 # confirmed for its columns, and from the owner's answers; from nothing else in the table: no cell, no count
-# and no name of a column is in it. Both parties keep the same file; `accord check` explains it, and
-# `accord plan` prices it.
+# and no name of a column is in it.
+"""
+_GUESSED = """\
+# A draft of an agreement, by `accord init --from`. It follows from the types of a table's columns and from
+# its owner's answers. Types were taken as guessed (--yes): a guess reads names of columns and cells, so a
+# single row can decide a type. Nothing else of the table is in it: no cell, no count and no name of a column.
+# Only a draft for which each column was named with --type follows from no cell.
+"""
+_HEAD = """\
+# Both parties keep the same file; `accord check` explains it, and `accord plan` prices it.
 version = 1
 
 # Public. It spreads texts over hashes and filters; nothing rests on its secrecy.
@@ -108,7 +116,7 @@ def _parse(text: str) -> Agreement:
 def _text(answers: Answers, rule: Drafted, passes: Passes, salt: str) -> str:
     fields = "\n".join(block.text for block in draft_fields(compared(answers), answers, keys_of(passes)))
     parts = [
-        _HEAD.format(salt=salt),
+        (_GUESSED if answers.as_guessed else _CONFIRMED) + _HEAD.format(salt=salt),
         f'{_tell_rule(rule)}rule = """\n{rule.text}\n"""\n',
         '# How records are compared without showing them.\nengine = "ot"\n',
         f'[parties]\nA = "{answers.parties[0]}"\nB = "{answers.parties[1]}"\n',

@@ -3,9 +3,10 @@
 Everything here stays with the owner of the table. A guess decides what the owner is asked, and nothing else:
 a draft is made of what was confirmed (answers.py).
 
-First each column by itself: what its cells cannot be is out, then its name decides, then its cells. Then all
-together: one `id`, at most one column of a type that stands once in an agreement, a lone `name` beside a
-given name is a family name.
+First each column by itself: what its cells cannot be is out, then its name decides, then its cells. A name
+that is known and that the cells contradict leaves the column out, with a word to its owner: cells that merely
+look like something else must not overrule it. Then all together: one `id`, at most one column of a type that
+stands once in an agreement, a lone `name` beside a given name is a family name.
 """
 
 from __future__ import annotations
@@ -26,17 +27,20 @@ _MOST = 0.9
 """Of the cells that are filled, so many must look alike."""
 _MANY, _SOME = 0.7, 0.5
 _FEW_VALUES = 60
+_DECADES = 30
 _TELLING = 40
 """Cells that formats of dates are tried on."""
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 _PHONE = re.compile(r"(?=(?:\D*\d){6,15}\D*$)[+(]?[\d][\d ()./+-]*")
-_POSTCODE = re.compile(r"(?i)\d{4,5}(?:-\d{4})?|[a-z]{1,2}\d[a-z\d]? ?\d[a-z]{2}|[a-z]\d[a-z] ?\d[a-z]\d")
+# Of any country, but without its code: of D-10115 five characters would be compared, D-101.
+_POSTCODE = re.compile(r"(?i)(?![a-z]{1,3}-)(?=.*\d)[a-z\d](?:[ -]?[a-z\d]){2,9}")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _PRICE = re.compile(
     r"\d+(?:\.\d{1,2})?(?: (?:eur|usd|gbp|chf|€|\$|£))?|(?:eur|usd|gbp|chf|€|\$|£) \d+(?:\.\d{1,2})?"
 )
 _MONEY = re.compile(r"(?i)\s*(?:[€$£]|eur|usd|gbp|chf)?\s*[\d.,']*\d\s*(?:[€$£]|eur|usd|gbp|chf)?\s*")
 _DEGREES = re.compile(r"-?\d{1,3}\.\d{2,}")
+_COMMA = re.compile(r"[+-]?\d+,\d+")
 _STREET = re.compile(r"(?i)(?:\d+\w? .*[a-z]{3,}|.*[a-z]{3,}.* \d+\s?\w?)")
 _SEXES = frozenset(
     [
@@ -82,6 +86,9 @@ class Guess:
     column: str
     kind: Kind
     note: str = ""
+    """Why it is left out; every column that is left out has one."""
+    meant: Kind | None = None
+    """What a column that is left out may be meant to be."""
 
 
 def guess_kinds(samples: Sequence[Sample]) -> tuple[Guess, ...]:
@@ -98,9 +105,45 @@ def _guess_one(sample: Sample) -> Guess:
     for kind in named:
         if _can_be(kind, cells):
             return Guess(column, kind)
-    if Kind.PRICE in named and _share(cells, _MONEY.fullmatch) >= _MOST:
-        return Guess(column, Kind.SKIP, "write prices as plain numbers, such as 12.99, to compare them")
-    return Guess(column, _by_cells(cells, sample.names_rows))
+    found = _by_cells(cells, sample.names_rows)
+    told = next((kind for kind in named if kind in _READ_AS), None)
+    # A name of one word decides; one of many words that the name has ("cost centre") only against an id.
+    if told is not None and (_is_called(column, told) or found in (Kind.ID, Kind.SKIP)):
+        return Guess(column, Kind.SKIP, _why_not(told, cells), told)
+    if found is not Kind.SKIP:
+        return Guess(column, found)
+    if _CELLS[Kind.LATITUDE](cells):
+        return Guess(
+            column, found, "degrees of latitude or of longitude: which, its name does not say", Kind.LATITUDE
+        )
+    return Guess(column, found, "numbers, and its name does not say of what")
+
+
+_READ_AS = {
+    Kind.BIRTH: "days, all written in one way",
+    Kind.DATE: "days, all written in one way and without a time of the day",
+    Kind.LATITUDE: "decimal numbers of degrees, such as 52.5200",
+    Kind.LONGITUDE: "decimal numbers of degrees, such as 13.4050",
+    Kind.PRICE: "plain numbers, such as 12.99, or 12.99 EUR",
+    Kind.POSTCODE: "postcodes without a country, such as 10115",
+}
+"""Types that a name is believed about, and as what their cells must be read."""
+
+
+def _why_not(told: Kind, cells: Sequence[str]) -> str:
+    """Why cells cannot be read as what the name of their column says; without a cell."""
+    how = _READ_AS[told]
+    if _share(cells, _COMMA.fullmatch) >= _SOME:
+        how += "; they have a decimal comma"
+    elif told is Kind.PRICE and _share(cells, _MONEY.fullmatch) >= _SOME:
+        how += "; they have a sign of a currency beside the number, or commas"
+    return f"its name says {told}, but its cells are no {how}"
+
+
+def _is_called(column: str, kind: Kind) -> bool:
+    """Whether the whole name of a column says so, not one word of it."""
+    joined = "".join(_words_of(column))
+    return joined in WORDS[kind] or any(joined.endswith(end) for end, of in ENDINGS if of is kind)
 
 
 def _kinds_by_name(column: str) -> list[Kind]:
@@ -153,9 +196,12 @@ def _by_cells(cells: Sequence[str], names_rows: bool) -> Kind:
 
 
 def _date_kind(cells: Sequence[str]) -> Kind:
-    """A date of birth if they lie decades apart."""
-    years = [int(found[0]) for cell in cells if (found := re.search(r"(?:19|20)\d\d", cell))]
-    return Kind.BIRTH if years and max(years) - min(years) >= 30 else Kind.DATE
+    """A date of birth if they lie decades apart; a twentieth at each end, and at least one, decides nothing,
+    since one row must not."""
+    years = sorted(int(found[0]) for cell in cells if (found := re.search(r"(?:19|20)\d\d", cell)))
+    aside = max(1, len(years) // 20)
+    kept = years[aside:-aside]
+    return Kind.BIRTH if kept and kept[-1] - kept[0] >= _DECADES else Kind.DATE
 
 
 def _is_name(cell: str) -> bool:
@@ -240,14 +286,18 @@ def _name_people(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]
 
 
 def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
-    """One column names the records: the first that is called so, of those whose cells are all different."""
-    can = [s.names_rows for s in samples]
-    ids = [i for i, guess in enumerate(guesses) if guess.kind is Kind.ID and can[i]]
+    """One column names the records: of those whose cells are all different the first that is called so, or
+    else the first that looks so."""
+    ids = [i for i, guess in enumerate(guesses) if guess.kind is Kind.ID and samples[i].names_rows]
+    named = [i for i in ids if Kind.ID in _kinds_by_name(guesses[i].column)]
+    chosen = next(iter([*named, *ids]), None)
     found = []
     for place, guess in enumerate(guesses):
-        if guess.kind is Kind.ID and place not in ids[:1]:
-            why = "another column names the records" if ids else "some cells are empty or stand twice"
-            guess = replace(guess, kind=Kind.SKIP, note=why)
+        if guess.kind is Kind.ID and place != chosen:
+            why, meant = "some cells are empty or stand twice, so it names no records", None
+            if place in ids:
+                why, meant = "another column names the records", Kind.IDENTIFIER
+            guess = replace(guess, kind=Kind.SKIP, note=why, meant=meant)
         found.append(guess)
     return found
 
@@ -258,7 +308,7 @@ def _keep_once(guesses: list[Guess]) -> list[Guess]:
     found = []
     for guess in guesses:
         if guess.kind in seen and guess.kind not in SEVERAL and guess.kind is not Kind.SKIP:
-            guess = replace(guess, kind=Kind.SKIP, note=f"there is a {guess.kind} already")
+            guess = replace(guess, kind=Kind.SKIP, note=f"there is a {guess.kind} already", meant=guess.kind)
         seen.add(guess.kind)
         found.append(guess)
     return found

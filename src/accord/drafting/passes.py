@@ -27,6 +27,8 @@ _MOST_PASSES = 3
 """Each takes its part of ε; a fourth finds little more."""
 _WORTH = 2.0
 """How many times cheaper than all pairs a blocking must be."""
+_PATIENCE = 60.0
+"""Seconds on the slow machine that anybody waits rather than spend ε."""
 _BUCKETS = 100
 _FEWEST_CELLS = 100
 _CELLS = (Fraction(1), Fraction(2), Fraction(4), Fraction(8))
@@ -153,8 +155,8 @@ def _grid(answers: Answers) -> Grid:
 
 
 def fit_passes(passes: Passes, sizes: tuple[int, int], make: Callable[[Passes], Agreement]) -> Passes:
-    """The passes with the bins that cost the least for tables of these sizes; none where all pairs is
-    cheaper, as `accord plan` says, or not much more."""
+    """The passes with the bins that cost the least for tables of these sizes; none where all pairs is soon
+    done, or cheaper, as `accord plan` says, or not much more."""
     if not passes:
         return ()
     fitted = [_fit_buckets(one, sizes, make) for one in _variants(passes)]
@@ -167,7 +169,8 @@ def _pays(plan: Plan) -> bool:
     """Whether a blocking saves enough to spend ε on it, and matches that it may miss."""
     every = [one for one in plan.options if one.all_pairs and one.greedy == plan.agreed.greedy]
     warned = any(one.code == "all-pairs-is-cheaper" for one in plan.warnings)
-    return not warned and all(one.seconds.expected > _WORTH * plan.agreed.seconds.expected for one in every)
+    least = max(_PATIENCE, _WORTH * plan.agreed.seconds.expected)
+    return not warned and all(one.seconds.expected > least for one in every)
 
 
 def _variants(passes: Passes) -> Iterator[Passes]:

@@ -56,9 +56,15 @@ def _require_names(path: Path, names: list[str]) -> None:
 
 def _sample(name: str, cells: pa.ChunkedArray) -> Sample:
     whole = cells.combine_chunks()
-    texts = trim(to_text(whole))
+    texts = trim(to_text(_days(whole)))
     filled = texts.drop_null()
     differ = len(filled) == len(texts) == pc.count_distinct(texts).as_py()
     # Spread over the table: rows that stand together may be alike.
     rows = range(0, len(filled), max(1, len(filled) // _CELLS))[:_CELLS]
     return Sample(name, tuple(filled.take(pa.array(rows, pa.int64())).to_pylist()), differ)
+
+
+def _days(cells: pa.Array) -> pa.Array:
+    """Moments as the days that a linkage reads of them; those in a time zone are no days."""
+    is_day = pa.types.is_timestamp(cells.type) and cells.type.tz is None
+    return cells.cast(pa.date32(), safe=False) if is_day else cells

@@ -8,7 +8,7 @@ it risks, then what it wastes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import exp, inf, prod
 
@@ -21,6 +21,8 @@ _CLEARLY = 2
 """So many times as fast is faster, whatever the error of the two estimates."""
 _SOON = 10.0
 """Seconds that nobody minds."""
+_BOUND = 1.5
+"""How many times as long as the processor the network must take, to be what a run waits for."""
 _WORTH = 2.0
 """How many times cheaper another option must be to be worth a word."""
 
@@ -62,12 +64,20 @@ def misses(option: Option, wish: Wish) -> list[Miss]:
         factor = inf if epsilon is None else epsilon / max(wish.max_epsilon, _SLACK)
         found.append(Miss("max-epsilon", f"{words} and at most {wish.max_epsilon:g} is wanted", factor))
     if wish.max_time is not None and option.seconds.expected > wish.max_time:
-        words = f"it takes {lasting(option.seconds.expected)} and at most {lasting(wish.max_time)} is wanted"
+        words = _more("takes", option.seconds.expected, wish.max_time, lasting, "seconds")
         found.append(Miss("max-time", words, option.seconds.expected / wish.max_time))
     if wish.max_bytes is not None and option.bytes.expected > wish.max_bytes:
-        words = f"it sends {sized(round(option.bytes.expected))} and at most {sized(round(wish.max_bytes))}"
-        found.append(Miss("max-bytes", f"{words} is wanted", option.bytes.expected / wish.max_bytes))
+        words = _more("sends", option.bytes.expected, wish.max_bytes, lambda n: sized(round(n)), "bytes")
+        found.append(Miss("max-bytes", words, option.bytes.expected / wish.max_bytes))
     return found
+
+
+def _more(verb: str, is_: float, most: float, shown: Callable[[float], str], unit: str) -> str:
+    """That a number is above its limit; in full where both would be shown alike."""
+    has, wanted = shown(is_), shown(most)
+    if has == wanted:
+        has, wanted = (f"{number:,.10g} {unit}" for number in (is_, most))
+    return f"it {verb} {has} and at most {wanted} is wanted"
 
 
 def choose(options: Sequence[Option], wish: Wish) -> tuple[Option, list[Miss]]:
@@ -109,7 +119,9 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
 
 
 def _against(agreed: Option, choice: Option, wish: Wish) -> str:
-    found = misses(agreed, wish)
+    # What the choice misses as much is no reason against the agreement.
+    also = {miss.name: miss.factor for miss in misses(choice, wish)}
+    found = [miss for miss in misses(agreed, wish) if miss.factor > also.get(miss.name, 0.0)]
     reasons = [miss.words for miss in found]
     times = agreed.seconds.expected / max(choice.seconds.expected, _SLACK)
     if times >= 1.05 and not any(miss.name == "max-time" for miss in found):
@@ -141,11 +153,11 @@ def warn(options: Sequence[Option], sizes: tuple[int, int]) -> Iterator[Warning]
             "your own table, or `accord simulate` on made-up ones.",
         )
     slow = agreed.work.network + agreed.work.waiting
-    if slow > max(agreed.work.processor, _SOON):
+    if slow > max(_BOUND * agreed.work.processor, _SOON):
         yield Warning(
             "network-bound",
-            f"The network takes the time, not the processor: {lasting(slow)} against "
-            f"{lasting(agreed.work.processor)}. A faster line helps, a faster machine does not.",
+            f"In the agreement as it stands the network takes the time, not the processor: {lasting(slow)} "
+            f"against {lasting(agreed.work.processor)}. A faster line helps, a faster machine does not.",
         )
 
 

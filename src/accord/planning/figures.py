@@ -139,6 +139,8 @@ class Plan:
     network: str
     from_data: bool
     """Whether it was made from somebody's table: then it is for its owner's eyes alone."""
+    missed: tuple[str, ...] = ()
+    """The wishes that no option meets all at once, and the choice does not meet."""
 
     @property
     def agreed(self) -> Option:
@@ -153,6 +155,7 @@ class Plan:
             "options": [option.to_json() for option in self.options],
             "choice": self.choice.to_json(),
             "why": self.why,
+            "missed": [*self.missed],
             "warnings": [{"code": one.code, "text": one.text} for one in self.warnings],
         }
 

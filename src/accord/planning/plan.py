@@ -48,6 +48,9 @@ Ints = NDArray[np.int64]
 NETWORKS = {"lan": Network(1000, 0.5), "wan": Network(100, 20)}
 OVERLAP = 0.3
 """Of the smaller table, if nobody says."""
+MOST_PLANNED = 20_000_000
+"""Records of a side. A plan goes through the bins of each option, of which large tables have as many as
+records: beyond this it takes minutes, and more memory than many machines have."""
 
 MARGIN = 0.1
 """By how much a partner that is taken to be alike may differ, in comparisons."""
@@ -74,6 +77,13 @@ class Question:
     def __post_init__(self) -> None:
         if min(self.sizes) < 1:
             raise UsageError(problem="`records=` are the records of A and of B, at least 1 each.")
+        if max(self.sizes) > MOST_PLANNED:
+            problem = (
+                f"At most {MOST_PLANNED:,} records of a side can be planned, by `records=` or as agreed."
+            )
+            raise UsageError(
+                problem=f"{problem} Plan for so many: what more cost grows at least in proportion."
+            )
         if not 0 <= self.share <= 1:
             raise UsageError(problem="`overlap=` is the share of the smaller table that matches: 0 to 1.")
         if not 0 <= self.wish.recall <= 1:
@@ -159,6 +169,7 @@ class _Planner:
             sizes=self._asked.sizes,
             network=str(self._asked.network),
             from_data=self._own is not None,
+            missed=tuple(miss.name for miss in missed),
         )
 
     def _other_epsilons(self, options: list[Option]) -> list[Agreement]:

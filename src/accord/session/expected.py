@@ -56,7 +56,7 @@ class Outlook:
         network = Network.parse(self.plan.network)
         line = f"a line of {network.megabits:g} Mbit/s and {network.milliseconds:g} ms"
         if self.guessed:
-            return f"at most {lasting(whole)} even on a slow machine and {line}"
+            return f"about {lasting(whole)} on a slow machine and {line}"
         if whole <= _MORE * work.processor:
             return f"{lasting(whole)} on this machine and {line}"
         return (
@@ -90,8 +90,8 @@ def look_ahead(
     sizes = _sizes(agreement, side, records)
     if sizes is None:
         return None
-    question = Question(sizes, agreed_network(agreement))
     try:
+        question = Question(sizes, agreed_network(agreement))
         meter = Speedometer(folder, measure=False)
         found = price_agreed(agreement, question, meter, own)
         guessed = meter.guessed
