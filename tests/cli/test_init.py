@@ -140,7 +140,7 @@ def test_the_head_is_true_of_guesses(shop: Path) -> None:
     types = ("sku=id", "title=text", "maker=category", "price=price")
     typed = [word for one in types for word in ("--type", one)]
     run(shop, *FROM)
-    assert "so a\n# single row can decide a type" in (shop / "agreement.toml").read_text()
+    assert "a single row can decide a type" in (shop / "agreement.toml").read_text()
     run(shop, *FROM, *typed, "--force")
     assert "single row" not in (shop / "agreement.toml").read_text()
 
@@ -149,8 +149,10 @@ def test_a_script_is_told_of_every_column_that_is_left_out(shop: Path) -> None:
     (shop / "shop.csv").write_text("sku,title,Preis brutto,code\ns1,Sony,€149.00,x1\ns2,Bose,€399.00,x2\n")
     told = run(shop, *FROM).stderr
     assert "'Preis brutto' is left out: its name says price" in told
-    assert "`--type 'Preis brutto=price'` takes it all the same" in told
-    assert "'code' is left out: another column names the records. `--type code=identifier`" in told
+    assert "`accord init --type 'Preis brutto=price'` takes it all the same" in told
+    assert (
+        "'code' is left out: another column names the records. `accord init --type code=identifier`" in told
+    )
     assert "149" not in told
     settled = ("--type", "Preis brutto=skip", "--type", "code=identifier")
     assert "left out" not in run(shop, *FROM, *settled, "--force").stderr

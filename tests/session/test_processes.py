@@ -51,8 +51,9 @@ def test_an_undisturbed_run_and_its_size(tmp_path: Path) -> None:
     whole = meet(both, None)
     assert [end[0] for end in whole.ends.values()] == [0, 0], whole.ends
     assert [office.out.read_bytes() for office in both.values()] == [PAIRS, PAIRS]
+    # All moments below come to pass; how much more there is depends on the noise.
     assert whole.proxy.passed[True] > 18_000
-    assert whole.proxy.passed[False] > 13_000
+    assert whole.proxy.passed[False] > 12_500
     # Nothing is charged again, and nothing changes, if it is run once more.
     again = meet(both, None)
     done = again.processes[Side.A].events[-1]

@@ -77,7 +77,7 @@ class Answers:
                 yield from self._named(option, name, kinds)
         yield from self._ill_written()
         if self.rarity and not self.named(Kind.SURNAME):
-            mend = "Leave it away, or name their column with --type COLUMN=surname."
+            mend = "Leave it away, or name their column with `accord init --type COLUMN=surname`."
             yield Fault("`accord init --rarity`", "weighs family names, and there are none.", mend)
         if len(self.named(Kind.LATITUDE)) != len(self.named(Kind.LONGITUDE)):
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")

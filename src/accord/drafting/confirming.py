@@ -29,7 +29,7 @@ class Column:
     def tell(self) -> str:
         """Why it is left out, and how its owner decides otherwise."""
         typed = shlex.quote(f"{self.name}={self.meant or 'TYPE'}")
-        return f"'{self.name}' is left out: {self.note}. `--type {typed}` takes it all the same."
+        return f"'{self.name}' is left out: {self.note}. `accord init --type {typed}` takes it all the same."
 
 
 Columns = tuple[Column, ...]

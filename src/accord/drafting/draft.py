@@ -27,9 +27,10 @@ _CONFIRMED = """\
 """
 _GUESSED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types of a table's columns and from
-# its owner's answers. Types were taken as guessed (--yes): a guess reads names of columns and cells, so a
-# single row can decide a type. Nothing else of the table is in it: no cell, no count and no name of a column.
-# Only a draft for which each column was named with --type follows from no cell.
+# its owner's answers. Types were taken as guessed (`accord init --yes`): a guess reads names of columns and
+# cells, so a single row can decide a type. Nothing else of the table is in it: no cell, no count and no name
+# of a column.
+# Only a draft for which each column was named with `accord init --type` follows from no cell.
 """
 _HEAD = """\
 # Both parties keep the same file; `accord check` explains it, and `accord plan` prices it.

@@ -50,7 +50,7 @@ _ONE_WAY = 0.7
 """Of all bytes, those that go in the busier direction. A guess: the price adds up both directions."""
 _BASE_MEMORY = 250 << 20
 """Of a process that has computed nothing yet, with its kernels and buffers. A guess."""
-_SET_UP = 3.0
+_SET_UP = 2.0
 """Seconds to load compiled kernels, to connect, and for the set-up with its first silent OTs: measured once,
 on a Neoverse-N1."""
 _TABLE = 12e-6
