@@ -120,7 +120,7 @@ def ports() -> Iterator[tuple[Side, int]]:
     return ((side, port) for side in Side)
 
 
-def outcomes(children: Iterable[subprocess.Popen[str]]) -> list[dict[str, Any]]:
+def outcomes(children: Iterable[subprocess.Popen[str]], timeout: float = 3600) -> list[dict[str, Any]]:
     """The last line of each party; the first must listen before the second begins."""
     started: list[subprocess.Popen[str]] = []
     for child in children:
@@ -130,7 +130,7 @@ def outcomes(children: Iterable[subprocess.Popen[str]]) -> list[dict[str, Any]]:
         started.append(child)
     found = []
     for child in started:
-        out, _ = child.communicate(timeout=3600)
+        out, _ = child.communicate(timeout=timeout)
         if child.returncode:
             raise SystemExit("a party ended early; what it said is above")
         found.append(json.loads(out.splitlines()[-1]))
@@ -150,13 +150,15 @@ def introduce(agreed: Any, folder: Path) -> None:
         set_budget("benchmark", unlimited=True, state=states[side].folder)
 
 
-def link(side: Side, agreed: Any, folder: Path, port: int) -> subprocess.Popen[str]:
+def link(
+    side: Side, agreed: Any, folder: Path, port: int, workers: int | None = None
+) -> subprocess.Popen[str]:
     way = "--listen" if side is Side.A else "--connect"
     return _start(
         *("accord", "link", str(folder / f"{side.value}.parquet"), way, f"127.0.0.1:{port}"),
         *("--agreement", str(folder / "agreement.toml"), "--partner", agreed.party(side.other)),
         *("--out", str(folder / f"out-{side.value}.parquet"), "--state", str(folder / f"state-{side.value}")),
-        *("--yes", "--json"),
+        *("--yes", "--json", *(("--workers", str(workers)) if workers else ())),
     )
 
 
