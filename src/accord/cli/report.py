@@ -10,6 +10,7 @@ import typer
 
 from accord.cli.completion import complete_run
 from accord.cli.options import StateOption
+from accord.cli.pages import require_page, write_page
 from accord.cli.terminal import say
 
 
@@ -30,17 +31,15 @@ def report(
     It asks for nothing from anywhere. Without --share it is for your own eyes.
     """
     from accord.errors import UsageError
-    from accord.records.sinks import require_target, write_file
     from accord.report.receipted import share as share_run
     from accord.report.run import describe_run
     from accord.session.remembered import remember
     from accord.session.state import open_state
 
-    require_target(out, (), force, "out", (".html",))
+    require_page(out, (), force, "out")
     found = remember(open_state(state, os.environ, new=False), run)
     if share and found.receipt is None:
         raise UsageError(problem=f"The run {run} has no receipt yet, and a shared report is made of it.")
     content = share_run(found.agreement, found.receipt) if share and found.receipt else describe_run(found)
-    write_file(out, content.encode(), "out", replace=force)
-    whose = "It may be shown to others." if share else "It is for your own eyes."
-    say(f"Wrote {out}. {whose}")
+    write_page(out, content, force, "out")
+    say("It may be shown to others." if share else "It is for your own eyes.")

@@ -25,11 +25,15 @@ p.lead { font-size: 1.05rem; } .quiet { color: var(--quiet); } .missing { color:
 table { border-collapse: collapse; width: 100%; margin: .6rem 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--quiet); padding-bottom: .2rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0;
-  border-bottom: 1px solid var(--soft); } td.number, th.number { text-align: right; }
-th[scope=row] { font-weight: 600; } code { font-family: ui-monospace, monospace; font-size: .92em; }
+  border-bottom: 1px solid var(--soft); } td, th { min-width: 4rem; }
+td.number, th.number { text-align: right; white-space: nowrap; overflow-wrap: normal; }
+th[scope=row] { font-weight: 600; min-width: 9rem; }
+code { font-family: ui-monospace, monospace; font-size: .92em; }
 dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .2rem 1rem; }
 dt { font-weight: 600; } dd { margin: 0; }
 figure { margin: 1rem 0; } figcaption { color: var(--quiet); } svg { width: 100%; height: auto; }
+.key { list-style: none; padding: 0; } svg.mark { width: 1rem; height: 1rem; vertical-align: -.15rem; }
+.wide { overflow-x: auto; } .wide:focus { outline: 2px solid var(--main); }
 svg text { fill: var(--ink); font: 13px system-ui, sans-serif; }
 .note { border-left: .3rem solid var(--main); background: var(--soft); padding: .6rem .9rem; }
 summary { cursor: pointer; color: var(--main); }
@@ -93,9 +97,11 @@ def table(caption: str, names: list[str], rows: list[list[str]], numbers: bool =
         )
         for row in rows
     ]
-    return element(
+    whole = element(
         "table",
         element("caption", caption),
         element("thead", element("tr", join(head))),
         element("tbody", join(body)),
     )
+    # A keyboard can scroll what it can reach.
+    return element("div", whole, _class="wide", tabindex=0, role="region", aria_label=caption)
