@@ -20,6 +20,7 @@ from accord.cli.options import (
     StateOption,
     read_own_layout,
 )
+from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.errors import UnmetError, UsageError
@@ -66,7 +67,10 @@ def plan(
     drawing: Annotated[
         Path | None, typer.Option("--draw", metavar="FILE", help="Draw it into this .png, .svg or .pdf.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the files of --write and --draw.")] = False,
+    page: HtmlFile = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the files of --write, --draw and --html.")
+    ] = False,
     dataset: Annotated[
         str | None, typer.Option(help="The account that would be charged; default: the only one.")
     ] = None,
@@ -93,6 +97,8 @@ def plan(
         from accord.drawing import require_place
 
         require_place(drawing, [path for path in (agreement, data, write) if path is not None], force)
+    if page is not None:
+        require_page(page, (agreement, data, write, drawing), force)
     agreed = read_agreement(agreement)
     layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row, table=data)
     found = make(
@@ -117,6 +123,10 @@ def plan(
         from accord.planning.draw import draw
 
         save_figure(draw(found), drawing, replace=force)
+    if page is not None:
+        from accord.report.plan import describe_plan
+
+        write_page(page, describe_plan(found), force)
     if as_json:
         typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
     else:

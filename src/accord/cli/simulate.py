@@ -14,6 +14,7 @@ import typer
 
 from accord.cli.link import plain
 from accord.cli.options import Delimiter, Encoding, Json, ListFiles, Raw, layout_beside, read_own_layout
+from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.simulate_quality import facts_of, read_cells, summary
 from accord.cli.simulate_quality import words as quality_words
 from accord.cli.terminal import progress, say, width_of
@@ -47,6 +48,7 @@ def simulate(
     picture: Annotated[
         Path | None, typer.Option(help="With --truth: draw the report into this .png, .svg or .pdf.")
     ] = None,
+    page: HtmlFile = None,
     protocol: Annotated[str | None, typer.Option(help=_PROTOCOLS)] = None,
     engine: Annotated[
         str,
@@ -79,7 +81,7 @@ def simulate(
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     lists: ListFiles = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the files of --out and --picture.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the files that are written.")] = False,
     raw: Raw = False,
     as_json: Json = False,
 ) -> None:
@@ -91,6 +93,7 @@ def simulate(
     from accord.agreement.file import read_agreement
     from accord.quality.picture import save
     from accord.records.sinks import require_target, write_table
+    from accord.report.simulated import describe_simulation
     from accord.simulation import peak_mib
     from accord.simulation import simulate as run
     from accord.truth import read_truth
@@ -116,6 +119,8 @@ def simulate(
         require_target(out, named, force)
     if picture is not None:
         _require_picture(picture, truth, named, out, force)
+    if page is not None:
+        require_page(page, (*named, out, picture), force)
     true = read_truth(truth) if truth is not None else None
     with _watch() as watch:
         result = run(
@@ -138,6 +143,8 @@ def simulate(
         write_table(result.found, out, raw=raw, replace=force)
     if picture is not None and quality is not None:
         save(quality, picture, replace=force)
+    if page is not None:
+        write_page(page, describe_simulation(result, quality), force)
     if as_json:
         typer.echo(json.dumps(facts))
     else:

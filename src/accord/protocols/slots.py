@@ -182,6 +182,11 @@ def partner_counts(committed: bytes, opened: bytes, side: Side) -> Ints:
     """The partner's counts, if they are what it had committed to."""
     if not hmac.compare_digest(_hidden_counts(opened, side.other), committed[:32]):
         raise PeerError(problem="bin counts that differ from those it had committed to")
+    return read_counts(opened)
+
+
+def read_counts(opened: bytes) -> Ints:
+    """The counts behind the salt that hid them."""
     return np.frombuffer(opened[_SALT:], "<i8").astype(np.int64)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -350,6 +350,7 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
         receipt=kept.run.receipt,
         out=own.out,
     )
+    kept.run.change(phases=asdict(outcome.seconds), bytes=linked.bytes)
     own.tell(_done(linked, figures))
     return linked
 

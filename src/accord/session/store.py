@@ -30,7 +30,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import ClosedError, StateError, UsageError
-from accord.protocols.slots import Slots
+from accord.protocols.slots import Ints, Slots, read_counts
 from accord.records.layout import Layout
 from accord.session.connection import Reach
 from accord.session.journal_file import BROKEN, TAG, FileJournal, scan, unreadable
@@ -78,6 +78,10 @@ class Manifest:
     """The pairs of the output, once there is a receipt."""
     matches_found: int | None = None
     """The pairs that were found, where only the best one-to-one set of them is kept."""
+    phases: dict[str, float] | None = None
+    """Seconds by phase, since the two sides met last; once the run is done."""
+    bytes: int | None = None
+    """Sent and received, likewise."""
 
     @property
     def closed(self) -> bool:
@@ -124,6 +128,19 @@ class RunFolder:
         try:
             with path.open("rb") as file:
                 return len(scan(file).starts)
+        except (OSError, ValueError) as error:
+            raise unreadable(path, error) from None
+
+    def partner_counts(self) -> Ints | None:
+        """The noisy counts that the partner opened, of a run with bins that got so far: its second step."""
+        path = self._folder / "journal"
+        try:
+            with path.open("rb") as file:
+                found = scan(file)
+                if len(found.starts) < 2:
+                    return None
+                file.seek(found.starts[1])
+                return read_counts(file.read(found.ends[2] - found.starts[1]))
         except (OSError, ValueError) as error:
             raise unreadable(path, error) from None
 

@@ -1,0 +1,30 @@
+"""HTML files: whether one can be written is asked before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from accord.cli.terminal import say
+
+HtmlFile = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write a page for a browser: FILE.html.")
+]
+
+
+def require_page(path: Path, inputs: Iterable[Path | None], force: bool, option: str = "html") -> None:
+    """Raise before any work unless a page can be written there; `option` is the argument that named it."""
+    from accord.records.sinks import require_target
+
+    require_target(path, [given for given in inputs if given is not None], force, option, (".html",))
+
+
+def write_page(path: Path, content: str, force: bool, option: str = "html") -> None:
+    """Write it, and say so."""
+    from accord.records.sinks import write_file
+
+    write_file(path, content.encode(), option, replace=force)
+    say(f"Wrote {path}.", err=True)

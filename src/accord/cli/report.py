@@ -1,0 +1,45 @@
+"""`accord report`: a run as one HTML file, for its owner or, with --share, for others."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from accord.cli.completion import complete_run
+from accord.cli.options import StateOption
+from accord.cli.pages import require_page, write_page
+from accord.cli.terminal import say
+
+
+def report(
+    run: Annotated[
+        str,
+        typer.Argument(metavar="RUN", help="As `accord runs` names it.", autocompletion=complete_run),
+    ],
+    out: Annotated[Path, typer.Option(help="Where to write it: FILE.html.")],
+    share: Annotated[
+        bool, typer.Option("--share", help="For others: of the agreement and the receipt alone.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    state: StateOption = None,
+) -> None:
+    """Write what a run was, what it told whom and what it cost, as one file for a browser.
+
+    It asks for nothing from anywhere. Without --share it is for your own eyes.
+    """
+    from accord.errors import UsageError
+    from accord.report.receipted import share as share_run
+    from accord.report.run import describe_run
+    from accord.session.remembered import remember
+    from accord.session.state import open_state
+
+    require_page(out, (), force, "out")
+    found = remember(open_state(state, os.environ, new=False), run)
+    if share and found.receipt is None:
+        raise UsageError(problem=f"The run {run} has no receipt yet, and a shared report is made of it.")
+    content = share_run(found.agreement, found.receipt) if share and found.receipt else describe_run(found)
+    write_page(out, content, force, "out")
+    say("It may be shown to others." if share else "It is for your own eyes.")

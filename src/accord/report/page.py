@@ -1,0 +1,107 @@
+"""The page around a report: one file that asks for nothing, in light, in the dark, on paper and on a phone.
+
+Its content security policy forbids every request and every script, so that opening it tells nobody. Colours
+are of the palette of Okabe and Ito, and nothing is said by colour alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from accord.report.markup import Markup, element, join
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_STYLE = Markup("""
+:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #ffffff; --soft: #f1f3f5; --line: #8a9299;
+  --quiet: #4d545a; --main: #005a8f; --other: #a84300; --good: #00694b; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e9ecee; --paper: #16191c; --soft: #23282d;
+  --line: #7b858d; --quiet: #b3bbc2; --main: #6cbcf0; --other: #f5a05a; --good: #58cfa5; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 52rem; padding: 1rem 1.2rem 3rem; color: var(--ink);
+  background: var(--paper); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.2rem;
+  border-bottom: 1px solid var(--line); } h3 { font-size: 1rem; margin-bottom: .2rem; }
+p.lead { font-size: 1.05rem; } .quiet { color: var(--quiet); } .missing { color: var(--other); }
+table { border-collapse: collapse; width: 100%; margin: .6rem 0; font-variant-numeric: tabular-nums; }
+caption { text-align: left; color: var(--quiet); padding-bottom: .2rem; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0;
+  border-bottom: 1px solid var(--soft); } td, th { min-width: 4rem; }
+td.number, th.number { text-align: right; white-space: nowrap; overflow-wrap: normal; }
+th[scope=row] { font-weight: 600; min-width: 9rem; }
+code { font-family: ui-monospace, monospace; font-size: .92em; }
+dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .2rem 1rem; }
+dt { font-weight: 600; } dd { margin: 0; }
+figure { margin: 1rem 0; } figcaption { color: var(--quiet); } svg { width: 100%; height: auto; }
+.key { list-style: none; padding: 0; } svg.mark { width: 1rem; height: 1rem; vertical-align: -.15rem; }
+.wide { overflow-x: auto; } .wide:focus { outline: 2px solid var(--main); }
+svg text { fill: var(--ink); font: 13px system-ui, sans-serif; }
+.note { border-left: .3rem solid var(--main); background: var(--soft); padding: .6rem .9rem; }
+summary { cursor: pointer; color: var(--main); }
+@media (max-width: 34rem) { dl { display: block; } dd { margin: 0 0 .5rem; } }
+@media print { :root { --ink: #000; --paper: #fff; --soft: #eee; --quiet: #333; --main: #005a8f;
+  --other: #a84300; --good: #00694b; } body { max-width: none; font-size: 10pt; }
+  h2 { break-after: avoid; } figure, table { break-inside: avoid; } }
+""")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what is under it."""
+
+    title: str
+    body: Markup
+
+
+def page(title: str, lead: str, sections: list[Section]) -> str:
+    """The whole file."""
+    head = join(
+        [
+            element("meta", charset="utf-8"),
+            Markup(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", name="referrer", content="no-referrer"),
+            element("title", title),
+            element("style", _STYLE),
+        ]
+    )
+    parts = [element("h1", title), element("p", lead, _class="lead")]
+    for number, section in enumerate(sections, 1):
+        name = f"part-{number}"
+        heading = element("h2", section.title, id=name)
+        parts.append(element("section", heading, section.body, aria_labelledby=name))
+    body = element("body", element("main", join(parts)))
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
+
+
+def paragraph(text: Markup | str, kind: str = "") -> Markup:
+    return element("p", text, _class=kind) if kind else element("p", text)
+
+
+def bullets(lines: list[str]) -> Markup:
+    return element("ul", join([element("li", line) for line in lines]))
+
+
+def facts(pairs: list[tuple[str, Markup | str | int]]) -> Markup:
+    """Names and what they are."""
+    return element("dl", join([join([element("dt", name), element("dd", value)]) for name, value in pairs]))
+
+
+def table(caption: str, names: list[str], rows: list[list[str]], numbers: bool = True) -> Markup:
+    """A table whose first column names the row; the others are `numbers` to compare, or words."""
+    kind = {"_class": "number"} if numbers else {}
+    head = [element("th", names[0], scope="col")]
+    head += [element("th", name, scope="col", **kind) for name in names[1:]]
+    body = [
+        element(
+            "tr", element("th", row[0], scope="row"), join([element("td", cell, **kind) for cell in row[1:]])
+        )
+        for row in rows
+    ]
+    whole = element(
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", join(head))),
+        element("tbody", join(body)),
+    )
+    # A keyboard can scroll what it can reach.
+    return element("div", whole, _class="wide", tabindex=0, role="region", aria_label=caption)

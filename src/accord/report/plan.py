@@ -1,0 +1,110 @@
+"""A plan as a page: what each option costs, what it finds, and which to take.
+
+A plan that was made with somebody's table is for its owner's eyes, and says so.
+"""
+
+from __future__ import annotations
+
+from accord.planning.figures import Option, Plan, cost, lasting
+from accord.report.charts import Axis, Bar, Line, bars, lines
+from accord.report.markup import Markup, join
+from accord.report.page import Section, bullets, page, paragraph, table
+from accord.wording import counted, sized
+
+_MOST_ROWS = 16
+_MOST_LINES = 4
+_OWN_EYES = "For your eyes only: the bins of your table are in these figures."
+_PUBLIC = "Made of the agreement and of two numbers of records: it may be shown to the partner."
+
+
+def describe_plan(plan: Plan) -> str:
+    """The page."""
+    a, b = plan.sizes
+    ranked = sorted(plan.options, key=lambda one: (one is not plan.choice, not one.agreed, cost(one)))
+    warned = [one.text for one in plan.warnings]
+    sections = [
+        Section("What to take", join([paragraph(plan.why), bullets(warned) if warned else Markup("")])),
+        Section("Where the time goes", _time(ranked[:6], plan)),
+        Section("Cost against ε", _epsilon(plan)),
+        Section("Recall against cost", _recall(plan)),
+        Section("All options", _options(ranked, plan)),
+    ]
+    lead = f"{counted(a, 'record')} of A and {b:,} of B, network {plan.network} (Mbit/s and ms). "
+    return page("What a linkage would cost", lead + (_OWN_EYES if plan.from_data else _PUBLIC), sections)
+
+
+def _name(option: Option, plan: Plan) -> str:
+    marks = [word for word, is_so in (("chosen", option is plan.choice), ("agreed", option.agreed)) if is_so]
+    said = f" ({', '.join(marks)})" if marks else ""
+    epsilon = option.largest_epsilon
+    promise = "no promise" if epsilon is None else f"ε = {epsilon:g}"
+    return f"{option.protocol}{', greedy' if option.greedy else ''}, {promise}{said}"
+
+
+def _time(shown: list[Option], plan: Plan) -> Markup:
+    drawn = [
+        Bar(
+            _name(one, plan),
+            one.work.processor,
+            one.work.network + one.work.waiting,
+            lasting(one.seconds.expected),
+        )
+        for one in shown
+    ]
+    says = (
+        "Seconds of the choice, of the agreement as it stands and of the cheapest others: of the processor, "
+        "and of network and waiting. Beside each bar is how long it lasts, since both go on at once."
+    )
+    return bars("Where the time goes", says, drawn, ("processor", "network and waiting"))
+
+
+def _epsilon(plan: Plan) -> Markup:
+    by_blocking: dict[str, list[tuple[float, float]]] = {}
+    for one in plan.options:
+        if one.largest_epsilon:
+            named = f"{one.blocking or one.protocol}{', greedy' if one.greedy else ''}"
+            by_blocking.setdefault(named, []).append((one.largest_epsilon, one.seconds.expected))
+    drawn = [Line(name, sorted(points)) for name, points in by_blocking.items() if len(points) > 2]
+    if not drawn:
+        return paragraph("No option was priced at several ε.")
+    drawn.sort(key=lambda line: min(y for _, y in line.points))
+    says = "Seconds that a run takes with each ε: a smaller one needs more dummies, and so more comparisons."
+    return lines(
+        "Cost against ε", says, drawn[:_MOST_LINES], (Axis("ε", log=True), Axis("seconds", log=True))
+    )
+
+
+def _recall(plan: Plan) -> Markup:
+    kinds = {"option": plan.options, "as agreed": (plan.agreed,), "chosen": (plan.choice,)}
+    drawn = [
+        Line(name, [(one.seconds.expected, one.recall) for one in some if one.recall])
+        for name, some in kinds.items()
+    ]
+    unknown = sum(one.recall is None for one in plan.options)
+    says = (
+        "The share of the pairs that the rule accepts that each option finds, against the seconds it takes."
+    )
+    says += f" Of {counted(unknown, 'option')} it is not known." if unknown else ""
+    known = [line for line in drawn if line.points]
+    return lines("Recall against cost", says, known, (Axis("seconds"), Axis("recall", 1)), joined=False)
+
+
+def _options(ranked: list[Option], plan: Plan) -> Markup:
+    rows = [
+        [
+            f"{_name(one, plan)}; {one.blocking or 'no blocking'}",
+            "?" if one.recall is None else f"{one.recall:.3f}",
+            f"{one.comparisons.expected:,.0f}",
+            sized(round(one.bytes.expected)),
+            lasting(one.seconds.expected),
+        ]
+        for one in ranked[:_MOST_ROWS]
+    ]
+    names = ["option", "recall", "comparisons", "bytes", "time"]
+    hidden = len(ranked) - len(rows)
+    more = (
+        paragraph(f"… and {counted(hidden, 'more option', 'more options')} with --json.")
+        if hidden > 0
+        else ""
+    )
+    return join([table("The choice first, then the agreement, then by cost", names, rows), more])

@@ -1,0 +1,118 @@
+"""All that is kept here of one run, put together for a report: manifest, ledger, slots, journal, receipt.
+
+What cannot be read any more is None: a report says so, and does not fail. Nothing is changed, so the run may
+be in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.errors import StateError
+from accord.privacy.events import Cost
+from accord.session.accounts import Account, account
+from accord.session.ledger import Ledger
+from accord.session.receipt import Receipt, read_receipt
+from accord.session.state import State
+from accord.session.store import RunFolder, open_run
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """One side's bins as only it knows them."""
+
+    side: Side
+    real: Ints
+    dummies: Ints
+    compared: int | None
+    """Comparisons with a real record of this side, of those that the counts of both sides ask for; None where
+    the partner's are not kept."""
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What is known of a run."""
+
+    name: str
+    agreement: Agreement
+    side: Side
+    dataset: str
+    snapshot: str
+    records: int
+    began: str
+    ended: Literal["done", "closed", "waits"]
+    resumes: int
+    wrong: int
+    out: str
+    phases: Mapping[str, float] | None
+    bytes: int | None
+    charged: Cost | None
+    account: Account | None
+    receipt: Receipt | None
+    bins: Bins | None
+
+
+def remember(state: State, name: str) -> Remembered:
+    """What is kept of a run; raises if there is no such run."""
+    run = open_run(state, name)
+    known = run.manifest
+    agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
+    side = Side(known.side)
+    ledger = Ledger(state.ledger)
+    entries = ledger.runs()
+    entry = next((one for one in entries if one.run == name), None)
+    return Remembered(
+        name=name,
+        agreement=agreement,
+        side=side,
+        dataset=known.dataset,
+        snapshot=known.snapshot,
+        records=known.records,
+        began=known.began,
+        ended="done" if known.done else "closed" if known.closed else "waits",
+        resumes=known.resumes,
+        wrong=known.wrong,
+        out=known.out,
+        phases=known.phases,
+        bytes=known.bytes,
+        charged=entry.cost if entry is not None else None,
+        account=account(entry.dataset, entries, ledger.budgets()) if entry is not None else None,
+        receipt=_receipt(run),
+        bins=_bins(run, agreement, side),
+    )
+
+
+def _receipt(run: RunFolder) -> Receipt | None:
+    return read_receipt(run.receipt) if run.manifest.done else None
+
+
+def _bins(run: RunFolder, agreement: Agreement, side: Side) -> Bins | None:
+    try:
+        slots = run.slots()
+    except StateError:
+        return None
+    if agreement.leakage(side).guarantee.told != "noisy counts":
+        return None
+    bins = np.repeat(np.arange(len(slots.counts)), slots.counts)
+    real = np.bincount(bins[slots.record >= 0], minlength=len(slots.counts)).astype(np.int64)
+    return Bins(side, real, slots.counts - real, _compared(run, agreement, side, real))
+
+
+def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> int | None:
+    """From the counts that the partner opened, which are the answer of the second step of a run with bins."""
+    theirs = run.partner_counts()
+    if theirs is None or len(theirs) != len(real):
+        return None
+    task = agreement.task
+    rows = agreement.protocol.compared(task, (real, theirs) if side is Side.A else (theirs, real))
+    return None if rows is None else int((rows[0].astype(np.int64) * rows[1]).sum())

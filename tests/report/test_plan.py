@@ -1,0 +1,25 @@
+"""A plan's page: the choice, its warnings, and whether it may be shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from accord.datasets.starter import starter
+from accord.report.plan import describe_plan
+from accord.session.plan import plan
+from tests.report.outline import Outline, require_quiet
+
+
+def test_a_plan_says_what_to_take_and_who_may_see_it() -> None:
+    found = plan(starter("places"), records=(400, 400))
+    page = describe_plan(found)
+    require_quiet(page)
+    assert Outline(page).headings == [
+        *("What a linkage would cost", "What to take", "Where the time goes"),
+        *("Cost against ε", "Recall against cost", "All options"),
+    ]
+    assert "it may be shown to the partner" in page
+    assert "(chosen" in page
+    own = describe_plan(replace(found, from_data=True))
+    assert "For your eyes only" in own
+    assert "may be shown" not in own

@@ -1,0 +1,110 @@
+"""A run's report: for its owner with all that is known; for others of agreement and receipt alone."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from accord.report.receipted import share
+from accord.report.run import describe_run
+from accord.session.remembered import Remembered, remember
+from accord.side import Side
+from tests.report.outline import Outline, require_quiet
+from tests.session import faults
+from tests.session.faults import Office
+from tests.session.test_receipt import accord
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> dict[Side, Office]:
+    """A run that is done; tests only read it."""
+    both = faults.offices(tmp_path_factory.mktemp("done"))
+    faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
+    return both
+
+
+def _remembered(office: Office) -> Remembered:
+    assert office.run is not None
+    return remember(office.state, office.run.manifest.run)
+
+
+@pytest.mark.parametrize("whose", ["own", "shared"])
+def test_a_page_asks_for_nothing(done: dict[Side, Office], whose: str) -> None:
+    known = _remembered(done[Side.A])
+    assert known.receipt is not None
+    page = describe_run(known) if whose == "own" else share(known.agreement, known.receipt)
+    require_quiet(page)
+
+
+def test_its_owner_is_told_everything_in_order(done: dict[Side, Office]) -> None:
+    known = _remembered(done[Side.A])
+    page = describe_run(known)
+    assert Outline(page).headings[1:] == [
+        *("The run", "What was agreed", "What is guaranteed, and when", "What each side learnt"),
+        *(
+            "What it cost",
+            "From all pairs to the matches",
+            "Bins and dummies",
+            "Time and bytes",
+            "The receipt",
+        ),
+    ]
+    assert "missing" not in re.findall(r'class="(\w+)"', page)
+    assert known.bins is not None
+    assert known.bins.compared is not None
+    assert known.receipt is not None
+    assert known.receipt.facts["matches"] <= known.bins.compared <= known.receipt.facts["comparisons"]
+    assert f"{int(known.bins.dummies.sum()):,}" in page
+
+
+def test_what_is_not_kept_is_said(done: dict[Side, Office]) -> None:
+    known = replace(
+        _remembered(done[Side.A]), receipt=None, bins=None, phases=None, charged=None, ended="waits"
+    )
+    page = describe_run(known)
+    assert re.findall(r'class="(\w+)"', page).count("missing") == 5
+    assert f"accord resume {known.name}" in page
+
+
+def test_others_are_shown_what_both_sides_have(done: dict[Side, Office]) -> None:
+    """The page is given nothing else, and is the same whichever side makes it."""
+    pages = set()
+    for side in Side:
+        known = _remembered(done[side])
+        assert known.receipt is not None
+        pages.add(share(known.agreement, known.receipt))
+    assert len(pages) == 1
+    assert list(inspect.signature(share).parameters) == ["agreement", "receipt"]
+
+
+def test_a_shared_page_holds_nothing_of_one_side(done: dict[Side, Office]) -> None:
+    known = _remembered(done[Side.A])
+    assert known.receipt is not None
+    assert known.bins is not None
+    page = share(known.agreement, known.receipt)
+    own = describe_run(known)
+    canaries = [
+        f"the data set &#x27;{known.dataset}&#x27;",
+        known.out,
+        f"{int(known.bins.dummies.sum()):,} (",
+    ]
+    for canary in canaries:
+        assert canary in own
+        assert canary not in page
+
+
+def test_the_command_writes_both_and_replaces_nothing(done: dict[Side, Office], tmp_path: Path) -> None:
+    office = done[Side.A]
+    assert office.run is not None
+    run, out = office.run.manifest.run, tmp_path / "run.html"
+    assert "your own eyes" in accord(office, "report", run, "--out", str(out))
+    with pytest.raises(Exception, match="there is such a file already"):
+        accord(office, "report", run, "--out", str(out))
+    accord(office, "report", run, "--out", str(out), "--share", "--force")
+    assert "made of the agreement and of the receipt" in out.read_text()
+    with pytest.raises(Exception, match=r"\.html"):
+        accord(office, "report", run, "--out", str(tmp_path / "run.pdf"))
