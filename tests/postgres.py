@@ -101,13 +101,18 @@ class Server:
             self._process = None
 
     def add_service(
-        self, name: str, *, user: str = _OWNER, database: str = "postgres", password: str | None = None
+        self,
+        name: str,
+        *more: str,
+        user: str = _OWNER,
+        database: str = "postgres",
+        password: str | None = None,
     ) -> str:
-        """A service for libpq, with its password in the password file."""
+        """A service for libpq, with `more` lines, and its password in the password file."""
         shown = self.password if password is None else password
-        lines = (f"[{name}]", "host=127.0.0.1", f"port={self.port}", f"dbname={database}", f"user={user}")
+        lines = ("host=127.0.0.1", f"port={self.port}", f"dbname={database}", f"user={user}")
         with self.services.open("a") as file:
-            file.write("\n".join(lines) + "\nconnect_timeout=10\n\n")
+            file.write("\n".join((f"[{name}]", *lines, *more)) + "\nconnect_timeout=10\n\n")
         with self.passwords.open("a") as file:
             file.write(f"127.0.0.1:{self.port}:{database}:{user}:{shown}\n")
         self.passwords.chmod(0o600)
@@ -124,6 +129,13 @@ class Server:
         name = f"test_{secrets.token_hex(4)}"
         self.run(f"CREATE DATABASE {name}")
         return self.add_service(name, database=name)
+
+    def add_schema(self) -> str:
+        """A schema of its own for a test, where the service of its name finds and makes tables; quicker than
+        a database."""
+        name = f"test_{secrets.token_hex(4)}"
+        self.run(f"CREATE SCHEMA {name}")
+        return self.add_service(name, f"options=-c search_path={name}")
 
     def use(self, patch: pytest.MonkeyPatch) -> None:
         """Let libpq find the services, in this process and in those that it starts."""
@@ -203,7 +215,8 @@ class Server:
 def running(bin: Path) -> Iterator[Server]:
     """A server that is stopped and removed at the end, however that comes."""
     # Not below pytest's folders: those are for their owner alone, who is another than the server's.
-    with tempfile.TemporaryDirectory(prefix="accord-postgres-") as folder:
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="accord-postgres-", dir=memory) as folder:
         server = Server(bin, Path(folder))
         server.create()
         try:

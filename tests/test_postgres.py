@@ -13,9 +13,9 @@ from tests.postgres import Server
 
 
 def test_a_service_and_a_password_file_are_all_that_it_takes(postgres: Server) -> None:
-    name = postgres.add_database()
+    name = postgres.add_schema()
     with driver.connect(f"service={name}") as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT current_database()")
+        cursor.execute("SELECT current_schema()::text")
         assert cursor.fetchone() == (name,)
 
 
