@@ -63,14 +63,14 @@ class DuckdbFile:
             self._database = library.connect(str(address.file), read_only=True, config=_SEALED)
 
     def names(self) -> list[str]:
-        with _told(self._name):
-            found = self._database.execute(f"{select(['*'], self._source)} LIMIT 0")
-            return [str(column[0]) for column in found.description]
+        return self._relation().names()
 
     def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        return self._relation().read(columns)
+
+    def _relation(self) -> DuckdbRelation:
         with _told(self._name):
-            self._database.execute(select(plain_columns(columns), self._source))
-            yield from arrow_reader(self._database)
+            return DuckdbRelation(self._database.sql(select(["*"], self._source)), self._name)
 
     def close(self) -> None:
         self._database.close()
@@ -79,25 +79,22 @@ class DuckdbFile:
 class DuckdbRelation:
     """A relation of somebody's own connection, who answers for what it may do."""
 
-    def __init__(self, relation: Any) -> None:
-        self._relation = relation
+    def __init__(self, relation: Any, name: str = "The relation") -> None:
+        self._relation, self._name = relation, name
 
     def names(self) -> list[str]:
         return [str(name) for name in self._relation.columns]
 
     def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        with _told("The relation"):
-            yield from arrow_reader(self._relation.project(", ".join(plain_columns(columns))))
+        with _told(self._name):
+            chosen = self._relation.project(", ".join(plain_columns(columns)))
+            # The name of the method depends on DuckDB's version.
+            read = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader
+            with read(CHUNK) as reader:
+                yield from reader
 
     def close(self) -> None:
         """It is its owner's."""
-
-
-def arrow_reader(result: Any) -> Iterator[pa.RecordBatch]:
-    """What DuckDB answers, a batch at a time; the name of the method depends on its version."""
-    read = getattr(result, "to_arrow_reader", None) or result.fetch_record_batch
-    with read(CHUNK) as reader:
-        yield from reader
 
 
 def _library(address: Address) -> Any:

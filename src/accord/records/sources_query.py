@@ -17,7 +17,7 @@ from accord.arguments import require_text, wrong
 from accord.errors import AccordError, UnreadableError
 from accord.records.rows import batch_rows
 from accord.records.sources_database import CHUNK, Relation
-from accord.records.sources_duckdb import DuckdbRelation, arrow_reader
+from accord.records.sources_duckdb import DuckdbRelation
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +40,12 @@ class Query:
 
 def find_relation(source: object) -> Relation | None:
     """What is to be read of a query, a relation or a lazy frame; None if it is none of these."""
+    if isinstance(source, Query) and _home(source.connection) == "duckdb":
+        with _told():
+            return DuckdbRelation(source.connection.sql(source.sql), "The query")
     if isinstance(source, Query):
         return Asked(source)
-    home = type(source).__module__.partition(".")[0].lstrip("_")
+    home = _home(source)
     if home == "duckdb" and hasattr(source, "project") and hasattr(source, "columns"):
         return DuckdbRelation(source)
     if home == "polars" and hasattr(source, "collect_schema") and hasattr(source, "collect"):
@@ -69,8 +72,7 @@ class Asked:
         connection, sql = self._query.connection, self._query.sql
         if hasattr(connection, "exec_driver_sql"):
             return connection.exec_driver_sql(sql, execution_options={"stream_results": True})
-        # A cursor of DuckDB's is a connection of its own, which does not see temporary tables.
-        cursor = connection if _is_duckdb(connection) else connection.cursor()
+        cursor = connection.cursor()
         cursor.execute(sql)
         return cursor
 
@@ -82,9 +84,7 @@ class Asked:
     def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         names = self.names()
         with _told():
-            if _is_duckdb(self._result):
-                yield from arrow_reader(self._result)
-            elif hasattr(self._result, "fetch_record_batch"):
+            if hasattr(self._result, "fetch_record_batch"):
                 with self._result.fetch_record_batch() as reader:
                     yield from reader
             else:
@@ -93,7 +93,7 @@ class Asked:
 
     def close(self) -> None:
         result, self._result = self._result, None
-        if result is not None and not _is_duckdb(result):
+        if result is not None:
             result.close()
 
 
@@ -118,8 +118,9 @@ class LazyFrame:
         """There is nothing to give back."""
 
 
-def _is_duckdb(connection: Any) -> bool:
-    return type(connection).__module__.partition(".")[0].lstrip("_") == "duckdb"
+def _home(thing: object) -> str:
+    """The library that a thing comes from."""
+    return type(thing).__module__.partition(".")[0].lstrip("_")
 
 
 @contextmanager
