@@ -29,7 +29,7 @@ _CREDENTIALS = (
     "(~/.pg_service.conf has host, dbname and user, ~/.pgpass the password), as in "
     "`postgres:SERVICE?table=NAME`."
 )
-_URL = re.compile(r"[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
+_URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 _SECRET = re.compile(r"\b(password|passwd|pwd|sslpassword|token)\s*=", re.IGNORECASE)
 _SERVICE = re.compile(r"[\w.-]{0,63}")
 

@@ -44,7 +44,7 @@ from accord.records.layout import Layout
 from accord.records.pairing import PairTable
 from accord.records.results import Paired
 from accord.records.sinks import require_target, write_table
-from accord.records.sources import TableLike
+from accord.records.sources import TableLike, settle
 from accord.secure.party import Party
 from accord.session import crew, notices, receipt
 from accord.session.connection import Reach
@@ -289,7 +289,7 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
         partner_records=mine.partner_size,
         table=mine.slots.table.hex(),
         began=datetime.now(UTC).isoformat(timespec="seconds"),
-        data=str(Path(own.data).resolve()) if isinstance(own.data, str | Path) else "",
+        data=settle(own.data),
         layout=own.layout.to_json(),
         out=str(own.out.resolve()) if own.out is not None else "",
         replaces=str(own.out.resolve()) if own.out is not None and own.force else "",

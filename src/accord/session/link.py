@@ -31,7 +31,6 @@ from accord.arguments import (
     require,
     require_flag,
     require_function,
-    require_table,
     require_text,
     require_text_or_none,
     wrong,
@@ -42,11 +41,12 @@ from accord.privacy.events import NO_COST
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Task
 from accord.protocols.slots import Slots, content_digest, table_digest
+from accord.records.address import Address
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sinks import require_target, require_writable
-from accord.records.sources import TableLike
+from accord.records.sources import TableLike, find_place, input_files, require_table
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
@@ -54,7 +54,7 @@ from accord.session.crew import MOST_WORKERS, Crew, own_wish
 from accord.session.expected import look_ahead
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger, check_name
-from accord.session.notices import Mended, Tell, tell_nobody
+from accord.session.notices import Mended, Reading, Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
 from accord.session.partners import find_partner
 from accord.session.room import warn_of_room
@@ -66,6 +66,13 @@ from accord.spill import Scratch
 __all__ = ["Linked", "get_ready", "link", "own_side", "reopen", "resume"]
 
 Confirm = Callable[[Offer], bool]
+_OTHER = "Name the data as it was, or start a new run."
+_CHANGED = (
+    "Rows of a database change: name the data as it was with `data=`, such as a copy in another table, or "
+    "start a new run. A table that is copied before it is linked (CREATE TABLE … AS SELECT …) stays as it is."
+)
+_TOLD = 1 << 18
+"""Rows after which it is told how many were read."""
 
 
 def link(
@@ -255,7 +262,19 @@ def get_ready(
     require_valid(cards[side.other], partner, now)
     shown, per_person = agreement.disclosed(side), task.protocol.records_per_person(side)
     scratch = Scratch(state.folder, "Make room there; nothing was charged.")
-    records = load_records(data, agreement.fields, agreement.salt, shown, layout, per_person, scratch=scratch)
+    watch = _Watch(tell)
+    records = load_records(
+        data,
+        agreement.fields,
+        agreement.salt,
+        shown,
+        layout,
+        per_person,
+        scratch=scratch,
+        watch=watch,
+    )
+    if watch.told:
+        tell(Reading(watch.rows, done=True))
     if not records.size:
         raise DataError("the table", [Fault("", "There are no records in it.", "Is it the right one?")])
     release = task.protocol.release(task, side, records.size)
@@ -277,6 +296,19 @@ def get_ready(
         raw=raw,
         force=force,
     )
+
+
+class _Watch:
+    """Tells how many rows were read, now and then."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell, self.rows, self.told = tell, 0, 0
+
+    def __call__(self, rows: int) -> None:
+        self.rows = rows
+        if rows // _TOLD > self.told:
+            self.told = rows // _TOLD
+            self._tell(Reading(rows))
 
 
 @contextmanager
@@ -325,9 +357,8 @@ def reopen(
 
 
 def _files(data: TableLike, layout: Layout) -> tuple[Path, ...]:
-    """The file of the data, if it is one, and those of lists."""
-    lists = map(Path, layout.list_files.values())
-    return (Path(data), *lists) if isinstance(data, str | Path) else tuple(lists)
+    """The files of the data, if it has some, and those of lists."""
+    return (*input_files(data), *map(Path, layout.list_files.values()))
 
 
 def _name_table(name: str | None, task: Task, side: Side, records: Records) -> Snapshot | None:
@@ -348,7 +379,7 @@ def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
         raise StateError(
             path=own.state.run(known.run),
             reason=reason,
-            mend="Name the data as it was, or start a new run.",
+            mend=_CHANGED if isinstance(find_place(own.data), Address) else _OTHER,
         )
 
 

@@ -31,7 +31,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import ClosedError, StateError, UsageError
 from accord.protocols.slots import Slots
+from accord.records.address import find_address
 from accord.records.layout import Layout
+from accord.records.sources import Place
 from accord.session.connection import Reach
 from accord.session.journal_file import BROKEN, TAG, FileJournal, scan, unreadable
 from accord.session.state import State, write_private
@@ -84,11 +86,11 @@ class Manifest:
         """Whether the run has refused so much that it does not go on."""
         return self.wrong >= _MOST_WRONG
 
-    def source(self) -> Path:
+    def source(self) -> Place:
         """Where the data was."""
         if not self.data:
             raise UsageError(problem=f"The run {self.run} was not given a file. Name the data with `data=`.")
-        return Path(self.data)
+        return find_address(self.data) or Path(self.data)
 
     def read_layout(self) -> Layout:
         return Layout.from_json(self.layout)
