@@ -114,7 +114,7 @@ class Simulation(Paired):
     @cached_property
     def found(self) -> PairTable:
         """The matches of the first run, as rows of both tables."""
-        a, b = (Half.of(table.ids, table.disclosed) for table in self._tables)
+        a, b = (Half.of(table.ids, table.disclosed, table.numbered) for table in self._tables)
         return PairTable(a, b, self._pairs)
 
     @property

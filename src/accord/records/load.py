@@ -13,7 +13,7 @@ file, those that are left out included: they are rows of the table like others [
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -118,11 +118,13 @@ def _load(
     gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
     people: list[pa.Array] = []
     parsed: Parsed = {}
+    numbered = not layout.id_row
     for batch in table.batches:
         _judge_cells(batch, as_text, faults)
         some = _row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id))
         if not layout.id_row:
             ids.add(some)
+            numbered &= _is_number(batch.column(layout.id).type)
         cells = _cells(batch, fields, layout, parsed, classes)
         gathering.add(_encode_batch(batch, some, cells, fields, salt, disclose, layout, faults, tally))
         for name in person:
@@ -146,7 +148,7 @@ def _load(
         raise DataError(table.name, found)
     if not read and table.is_file:
         raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
-    return gathering.whole(by_id=not table.has_order)
+    return replace(gathering.whole(by_id=not table.has_order), numbered=numbered and bool(read))
 
 
 @dataclass
@@ -241,6 +243,11 @@ def _cells(
         dated_columns(fields),
         classes,
     )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    """Whether it has whole numbers that every database has, too."""
+    return pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
 
 
 def _row_numbers(before: int, batch: pa.RecordBatch) -> pa.Array:

@@ -80,14 +80,19 @@ def require_table(argument: str, given: object) -> None:
         raise wrong(argument, given, expected)
 
 
-def input_files(source: object) -> tuple[Path, ...]:
-    """The files that are read, so that nothing is written over them."""
+def input_places(source: object) -> tuple[Place, ...]:
+    """The files and the table of a database that are read, so that nothing is written over them."""
     place = find_place(source)
-    if isinstance(place, Address):
-        return () if place.file is None else (place.file,)
     if place is None:
         return ()
-    return (place, *parquet_files(place)) if is_many(place) else (place,)
+    many = isinstance(place, Path) and is_many(place)
+    return (place, *parquet_files(place)) if isinstance(place, Path) and many else (place,)
+
+
+def input_files(source: object) -> tuple[Path, ...]:
+    """The files among them, and those in which the tables are."""
+    found = (place.file if isinstance(place, Address) else place for place in input_places(source))
+    return tuple(file for file in found if file is not None)
 
 
 def settle(source: object) -> str:

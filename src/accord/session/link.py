@@ -45,8 +45,8 @@ from accord.records.address import Address
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
-from accord.records.sinks import require_target, require_writable
-from accord.records.sources import TableLike, find_place, input_files, require_table
+from accord.records.sources import TableLike, find_place, require_table
+from accord.records.targets import Target, as_target_or_none, settled
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
@@ -56,6 +56,7 @@ from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger, check_name
 from accord.session.notices import Mended, Reading, Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
+from accord.session.output import require_ids, require_place
 from accord.session.partners import find_partner
 from accord.session.room import warn_of_room
 from accord.session.state import State, open_state
@@ -83,7 +84,7 @@ def link(
     confirm: Confirm,
     listen: str = "",
     connect: str = "",
-    out: Path | str | None = None,
+    out: Target | str | None = None,
     dataset: str | None = None,
     snapshot: str | None = None,
     layout: Layout | None = None,
@@ -97,14 +98,15 @@ def link(
     """Link one's own table (a file, or anything that speaks Arrow) with the partner's.
 
     `partner` is the other party, as the agreement names it and as its card was added. One side listens at
-    HOST:PORT, the other connects there. The pairs are returned, and written to `out` if that is given (.csv,
-    .parquet, .arrow). The account that is charged is `dataset`, one that its owner has made with
-    `set_budget`; by default the only one. `snapshot` says that this is the table as of that name: its noise
-    is drawn and paid for once, and repeated in later runs under the name; without one every run is paid for.
-    `layout` says how the file is laid out; `state` is the folder of identity, ledger and runs, if not the
-    usual one. A file that is already there is replaced only with `force`. `tell` hears what happens, in this
-    thread; `reach` has how long to wait. In a csv, cells that a spreadsheet would take for formulas
-    get a quote in front, unless it is to be `raw`. `workers` processes share the comparisons, as many as the
+    HOST:PORT, the other connects there. The pairs are returned, and written to `out` if that is given: a file
+    (.csv, .parquet, .arrow) or a table, such as 'duckdb:FILE?table=NAME'. The account that is charged is
+    `dataset`, one that its owner has made with `set_budget`; by default the only one. `snapshot` says that
+    this is the table as of that name: its noise is drawn and paid for once, and repeated in later runs under
+    the name; without one every run is paid for. `layout` says how the file is laid out; `state` is the folder
+    of identity, ledger and runs, if not the usual one. A file or a table that is already there is replaced
+    only with `force`. `tell` hears what happens, in this thread; `reach` has how long to wait. In a csv,
+    cells that a spreadsheet would take for formulas get a quote in front, unless it is to be `raw`. `workers`
+    processes share the comparisons, as many as the
     side that wants fewer allows; by default one, and from ten million comparisons on one for each core.
 
     `confirm` decides whether what the offer says is spent: `accord.ask` shows it to a person at a terminal,
@@ -120,12 +122,12 @@ def link(
     out, state = _judge_common(out, state, force, tell, reach, raw, workers)
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
-    if out is not None:
-        require_target(out, _files(data, layout or Layout()), force)
+    require_place(out, agreement, data, layout or Layout(), force)
     account = Ledger(opened.ledger).find_account(dataset)
     own = get_ready(
         opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell, raw, force
     )
+    require_ids(out, agreement, {own.side: own.records}, force)
     opened.require_writable()
     way.require_free()
     _require_yes(confirm(_offer(own)))
@@ -145,7 +147,7 @@ def resume(
     data: TableLike | None = None,
     listen: str = "",
     connect: str = "",
-    out: Path | str | None = None,
+    out: Target | str | None = None,
     state: Path | str | None = None,
     force: bool = False,
     tell: Tell = tell_nobody,
@@ -195,7 +197,7 @@ def _require_kinds(
 
 def _judge_common(
     out: object, state: object, force: object, tell: object, reach: object, raw: object, workers: object
-) -> tuple[Path | None, Path | None]:
+) -> tuple[Target | None, Path | None]:
     """Raise for an argument of `link` or `resume` that is of a wrong kind; the two paths."""
     require_flag("force", force)
     require_flag("raw", raw)
@@ -207,7 +209,7 @@ def _judge_common(
         assert isinstance(workers, int)
         if not 1 <= workers <= MOST_WORKERS:
             raise UsageError(problem=f"`workers=` is a number from 1 to {MOST_WORKERS}, not {workers}.")
-    return as_path_or_none("out", out), as_path_or_none("state", state)
+    return as_target_or_none("out", out), as_path_or_none("state", state)
 
 
 def _offer(own: Ready) -> Offer:
@@ -247,7 +249,7 @@ def get_ready(
     layout: Layout,
     dataset: str,
     snapshot: str | None,
-    out: Path | None,
+    out: Target | None,
     reach: Reach,
     tell: Tell,
     raw: bool = False,
@@ -316,7 +318,7 @@ def reopen(
     state: State,
     name: str,
     data: TableLike | None,
-    out: Path | None,
+    out: Target | None,
     reach: Reach,
     tell: Tell,
     raw: bool = False,
@@ -329,18 +331,16 @@ def reopen(
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     way = reach if reach.listen or reach.connect else known.reach(reach)
     source = data if data is not None else known.source()
-    target = out or (Path(known.out) if known.out else None)
-    if target is not None:
-        require_writable(target)
-        # It may have been written before the run was cut.
-        require_target(
-            target, _files(source, known.read_layout()), force or str(target.resolve()) == known.replaces
-        )
+    target = out or known.target()
+    # It may have been written before the run was cut.
+    may_replace = force or (target is not None and settled(target) == known.replaces)
+    require_place(target, agreement, source, known.read_layout(), may_replace)
     with found.lock():
         own = get_ready(
             state, agreement, known.partner, source, known.read_layout(), known.dataset,
             known.snapshot or None, target, way.require_way(), tell, raw or known.raw, force,
         )  # fmt: skip
+        require_ids(target, agreement, {own.side: own.records}, may_replace)
         slots = found.slots()
         _require_same_table(own, known, slots)
 
@@ -354,11 +354,6 @@ def reopen(
             if journal.torn:
                 tell(Mended(name, journal.steps + 1))
             yield own, Kept(found, own.mine(slots, known.partner_records), journal, charged.cost)
-
-
-def _files(data: TableLike, layout: Layout) -> tuple[Path, ...]:
-    """The files of the data, if it has some, and those of lists."""
-    return (*input_files(data), *map(Path, layout.list_files.values()))
 
 
 def _name_table(name: str | None, task: Task, side: Side, records: Records) -> Snapshot | None:

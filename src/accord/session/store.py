@@ -34,6 +34,7 @@ from accord.protocols.slots import Slots
 from accord.records.address import find_address
 from accord.records.layout import Layout
 from accord.records.sources import Place
+from accord.records.targets import Target, as_target_or_none
 from accord.session.connection import Reach
 from accord.session.journal_file import BROKEN, TAG, FileJournal, scan, unreadable
 from accord.session.state import State, write_private
@@ -91,6 +92,10 @@ class Manifest:
         if not self.data:
             raise UsageError(problem=f"The run {self.run} was not given a file. Name the data with `data=`.")
         return find_address(self.data) or Path(self.data)
+
+    def target(self) -> Target | None:
+        """Where the pairs were to go."""
+        return as_target_or_none("out", self.out or None)
 
     def read_layout(self) -> Layout:
         return Layout.from_json(self.layout)
