@@ -23,9 +23,9 @@ from accord.cli.options import (
     PersonColumn,
     Raw,
     StateOption,
-    layout_beside,
     read_own_layout,
 )
+from accord.cli.places import TABLE, QueryFile, find_table, find_table_or_none, layout_beside
 from accord.cli.terminal import say
 from accord.cli.words import as_options
 from accord.errors import UsageError
@@ -73,8 +73,8 @@ Workers = Annotated[
 
 def link(
     data: Annotated[
-        Path,
-        typer.Argument(metavar="DATA", help="Your table: csv, parquet, arrow or xlsx.", show_default=False),
+        str,
+        typer.Argument(metavar="DATA", help=f"Your table: {TABLE}", show_default=False, path_type=str),
     ],
     agreement: Annotated[Path, typer.Option(help="The agreement that both hold.", show_default=False)],
     partner: Annotated[
@@ -123,6 +123,7 @@ def link(
     quiet: Quiet = False,
     raw: Raw = False,
     workers: Workers = None,
+    query: QueryFile = None,
 ) -> None:
     """Link your table with the partner's.
 
@@ -132,19 +133,20 @@ def link(
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
     from accord.records.sinks import require_target
+    from accord.records.sources import input_files
     from accord.session.link import link as run
 
-    agreed = read_agreement(agreement)
+    agreed, table = read_agreement(agreement), find_table(data, query)
     layout = read_own_layout(
-        agreed, columns, column, id, encoding, delimiter, person, date, id_row, lists, data
+        agreed, columns, column, id, encoding, delimiter, person, date, id_row, lists, table
     )
     if out is not None:
-        read = [data, agreement, columns or layout_beside(data)]
+        read = [*input_files(table), agreement, columns or layout_beside(table)]
         require_target(out, [path for path in read if path is not None], force)
     with Display(as_json, quiet) as display:
         account = choose_account(dataset, state, asking=not yes)
         linked = run(
-            data,
+            table,
             agreed,
             partner=partner,
             listen=listen,
@@ -175,7 +177,8 @@ def resume(
         ),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="The same table, if it has moved.", show_default=False)
+        str | None,
+        typer.Option(help="The same table, if it has moved.", show_default=False, path_type=str),
     ] = None,
     out: Out = None,
     listen: Listen = "",
@@ -188,11 +191,13 @@ def resume(
     quiet: Quiet = False,
     raw: Raw = False,
     workers: Workers = None,
+    query: QueryFile = None,
 ) -> None:
     """Go on with a run that was cut. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
     from accord.session.link import resume as go_on
 
+    table = find_table_or_none(data, query)
     name = run or _latest(state)
     known = _stored(name, state)
     if run is None and not (as_json or quiet):
@@ -208,7 +213,7 @@ def resume(
     with Display(as_json, quiet) as display:
         linked = go_on(
             name,
-            data=data,
+            data=table,
             listen=listen,
             connect=connect,
             out=out,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.cli.link import plain
-from accord.cli.options import Delimiter, Encoding, Json, ListFiles, Raw, layout_beside, read_own_layout
+from accord.cli.options import Delimiter, Encoding, Json, ListFiles, Raw, read_own_layout
+from accord.cli.places import TABLE, find_table, layout_beside
 from accord.cli.simulate_quality import facts_of, read_cells, summary
 from accord.cli.simulate_quality import words as quality_words
 from accord.cli.terminal import progress, say, width_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from accord.protocols.mine import Status, Watch
     from accord.quality.report import Quality
     from accord.records.layout import Layout
+    from accord.records.sources import Place
     from accord.simulation import Simulation
 
 _PROTOCOLS = (
@@ -34,8 +36,8 @@ _PROTOCOLS = (
 
 
 def simulate(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Party A's table: csv, parquet, arrow or xlsx.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Party B's table.")],
+    table_a: Annotated[str, typer.Argument(metavar="A", help=f"Party A's table: {TABLE}", path_type=str)],
+    table_b: Annotated[str, typer.Argument(metavar="B", help="Party B's table.", path_type=str)],
     agreement: Annotated[Path, typer.Option("--agreement", help="The agreement.")],
     out: Annotated[Path | None, typer.Option(help="Write the matching pairs: .csv, .parquet, .arrow")] = None,
     truth: Annotated[
@@ -82,6 +84,11 @@ def simulate(
     force: Annotated[bool, typer.Option("--force", help="Replace the files of --out and --picture.")] = False,
     raw: Raw = False,
     as_json: Json = False,
+    query_a: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.sql", help="The query, where A's address names no table."),
+    ] = None,
+    query_b: Annotated[Path | None, typer.Option(metavar="FILE.sql", help="The same of B.")] = None,
 ) -> None:
     """Run the protocol on two tables in one process.
 
@@ -91,10 +98,12 @@ def simulate(
     from accord.agreement.file import read_agreement
     from accord.quality.picture import save
     from accord.records.sinks import require_target, write_table
+    from accord.records.sources import input_files
     from accord.simulation import peak_mib
     from accord.simulation import simulate as run
     from accord.truth import read_truth
 
+    a, b = find_table(table_a, query_a, "query_a"), find_table(table_b, query_b, "query_b")
     agreed = adjust(
         read_agreement(agreement),
         protocol=protocol,
@@ -110,7 +119,7 @@ def simulate(
     layout_b = read_own_layout(agreed, columns_b, column_b, id_b, encoding, delimiter, lists=lists, table=b)
     files = [Path(file) for layout in (layout_a, layout_b) for file in layout.list_files.values()]
     layouts = (columns_a or layout_beside(a), columns_b or layout_beside(b))
-    given = (a, b, agreement, truth, *layouts, *files)
+    given = (*input_files(a), *input_files(b), agreement, truth, *layouts, *files)
     named = [path for path in given if path is not None]
     if out is not None:
         require_target(out, named, force)
@@ -161,7 +170,7 @@ def _require_picture(
         raise UsageError(problem="`out=` and `picture=` are one file: name two.")
 
 
-def _say_quality(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Path, Layout]]) -> None:
+def _say_quality(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Place, Layout]]) -> None:
     """The report on the matches; with values of records where it goes to a terminal."""
     width = width_of(sys.stdout)
     columns, cells = ([], {}) if width is None else read_cells(quality, agreement, tables)
