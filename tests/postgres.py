@@ -33,7 +33,6 @@ _SETTINGS = {
     "unix_socket_directories": "",
     "fsync": "off",
     "full_page_writes": "off",
-    "synchronous_commit": "off",
     "shared_buffers": "16MB",
     "max_connections": "20",
     "max_wal_senders": "0",

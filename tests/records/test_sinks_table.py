@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -289,3 +291,53 @@ def test_a_constraint_of_the_owners_names_no_cell(home: Home) -> None:
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert len(home.rows("SELECT * FROM pairs")) == 2
+
+
+ENDED = """
+import os, resource, sys
+from accord.errors import OutputError
+from accord.records.address import find_address
+from accord.records.pairing import PairTable
+from accord.records.sinks_table import write_to_table
+from tests.records.databases import pairs
+
+many = [os.urandom(500).hex() for _ in range(4000)]
+found = pairs([str(i) for i in range(4000)], many, {"name": [None] * 4000}, {"name": [None] * 4000})
+whole = PairTable.typed_batches
+
+def killed(pairs):
+    yield from whole(pairs)
+    os.kill(os.getpid(), 9)
+
+if sys.argv[1] == "killed":
+    PairTable.typed_batches = killed
+else:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+try:
+    write_to_table(found, find_address(sys.argv[2]), replace=True)
+except OutputError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["old", "new"])
+@pytest.mark.parametrize("fault", ["full", "killed"])
+def test_a_full_disk_or_a_killed_process_leaves_what_was_there(
+    fault: str, there: bool, file: Home, tmp_path: Path
+) -> None:
+    if there:
+        write_to_table(FOUND, file.address(), replace=False)
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", ENDED, fault, str(file.address())]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120)
+    if fault == "killed":
+        assert done.returncode == -9, done.stderr
+    else:
+        assert "cannot be written: " in done.stderr
+        assert "room" in done.stderr, done.stderr
+        # A log of the database's own says to whoever opens it next what to undo.
+        assert {path.name for path in tmp_path.iterdir()} <= {"own.db", "own.db.wal", "own.db-journal"}
+    assert file.tables() == (["pairs"] if there else [])
+    assert not there or found_in(file) == ROWS
+    write_to_table(FOUND, file.address(), replace=True)
+    assert found_in(file) == ROWS

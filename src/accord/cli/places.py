@@ -19,6 +19,7 @@ TABLE = (
     "csv, parquet (or a folder of them), arrow, xlsx; or an address: duckdb:FILE?table=NAME, sqlite:…, "
     "postgres:SERVICE?…"
 )
+PAIRS = ".csv, .parquet, .arrow, or a table: duckdb:FILE?table=NAME, sqlite:…, postgres:SERVICE?table=NAME"
 QueryFile = Annotated[
     Path | None,
     typer.Option(

@@ -32,6 +32,7 @@ from accord.records.frequency_lists import find_classes
 from accord.records.gathering import Gathering, Ids
 from accord.records.layout import Layout
 from accord.records.making import Cells, Parsed, make
+from accord.records.rows import is_whole
 from accord.records.schema import (
     CategoryField,
     FieldSpec,
@@ -124,7 +125,7 @@ def _load(
         some = _row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id))
         if not layout.id_row:
             ids.add(some)
-            numbered &= _is_number(batch.column(layout.id).type)
+            numbered &= is_whole(batch.schema.field(layout.id))
         cells = _cells(batch, fields, layout, parsed, classes)
         gathering.add(_encode_batch(batch, some, cells, fields, salt, disclose, layout, faults, tally))
         for name in person:
@@ -243,11 +244,6 @@ def _cells(
         dated_columns(fields),
         classes,
     )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    """Whether it has whole numbers that every database has, too."""
-    return pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
 
 
 def _row_numbers(before: int, batch: pa.RecordBatch) -> pa.Array:

@@ -106,7 +106,9 @@ def guard(
         for batch in batches:
             chosen = batch.select(list(columns))
             chosen.validate(full=True)
-            yield pa.record_batch([_plain(column) for column in chosen.columns], names=list(columns))
+            plain = [_plain(column) for column in chosen.columns]
+            fields = [field.with_type(one.type) for field, one in zip(chosen.schema, plain, strict=True)]
+            yield pa.record_batch(plain, schema=pa.schema(fields))
     except REFUSED as error:
         raise UnreadableError(path=name, reason=brief(error), mend="Was it written in full?") from None
 
