@@ -26,11 +26,12 @@ QueryFile = Annotated[
         "--query", metavar="FILE.sql", help="The query, where the address names no table.", show_default=False
     ),
 ]
+_ASKS = "asks a database: name one, such as duckdb:FILE, as the table."
 _LONGEST = 1 << 20
 _WILD = re.compile(r"[*?\[\]]")
 
 
-def find_table(typed: str, query: Path | None = None, option: str = "query") -> Place:
+def find_table(typed: str, query: Path | None = None, option: str = "--query") -> Place:
     """What was typed as a table; the query is read from its file."""
     from accord.records.address import Address
     from accord.records.sources import find_place
@@ -40,7 +41,7 @@ def find_table(typed: str, query: Path | None = None, option: str = "query") -> 
     if isinstance(place, Address):
         return (place if query is None else place.with_query(_read_query(query))).require_relation()
     if query is not None:
-        raise UsageError(problem=f"`{option}=` asks a database: name one, such as duckdb:FILE, as the table.")
+        raise UsageError(problem=f"{option} {_ASKS}")
     return place
 
 
@@ -49,7 +50,7 @@ def find_table_or_none(typed: str | None, query: Path | None = None) -> Place | 
     if typed is not None:
         return find_table(typed, query)
     if query is not None:
-        raise UsageError(problem="`query=` asks a database: name one, such as duckdb:FILE, as the table.")
+        raise UsageError(problem=f"--query {_ASKS}")
     return None
 
 

@@ -109,7 +109,7 @@ def simulate(
     from accord.simulation import simulate as run
     from accord.truth import read_truth
 
-    a, b = find_table(table_a, query_a, "query_a"), find_table(table_b, query_b, "query_b")
+    a, b = find_table(table_a, query_a, "--query-a"), find_table(table_b, query_b, "--query-b")
     agreed = adjust(
         read_agreement(agreement),
         protocol=protocol,

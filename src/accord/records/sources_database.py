@@ -9,6 +9,7 @@ database tells its refusals apart and says them in words of our own.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Protocol
@@ -44,7 +45,10 @@ def open_relation(
     except BaseException:
         relation.close()
         raise
-    return OpenTable(name, guard(_to_the_end(relation, columns), name, columns), has_order=has_order)
+    batches = guard(_to_the_end(relation, columns), name, columns)
+    # A generator that nobody began has no end, either.
+    weakref.finalize(batches, relation.close)
+    return OpenTable(name, batches, has_order=has_order)
 
 
 def names_of(relation: Relation) -> list[str]:
