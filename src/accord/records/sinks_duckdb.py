@@ -31,6 +31,7 @@ _SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "threads": "1",
+    "memory_limit": "512MiB",
 }
 _TYPES = {Kind.TEXT: "VARCHAR", Kind.NUMBER: "BIGINT", None: "VARCHAR"}
 _KINDS = {"VARCHAR": Kind.TEXT, "BIGINT": Kind.NUMBER}
