@@ -51,6 +51,19 @@ def test_own_ids_keep_their_type_and_the_partners_are_text(home: Home) -> None:
     assert home.rows("SELECT id_a, id_b FROM pairs ORDER BY id_a") == [(-3, "2"), (7, "1"), (2**63 - 1, "3")]
 
 
+def test_a_cell_with_a_nul_that_no_honest_partner_sends(home: Home) -> None:
+    """A file holds it; PostgreSQL cannot, and says so without the cell."""
+    hostile = pairs(["1"], ["canary\0"])
+    if home.database is not Database.POSTGRES:
+        write_to_table(hostile, home.address(), replace=False)
+        assert home.rows("SELECT id_b FROM pairs") == [("canary\0",)]
+        return
+    with pytest.raises(OutputError, match="holds a NUL character") as caught:
+        write_to_table(hostile, home.address(), replace=False)
+    assert "canary" not in str(caught.value)
+    assert home.tables() == []
+
+
 def test_no_pairs_are_an_empty_table(home: Home) -> None:
     write_to_table(pairs([], []), home.address(), replace=False)
     assert home.rows("SELECT * FROM pairs") == []

@@ -47,6 +47,7 @@ _REASONS = {
     "not a valid duckdb": "it is no DuckDB file",
     "schema with name": "there is no such schema",
     "constraint error": CONSTRAINT,
+    "out of memory": "an index of the table takes more memory than is left for it",
 }
 """By what stands in a message of DuckDB, which has no codes."""
 

@@ -6,7 +6,6 @@ the new ones are whole, and the right to delete is enough.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from accord.errors import UsageError
 from accord.records.address import Address, quote_name
+from accord.records.sources_postgres import explain
 from accord.records.transaction import (
     CONSTRAINT,
     FULL,
@@ -36,39 +36,23 @@ _TYPES = {Kind.TEXT: "TEXT", Kind.NUMBER: "BIGINT", None: "TEXT"}
 _KINDS = {"text": Kind.TEXT, "character varying": Kind.TEXT, "bigint": Kind.NUMBER}
 _TABLES = ("r", "p")
 _PATIENCE = "60s"
-_LOST = "the connection to the server was lost"
-_USER = "the server refuses the user or the password that libpq's files and environment have for it"
-_NUL = "a cell holds a NUL character, which PostgreSQL does not take"
 _STATES = {
-    "08": _LOST,
-    "22021": _NUL,
+    "22021": "a cell holds a NUL character, which PostgreSQL does not take",
     "22P05": "the encoding of the database lacks a letter of some cell",
     "23": CONSTRAINT,
     "25006": "the server takes no writes",
-    "28": _USER,
-    "3D": "the server has no such database",
     "3F": "there is no such schema",
     "40": LOCKED,
     "42501": NO_RIGHT,
     "42P07": THERE,
     "53100": FULL,
-    "53": "the server has too little left of something, such as memory or connections",
     "55P03": LOCKED,
     "57014": "the server cancelled it, perhaps for the time that it took",
-    "57": _LOST,
 }
 """By SQLSTATE, or by the class that it begins with."""
-_SAID = {
-    r"definition of service|service file": "libpq's service file has no such service, or cannot be read",
-    r"password|pg_hba|role .* does not exist|authentication": _USER,
-    r"database .* does not exist": "the server has no such database",
-    r"certificate|ssl|tls": "the server and libpq do not agree on TLS, or on a certificate",
-    r"refused|timeout|timed out|translate host|no route|unreachable|no such file|starting up|shutting down": (
-        "no server answers"
-    ),
-    r"closed the connection|terminat|lost|reset|broken pipe": _LOST,
-}
-"""By what libpq says where there is no state, as before it is connected."""
+_ALIKE = ("", "08", "28", "3D", "53", "57")
+"""Classes of what is refused alike to those who read and to those who write. There is no state before a
+connection, nor when it is lost."""
 
 
 @contextmanager
@@ -168,10 +152,8 @@ def _driver() -> ModuleType:
 
 
 def _reason(error: Exception) -> str:
-    state = getattr(error, "sqlstate", None)
-    if state:
-        told = _STATES.get(state) or _STATES.get(state[:2])
-        return told or f"the server refuses it (SQLSTATE {state})"
-    said = str(error).lower()
-    told = next((reason for pattern, reason in _SAID.items() if re.search(pattern, said)), None)
-    return told or "the server cannot be reached, or refuses the connection"
+    state = getattr(error, "sqlstate", None) or ""
+    told = _STATES.get(state) or _STATES.get(state[:2])
+    if told is None and state[:2] in _ALIKE:
+        return explain(error)[0]
+    return told or f"the server refuses it (SQLSTATE {state})"
