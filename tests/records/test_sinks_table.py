@@ -172,6 +172,13 @@ def test_names_that_differ_in_letter_case(home: Home) -> None:
     assert home.tables() == []
 
 
+def test_a_name_that_steers_a_terminal_is_shown_without_that() -> None:
+    address = Address(Database.POSTGRES, "anywhere", "pairs")
+    with pytest.raises(OutputError, match="63 octets") as caught:
+        require_table(address, [], False, [Heading("\x1b]0;owned\x07" + "x" * 60)])
+    assert str(caught.value).isprintable()
+
+
 def test_a_name_with_a_nul(home: Home) -> None:
     with pytest.raises(OutputError, match="NUL"):
         require_table(home.address(), [], False, [Heading("x\0y")])

@@ -171,14 +171,19 @@ def _require_names(address: Address, headings: Sequence[Heading]) -> None:
         if "\0" in name:
             raise OutputError(path=address.name, reason="a column has a name with a NUL character")
         if address.database is Database.POSTGRES and len(name.encode()) > MOST_NAME:
-            reason = f"PostgreSQL has no names of more than {MOST_NAME} octets, such as '{name}'"
+            reason = f"PostgreSQL has no names of more than {MOST_NAME} octets, such as '{_shown(name)}'"
             raise OutputError(path=address.name, reason=reason)
     if address.database is not Database.POSTGRES:
         folded = [name.encode().lower() for name in names]
         twice = next((name for name in names if folded.count(name.encode().lower()) > 1), None)
         if twice is not None:
-            reason = f"it takes '{twice}' and another column, written in other letter case, for one"
+            reason = f"it takes '{_shown(twice)}' and another column, written in other letter case, for one"
             raise OutputError(path=address.name, reason=reason)
+
+
+def _shown(name: str) -> str:
+    """A name, which the partner may have chosen, without what would steer a terminal."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
 
 
 def _require_no_source(address: Address, inputs: Iterable[Path | Address]) -> None:

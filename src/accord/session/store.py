@@ -95,7 +95,8 @@ class Manifest:
 
     def target(self) -> Target | None:
         """Where the pairs were to go."""
-        return as_target_or_none("out", self.out or None)
+        # A file has its path from the root on, whatever stands in it.
+        return Path(self.out) if self.out.startswith("/") else as_target_or_none("out", self.out or None)
 
     def read_layout(self) -> Layout:
         return Layout.from_json(self.layout)
