@@ -1,4 +1,5 @@
-"""What every test shares: a quiet, repeatable hypothesis, compiled kernels and the folder of real data."""
+"""What every test shares: a quiet, repeatable hypothesis, compiled kernels, the folder of real data and a
+PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.kernels import compile_all
+from tests.postgres import Server, binaries, running
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,3 +51,22 @@ def real_data() -> Path:
             pytest.fail(f"the real data sets are required but {folder} is missing")
         pytest.skip("the real data sets (../shared/data) are not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """A PostgreSQL server of this process of tests, started for the first of them that asks."""
+    found = binaries()
+    if found is None:
+        if os.environ.get("ACCORD_REQUIRE_ALL"):
+            pytest.fail("a PostgreSQL server is required but no initdb is here")
+        pytest.skip("no PostgreSQL server is here: `apt-get install postgresql`")
+    with running(found) as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """That server, whose services libpq finds for the length of a test."""
+    postgres_server.use(monkeypatch)
+    return postgres_server

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import accord
@@ -138,6 +139,10 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "id_row": FLAG,
             "lists": ("a=b", None, {"a": 7}, {7: "a"}, [("a", "b")]),
         },
+    ),
+    accord.Query: (
+        {"connection": duckdb.connect(), "sql": "SELECT 1"},
+        {"connection": (7, None, "postgresql://me@host/db"), "sql": (*TEXT, None)},
     ),
     accord.Reach: (
         {},

@@ -12,7 +12,8 @@ The public face. Three verbs: `plan` says what an agreement will cost, and what 
 
 An `Agreement` holds what both parties sign up to: `read_agreement` and `parse_agreement` give one, `diff`
 says how two differ; the words of a rule (`same`, `hamming`, …) build a `Rule` in Python, and a `Layout` says
-how one's own file is laid out. `learn` finds the weights of a rule's score and returns a `Learnt`. `plan`
+how one's own file is laid out. A table is a file, an address in a database, anything that speaks Arrow, or a
+`Query` over a connection. `learn` finds the weights of a rule's score and returns a `Learnt`. `plan`
 returns a `Plan`, `simulate` a `Simulation`, with what each `Side` is `Promised`, the others a `Linked`.
 `link` charges an account that its owner made with `set_budget`, asks its `confirm` with an `Offer` before
 anything leaves (`ask` a person, or `agree` in scripts), tells its `tell` a `Notice` as things happen, and
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from accord.matching.rule_words import within as within
     from accord.planning.figures import Plan as Plan
     from accord.records.layout import Layout as Layout
+    from accord.records.sources_query import Query as Query
     from accord.session.accounts import set_budget as set_budget
     from accord.session.channel import Patience as Patience
     from accord.session.connection import Reach as Reach
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from accord.session.notices import Listening as Listening
     from accord.session.notices import Notice as Notice
     from accord.session.notices import Progress as Progress
+    from accord.session.notices import Reading as Reading
     from accord.session.notices import Waiting as Waiting
     from accord.session.offer import Offer as Offer
     from accord.session.offer import agree as agree
@@ -87,12 +90,13 @@ _HOME = {
     ),
     "accord.planning.figures": ("Plan",),
     "accord.records.layout": ("Layout",),
+    "accord.records.sources_query": ("Query",),
     "accord.session.accounts": ("set_budget",),
     "accord.session.channel": ("Patience",),
     "accord.session.connection": ("Reach",),
     "accord.session.link": ("Linked", "link", "resume"),
     "accord.session.notices": (
-        *("Notice", "Listening", "Waiting", "Connected", "Charged", "Progress", "Done"),
+        *("Notice", "Reading", "Listening", "Waiting", "Connected", "Charged", "Progress", "Done"),
     ),
     "accord.session.offer": ("Offer", "agree", "ask"),
     "accord.session.plan": ("plan",),

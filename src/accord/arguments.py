@@ -52,13 +52,6 @@ def require_function(argument: str, given: object, expected: str) -> None:
         raise wrong(argument, given, expected)
 
 
-def require_table(argument: str, given: object) -> None:
-    """Raise unless it is a file, by its path, or speaks Arrow."""
-    if not hasattr(given, "__arrow_c_stream__"):
-        expected = "a table: a file by its path (a text or a Path), or anything that speaks Arrow"
-        require(argument, given, expected, str, Path)
-
-
 def as_path(argument: str, given: object) -> Path:
     """The path that a text or a path means."""
     require(argument, given, _PATH, str, os.PathLike)

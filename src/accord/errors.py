@@ -92,6 +92,11 @@ class OutputError(AccordError):
         self.reason = reason
 
 
+class UnsureOutputError(OutputError):
+    """{path} may have been written, or not: {reason} while it was being finished. Look there; a run that was
+    cut writes it again when it is resumed."""
+
+
 class LayoutOutputError(OutputError):
     """{path} cannot be written: {reason}. It has its place beside the table: move it away, or the table."""
 

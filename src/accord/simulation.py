@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from accord.agreement.by_pass import PassFigures, by_pass
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
-from accord.arguments import require, require_function, require_table, require_text, require_text_or_none
+from accord.arguments import require, require_function, require_text, require_text_or_none
 from accord.entropy import Entropy, Seeded, System
 from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Tables
@@ -41,7 +41,7 @@ from accord.records.load import load_records
 from accord.records.pairing import Half, PairTable
 from accord.records.pairs import Pairs, order_pairs
 from accord.records.results import Paired
-from accord.records.sources import TableLike
+from accord.records.sources import TableLike, require_table
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
@@ -114,7 +114,7 @@ class Simulation(Paired):
     @cached_property
     def found(self) -> PairTable:
         """The matches of the first run, as rows of both tables."""
-        a, b = (Half.of(table.ids, table.disclosed) for table in self._tables)
+        a, b = (Half.of(table.ids, table.disclosed, table.numbered) for table in self._tables)
         return PairTable(a, b, self._pairs)
 
     @property

@@ -109,8 +109,10 @@ class Growing:
         self._recent.clear()
         self._bytes = 0
 
-    def whole(self) -> NDArray[Any]:
-        """All of it: in memory if it is little, or else mapped from a file."""
+    def whole(self, rows: Ints | None = None) -> NDArray[Any]:
+        """All of it, or these rows: in memory if it is little, or else mapped from a file."""
+        if rows is not None:
+            return self._taken(rows)
         if self._file is not None:
             self._write(self._file)
             return self._file.read(self._kind).reshape(self._shape)
@@ -118,6 +120,13 @@ class Growing:
             flat = [some.reshape(-1) for some in self._recent]
             self._recent = [np.concatenate([np.zeros(0, self._kind), *flat])]
         return self._recent[0].reshape(self._shape)
+
+    def _taken(self, rows: Ints) -> NDArray[Any]:
+        whole = self.whole()
+        taken = Growing(self._scratch, self._kind, None if len(self._shape) == 1 else self._shape[1])
+        for some in pieces(rows):
+            taken.add(whole[some])
+        return taken.whole()
 
 
 def pieces(numbers: Ints) -> Iterator[Ints]:

@@ -141,7 +141,7 @@ def test_at_a_terminal_the_owner_is_asked(folder: Path, monkeypatch: pytest.Monk
     keyboard = io.StringIO("3\n2\n")
     monkeypatch.setattr(keyboard, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", keyboard)
-    check(folder / "agreement.toml", folder / "a.csv")
+    check(folder / "agreement.toml", str(folder / "a.csv"))
     assert read_layout(folder / "a.csv.layout.toml").source("birth").format == "%m/%d/%Y"
 
 

@@ -237,7 +237,7 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     # A slip, the types, a change, Enter; names, sizes, values, a range, a distance, nothing to show.
     lines = ("3=brnd", "?", "3=category:brand", "", "", "", "", "300", "Sony,Bose", "0..500", "", "")
     answer(monkeypatch, *lines)
-    init(table=Path("shop.csv"))
+    init(table="shop.csv")
     shown = capsys.readouterr().err
     assert "'brnd' is no type of a column" in shown
     assert "given name" in shown
@@ -263,7 +263,7 @@ def test_a_whole_name_does_not_fit_its_parts_and_enter_does_not_ask_for_ever(
     (tmp_path / "whole.csv").write_text("id,Name\n1,Mary Smith\n2,John Jones\n")
     answer(monkeypatch, "", "", "")  # one more would end the keyboard
     with pytest.raises(DataError, match="is a whole name, which does not fit given and surname"):
-        init(table=Path("whole.csv"), agreement=Path("agreement.toml"))
+        init(table="whole.csv", agreement=Path("agreement.toml"))
     assert capsys.readouterr().err.count("Split it into two columns") == 1
     done = run(tmp_path, "--from", "whole.csv", "--for", "agreement.toml", "--yes", code=4)
     assert "column 'Name': is a whole name" in done.stderr

@@ -21,9 +21,9 @@ from accord.cli.options import (
     ListFiles,
     PersonColumn,
     StateOption,
-    layout_beside,
     read_own_layout,
 )
+from accord.cli.places import TABLE, QueryFile, find_table, find_table_or_none, layout_beside, shown
 from accord.cli.terminal import say
 from accord.cli.words import as_options
 from accord.errors import FaultyError, UsageError
@@ -32,6 +32,7 @@ from accord.wording import counted
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.cli.check_layout import FileCheck
+    from accord.records.sources import Place
     from accord.side import Side
 
 _ROWS = (
@@ -44,8 +45,8 @@ def check(
     agreement: Annotated[
         Path | None, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")
     ] = None,
-    data: Annotated[
-        Path | None, typer.Argument(metavar="DATA", help="Your table: csv, parquet, arrow or xlsx.")
+    table: Annotated[
+        str | None, typer.Argument(metavar="DATA", help=f"Your table: {TABLE}", path_type=str)
     ] = None,
     party: Annotated[str | None, typer.Option(help="Whose data it is: A, B or the party's name.")] = None,
     columns: LayoutFile = None,
@@ -63,7 +64,8 @@ def check(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a layout file that is there.")] = False,
     columns_of: Annotated[
-        Path | None, typer.Option(help="List the names of this file's columns, and nothing else.")
+        str | None,
+        typer.Option(help="List the names of this table's columns, and nothing else.", path_type=str),
     ] = None,
     digest_of: Annotated[
         str | None,
@@ -79,6 +81,7 @@ def check(
     ] = None,
     state: StateOption = None,
     as_json: Json = False,
+    query: QueryFile = None,
 ) -> None:
     """List all faults of an agreement and of your data.
 
@@ -87,26 +90,28 @@ def check(
     if columns_of is not None:
         from accord.cli.check_layout import list_columns
 
-        list_columns(columns_of, columns, encoding, delimiter, as_json)
+        list_columns(find_table(columns_of, query), columns, encoding, delimiter, as_json)
         return
     if digest_of is not None:
         from accord.cli.check_lists import print_digest
 
         print_digest(digest_of, as_json)
         return
+    data = find_table_or_none(table, query)
     if agreement is None:
         raise UsageError(problem="Name the agreement: accord check AGREEMENT [DATA].")
     if show and data is None:
         raise UsageError(problem="There are values to show with data only: accord check AGREEMENT DATA.")
     if write_layout is not None:
         from accord.records.sinks import require_no_input
+        from accord.records.sources import input_files
 
-        require_no_input(write_layout, [agreement, *([data] if data else [])], "write_layout")
+        require_no_input(write_layout, [agreement, *input_files(data)], "write_layout")
     try:
         # A layout that is to be replaced says nothing.
         beside = layout_beside(data) if columns is None and not force else None
-        table = data if beside is not None else None
-        own = columns, column, id, encoding, delimiter, person, date, id_row, lists, table
+        told = data if beside is not None else None
+        own = columns, column, id, encoding, delimiter, person, date, id_row, lists, told
         found, facts, side, file = _judge(agreement, data, party, own, show or [], state, beside)
     except FaultyError as error:
         if as_json:
@@ -134,7 +139,7 @@ def _json_faults(error: FaultyError) -> str:
 
 def _judge(
     agreement: Path,
-    data: Path | None,
+    data: Place | None,
     party: str | None,
     own: tuple[Any, ...],
     show: list[str],
@@ -239,7 +244,7 @@ def facts_of(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
+def _words(path: Path, data: Place | None, facts: dict[str, Any]) -> str:
     from accord.cli.check_layout import describe_layout
 
     recall = "no match is missed" if facts["complete"] else "matches may be missed"
@@ -254,7 +259,7 @@ def _words(path: Path, data: Path | None, facts: dict[str, Any]) -> str:
     if data is not None:
         read = facts["data"]
         skipped = f", {read['left_out']:,} of them left out" if read["left_out"] else ""
-        lines.append(f"Data       {data} fits: {counted(read['records'], 'record')}{skipped}")
+        lines.append(f"Data       {shown(data)} fits: {counted(read['records'], 'record')}{skipped}")
         lines += _tell_owner(read)
         lines += [f"File       {words}"] if (words := describe_layout(facts["layout"])) else []
         lines += [line for name, shown in facts.get("shown", {}).items() for line in _show(name, shown)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from accord.cli.options import layout_of
+from accord.cli.places import layout_of, shown
 from accord.cli.terminal import say
 from accord.errors import DataError, Fault, FaultyError, UsageError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from accord.records.load import Tally
     from accord.records.schema import FieldSpec
     from accord.records.sniffing import Dates
+    from accord.records.sources import Place
     from accord.side import Side
 
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -30,7 +31,7 @@ _WORDS = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year"
 
 
 def find_layout(
-    agreement: Agreement, data: Path, layout: Layout, named: Iterable[str], side: Side | None
+    agreement: Agreement, data: Place, layout: Layout, named: Iterable[str], side: Side | None
 ) -> Layout:
     """The layout with all that was found out about the file; what is named is taken as it is."""
     from accord.records.schema import agreed_columns
@@ -43,7 +44,7 @@ def find_layout(
     return _settle_dates(found, sniff_dates(data, found, agreement.fields), data)
 
 
-def _settle_dates(layout: Layout, found: Mapping[str, Dates], data: Path) -> Layout:
+def _settle_dates(layout: Layout, found: Mapping[str, Dates], data: Place) -> Layout:
     """The layout with the formats of dates; the owner is asked where a column has several."""
     formats, faults = {}, []
     for name, dates in found.items():
@@ -56,7 +57,7 @@ def _settle_dates(layout: Layout, found: Mapping[str, Dates], data: Path) -> Lay
         if chosen not in (None, "%Y-%m-%d"):
             formats[name] = str(chosen)
     if faults:
-        raise DataError(str(data), faults)
+        raise DataError(shown(data), faults)
     return layout.read_dates(formats)
 
 
@@ -85,14 +86,14 @@ def in_words(how: str) -> str:
     return ", ".join(word for _, word in parts)
 
 
-def facts_of_layout(data: Path, layout: Layout) -> dict[str, Any]:
+def facts_of_layout(data: Place, layout: Layout) -> dict[str, Any]:
     """How a file is read, for people and machines."""
     from accord.records.sources import kind_of
 
     facts: dict[str, Any] = {"id": None if layout.id_row else layout.id, "id_row": layout.id_row}
     if kind_of(data) == "csv":
         facts |= {"encoding": layout.encoding, "delimiter": layout.delimiter, "quote": layout.quote}
-    if kind_of(data) == "xlsx":
+    if kind_of(data) == "xlsx" and isinstance(data, Path):
         from accord.records.sources_xlsx import sheet_names
 
         facts["sheet"] = layout.sheet or sheet_names(data)[0]
@@ -124,7 +125,7 @@ def describe_layout(facts: Mapping[str, Any]) -> str:
 class FileCheck:
     """A file that fits its agreement, and how it is read."""
 
-    data: Path
+    data: Place
     records: int
     left_out: int
     tally: Tally
@@ -169,11 +170,12 @@ class FileCheck:
         """Write the layout where its owner says, else where it came from, else beside the data; nothing where
         a linkage reads the file as it is."""
         from accord.records.sinks import require_no_input
+        from accord.records.sources import input_files
 
         if target is None and not self.found:
             return
         path = target or named or layout_of(self.data)
-        require_no_input(path, [agreement, self.data], "write_layout")
+        require_no_input(path, [agreement, *input_files(self.data)], "write_layout")
         is_new = write_layout(self.layout, self.data, path, force)
         told = f"Wrote {path}" if is_new else f"{path} says so already"
         # Beside the table it is found.
@@ -195,7 +197,7 @@ def _encoded(spec: FieldSpec) -> str:
 
 
 def check_file(
-    agreement: Agreement, data: Path, side: Side | None, layout: Layout, named: Iterable[str]
+    agreement: Agreement, data: Place, side: Side | None, layout: Layout, named: Iterable[str]
 ) -> FileCheck:
     """Find out how the file is written, and read it; raises all its faults."""
     from accord.agreement.by_pass import unplaced
@@ -216,7 +218,7 @@ def check_file(
     return FileCheck(data, records.size, records.left_out, tally, *bins, found, found != layout, records)
 
 
-def write_layout(layout: Layout, data: Path, path: Path, force: bool) -> bool:
+def write_layout(layout: Layout, data: Place, path: Path, force: bool) -> bool:
     """Write a layout file, or leave the one that says the same, and tell which; another one that is there
     stays, unless its owner insists."""
     from accord.records.layout import read_layout
@@ -230,13 +232,14 @@ def write_layout(layout: Layout, data: Path, path: Path, force: bool) -> bool:
             problem=f"{path} is there and says something else. --force replaces it, --write-layout names "
             "another place."
         )
-    text = f"# How {data.name} is written, found by Accord.\n{layout.to_toml()}"
+    name = data.name if isinstance(data, Path) else shown(data)
+    text = f"# How {name} is written, found by Accord.\n{layout.to_toml()}"
     write_file(path, text.encode(), "write_layout", replace=force)
     return True
 
 
 def list_columns(
-    file: Path, layout_file: Path | None, encoding: str | None, delimiter: str | None, as_json: bool
+    file: Place, layout_file: Path | None, encoding: str | None, delimiter: str | None, as_json: bool
 ) -> None:
     """Print the names of a file's columns, one a line, for its owner, who asks for them."""
     from accord.cli.link import plain

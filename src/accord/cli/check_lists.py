@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.records.layout import Layout
+    from accord.records.sources import Place
 
 
 def print_digest(listed: str, as_json: bool) -> None:
@@ -22,7 +22,7 @@ def print_digest(listed: str, as_json: bool) -> None:
     typer.echo(json.dumps(facts) if as_json else found.digest)
 
 
-def facts_of_lists(agreement: Agreement, layout: Layout, data: Path | None) -> list[dict[str, Any]]:
+def facts_of_lists(agreement: Agreement, layout: Layout, data: Place | None) -> list[dict[str, Any]]:
     """How many values each class of each field has; raises all faults of lists.
 
     Without data a list need not be here: an agreement is also read by people who have neither.

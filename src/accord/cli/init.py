@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from accord.cli.options import DateFormats, Delimiter, Encoding, IdColumn, IdRow
+from accord.cli.places import TABLE, QueryFile, find_table
 from accord.cli.terminal import say
 from accord.errors import UsageError
 
@@ -33,8 +34,8 @@ def init(
     # The way of before there was --template: scripts may have it.
     kind: Annotated[Kind | None, typer.Argument(hidden=True)] = None,
     table: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="TABLE", help="Your own table: csv, parquet, arrow, xlsx."),
+        str | None,
+        typer.Option("--from", metavar="TABLE", help=f"Your own table: {TABLE}", path_type=str),
     ] = None,
     template: Annotated[
         Kind | None, typer.Option(help="Start without data, with an example about these.")
@@ -76,6 +77,7 @@ def init(
     date: DateFormats = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
+    query: QueryFile = None,
 ) -> None:
     """Draft an agreement for your own table, or from a template.
 
@@ -97,7 +99,7 @@ def init(
     from accord.cli.init_told import Told
 
     told = Told(
-        table=table,
+        table=find_table(table, query),
         yes=yes,
         types=tuple(type_ or ()),
         records=records,
@@ -114,6 +116,7 @@ def init(
         dates=tuple(date or ()),
         encoding=encoding,
         delimiter=delimiter,
+        query=query,
     )
     if agreement is not None:
         lay_out_for(agreement, told, force)

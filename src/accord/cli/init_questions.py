@@ -199,7 +199,7 @@ def _ask(question: str, usual: str) -> str:
 
 def command_line(told: Told) -> str:
     """The command that gives the same answers."""
-    words = ["accord", "init", "--from", str(told.table), "--yes"]
+    words = ["accord", "init", "--from", *told.typed, "--yes"]
     options = (
         ("--type", told.types),
         ("--disclose", told.disclose),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from accord.cli.check_layout import check_file, write_layout
 from accord.cli.init_told import Seen, Told
-from accord.cli.options import layout_of
+from accord.cli.places import layout_of, shown
 from accord.cli.terminal import say
 from accord.errors import DataError, Fault, FaultyError, LayoutOutputError, OutputError, UsageError
 from accord.wording import counted
@@ -31,10 +31,11 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     """Write a draft for this table, and how the table is laid out."""
     from accord.drafting.draft import make_draft
     from accord.records.sinks import require_target, write_file
+    from accord.records.sources import input_files
 
     beside = layout_of(told.table)
-    require_target(out, [told.table], force, endings=())
-    _require_layout(beside, [told.table, out], force)
+    require_target(out, input_files(told.table), force, endings=())
+    _require_layout(beside, [*input_files(told.table), out], force)
     seen = _look(told)
     if told.asks:
         from accord.cli.init_questions import ask_all
@@ -59,9 +60,10 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
 def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     """Write how a table fits an agreement that is there."""
     from accord.agreement.file import read_agreement
+    from accord.records.sources import input_files
 
     agreed, beside = read_agreement(agreement), layout_of(told.table)
-    _require_layout(beside, [told.table, agreement], force)
+    _require_layout(beside, [*input_files(told.table), agreement], force)
     seen = _look(told)
     if told.asks:
         from accord.cli.init_questions import ask_types
@@ -78,7 +80,7 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
         _tell_left_out(seen)
     check = _try(agreed, seen, told)
     write_layout(check.layout, told.table, beside, force=True)
-    say(f"{told.table} fits {agreement}: {counted(check.records, 'record')}.", err=True)
+    say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)
     if others := _other_sexes(agreed, seen):
         say(others, err=True)
@@ -190,7 +192,7 @@ def _try(agreement: Agreement, seen: Seen, told: Told) -> FileCheck:
 
     id_column = find_id(seen.columns)
     if faults := [*_lacks_id(seen, told), *_unmapped(agreement, seen)]:
-        raise DataError(str(told.table), faults)
+        raise DataError(shown(told.table), faults)
     where = map_names(seen.columns, agreement.names)
     layout = replace(seen.layout, id=id_column or "id", id_row=id_column is None)
     layout = replace(layout, columns={name: column for name, column in where.items() if name != column})
@@ -212,7 +214,7 @@ def _lacks_id(seen: Seen, told: Told) -> list[Fault]:
 def _require_id(seen: Seen, told: Told) -> None:
     """Before anything that takes a while."""
     if faults := _lacks_id(seen, told):
-        raise DataError(str(told.table), faults)
+        raise DataError(shown(told.table), faults)
 
 
 _WRITTEN = ("encoding", "delimiter", "quote")
@@ -307,5 +309,5 @@ def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
     say(f"Records are compared by: {way}.", err=True)
     say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)
     say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)
-    names = shlex.quote(str(out)), shlex.quote(str(told.table))
+    names = shlex.quote(str(out)), shlex.join(told.typed)
     say(f"Next: `accord check {names[0]} {names[1]}`, and what it costs: `accord plan {names[0]}`.", err=True)

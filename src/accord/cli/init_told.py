@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from accord.drafting.confirming import Columns
     from accord.drafting.sampling import Look
     from accord.records.layout import Layout
+    from accord.records.sources import Place
 
 
 @dataclass(frozen=True)
 class Told:
     """The command line, as it was typed."""
 
-    table: Path
+    table: Place
     yes: bool = False
     types: tuple[str, ...] = ()
     records: tuple[int, int] | None = None
@@ -34,6 +35,15 @@ class Told:
     dates: tuple[str, ...] = ()
     encoding: str | None = None
     delimiter: str | None = None
+    query: Path | None = None
+    """The file of the query, if the table has one from there."""
+
+    @property
+    def typed(self) -> list[str]:
+        """The table, as it stood on the command line."""
+        if self.query is None or isinstance(self.table, Path):
+            return [str(self.table)]
+        return [str(replace(self.table, query=None)), "--query", str(self.query)]
 
     @property
     def asks(self) -> bool:

@@ -23,15 +23,16 @@ from accord.cli.options import (
     PersonColumn,
     Raw,
     StateOption,
-    layout_beside,
     read_own_layout,
 )
+from accord.cli.places import PAIRS, TABLE, QueryFile, find_table, find_table_or_none, layout_beside
 from accord.cli.terminal import say
 from accord.cli.words import as_options
 from accord.errors import UsageError
 from accord.wording import counted
 
 if TYPE_CHECKING:
+    from accord.records.targets import Target
     from accord.session.connection import Reach
     from accord.session.link import Linked
     from accord.session.offer import Offer
@@ -44,15 +45,19 @@ Connect = Annotated[
     str, typer.Option(metavar="HOST:PORT", help="Where the partner listens.", show_default=False)
 ]
 Out = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        help="Write the matching pairs: .csv, .parquet, .arrow; default: print them as csv.",
+        metavar="PLACE",
+        help=f"Write the matching pairs: {PAIRS}; default: print them as csv.",
         show_default=False,
+        path_type=str,
     ),
 ]
 Events = Annotated[bool, typer.Option("--json", help="Print events, one JSON object a line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress; only the result and errors.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file of --out if it is there.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace the file or the rows of --out if they are there.")
+]
 _DAY = 86_400
 Wait = Annotated[float, typer.Option(min=1, max=30 * _DAY, help="Seconds until the partner must be there.")]
 Silence = Annotated[
@@ -73,8 +78,8 @@ Workers = Annotated[
 
 def link(
     data: Annotated[
-        Path,
-        typer.Argument(metavar="DATA", help="Your table: csv, parquet, arrow or xlsx.", show_default=False),
+        str,
+        typer.Argument(metavar="DATA", help=f"Your table: {TABLE}", show_default=False, path_type=str),
     ],
     agreement: Annotated[Path, typer.Option(help="The agreement that both hold.", show_default=False)],
     partner: Annotated[
@@ -123,6 +128,7 @@ def link(
     quiet: Quiet = False,
     raw: Raw = False,
     workers: Workers = None,
+    query: QueryFile = None,
 ) -> None:
     """Link your table with the partner's.
 
@@ -131,25 +137,28 @@ def link(
     from accord.agreement.file import read_agreement
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
-    from accord.records.sinks import require_target
+    from accord.records.sources import input_places
+    from accord.records.targets import as_target_or_none, require_free
     from accord.session.link import link as run
+    from accord.session.output import output_headings
 
-    agreed = read_agreement(agreement)
+    agreed, table = read_agreement(agreement), find_table(data, query)
     layout = read_own_layout(
-        agreed, columns, column, id, encoding, delimiter, person, date, id_row, lists, data
+        agreed, columns, column, id, encoding, delimiter, person, date, id_row, lists, table
     )
-    if out is not None:
-        read = [data, agreement, columns or layout_beside(data)]
-        require_target(out, [path for path in read if path is not None], force)
+    target = _require_file(as_target_or_none("out", out), as_json)
+    if target is not None:
+        read = [*input_places(table), agreement, columns or layout_beside(table)]
+        require_free(target, [place for place in read if place is not None], force, output_headings(agreed))
     with Display(as_json, quiet) as display:
         account = choose_account(dataset, state, asking=not yes)
         linked = run(
-            data,
+            table,
             agreed,
             partner=partner,
             listen=listen,
             connect=connect,
-            out=_require_file(out, as_json),
+            out=target,
             force=force,
             dataset=account,
             snapshot=snapshot,
@@ -175,7 +184,8 @@ def resume(
         ),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="The same table, if it has moved.", show_default=False)
+        str | None,
+        typer.Option(help="The same table, if it has moved.", show_default=False, path_type=str),
     ] = None,
     out: Out = None,
     listen: Listen = "",
@@ -188,17 +198,20 @@ def resume(
     quiet: Quiet = False,
     raw: Raw = False,
     workers: Workers = None,
+    query: QueryFile = None,
 ) -> None:
     """Go on with a run that was cut. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
+    from accord.records.targets import as_target_or_none
     from accord.session.link import resume as go_on
 
+    table = find_table_or_none(data, query)
     name = run or _latest(state)
     known = _stored(name, state)
     if run is None and not (as_json or quiet):
         began = known.began[:16].replace("T", " ")
         say(f"Resuming the latest, {name}: with {known.partner}, begun {began}.", err=True)
-    _require_file(out or (Path(known.out) if known.out else None), as_json)
+    _require_file(as_target_or_none("out", out) or known.target(), as_json)
     if known.done and not as_json:
         say(
             f"The run {name} is done here, and its receipt is kept. It waits for {known.partner}, in case it "
@@ -208,7 +221,7 @@ def resume(
     with Display(as_json, quiet) as display:
         linked = go_on(
             name,
-            data=data,
+            data=table,
             listen=listen,
             connect=connect,
             out=out,
@@ -248,9 +261,9 @@ def _latest(state: Path | None) -> str:
     return waiting[0]
 
 
-def _require_file(out: Path | None, as_json: bool) -> Path | None:
+def _require_file(out: Target | None, as_json: bool) -> Target | None:
     if out is None and as_json:
-        raise UsageError(problem="With --json the pairs need a file: name it with --out.")
+        raise UsageError(problem="With --json the pairs need a file or a table: name it with --out.")
     return out
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.cli.places import layout_beside, shown
 from accord.cli.terminal import say
 from accord.errors import UsageError
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.records.layout import Layout
+    from accord.records.sources import Place
 
 LayoutFile = Annotated[
     Path | None,
@@ -55,16 +57,6 @@ def example(*lines: str) -> str:
     return "\b\nExample:\n  " + " \\\n    ".join(lines)
 
 
-def layout_of(table: Path) -> Path:
-    """Where a table's layout is written, unless its owner names another place."""
-    return table.with_name(f"{table.name}.layout.toml")
-
-
-def layout_beside(table: Path | None) -> Path | None:
-    """The layout file beside a table, if there is one."""
-    return layout_of(table) if table is not None and layout_of(table).is_file() else None
-
-
 def read_own_layout(
     agreement: Agreement,
     file: Path | None,
@@ -76,7 +68,7 @@ def read_own_layout(
     dates: list[str] | None = None,
     id_row: bool = False,
     lists: list[str] | None = None,
-    table: Path | None = None,
+    table: Place | None = None,
 ) -> Layout:
     """The layout file, if any, overridden by what stands on the command line. Without one, that beside the
     `table`, as far as it is about this agreement."""
@@ -85,9 +77,9 @@ def read_own_layout(
     if id is not None and id_row:
         raise UsageError(problem="Name records by a column, --id, or by their rows, --id-row, not by both.")
 
-    if file is None and (beside := layout_beside(table)) is not None:
+    if file is None and table is not None and (beside := layout_beside(table)) is not None:
         found = read_layout(beside).about(agreement.names, agreement.lists)
-        say(f"Reading {table} as {beside} says.", err=True)
+        say(f"Reading {shown(table)} as {beside} says.", err=True)
     else:
         found = read_layout(file) if file is not None else Layout()
     mapped = replace(

@@ -21,6 +21,7 @@ from accord.cli.options import (
     read_own_layout,
 )
 from accord.cli.pages import HtmlFile, require_page, write_page
+from accord.cli.places import TABLE, QueryFile, find_table_or_none
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.errors import UnmetError, UsageError
@@ -39,9 +40,9 @@ _FOR_YOUR_EYES = (
 
 def plan(
     agreement: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
-    data: Annotated[
-        Path | None,
-        typer.Argument(metavar="DATA", help="Your table, for a plan that is for your eyes: csv, parquet, …"),
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="DATA", help=f"Your table, for a plan for your eyes: {TABLE}", path_type=str),
     ] = None,
     party: Annotated[str | None, typer.Option(help="Whose data it is: A, B or the party's name.")] = None,
     records: Annotated[
@@ -83,6 +84,7 @@ def plan(
     id_row: IdRow = False,
     state: StateOption = None,
     as_json: Json = False,
+    query: QueryFile = None,
 ) -> None:
     """Price every sensible way to run an agreement, and choose.
 
@@ -91,14 +93,19 @@ def plan(
     from accord.agreement.file import read_agreement
     from accord.session.plan import plan as make
 
+    data = find_table_or_none(table, query)
     if write is not None and data is not None:
         raise UsageError(problem=_FOR_YOUR_EYES)
     if drawing is not None:
         from accord.drawing import require_place
+        from accord.records.sources import input_files
 
-        require_place(drawing, [path for path in (agreement, data, write) if path is not None], force)
+        given = (agreement, *input_files(data), write)
+        require_place(drawing, [path for path in given if path is not None], force)
     if page is not None:
-        require_page(page, (agreement, data, write, drawing), force)
+        from accord.records.sources import input_files
+
+        require_page(page, (agreement, *input_files(data), write, drawing), force)
     agreed = read_agreement(agreement)
     layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row, table=data)
     found = make(

@@ -20,6 +20,7 @@ from accord.session.notices import (
     Mended,
     Notice,
     Progress,
+    Reading,
     Waiting,
     encode_notice,
 )
@@ -35,6 +36,8 @@ class Display:
         self._as_json, self._quiet = as_json, quiet
         self._bar: Any = None
         self._task: Any = None
+        self._reading: Any = None
+        self._counted: Any = None
         self._last = 0.0
         self._connected = False
 
@@ -47,15 +50,16 @@ class Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        for bar in (self._reading, self._bar):
+            if bar is not None:
+                bar.stop()
         if kind is KeyboardInterrupt and not self._connected:
             raise InterruptedEarlyError from None
 
     def tell(self, notice: Notice) -> None:
         """Show one notice; progress is thinned out."""
         self._connected = self._connected or isinstance(notice, Connected)
-        if isinstance(notice, Progress):
+        if isinstance(notice, Progress) or (isinstance(notice, Reading) and not notice.done):
             now = time.monotonic()
             if now - self._last < 1 / _EVENTS_A_SECOND:
                 return
@@ -67,10 +71,25 @@ class Display:
             self._show(notice)
 
     def _show(self, notice: Notice) -> None:
-        if isinstance(notice, Progress):
+        if isinstance(notice, Reading):
+            self._count(notice)
+        elif isinstance(notice, Progress):
             self._advance(notice)
         else:
             say(_sentence(notice), err=True)
+
+    def _count(self, notice: Reading) -> None:
+        """How many rows were read: nobody knows of how many."""
+        from rich.progress import SpinnerColumn, TextColumn
+
+        if self._reading is None:
+            self._reading = make_bars(SpinnerColumn(), TextColumn("Read {task.completed:,.0f} rows"))
+            self._counted = self._reading.add_task("", total=None)
+            self._reading.start()
+        self._reading.update(self._counted, completed=notice.rows)
+        if notice.done:
+            # What comes next may be a question.
+            self._reading.stop()
 
     def _advance(self, notice: Progress) -> None:
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn

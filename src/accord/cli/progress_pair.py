@@ -18,6 +18,7 @@ from accord.session.notices import (
     Mended,
     Notice,
     Progress,
+    Reading,
     Waiting,
 )
 from accord.wording import counted
@@ -73,7 +74,7 @@ class PairDisplay:
 
     def _due(self, told: Told) -> bool:
         """Whether it is time for another line; only progress has to wait."""
-        if not isinstance(told.what, Progress):
+        if not isinstance(told.what, Progress | Reading):
             return True
         now = time.monotonic()
         if now - self._at[told.child] < _SECONDS_A_LINE:
@@ -89,6 +90,8 @@ def is_compiling(note: Note) -> bool:
 
 def _sentence(what: Notice | Note | Ended) -> str | None:
     match what:
+        case Reading(rows):
+            return f"reads its table: {rows:,} rows"
         case Listening(partner, port):
             return f"waits for {partner} at port {port}"
         case Waiting(partner):

@@ -11,10 +11,12 @@ import typer
 
 from accord.cli.completion import complete_finished_run
 from accord.cli.options import StateOption, example
+from accord.cli.places import find_table, shown
 from accord.cli.terminal import say
 from accord.wording import counted, tell_kept
 
 if TYPE_CHECKING:
+    from accord.records.sources import Place
     from accord.session.receipt import Receipt
     from accord.session.state import State
     from accord.side import Side
@@ -70,33 +72,40 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
 def verify(
     which: Which,
     out: Annotated[
-        Path | None, typer.Option(help="An output: is it the one that was signed?", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="An output, a file or a table: is it the one that was signed?",
+            show_default=False,
+            path_type=str,
+        ),
     ] = None,
     as_json: Json = False,
     state: StateOption = None,
 ) -> None:
     """Verify both signatures and that both cards are known.
 
-    With --out, also that a file is the output.
+    With --out, also that a file or a table is the output.
     """
     receipt, opened = _open(which, state)
     signers = {side.value: _signer(receipt, side, opened) for side in receipt.cards}
     trusted = all(signer["trusted"] for signer in signers.values())
-    if out is not None and trusted:
-        _require_output(receipt, opened, out)
+    place = None if out is None else find_table(out)
+    if place is not None and trusted:
+        _require_output(receipt, opened, place)
     if as_json:
-        checked = out is not None and trusted
+        checked = place is not None and trusted
         body = {"run": receipt.facts["run"], "signers": signers, "output_checked": checked}
         typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
     else:
         _print_signers(signers)
     if not trusted:
         _refuse(receipt, signers)
-    if out is not None and not as_json:
-        say(f"{out} holds the very pairs that both signed.")
+    if place is not None and not as_json:
+        say(f"{shown(place)} holds the very pairs that both signed.")
 
 
-def _require_output(receipt: Receipt, state: State, out: Path) -> None:
+def _require_output(receipt: Receipt, state: State, out: Place) -> None:
     from accord.session.receipt import require_output
     from accord.session.store import read_output_key
     from accord.truth import read_truth

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.cli.link import plain
-from accord.cli.options import Delimiter, Encoding, Json, ListFiles, Raw, layout_beside, read_own_layout
+from accord.cli.options import Delimiter, Encoding, Json, ListFiles, Raw, read_own_layout
 from accord.cli.pages import HtmlFile, require_page, write_page
+from accord.cli.places import PAIRS, TABLE, find_table, layout_beside, shown
 from accord.cli.simulate_quality import facts_of, read_cells, summary
 from accord.cli.simulate_quality import words as quality_words
 from accord.cli.terminal import progress, say, width_of
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from accord.protocols.mine import Status, Watch
     from accord.quality.report import Quality
     from accord.records.layout import Layout
+    from accord.records.sources import Place
     from accord.simulation import Simulation
 
 _PROTOCOLS = (
@@ -35,10 +37,13 @@ _PROTOCOLS = (
 
 
 def simulate(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Party A's table: csv, parquet, arrow or xlsx.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Party B's table.")],
+    table_a: Annotated[str, typer.Argument(metavar="A", help=f"Party A's table: {TABLE}", path_type=str)],
+    table_b: Annotated[str, typer.Argument(metavar="B", help="Party B's table.", path_type=str)],
     agreement: Annotated[Path, typer.Option("--agreement", help="The agreement.")],
-    out: Annotated[Path | None, typer.Option(help="Write the matching pairs: .csv, .parquet, .arrow")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help=f"Write the matching pairs: {PAIRS}", path_type=str),
+    ] = None,
     truth: Annotated[
         Path | None, typer.Option(help="The true pairs (id_a, id_b): report how good the matches are, too.")
     ] = None,
@@ -84,6 +89,11 @@ def simulate(
     force: Annotated[bool, typer.Option("--force", help="Replace the files that are written.")] = False,
     raw: Raw = False,
     as_json: Json = False,
+    query_a: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.sql", help="The query, where A's address names no table."),
+    ] = None,
+    query_b: Annotated[Path | None, typer.Option(metavar="FILE.sql", help="The same of B.")] = None,
 ) -> None:
     """Run the protocol on two tables in one process.
 
@@ -92,12 +102,15 @@ def simulate(
     from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement
     from accord.quality.picture import save
-    from accord.records.sinks import require_target, write_table
+    from accord.records.sources import input_files, input_places
+    from accord.records.targets import as_target_or_none, require_free, write_pairs
     from accord.report.simulated import describe_simulation
+    from accord.session.output import output_headings
     from accord.simulation import peak_mib
     from accord.simulation import simulate as run
     from accord.truth import read_truth
 
+    a, b = find_table(table_a, query_a, "--query-a"), find_table(table_b, query_b, "--query-b")
     agreed = adjust(
         read_agreement(agreement),
         protocol=protocol,
@@ -113,14 +126,16 @@ def simulate(
     layout_b = read_own_layout(agreed, columns_b, column_b, id_b, encoding, delimiter, lists=lists, table=b)
     files = [Path(file) for layout in (layout_a, layout_b) for file in layout.list_files.values()]
     layouts = (columns_a or layout_beside(a), columns_b or layout_beside(b))
-    given = (a, b, agreement, truth, *layouts, *files)
-    named = [path for path in given if path is not None]
-    if out is not None:
-        require_target(out, named, force)
+    named = [path for path in (agreement, truth, *layouts, *files) if path is not None]
+    target = as_target_or_none("out", out)
+    if target is not None:
+        read = (*input_places(a), *input_places(b), *named)
+        require_free(target, read, force, output_headings(agreed))
     if picture is not None:
-        _require_picture(picture, truth, named, out, force)
+        files = [*input_files(a), *input_files(b), *named]
+        _require_picture(picture, truth, files, target, force)
     if page is not None:
-        require_page(page, (*named, out, picture), force)
+        require_page(page, (*input_files(a), *input_files(b), *named, picture), force)
     true = read_truth(truth) if truth is not None else None
     with _watch() as watch:
         result = run(
@@ -139,8 +154,8 @@ def simulate(
     quality = None if true is None else result.quality(true, pairs)
     if quality is not None:
         facts |= facts_of(quality) | {"peak_mib": peak_mib()}
-    if out is not None:
-        write_table(result.found, out, raw=raw, replace=force)
+    if target is not None:
+        write_pairs(result.found, target, raw=raw, replace=force)
     if picture is not None and quality is not None:
         save(quality, picture, replace=force)
     if page is not None:
@@ -151,12 +166,13 @@ def simulate(
         say(words(facts, result))
         if quality is not None:
             _say_quality(quality, agreed, {"A": (a, layout_a), "B": (b, layout_b)})
-    for path in filter(None, (out, picture)):
-        say(f"Wrote {path}.", err=True)
+    for place in (target, picture):
+        if place is not None:
+            say(f"Wrote {shown(place)}.", err=True)
 
 
 def _require_picture(
-    picture: Path, truth: Path | None, inputs: list[Path], out: Path | None, force: bool
+    picture: Path, truth: Path | None, inputs: list[Path], out: Place | None, force: bool
 ) -> None:
     """Raise before any work unless there will be a picture."""
     from accord.drawing import require_place
@@ -164,11 +180,11 @@ def _require_picture(
     if truth is None:
         raise UsageError(problem="A picture is of matches against true pairs: name these with `truth=`.")
     require_place(picture, inputs, force, "picture")
-    if out is not None and out.resolve() == picture.resolve():
+    if isinstance(out, Path) and out.resolve() == picture.resolve():
         raise UsageError(problem="`out=` and `picture=` are one file: name two.")
 
 
-def _say_quality(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Path, Layout]]) -> None:
+def _say_quality(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Place, Layout]]) -> None:
     """The report on the matches; with values of records where it goes to a terminal."""
     width = width_of(sys.stdout)
     columns, cells = ([], {}) if width is None else read_cells(quality, agreement, tables)

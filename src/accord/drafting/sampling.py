@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from accord.drafting.guessing import Sample
 from accord.errors import DataError, Fault
+from accord.records.address import Address
 from accord.records.folding import to_text, trim
 from accord.records.layout import Layout
-from accord.records.sources import column_names, open_table
+from accord.records.sources import Place, column_names, open_table
 
 _CELLS = 1_000
 
@@ -29,20 +29,18 @@ class Look:
     samples: tuple[Sample, ...]
 
 
-def look_at(path: Path, layout: Layout) -> Look:
+def look_at(place: Place, layout: Layout) -> Look:
     """Look at a file whose encoding, delimiter and quote are known; raises all faults of its header."""
-    names = column_names(path, layout)
+    names, path = column_names(place, layout), place.name if isinstance(place, Address) else str(place)
     _require_names(path, names)
-    batches = list(open_table(path, names, layout).batches)
+    batches = [_texts(batch) for batch in open_table(place, names, layout).batches]
     table = pa.Table.from_batches(batches) if batches else None
     if table is None or not table.num_rows:
-        raise DataError(
-            str(path), [Fault("", "There are no rows below the header.", "Is it the right file?")]
-        )
+        raise DataError(path, [Fault("", "There are no rows below the header.", "Is it the right file?")])
     return Look(table.num_rows, tuple(_sample(name, table[name]) for name in names))
 
 
-def _require_names(path: Path, names: list[str]) -> None:
+def _require_names(path: str, names: list[str]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
     faults = [
         Fault(f"column '{name}'", "stands more than once in the header.", "Rename one.") for name in twice
@@ -51,12 +49,15 @@ def _require_names(path: Path, names: list[str]) -> None:
         places = ", ".join(map(str, nameless))
         faults.append(Fault("", f"No name stands above column {places}.", "Name it, or remove it."))
     if faults:
-        raise DataError(str(path), faults)
+        raise DataError(path, faults)
+
+
+def _texts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.record_batch([to_text(_days(cells)) for cells in batch.columns], names=batch.schema.names)
 
 
 def _sample(name: str, cells: pa.ChunkedArray) -> Sample:
-    whole = cells.combine_chunks()
-    texts = trim(to_text(_days(whole)))
+    texts = trim(cells.combine_chunks())
     filled = texts.drop_null()
     differ = len(filled) == len(texts) == pc.count_distinct(texts).as_py()
     # Spread over the table: rows that stand together may be alike.

@@ -23,7 +23,6 @@ from accord.arguments import (
     as_path_or_none,
     require,
     require_flag,
-    require_table,
     require_text_or_none,
     wrong,
 )
@@ -43,7 +42,7 @@ from accord.learning.threshold import Expected, choose, curve
 from accord.learning.writing import write_into
 from accord.matching.rule import Rule, fields_of
 from accord.records.layout import Layout
-from accord.records.sources import TableLike
+from accord.records.sources import TableLike, require_table
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,8 @@ class Records:
     disclosed: pa.Table
     left_out: int = 0
     """Rows that the agreement's policies (`missing` or `other` = "skip") left out: they match nothing."""
+    numbered: bool = False
+    """Whether ids are whole numbers of up to 64 bits in the table itself; here they are texts."""
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -28,6 +28,9 @@ class Faults:
             known += [self.first + int(i) for i in rows[: _SHOWN_ROWS - len(known)]]
             self._counts[column, problem] = self._counts.get((column, problem), 0) + len(rows)
 
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
     def in_order(self) -> list[Fault]:
         """The faults, by their first rows."""
         groups = sorted(self._rows.items(), key=lambda group: group[1][0])
@@ -35,7 +38,7 @@ class Faults:
 
     def _fault(self, column: str, problem: str, rows: list[int]) -> Fault:
         count = self._counts[column, problem]
-        numbers = ", ".join(f"{self._table.row(row):,}" for row in rows)
+        numbers = ", ".join(f"{number:,}" for number in sorted(map(self._table.row, rows)))
         more = f" and {count - len(rows):,} more" if count > len(rows) else ""
         word = "row" if count == 1 else "rows"
         return Fault(f"{word} {numbers}{more}, column '{column}'", f"{problem}.", count=count)

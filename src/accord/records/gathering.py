@@ -3,6 +3,8 @@
 No column is ever there twice, which to join batches at the end would take. Ids must differ. To remember them
 all for that would take more than the ids themselves; so a hash of each is sorted, and only ids whose hashes
 are the same are looked at.
+
+Rows that come without an order get that of their ids, column by column: one at a time is there twice.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from accord.records.columns import Bits, Column, Integers, Records
 from accord.records.encoders import text_buffers
 from accord.records.siphash import hash_texts, key
 from accord.records.texts import Texts
-from accord.spill import Growing, Scratch
+from accord.spill import Growing, Ints, Scratch
 
 
 class Gathering:
@@ -41,10 +43,12 @@ class Gathering:
                 texts.add(cells)
         self._left_out += batch.left_out
 
-    def whole(self) -> Records:
-        columns = {name: column.whole() for name, column in self._columns.items()}
-        shown = pa.table({name: texts.whole() for name, texts in self._disclosed.items()})
-        return Records(self._ids.whole(), columns, shown, self._left_out)
+    def whole(self, by_id: bool = False) -> Records:
+        """All of them: as they came, or in the order of their ids."""
+        rows = self._ids.order() if by_id else None
+        columns = {name: column.whole(rows) for name, column in self._columns.items()}
+        shown = pa.table({name: texts.whole(rows) for name, texts in self._disclosed.items()})
+        return Records(self._ids.whole(rows), columns, shown, self._left_out)
 
 
 class _Column:
@@ -60,8 +64,8 @@ class _Column:
         self._present.add(column.present)
         self._values.add(column.words if isinstance(column, Bits) else column.values)
 
-    def whole(self) -> Column:
-        values, present = self._values.whole(), self._present.whole()
+    def whole(self, rows: Ints | None) -> Column:
+        values, present = self._values.whole(rows), self._present.whole(rows)
         return Integers(values, present) if self._length is None else Bits(values, self._length, present)
 
 
@@ -76,6 +80,10 @@ class Ids:
         words = np.zeros((len(ids), 2), np.uint64)
         hash_texts(*key("", "ids"), *text_buffers(pc.fill_null(ids, "")), words)
         self._hashes.add(words[:, 0].view(np.int64))
+
+    def places(self) -> NDArray[np.int64]:
+        """By row, its place in the order of ids; rows without an id come last."""
+        return np.argsort(np.asarray(pc.sort_indices(self._texts.whole())))
 
     def repeated(self) -> NDArray[np.bool_] | None:
         """Which rows have an id that another row has, too; None if there is no such row."""

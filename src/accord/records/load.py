@@ -1,7 +1,7 @@
 """From a file or table to encoded `Records`, or to the list of all its faults.
 
 Faults are collected over the whole table before anything is raised, named by row (the first row below the
-header is row 1) and column, never by value.
+header is row 1) and column, never by value. Rows of a database are numbered in the order of their ids.
 
 Records may be named by their rows. Rows that are left out are numbered like others: a number may not tell
 whether a row before it was left out.
@@ -12,9 +12,8 @@ file, those that are left out included: they are rows of the table like others [
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.errors import DataError, Fault, UnreadableError, UsageError
+from accord.records.address import Address
 from accord.records.columns import Column, Records, rows_of
 from accord.records.csv_scan import MOST_CELL
 from accord.records.encoders import encode, encode_made
@@ -32,6 +32,7 @@ from accord.records.frequency_lists import find_classes
 from accord.records.gathering import Gathering, Ids
 from accord.records.layout import Layout
 from accord.records.making import Cells, Parsed, make
+from accord.records.rows import is_whole
 from accord.records.schema import (
     CategoryField,
     FieldSpec,
@@ -41,7 +42,7 @@ from accord.records.schema import (
     dated_columns,
     is_made,
 )
-from accord.records.sources import TableLike, open_table
+from accord.records.sources import TableLike, find_place, open_table
 from accord.spill import Scratch
 
 _MOST_SHOWN = 3 << 19
@@ -50,10 +51,18 @@ _REPEATED = (
     "repeats the id of another row; ids must be unique: take another with `id=`, or rows with `id_row=True`"
 )
 
+_NO_ROWS = (
+    "Rows of a database have no order, and so no numbers: name the column of their ids with `id=`. A query "
+    "can make one of other columns."
+)
 _NOBODY = "is empty or no text; every record needs its person"
 
 
 _NO_MEMORY = "Does it hold what you expect? Take fewer rows, shorter cells or a larger machine."
+
+
+Watch = Callable[[int], None]
+"""Hears how many rows have been read."""
 
 
 def load_records(
@@ -65,21 +74,23 @@ def load_records(
     per_person: int | None = None,
     tally: Tally | None = None,
     scratch: Scratch | None = None,
+    watch: Watch = lambda rows: None,
 ) -> Records:
     """Read, check and encode one party's table.
 
     With `per_person` nobody may have more records than that, as the layout's person column tells. One record
     may go without such a column, since then the promise is to records; None asks for none. A `tally` takes
     what its owner may want to know, people included if their column is named. What is too much for memory
-    goes to `scratch`.
+    goes to `scratch`; `watch` hears how many rows are read. Rows of a database are put in the order of ids.
     """
     try:
         return _load(
-            source, fields, salt, disclose, layout or Layout(), per_person, tally, scratch or Scratch()
+            source, fields, salt, disclose, layout or Layout(), per_person, tally, scratch or Scratch(), watch
         )
     except MemoryError:
         # Arrow's own is one, too. A small file may hold very much: by compression, or one cell many times.
-        path = source if isinstance(source, str | Path) else "The table"
+        place = find_place(source)
+        path = place.name if isinstance(place, Address) else place or "The table"
         reason = "it takes more memory than there is"
         raise UnreadableError(path=path, reason=reason, mend=_NO_MEMORY) from None
 
@@ -93,6 +104,7 @@ def _load(
     per_person: int | None,
     tally: Tally | None,
     scratch: Scratch,
+    watch: Watch,
 ) -> Records:
     person = _person_column(layout, 1 if per_person is None and tally is not None else per_person)
     tally = tally or Tally()
@@ -100,16 +112,20 @@ def _load(
     where = {name: layout.source(name).column for name in agreed_columns(fields, disclose)}
     named = () if layout.id_row else (layout.id,)
     table = open_table(source, list(dict.fromkeys([*named, *where.values(), *person])), layout)
+    if layout.id_row and not table.has_order:
+        raise UsageError(problem=_NO_ROWS)
     faults = Faults(table)
     as_text = _read_as_text([*named, *where.values()], fields, where)
     gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
     people: list[pa.Array] = []
     parsed: Parsed = {}
+    numbered = not layout.id_row
     for batch in table.batches:
         _judge_cells(batch, as_text, faults)
         some = _row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id))
         if not layout.id_row:
             ids.add(some)
+            numbered &= is_whole(batch.schema.field(layout.id))
         cells = _cells(batch, fields, layout, parsed, classes)
         gathering.add(_encode_batch(batch, some, cells, fields, salt, disclose, layout, faults, tally))
         for name in person:
@@ -117,6 +133,7 @@ def _load(
             if per_person is not None:
                 faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
         faults.first += batch.num_rows
+        watch(faults.first)
     read = faults.first
     repeated = None if layout.id_row else ids.repeated()
     if repeated is not None:
@@ -126,11 +143,13 @@ def _load(
         tally.count_people(people)
         if per_person is not None:
             _judge_people(people, name, per_person, faults)
+    if not table.has_order and faults:
+        table.places = ids.places()
     if found := [*table.broken.values(), *faults.in_order()]:
         raise DataError(table.name, found)
     if not read and table.is_file:
         raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
-    return gathering.whole()
+    return replace(gathering.whole(by_id=not table.has_order), numbered=numbered and bool(read))
 
 
 @dataclass

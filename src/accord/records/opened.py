@@ -7,12 +7,16 @@ record's values. A wanted name that is not there gets the nearest of them beside
 from __future__ import annotations
 
 import difflib
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from accord.errors import DataError, Fault, UnreadableError
 from accord.records.csv_scan import MOST_COLUMNS
@@ -34,10 +38,14 @@ class OpenTable:
     broken: dict[int, Fault] = field(default_factory=dict)
     """By number, the rows that could not be split into cells; filled while the batches are read."""
     is_file: bool = True
+    has_order: bool = True
+    """Whether rows come in an order of their own. Those of a database do not: they are sorted by id."""
+    places: NDArray[np.int64] | None = None
+    """By the order in which rows without one were read, their places in the order of ids."""
 
     def row(self, index: int) -> int:
         """The number in the file of the record that was read as the index-th (from 0): broken rows count."""
-        number = index + 1
+        number = (index if self.places is None else int(self.places[index])) + 1
         for broken in sorted(self.broken):
             if broken > number:
                 break
@@ -98,13 +106,18 @@ def guard(
         for batch in batches:
             chosen = batch.select(list(columns))
             chosen.validate(full=True)
-            yield pa.record_batch([_plain(column) for column in chosen.columns], names=list(columns))
+            plain = [_plain(column) for column in chosen.columns]
+            fields = [field.with_type(one.type) for field, one in zip(chosen.schema, plain, strict=True)]
+            yield pa.record_batch(plain, schema=pa.schema(fields))
     except REFUSED as error:
         raise UnreadableError(path=name, reason=brief(error), mend="Was it written in full?") from None
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """A column without views, dictionaries and runs, which many of Arrow's functions do not take."""
+    """A column without views, dictionaries, runs and types of others' making, which many of Arrow's functions
+    do not take."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        return _without_extension(column)
     if pa.types.is_run_end_encoded(column.type):
         column = pc.run_end_decode(column)
     if pa.types.is_dictionary(column.type):
@@ -112,6 +125,33 @@ def _plain(column: pa.Array) -> pa.Array:
     if pa.types.is_string(column.type) or pa.types.is_string_view(column.type):
         return column.cast(pa.large_string())
     return column.cast(pa.large_binary()) if pa.types.is_binary_view(column.type) else column
+
+
+def _without_extension(column: pa.ExtensionArray) -> pa.Array:
+    """What a type of somebody's making is stored as; a UUID becomes the text that people write."""
+    if column.type.extension_name != "arrow.uuid":
+        return _plain(column.storage)
+    cells = column.storage.to_pylist()
+    return pa.array([None if c is None else str(UUID(bytes=c)) for c in cells], pa.large_string())
+
+
+def require_content(path: Path) -> None:
+    """Raise unless it is a regular file that holds something."""
+    try:
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise UnreadableError(path=path, reason="it is a folder", mend="Name the file inside it.")
+        if not stat.S_ISREG(kind):
+            # To open a pipe is to wait for its writer, perhaps for ever, and it can be read only once.
+            reason = "it is a pipe or a device, not a file"
+            raise UnreadableError(path=path, reason=reason, mend="Write its content to a file first.")
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or "it cannot be opened").lower()
+        raise UnreadableError(path=path, reason=reason, mend="Check its name and its permissions.") from None
+    if empty:
+        raise UnreadableError(path=path, reason="it is empty (0 bytes)", mend="Was it written in full?")
 
 
 def brief(error: Exception) -> str:

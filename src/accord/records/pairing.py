@@ -7,7 +7,7 @@ beside each other for a batch of pairs at a time, which takes no more than some 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,11 +28,13 @@ class Half:
 
     ids: pa.Array
     columns: Mapping[str, pa.Array]
+    numbered: bool = False
+    """Whether its owner, who looks at the pairs, has whole numbers for ids."""
 
     @classmethod
-    def of(cls, ids: pa.Array, shown: pa.Table) -> Half:
+    def of(cls, ids: pa.Array, shown: pa.Table, numbered: bool = False) -> Half:
         """Of a table of disclosed columns, each in one piece: to take from many would join them each time."""
-        return cls(ids, {name: _whole(shown[name]) for name in shown.column_names})
+        return cls(ids, {name: _whole(shown[name]) for name in shown.column_names}, numbered)
 
     @cached_property
     def sizes(self) -> NDArray[np.int32]:
@@ -64,6 +66,11 @@ class PairTable:
         texts = sum(int(self.a.sizes[a].sum()) + int(self.b.sizes[b].sum()) for a, b in self.pairs.pieces())
         return texts + 3 * cells * len(self)
 
+    @property
+    def typed_schema(self) -> pa.Schema:
+        """Of `typed_batches`."""
+        return self._typed(self._take(0, 0)).schema
+
     def head(self, count: int) -> pa.Table:
         """The first pairs."""
         return pa.Table.from_batches([self._take(0, min(count, len(self)))])
@@ -87,6 +94,17 @@ class PairTable:
                 return
             start = stop
 
+    def typed_batches(self) -> Iterator[pa.RecordBatch]:
+        """The same with one's own ids as they stand in one's own table, where they are whole numbers."""
+        return map(self._typed, self.to_batches())
+
+    def _typed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        for place, half in enumerate((self.a, self.b)):
+            if half.numbered:
+                name = batch.schema.names[place]
+                batch = batch.set_column(place, name, batch.column(place).cast(pa.int64()))
+        return batch
+
     def _fitting(self, start: int) -> int:
         """How many pairs make a batch: one at the least, however long it is."""
         a, b = self.pairs.rows(start, start + _BATCH_ROWS)
@@ -95,9 +113,15 @@ class PairTable:
 
     def _take(self, start: int, stop: int) -> pa.RecordBatch:
         a, b = (pa.array(rows) for rows in self.pairs.rows(start, stop))
-        found = {"id_a": self.a.ids.take(a), "id_b": self.b.ids.take(b)}
-        found |= {f"{name}_a": cells.take(a) for name, cells in self.a.columns.items()}
-        return pa.record_batch(found | {f"{name}_b": cells.take(b) for name, cells in self.b.columns.items()})
+        cells = [self.a.ids.take(a), self.b.ids.take(b)]
+        cells += [column.take(a) for column in self.a.columns.values()]
+        cells += [column.take(b) for column in self.b.columns.values()]
+        return pa.record_batch(cells, names=pair_columns(self.a.columns, self.b.columns))
+
+
+def pair_columns(shown_a: Iterable[str], shown_b: Iterable[str]) -> list[str]:
+    """The names of the columns of pairs, if these columns of both sides are disclosed."""
+    return ["id_a", "id_b", *(f"{name}_a" for name in shown_a), *(f"{name}_b" for name in shown_b)]
 
 
 def _whole(cells: pa.ChunkedArray) -> pa.Array:

@@ -52,7 +52,7 @@ def require_writable(path: Path, option: str = "out", endings: tuple[str, ...] =
         raise OutputError(path=path, reason=reason, option=option)
     if "\0" in str(path):
         raise OutputError(path=path, reason="no file can have this name", option=option)
-    with _told(path, option):
+    with told(path, option):
         if _is_folder(path):
             raise OutputError(path=path, reason="it is a folder", option=option)
         if not _is_folder(path.parent):
@@ -77,7 +77,7 @@ def require_target(
     require_no_input(path, inputs, option)
     if os.path.lexists(path) and not force:
         raise OutputError(path=path, reason=_THERE, option=option)
-    with _told(path, option), tempfile.TemporaryFile(dir=path.parent) as tried:
+    with told(path, option), tempfile.TemporaryFile(dir=path.parent) as tried:
         tried.write(b"\0" * 4096)
         tried.flush()
 
@@ -85,7 +85,7 @@ def require_target(
 def require_no_input(path: Path, inputs: Iterable[Path], option: str = "out") -> None:
     """Raise if what would be written is one of the files that are read, by whatever path or link."""
     for given in inputs:
-        if _is_same(path, given):
+        if is_same_file(path, given):
             raise OutputError(path=path, reason=f"it is {given}, which is read", option=option)
 
 
@@ -97,7 +97,8 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _is_same(path: Path, other: Path) -> bool:
+def is_same_file(path: Path, other: Path) -> bool:
+    """Whether two names are of one file, by whatever path or link."""
     try:
         return path.resolve() == other.resolve() or os.path.samefile(path, other)
     except (OSError, ValueError, RuntimeError):
@@ -109,7 +110,7 @@ def write_table(table: pa.Table | PairTable, path: Path, *, raw: bool = False, r
     require_writable(path)
     if isinstance(table, PairTable) and path.suffix.lower() != ".parquet":
         # Parquet holds a cell that is repeated once for many times; what it takes nobody knows before.
-        _require_room(table.octets(), path)
+        require_room(table.octets(), path)
     with _beside(path, "out", replace, 0o600) as made:
         _write(table, made, path.suffix.lower(), raw)
 
@@ -125,7 +126,7 @@ def write_file(path: Path, content: bytes, option: str = "out", *, replace: bool
 def _beside(path: Path, option: str, replace: bool, mode: int) -> Iterator[Path]:
     """A new file beside the target, which takes its place when it is whole: no reader ever sees half a
     file."""
-    with _told(path, option):
+    with told(path, option):
         made = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
         os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         try:
@@ -135,13 +136,13 @@ def _beside(path: Path, option: str, replace: bool, mode: int) -> Iterator[Path]
             if replace:
                 os.replace(made, path)
             else:
-                _place_anew(made, path)
+                place_anew(made, path)
         finally:
             # Not there any more once it was renamed.
             made.unlink(missing_ok=True)
 
 
-def _place_anew(made: Path, path: Path) -> None:
+def place_anew(made: Path, path: Path) -> None:
     """Give a file its name, which nothing has: somebody may have made another since that was asked for."""
     try:
         os.link(made, path)
@@ -154,7 +155,7 @@ def _place_anew(made: Path, path: Path) -> None:
 
 
 @contextmanager
-def _told(path: Path, option: str) -> Iterator[None]:
+def told(path: Path, option: str) -> Iterator[None]:
     """What the system does not allow, in a sentence."""
     try:
         yield
@@ -165,7 +166,8 @@ def _told(path: Path, option: str) -> Iterator[None]:
         raise OutputError(path=path, reason=reason, option=option) from None
 
 
-def _require_room(octets: int, path: Path) -> None:
+def require_room(octets: int, path: Path) -> None:
+    """Raise if a file of so many octets would not fit there."""
     try:
         free = shutil.disk_usage(path.parent).free
     except OSError as error:

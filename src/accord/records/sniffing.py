@@ -27,7 +27,7 @@ from accord.records.layout import Layout
 from accord.records.making import parse_date
 from accord.records.opened import REFUSED, brief
 from accord.records.schema import DateField, FieldSpec, NumberField
-from accord.records.sources import kind_of, open_table
+from accord.records.sources import Place, kind_of, open_table
 from accord.records.sources_csv import delimiter_of, quote_of, utf8_blocks
 
 _MARKS = (
@@ -64,9 +64,9 @@ class Dates:
     best: str | None = None
 
 
-def sniff_text(path: Path, layout: Layout, named: Iterable[str], wanted: Sequence[str]) -> Layout:
+def sniff_text(path: Place, layout: Layout, named: Iterable[str], wanted: Sequence[str]) -> Layout:
     """The layout with the encoding, delimiter and quote of a csv, those that are named taken as they are."""
-    if kind_of(path) != "csv":
+    if kind_of(path) != "csv" or not isinstance(path, Path):
         return layout
     try:
         return _sniff(path, layout, set(named), wanted)
@@ -166,7 +166,7 @@ def _header(head: str, delimiter: str, quote: str | None) -> list[str]:
         return []
 
 
-def sniff_dates(path: Path, layout: Layout, fields: Mapping[str, FieldSpec]) -> dict[str, Dates]:
+def sniff_dates(path: Place, layout: Layout, fields: Mapping[str, FieldSpec]) -> dict[str, Dates]:
     """By agreed column, how the dates of a file can be read, where no format is named and the cells are
     texts."""
     readers: dict[str, list[FieldSpec]] = {}
@@ -196,7 +196,7 @@ def _without_missing(texts: Sequence[str], specs: Sequence[FieldSpec]) -> list[s
     return [text for text, folded in zip(texts, fold_list(texts), strict=True) if folded not in missing]
 
 
-def _distinct(path: Path, columns: Sequence[str], layout: Layout) -> dict[str, set[str]]:
+def _distinct(path: Place, columns: Sequence[str], layout: Layout) -> dict[str, set[str]]:
     """By column, the texts that stand in it; of columns of other types none."""
     texts: dict[str, set[str]] = {column: set() for column in columns}
     for batch in open_table(path, columns, layout).batches:

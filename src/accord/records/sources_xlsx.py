@@ -12,10 +12,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from xml.etree import ElementTree
 
 import pyarrow as pa
@@ -23,6 +22,7 @@ import pyarrow as pa
 from accord.errors import DataError, Fault, UnreadableError
 from accord.records.layout import Layout
 from accord.records.opened import OpenTable, require_columns
+from accord.records.rows import as_text
 
 _MOST_BYTES = 2 << 30
 """Of all that a workbook holds, unpacked."""
@@ -168,7 +168,7 @@ def _rows(path: Path, name: str) -> Iterator[list[str | None]]:
         if tuple(sheet.start) != (0, 0):
             raise _refuse(path, "its sheet does not begin in cell A1", "The header stands in the first row.")
         rows = sheet.iter_rows()
-        return (row for row in ([_text(cell) for cell in cells] for cells in rows) if any(row))
+        return (row for row in ([as_text(cell) for cell in cells] for cells in rows) if any(row))
     except library.CalamineError:
         raise _damaged(path) from None
 
@@ -192,16 +192,3 @@ def _batches(
     while chunk := list(islice(rows, _CHUNK)):
         arrays = [pa.array([row[place] for row in chunk], pa.large_string()) for place in places]
         yield pa.record_batch(arrays, names=list(columns))
-
-
-def _text(cell: Any) -> str | None:
-    """A cell as a csv would have it."""
-    if isinstance(cell, str):
-        return cell or None
-    if isinstance(cell, bool):
-        return "TRUE" if cell else "FALSE"
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
-        return str(int(cell))
-    if isinstance(cell, datetime):
-        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(" ")
-    return cell.isoformat() if isinstance(cell, date | time) else str(cell)

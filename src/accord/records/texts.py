@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accord.spill import Growing, Scratch
+from accord.spill import Growing, Ints, Scratch, pieces
 
 
 class Texts:
     """Texts of one column, each of which may be missing."""
 
     def __init__(self, scratch: Scratch) -> None:
+        self._scratch = scratch
         self._starts = Growing(scratch)
         self._octets = Growing(scratch, np.uint8)
         self._there = Growing(scratch, np.bool_)
@@ -41,9 +42,22 @@ class Texts:
         self._there.add(np.asarray(pc.is_valid(texts)))
         self._end += int(starts[-1] - starts[0])
 
-    def whole(self) -> pa.Array:
-        """All of them."""
+    def order(self) -> Ints | None:
+        """The rows by their texts, octet by octet; None if they stand so already."""
+        rows = np.asarray(pc.sort_indices(self.whole())).astype(np.int64)
+        return None if np.array_equal(rows, np.arange(len(rows))) else rows
+
+    def whole(self, rows: Ints | None = None) -> pa.Array:
+        """All of them, or these rows."""
+        if rows is not None:
+            return self._taken(rows)
         there = self._there.whole()
         marks = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
         buffers = [marks, pa.py_buffer(self._starts.whole()), pa.py_buffer(self._octets.whole())]
         return pa.Array.from_buffers(pa.large_string(), len(there), buffers)
+
+    def _taken(self, rows: Ints) -> pa.Array:
+        texts, taken = self.whole(), Texts(self._scratch)
+        for some in pieces(rows):
+            taken.add(texts.take(pa.array(some)))
+        return taken.whole()

@@ -30,6 +30,7 @@ from accord.errors import (
     RefusedError,
     StateError,
     UnstoredError,
+    UnsureOutputError,
     WithheldError,
 )
 from accord.privacy.events import NO_COST, Cost, Event
@@ -43,8 +44,8 @@ from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.pairing import PairTable
 from accord.records.results import Paired
-from accord.records.sinks import require_target, write_table
-from accord.records.sources import TableLike
+from accord.records.sources import TableLike, settle
+from accord.records.targets import Target, require_free, settled, write_pairs
 from accord.secure.party import Party
 from accord.session import crew, notices, receipt
 from accord.session.connection import Reach
@@ -55,7 +56,7 @@ from accord.session.interrupts import hold_interrupts
 from accord.session.journal_file import FileJournal
 from accord.session.ledger import Ask, Ledger
 from accord.session.notices import Tell
-from accord.session.output import arrange_output
+from accord.session.output import arrange_output, output_headings
 from accord.session.pace import expected_seconds
 from accord.session.peak import peak_bytes
 from accord.session.progress import progress_of
@@ -87,7 +88,7 @@ class Linked(Paired):
     charged: Cost
     """What was charged for it: nothing if the same release had been paid for."""
     receipt: Path
-    out: Path | None = None
+    out: Target | None = None
     """Where the pairs were written."""
 
     @property
@@ -136,7 +137,7 @@ class Ready:
     release: Release
     data: TableLike
     layout: Layout
-    out: Path | None
+    out: Target | None
     reach: Reach
     entropy: Entropy
     tell: Tell
@@ -289,10 +290,10 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
         partner_records=mine.partner_size,
         table=mine.slots.table.hex(),
         began=datetime.now(UTC).isoformat(timespec="seconds"),
-        data=str(Path(own.data).resolve()) if isinstance(own.data, str | Path) else "",
+        data=settle(own.data),
         layout=own.layout.to_json(),
-        out=str(own.out.resolve()) if own.out is not None else "",
-        replaces=str(own.out.resolve()) if own.out is not None and own.force else "",
+        out=settled(own.out) if own.out is not None else "",
+        replaces=settled(own.out) if own.out is not None and own.force else "",
         snapshot=own.snapshot.name if own.snapshot is not None else "",
         listen=own.reach.listen,
         connect=own.reach.connect,
@@ -355,16 +356,18 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
     return linked
 
 
-def _write(own: Ready, kept: Kept, out: Path, found: PairTable) -> None:
+def _write(own: Ready, kept: Kept, out: Target, found: PairTable) -> None:
     """The output; it is the run's own from now on, to be replaced when the end is done again."""
-    where, before = str(out.resolve()), kept.run.manifest.replaces
+    where, before = settled(out), kept.run.manifest.replaces
     may_replace = own.force or where == before
     if not may_replace:
-        require_target(out, (), force=False)
+        require_free(out, (), False, output_headings(own.agreement))
         # First: a run that is killed just after it wrote must know its output again.
         kept.run.change(replaces=where)
     try:
-        write_table(found, out, raw=own.raw, replace=may_replace)
+        write_pairs(found, out, raw=own.raw, replace=may_replace)
+    except UnsureOutputError:
+        raise
     except BaseException:
         kept.run.change(replaces=before)
         raise

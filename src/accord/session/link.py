@@ -31,7 +31,6 @@ from accord.arguments import (
     require,
     require_flag,
     require_function,
-    require_table,
     require_text,
     require_text_or_none,
     wrong,
@@ -42,11 +41,12 @@ from accord.privacy.events import NO_COST
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Task
 from accord.protocols.slots import Slots, content_digest, table_digest
+from accord.records.address import Address
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
-from accord.records.sinks import require_target, require_writable
-from accord.records.sources import TableLike
+from accord.records.sources import TableLike, find_place, require_table
+from accord.records.targets import Target, as_target_or_none, settled
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
@@ -54,8 +54,9 @@ from accord.session.crew import MOST_WORKERS, Crew, own_wish
 from accord.session.expected import look_ahead
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger, check_name
-from accord.session.notices import Mended, Tell, tell_nobody
+from accord.session.notices import Mended, Reading, Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
+from accord.session.output import require_ids, require_place
 from accord.session.partners import find_partner
 from accord.session.room import warn_of_room
 from accord.session.state import State, open_state
@@ -66,6 +67,13 @@ from accord.spill import Scratch
 __all__ = ["Linked", "get_ready", "link", "own_side", "reopen", "resume"]
 
 Confirm = Callable[[Offer], bool]
+_OTHER = "Name the data as it was, or start a new run."
+_CHANGED = (
+    "Rows of a database change: name the data as it was with `data=`, such as a copy in another table, or "
+    "start a new run. A table that is copied before it is linked (CREATE TABLE … AS SELECT …) stays as it is."
+)
+_TOLD = 1 << 18
+"""Rows after which it is told how many were read."""
 
 
 def link(
@@ -76,7 +84,7 @@ def link(
     confirm: Confirm,
     listen: str = "",
     connect: str = "",
-    out: Path | str | None = None,
+    out: Target | str | None = None,
     dataset: str | None = None,
     snapshot: str | None = None,
     layout: Layout | None = None,
@@ -90,14 +98,15 @@ def link(
     """Link one's own table (a file, or anything that speaks Arrow) with the partner's.
 
     `partner` is the other party, as the agreement names it and as its card was added. One side listens at
-    HOST:PORT, the other connects there. The pairs are returned, and written to `out` if that is given (.csv,
-    .parquet, .arrow). The account that is charged is `dataset`, one that its owner has made with
-    `set_budget`; by default the only one. `snapshot` says that this is the table as of that name: its noise
-    is drawn and paid for once, and repeated in later runs under the name; without one every run is paid for.
-    `layout` says how the file is laid out; `state` is the folder of identity, ledger and runs, if not the
-    usual one. A file that is already there is replaced only with `force`. `tell` hears what happens, in this
-    thread; `reach` has how long to wait. In a csv, cells that a spreadsheet would take for formulas
-    get a quote in front, unless it is to be `raw`. `workers` processes share the comparisons, as many as the
+    HOST:PORT, the other connects there. The pairs are returned, and written to `out` if that is given: a file
+    (.csv, .parquet, .arrow) or a table, such as 'duckdb:FILE?table=NAME'. The account that is charged is
+    `dataset`, one that its owner has made with `set_budget`; by default the only one. `snapshot` says that
+    this is the table as of that name: its noise is drawn and paid for once, and repeated in later runs under
+    the name; without one every run is paid for. `layout` says how the file is laid out; `state` is the folder
+    of identity, ledger and runs, if not the usual one. A file or a table that is already there is replaced
+    only with `force`. `tell` hears what happens, in this thread; `reach` has how long to wait. In a csv,
+    cells that a spreadsheet would take for formulas get a quote in front, unless it is to be `raw`. `workers`
+    processes share the comparisons, as many as the
     side that wants fewer allows; by default one, and from ten million comparisons on one for each core.
 
     `confirm` decides whether what the offer says is spent: `accord.ask` shows it to a person at a terminal,
@@ -113,12 +122,12 @@ def link(
     out, state = _judge_common(out, state, force, tell, reach, raw, workers)
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
-    if out is not None:
-        require_target(out, _files(data, layout or Layout()), force)
+    require_place(out, agreement, data, layout or Layout(), force)
     account = Ledger(opened.ledger).find_account(dataset)
     own = get_ready(
         opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell, raw, force
     )
+    require_ids(out, agreement, {own.side: own.records}, force)
     opened.require_writable()
     way.require_free()
     _require_yes(confirm(_offer(own)))
@@ -138,7 +147,7 @@ def resume(
     data: TableLike | None = None,
     listen: str = "",
     connect: str = "",
-    out: Path | str | None = None,
+    out: Target | str | None = None,
     state: Path | str | None = None,
     force: bool = False,
     tell: Tell = tell_nobody,
@@ -188,7 +197,7 @@ def _require_kinds(
 
 def _judge_common(
     out: object, state: object, force: object, tell: object, reach: object, raw: object, workers: object
-) -> tuple[Path | None, Path | None]:
+) -> tuple[Target | None, Path | None]:
     """Raise for an argument of `link` or `resume` that is of a wrong kind; the two paths."""
     require_flag("force", force)
     require_flag("raw", raw)
@@ -200,7 +209,7 @@ def _judge_common(
         assert isinstance(workers, int)
         if not 1 <= workers <= MOST_WORKERS:
             raise UsageError(problem=f"`workers=` is a number from 1 to {MOST_WORKERS}, not {workers}.")
-    return as_path_or_none("out", out), as_path_or_none("state", state)
+    return as_target_or_none("out", out), as_path_or_none("state", state)
 
 
 def _offer(own: Ready) -> Offer:
@@ -240,7 +249,7 @@ def get_ready(
     layout: Layout,
     dataset: str,
     snapshot: str | None,
-    out: Path | None,
+    out: Target | None,
     reach: Reach,
     tell: Tell,
     raw: bool = False,
@@ -255,7 +264,19 @@ def get_ready(
     require_valid(cards[side.other], partner, now)
     shown, per_person = agreement.disclosed(side), task.protocol.records_per_person(side)
     scratch = Scratch(state.folder, "Make room there; nothing was charged.")
-    records = load_records(data, agreement.fields, agreement.salt, shown, layout, per_person, scratch=scratch)
+    watch = _Watch(tell)
+    records = load_records(
+        data,
+        agreement.fields,
+        agreement.salt,
+        shown,
+        layout,
+        per_person,
+        scratch=scratch,
+        watch=watch,
+    )
+    if watch.told:
+        tell(Reading(watch.rows, done=True))
     if not records.size:
         raise DataError("the table", [Fault("", "There are no records in it.", "Is it the right one?")])
     release = task.protocol.release(task, side, records.size)
@@ -279,12 +300,25 @@ def get_ready(
     )
 
 
+class _Watch:
+    """Tells how many rows were read, now and then."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell, self.rows, self.told = tell, 0, 0
+
+    def __call__(self, rows: int) -> None:
+        self.rows = rows
+        if rows // _TOLD > self.told:
+            self.told = rows // _TOLD
+            self._tell(Reading(rows))
+
+
 @contextmanager
 def reopen(
     state: State,
     name: str,
     data: TableLike | None,
-    out: Path | None,
+    out: Target | None,
     reach: Reach,
     tell: Tell,
     raw: bool = False,
@@ -297,18 +331,16 @@ def reopen(
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     way = reach if reach.listen or reach.connect else known.reach(reach)
     source = data if data is not None else known.source()
-    target = out or (Path(known.out) if known.out else None)
-    if target is not None:
-        require_writable(target)
-        # It may have been written before the run was cut.
-        require_target(
-            target, _files(source, known.read_layout()), force or str(target.resolve()) == known.replaces
-        )
+    target = out or known.target()
+    # It may have been written before the run was cut.
+    may_replace = force or (target is not None and settled(target) == known.replaces)
+    require_place(target, agreement, source, known.read_layout(), may_replace)
     with found.lock():
         own = get_ready(
             state, agreement, known.partner, source, known.read_layout(), known.dataset,
             known.snapshot or None, target, way.require_way(), tell, raw or known.raw, force,
         )  # fmt: skip
+        require_ids(target, agreement, {own.side: own.records}, may_replace)
         slots = found.slots()
         _require_same_table(own, known, slots)
 
@@ -322,12 +354,6 @@ def reopen(
             if journal.torn:
                 tell(Mended(name, journal.steps + 1))
             yield own, Kept(found, own.mine(slots, known.partner_records), journal, charged.cost)
-
-
-def _files(data: TableLike, layout: Layout) -> tuple[Path, ...]:
-    """The file of the data, if it is one, and those of lists."""
-    lists = map(Path, layout.list_files.values())
-    return (Path(data), *lists) if isinstance(data, str | Path) else tuple(lists)
 
 
 def _name_table(name: str | None, task: Task, side: Side, records: Records) -> Snapshot | None:
@@ -348,7 +374,7 @@ def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
         raise StateError(
             path=own.state.run(known.run),
             reason=reason,
-            mend="Name the data as it was, or start a new run.",
+            mend=_CHANGED if isinstance(find_place(own.data), Address) else _OTHER,
         )
 
 

@@ -4,7 +4,7 @@ A notice holds public numbers and names and nothing else: no value of a record, 
 be shown, logged and piped. In a process it is an object; `--json` prints it as a line, which `decode_notice`
 reads in the process that started it.
 
-    listening, dropped, … or waiting, … → connected → charged (a new run) → progress, … → done
+    reading, … → listening, dropped, … or waiting, … → connected → charged (a new run) → progress, … → done
 """
 
 from __future__ import annotations
@@ -13,6 +13,17 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The own table is being read; told of long ones only."""
+
+    event: ClassVar[str] = "reading"
+    rows: int
+    """So far."""
+    done: bool = False
+    """Whether these are all."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +126,12 @@ class Done:
     """The most memory that was resident, in MiB: of this process, and of each worker."""
 
 
-Notice = Listening | Waiting | Dropped | Connected | Mended | Charged | Progress | Done
+Notice = Reading | Listening | Waiting | Dropped | Connected | Mended | Charged | Progress | Done
 Tell = Callable[[Notice], None]
 """Told what happens, as it happens, in the thread of the run."""
-_KINDS: tuple[type[Notice], ...] = (Listening, Waiting, Dropped, Connected, Mended, Charged, Progress, Done)
+_KINDS: tuple[type[Notice], ...] = (
+    *(Reading, Listening, Waiting, Dropped, Connected, Mended, Charged, Progress, Done),
+)
 
 
 def tell_nobody(notice: Notice) -> None:

@@ -18,7 +18,6 @@ from accord.agreement.document import Agreement
 from accord.arguments import (
     as_path_or_none,
     require,
-    require_table,
     require_text,
     require_text_or_none,
     wrong,
@@ -34,7 +33,7 @@ from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.schema import agreed_columns
-from accord.records.sources import TableLike, open_table
+from accord.records.sources import TableLike, open_table, require_table
 from accord.session.accounts import account
 from accord.session.expected import agreed_network
 from accord.session.ledger import Ledger

@@ -29,6 +29,7 @@ from accord.protocols.outcome import Outcome
 from accord.records.recipe import ColumnName
 from accord.records.schema import Spec
 from accord.records.sinks import unquote_formulas
+from accord.records.sources import Place
 from accord.secure.party import Party, Send, receive
 from accord.session.identity import Card, parse_card, sign, verify
 from accord.session.signed_output import is_signed
@@ -220,19 +221,20 @@ def decode_receipt(content: bytes, path: Path) -> Receipt:
     return Receipt(body, cards)
 
 
-def require_output(receipt: Receipt, key: bytes, pairs: pa.Table, path: Path) -> None:
+def require_output(receipt: Receipt, key: bytes, pairs: pa.Table, place: Place) -> None:
     """Raise unless the pairs of ids in this table, in any order, are those that both sides signed.
 
     A csv may have quotes in front of what looks like a formula, or be raw, and does not say which: either
     reading will do, since nobody finds other pairs with the same digest.
     """
     readings = [(pairs["id_a"], pairs["id_b"])]
-    if path.suffix.lower() == ".csv":
+    if isinstance(place, Path) and place.suffix.lower() == ".csv":
         readings.append((unquote_formulas(pairs["id_a"]), unquote_formulas(pairs["id_b"])))
     version, digest = receipt.facts["version"], receipt.facts["output"]
     if not any(is_signed(version, digest, key, found) for found in readings):
+        name = place if isinstance(place, Path) else place.name
         raise TrustError(
-            problem=f"{path} does not hold the pairs that the receipt of the run names.",
+            problem=f"{name} does not hold the pairs that the receipt of the run names.",
             mend="It was changed, or it is the output of another run.",
         )
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from accord.protocols.base import Task
 from accord.records.columns import Bits, Column, Records
+from accord.records.targets import Target, folder_of
 from accord.side import Side
 from accord.wording import sized
 
@@ -47,12 +48,14 @@ def predict(task: Task, side: Side, records: Records) -> tuple[int, int]:
     return kept + (scratch if scratch > _IN_MEMORY else 0), 2 * shown
 
 
-def warn_of_room(task: Task, side: Side, records: Records, state: Path, out: Path | None) -> tuple[str, ...]:
-    """A sentence for each folder that has too little room."""
+def warn_of_room(
+    task: Task, side: Side, records: Records, state: Path, out: Target | None
+) -> tuple[str, ...]:
+    """A sentence for each folder that has too little room; of a server's nobody knows."""
     kept, written = predict(task, side, records)
     needs = {state: kept}
-    if out is not None:
-        folder = out.absolute().parent
+    folder = None if out is None else folder_of(out)
+    if folder is not None:
         same = next((known for known in needs if _device(known) == _device(folder)), folder)
         needs[same] = needs.get(same, 0) + written
     return tuple(

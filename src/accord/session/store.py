@@ -31,7 +31,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import ClosedError, StateError, UsageError
 from accord.protocols.slots import Ints, Slots, read_counts
+from accord.records.address import find_address
 from accord.records.layout import Layout
+from accord.records.sources import Place
+from accord.records.targets import Target, as_target_or_none
 from accord.session.connection import Reach
 from accord.session.journal_file import BROKEN, TAG, FileJournal, scan, unreadable
 from accord.session.state import State, write_private
@@ -88,11 +91,16 @@ class Manifest:
         """Whether the run has refused so much that it does not go on."""
         return self.wrong >= _MOST_WRONG
 
-    def source(self) -> Path:
+    def source(self) -> Place:
         """Where the data was."""
         if not self.data:
             raise UsageError(problem=f"The run {self.run} was not given a file. Name the data with `data=`.")
-        return Path(self.data)
+        return find_address(self.data) or Path(self.data)
+
+    def target(self) -> Target | None:
+        """Where the pairs were to go."""
+        # A file has its path from the root on, whatever stands in it.
+        return Path(self.out) if self.out.startswith("/") else as_target_or_none("out", self.out or None)
 
     def read_layout(self) -> Layout:
         return Layout.from_json(self.layout)

@@ -1,0 +1,92 @@
+"""Where one's own table is, as it is typed: a file, a folder, a pattern or an address; and where the file is
+that says how it is laid out."""
+
+from __future__ import annotations
+
+import glob
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord.errors import UnreadableError, UsageError
+
+if TYPE_CHECKING:
+    from accord.records.sources import Place
+
+TABLE = (
+    "csv, parquet (or a folder of them), arrow, xlsx; or an address: duckdb:FILE?table=NAME, sqlite:…, "
+    "postgres:SERVICE?…"
+)
+PAIRS = ".csv, .parquet, .arrow, or a table: duckdb:FILE?table=NAME, sqlite:…, postgres:SERVICE?table=NAME"
+QueryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--query", metavar="FILE.sql", help="The query, where the address names no table.", show_default=False
+    ),
+]
+_ASKS = "asks a database: name one, such as duckdb:FILE, as the table."
+_LONGEST = 1 << 20
+_WILD = re.compile(r"[*?\[\]]")
+
+
+def find_table(typed: str, query: Path | None = None, option: str = "--query") -> Place:
+    """What was typed as a table; the query is read from its file."""
+    from accord.records.address import Address
+    from accord.records.sources import find_place
+
+    place = find_place(typed)
+    assert place is not None
+    if isinstance(place, Address):
+        return (place if query is None else place.with_query(_read_query(query))).require_relation()
+    if query is not None:
+        raise UsageError(problem=f"{option} {_ASKS}")
+    return place
+
+
+def find_table_or_none(typed: str | None, query: Path | None = None) -> Place | None:
+    """The same, where there may be none."""
+    if typed is not None:
+        return find_table(typed, query)
+    if query is not None:
+        raise UsageError(problem=f"--query {_ASKS}")
+    return None
+
+
+def _read_query(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LONGEST + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        reason = (error.strerror or "it cannot be opened").lower()
+        raise UnreadableError(path=path, reason=reason, mend="Check its name.") from None
+    except UnicodeDecodeError:
+        raise UnreadableError(path=path, reason="it is not UTF-8", mend="Is it a query?") from None
+    if len(content) > _LONGEST:
+        raise UnreadableError(path=path, reason="it is longer than 1 MiB", mend="Is it a query?")
+    return text
+
+
+def shown(place: Place) -> str:
+    """A table in a message; a query is not repeated."""
+    return str(place) if isinstance(place, Path) else place.name
+
+
+def layout_of(table: Place) -> Path:
+    """Where a table's layout is written, unless its owner names another place: beside the file or the folder;
+    of a table on a server, in the folder that one is in."""
+    if isinstance(table, Path):
+        # Of a pattern, beside what the first part of it means.
+        fixed = next((one for one in (*reversed(table.parents), table) if glob.has_magic(one.name)), table)
+        chosen = table if table.exists() else fixed
+        return chosen.with_name(f"{_WILD.sub('_', chosen.name)}.layout.toml")
+    base = Path(table.place or table.database)
+    parts = (base.name, *(part.replace("/", "_") for part in (table.schema, table.table) if part))
+    return base.with_name(f"{'.'.join(parts)}.layout.toml")
+
+
+def layout_beside(table: Place | None) -> Path | None:
+    """The layout file beside a table, if there is one."""
+    return layout_of(table) if table is not None and layout_of(table).is_file() else None

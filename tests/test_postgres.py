@@ -1,0 +1,38 @@
+"""The server that tests start: password and service, unprivileged, and up again after a crash."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import adbc_driver_postgresql.dbapi as driver
+import pytest
+
+from tests.postgres import Server
+
+
+def test_a_service_and_a_password_file_are_all_that_it_takes(postgres: Server) -> None:
+    name = postgres.add_schema()
+    with driver.connect(f"service={name}") as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT current_schema()::text")
+        assert cursor.fetchone() == (name,)
+
+
+def test_without_the_password_nobody_comes_in(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSFILE", os.devnull)
+    with pytest.raises(driver.Error, match="password"):
+        driver.connect(f"service={postgres.service}")
+
+
+def test_it_does_not_run_as_root(postgres: Server) -> None:
+    assert postgres._process is not None
+    assert Path(f"/proc/{postgres._process.pid}").stat().st_uid != 0
+
+
+def test_what_was_committed_is_there_after_a_crash(postgres: Server) -> None:
+    name = postgres.add_database()
+    postgres.run("CREATE TABLE kept (x int)", "INSERT INTO kept VALUES (1)", "CHECKPOINT", database=name)
+    postgres.stop(signal.SIGQUIT)
+    postgres.start()
+    assert postgres.rows("SELECT x FROM kept", name) == [["1"]]
