@@ -29,11 +29,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.agreement.file import parse_agreement
 from accord.entropy import MASKS, System
 from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
+from accord.network import Network
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import inputs
+from accord.secure.circuit_text import decode_circuit
+from accord.secure.engines import engine_named
+from accord.secure.ot.settings import USUAL, Settings
 from accord.secure.party import run
 from accord.session import jobs
 from accord.session.channel import Patience, TlsChannel
@@ -74,13 +77,13 @@ class Worker:
 
     def __init__(self, start: Start) -> None:
         self._start = start
-        agreement = parse_agreement(start.agreement, "The agreement of a worker")
         self._side = Side(start.side)
-        self._engine = agreement.engine.build()
-        self._circuit = agreement.task.lowered.node
+        settings = Settings(Network.parse(start.network), start.silent) if start.network else USUAL
+        self._engine = engine_named(start.engine, settings)
+        self._circuit = decode_circuit(start.circuit)
         self.inputs = inputs(self._circuit, self._side)
         kind = ssl.PROTOCOL_TLS_SERVER if start.listens else ssl.PROTOCOL_TLS_CLIENT
-        content, card = draw_identity(f"worker of {agreement.party(self._side)}"[:64], datetime.now(UTC))
+        content, card = draw_identity(f"worker of {start.party}"[:64], datetime.now(UTC))
         self.badge = card.der
         with _in_a_file(content) as file:
             self._context = make_context(kind, _Identity(file), None)
