@@ -16,6 +16,7 @@ import queue
 import signal
 import socket
 import ssl
+import sys
 import tempfile
 import threading
 import time
@@ -163,6 +164,9 @@ def _due(inbox: queue.SimpleQueue[Message], kind: Kind) -> Message:
 
 def main() -> None:
     """A worker over its standard input."""
+    # Numba looks for a BLAS there before it loads its first kernel, and no kernel needs one: a good part of
+    # what a worker takes to start.
+    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
     # The coordinator hears of an interrupt, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = socket.socket(fileno=0)
