@@ -57,6 +57,7 @@ from accord.session.ledger import Ledger, check_name
 from accord.session.notices import Mended, Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
 from accord.session.partners import find_partner
+from accord.session.peak import Peak
 from accord.session.room import warn_of_room
 from accord.session.state import State, open_state
 from accord.session.store import Manifest, find_unfinished, open_run
@@ -116,20 +117,32 @@ def link(
     if out is not None:
         require_target(out, _files(data, layout or Layout()), force)
     account = Ledger(opened.ledger).find_account(dataset)
-    own = get_ready(
-        opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell, raw, force
-    )
-    opened.require_writable()
-    way.require_free()
-    _require_yes(confirm(_offer(own)))
-    Ledger(opened.ledger).declare(own.ask("offer"))
-    card = own.cards[own.side.other]
-    with (
-        # The outer one: the partner hears why this side ends before its workers do.
-        Crew(own_wish(workers), way) as crew,
-        open_channel(way, opened, card, own.partner, tell, crew.port) as channel,
-    ):
-        return run(begin(replace(own, team=crew), channel), channel)
+    with Peak() as peak:
+        own = get_ready(
+            opened,
+            agreement,
+            partner,
+            data,
+            layout or Layout(),
+            account,
+            snapshot,
+            out,
+            way,
+            tell,
+            raw,
+            force,
+        )
+        opened.require_writable()
+        way.require_free()
+        _require_yes(confirm(_offer(own)))
+        Ledger(opened.ledger).declare(own.ask("offer"))
+        card = own.cards[own.side.other]
+        with (
+            # The outer one: the partner hears why this side ends before its workers do.
+            Crew(own_wish(workers), way) as crew,
+            open_channel(way, opened, card, own.partner, tell, crew.port) as channel,
+        ):
+            return run(begin(replace(own, team=crew, peak=peak.read), channel), channel)
 
 
 def resume(
@@ -159,11 +172,12 @@ def resume(
     opened = open_state(state, os.environ, new=False)
     way = replace(reach or Reach(), listen=listen, connect=connect)
     with (
+        Peak() as peak,
         reopen(opened, name, data, out, way, tell, raw, force) as (own, kept),
         Crew(own_wish(workers), own.reach) as crew,
         open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell, crew.port) as channel,
     ):
-        return run(go_on(replace(own, team=crew), kept, channel), channel)
+        return run(go_on(replace(own, team=crew, peak=peak.read), kept, channel), channel)
 
 
 def _require_kinds(

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -46,7 +46,7 @@ from accord.session.identity import card_from_der, draw_identity
 from accord.session.jobs import Answer, Cause, Failure, Job, Kind, Meet, Message, Start
 from accord.session.notices import tell_nobody
 from accord.session.pace import expected_seconds
-from accord.session.peak import peak_bytes
+from accord.session.peak import Peak, held_bytes
 from accord.session.routing import encode_wish
 from accord.side import Side
 
@@ -76,8 +76,8 @@ def _in_a_file(content: bytes) -> Iterator[Path]:
 class Worker:
     """What a worker does, whatever carries its messages."""
 
-    def __init__(self, start: Start) -> None:
-        self._start = start
+    def __init__(self, start: Start, peak: Callable[[], int] = held_bytes) -> None:
+        self._start, self._peak = start, peak
         self._side = Side(start.side)
         settings = Settings(Network.parse(start.network), start.silent) if start.network else USUAL
         self._engine = engine_named(start.engine, settings)
@@ -120,7 +120,7 @@ class Worker:
     def _answer(self, places: NDArray[np.int64], began: int) -> Answer:
         assert self._channel is not None
         busy = time.monotonic_ns() - began
-        return Answer(places, self._channel.sent, self._channel.received, busy, peak_bytes())
+        return Answer(places, self._channel.sent, self._channel.received, busy, self._peak())
 
 
 def explain(error: Exception) -> Failure:
@@ -142,8 +142,8 @@ def _listen(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
         os._exit(0)
 
 
-def _work(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
-    worker = Worker(jobs.decode_facts(Start, _due(inbox, Kind.START).body))
+def _work(control: socket.socket, inbox: queue.SimpleQueue[Message], peak: Peak) -> None:
+    worker = Worker(jobs.decode_facts(Start, _due(inbox, Kind.START).body), peak.read)
     jobs.say(control, Kind.BADGE, worker.badge)
     meet = jobs.decode_facts(Meet, _due(inbox, Kind.MEET).body)
     handed = None
@@ -173,7 +173,8 @@ def main() -> None:
     inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(control, inbox), daemon=True).start()
     try:
-        _work(control, inbox)
+        with Peak() as peak:
+            _work(control, inbox, peak)
     except Exception as error:
         jobs.say(control, Kind.FAILURE, jobs.encode_failure(explain(error)))
         # The coordinator ends it: until it has heard, the partner shall not see a closed connection.
