@@ -84,6 +84,20 @@ def test_a_kernel_is_announced_when_it_compiles_and_silent_when_it_is_loaded(tmp
     assert second == ""
 
 
+def test_of_several_processes_one_compiles_and_the_others_wait(tmp_path: Path) -> None:
+    """The lines of all of them together are those of one; each is right."""
+    (tmp_path / "looped.py").write_text(MODULE)
+    started = [
+        subprocess.Popen([sys.executable, "-c", CALL], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    said = [process.communicate()[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0]
+    assert sorted(line.split()[1] for line in "".join(said).splitlines()) == [
+        "add_pair", "at", "double", "quadruple"
+    ]  # fmt: skip
+
+
 def test_without_any_place_to_write_it_compiles_for_the_process(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -3,7 +3,8 @@
 A kernel is a plain Python function with an explicit signature. It is compiled on its first call, for that
 signature alone, and the machine code is kept on disk: beside the module, or in the user's cache folder where
 the installation is read-only. Compilation is announced through the logger `accord.kernel`; loading from disk
-is silent. Importing a module that defines kernels does no work and does not import numba.
+is silent. Importing a module that defines kernels does no work and does not import numba. Of several
+processes that need the same kernel at once, as workers do, one compiles it and the others wait for it.
 
 Arrays that belong together are passed together, as a structure: a named tuple whose fields say what numba
 takes them for,
@@ -22,10 +23,11 @@ the past, and so do we where nothing is won.
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, get_type_hints
 
@@ -65,15 +67,18 @@ class Kernel(Generic[P, R]):
         function.__qualname__ = self._function.__qualname__
         function.__module__ = self._function.__module__
         signature = _numba_type(self._signature, self._structures)
-        listener = event.install_listener("numba:compile", _announcer(function.__name__))
-        with listener, _joining(self._joined):
+        with _joining(self._joined):
             try:
-                return njit(signature, cache=True, nogil=True)(function)
+                with suppress(_UnknownError), event.install_listener("numba:compile", _listener(_refuse)):
+                    return njit(signature, cache=True, nogil=True)(function)
+                with _alone(function.__code__.co_filename), _announced(function.__name__):
+                    return njit(signature, cache=True, nogil=True)(function)
             except RuntimeError as error:
                 if "cannot cache function" not in str(error):
                     raise
                 # Neither the installation nor the home folder can be written: compile for this process.
-                return njit(signature, nogil=True)(function)
+                with _announced(function.__name__):
+                    return njit(signature, nogil=True)(function)
 
     def _calls(self, name: str, value: object) -> bool:
         known = isinstance(value, Kernel) and value is not self
@@ -118,19 +123,48 @@ def _structure_type(structure: type[tuple[Any, ...]]) -> Any:
     return types.BaseTuple.from_types([_numba_type(field.__metadata__[0]) for field in fields], structure)
 
 
-def _announcer(name: str) -> Any:
+class _UnknownError(Exception):
+    """A kernel is not on disk."""
+
+
+def _refuse() -> None:
+    raise _UnknownError
+
+
+def _announced(name: str) -> Any:
+    """Say so if something is compiled."""
     from numba.core import event
 
-    class Announcer(event.Listener):  # type: ignore[misc]
-        told = False
+    def say() -> None:
+        log.info("Compiling %s for this machine, once.", name)
+
+    return event.install_listener("numba:compile", _listener(say))
+
+
+def _listener(act: Callable[[], None]) -> Any:
+    """Acts when a compilation begins."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        acted = False
 
         def on_start(self, event: Any) -> None:
             # Once: what numba compiles on the way has events of its own.
-            if not self.told:
-                log.info("Compiling %s for this machine, once.", name)
-            self.told = True
+            if not self.acted:
+                self.acted = True
+                act()
 
         def on_end(self, event: Any) -> None:
             pass
 
-    return Announcer()
+    return Listener()
+
+
+@contextmanager
+def _alone(path: str) -> Iterator[None]:
+    """No other process does this with the same file meanwhile; where files cannot be locked, perhaps one."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            file = stack.enter_context(open(path, "rb"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.protocols.schedule import Round, Schedule, order_pairs
+from accord.protocols.schedule import BATCH, GROWN, Round, Schedule, fewest_rounds, most_rows, order_pairs
 
 sizes = st.lists(st.integers(0, 9), min_size=1, max_size=6)
 
@@ -121,3 +121,65 @@ def test_few_slots_of_b_meet_long_slabs() -> None:
     counts = np.array([20_000]), np.array([16])
     made = rounds(Schedule((np.array([0]), np.array([0])), counts, 64, True))
     assert [len(round_.a) for round_ in made[:12]] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024]
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_rounds_that_spare_nothing_double(exclusive: bool) -> None:
+    """With greedy the first one has one row of each bin, and is full."""
+    counts = np.full(64, 64), np.full(64, 16)
+    made = rounds(Schedule((np.arange(64), np.arange(64)), counts, 64, exclusive, 1024, grown=8))
+    sizes = [round_.pairs for round_ in made]
+    assert sizes[:4] == [1024, 2048, 4096, 8192]
+    assert max(sizes) == 8192
+
+
+def walk(share: float, grown: int) -> list[int]:
+    """Sizes of rounds that take such a share of all living slots with them, for each 2^15 pairs."""
+    rng = np.random.default_rng(1)
+    counts = np.full(400, 64), np.full(400, 64)
+    schedule = Schedule((np.arange(400), np.arange(400)), counts, 64, True, 1 << 14, grown=grown)
+    alive, sizes = [np.arange(400 * 64), np.arange(400 * 64)], []
+    while (round_ := schedule.next()) is not None:
+        sizes.append(round_.pairs)
+        for side in (0, 1):
+            gone = rng.random(len(alive[side])) < share * round_.pairs / 2**15
+            schedule.remove(side, alive[side][gone])
+            alive[side] = alive[side][~gone]
+    return sizes
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.004, 0.02, 0.1, 0.4])
+def test_larger_rounds_cost_two_in_a_hundred_at_the_most(share: float) -> None:
+    """With the same matches for each comparison. Seeded, so that nothing is left to chance."""
+    usual, larger = walk(share, 1), walk(share, GROWN)
+    assert sum(larger) <= 1.02 * sum(usual)
+    # Where little matches they are larger, and where much does they are not.
+    assert (max(larger) > 2 * max(usual)) == (share <= 0.004)
+
+
+def test_a_round_that_spares_much_is_followed_by_a_smaller_one() -> None:
+    counts = np.full(400, 64), np.full(400, 64)
+    schedule = Schedule((np.arange(400), np.arange(400)), counts, 64, True, 1 << 14, grown=4)
+    while (round_ := schedule.next()) is not None and round_.pairs < 1 << 16:
+        pass
+    schedule.remove(0, np.arange(360 * 64, 400 * 64))
+    after = [schedule.next(), schedule.next()]
+    assert [round_.pairs for round_ in after if round_] == [1 << 15, 1 << 16]
+
+
+def test_a_round_is_full_at_so_many_rows() -> None:
+    counts = np.full(1000, 4), np.full(1000, 3)
+    pairs = np.arange(1000), np.arange(1000)
+    for rows, most in (((100, 10**6), (100, 75)), ((10**6, 100), (136, 102))):
+        made = rounds(Schedule(pairs, counts, 64, False, rows=rows))
+        assert (max(len(r.a) for r in made), max(len(r.b) for r in made)) == most
+        assert sum(round_.pairs for round_ in made) == 12_000
+    assert most_rows((1 << 23, 0)) == (2, 1 << 24)
+
+
+def test_how_few_rounds_there_can_be() -> None:
+    assert [fewest_rounds(n) for n in (0, 1, BATCH, BATCH + 1, 3 * BATCH, 7 * BATCH, 7 * BATCH + 1)] == [
+        0, 1, 1, 2, 2, 3, 4
+    ]  # fmt: skip
+    pairs, one = (np.array([0]), np.array([0])), (np.array([11 << 10]), np.array([1 << 10]))
+    assert len(rounds(Schedule(pairs, one, 64, False, grown=GROWN))) == fewest_rounds(11 << 20)

@@ -17,7 +17,7 @@ from accord.session import jobs
 from accord.session.jobs import Answer, Cause, Failure, Job, Kind, Meet, Message, Start
 
 INPUTS = (Input("bits", 3, 1), Input("wide", 1, 70_000), Input("longest", 2, 1 << 40))
-START = Start("A", "version = 1", "bob", True, 60.0, 600.0, 60.0, 90.0)
+START = Start("A", "alice", "bob", '["And",[]]', "ot", "100/20", True, True, 60.0, 600.0, 60.0, 90.0)
 
 
 def job(rows: int, blocks: int, seed: int = 0) -> Job:

@@ -25,7 +25,7 @@ from accord.planning.figures import Range, Work
 from accord.planning.machine import Speed
 from accord.planning.spread import Spread
 from accord.protocols.base import Release, Task
-from accord.protocols.schedule import BATCH
+from accord.protocols.schedule import fewest_rounds
 from accord.records.schema import TextField
 from accord.secure.blocks import LONGEST, Blocks
 from accord.secure.cost import Price, Tab, price_like, set_up_bytes
@@ -238,7 +238,7 @@ def _rounds(price: Price, task: Task, one: Drawn, comparisons: float, slab: int 
     if not price.comparisons:
         return 8.0
     share = comparisons / price.comparisons
-    rounds = max(1, ceil(comparisons / BATCH))
+    rounds = max(1, fewest_rounds(ceil(comparisons)))
     if slab is not None:
         rounds = max(rounds, _exclusive_rounds(task, one, slab))
     # Eight batches are under way at once, so a small round takes its few messages all the same.

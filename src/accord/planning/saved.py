@@ -22,7 +22,7 @@ from accord.planning.costs import Drawn, PriceRound, Spared, Walk
 from accord.planning.figures import Range
 from accord.planning.spread import Spread
 from accord.protocols.base import Task
-from accord.protocols.schedule import BATCH, Round
+from accord.protocols.schedule import BATCH, Round, fewest_rounds
 from accord.ranges import distinct, ranges
 from accord.secure.blocks import Blocks
 
@@ -81,7 +81,7 @@ def walk(
     if found is not None:
         each = zip(found[0], drawn.counts, found[1], strict=True)
         sides = [_Slots.of(own, counts, group) for own, counts, group in each]
-    step = max(1, drawn.comparisons // BATCH // _PRICED)
+    step = max(1, fewest_rounds(drawn.comparisons) // _PRICED)
     made, sent, number = 0, 0, 0
     while (round_ := schedule.next()) is not None:
         made += round_.pairs

@@ -18,9 +18,10 @@ from accord.matching.rule import fields_of
 from accord.protocols.base import Ints, Protocol, Task
 from accord.protocols.journal import UNDER_WAY
 from accord.protocols.outcome import CONFIRMED
-from accord.protocols.schedule import Schedule, order_pairs
+from accord.protocols.schedule import GROWN, Schedule, most_rows, order_pairs
 from accord.protocols.slots import Padding, Slots, exchanged_bytes, make_slots, require_possible
 from accord.records.columns import Columns, Records
+from accord.secure.circuit import inputs
 from accord.side import Side
 
 MOST_TRIED = 10**9
@@ -100,7 +101,10 @@ class Binned(Protocol):
 
     def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule:
         """What is compared when, with these noisy counts of A and of B."""
-        return Schedule(self._ordered(task, counts), counts, self.slab, self.greedy)
+        node = task.lowered.node
+        values = (sum(of.length for of in inputs(node, side)) for side in Side)
+        rows = most_rows((next(values), next(values)))
+        return Schedule(self._ordered(task, counts), counts, self.slab, self.greedy, grown=GROWN, rows=rows)
 
     def _ordered(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
         """The pairs of bins that are compared, in their order."""

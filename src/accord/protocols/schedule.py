@@ -2,12 +2,21 @@
 
 Both sides hold the same noisy counts and learn the same matches, so both compute the same schedule without a
 word. A unit is a pair of bins and a slab of A's slots against all of B's; a round takes units in order until
-a batch is full. With Greedy Match & Clean no two units of a round share a slot: a round uses a bin at most
-once on each side. A record that matches is spared all comparisons after its round, not those in it: a record
+it is full. With Greedy Match & Clean no two units of a round share a slot: a round uses a bin at most once
+on each side. A record that matches is spared all comparisons after its round, not those in it: a record
 of B still meets the slab's other rows, and copies of a record in several bins may stand in one round. So
 slabs are short [MATHS §7.3]. They double from one row in the first round up to the agreed number: where
 nearly everything matches, a few rows disclose it all, and elsewhere it costs a handful of small rounds. A
 slab against few slots of B is longer.
+
+A round is full at `BATCH` pairs, and the larger it is the better it can be shared out. So the next round is
+twice as large, up to `GROWN` batches, where that costs next to nothing: where the last one was full and its
+matches spared at most one in `_SPARED` of the comparisons that were left. *Argument*: where a round of m
+batches spares a share x of what comes after it, its i-th batch would have been spared i·x/m by those before
+it, had these been rounds of their own; so it has at most x/2 more comparisons than they. One that is twice as
+large spares 2x, if matches are as frequent in it, and has at most x more. After a round that spared more than
+twice as much the next is half. Without greedy nothing is spared, and larger rounds cost nothing. A round is
+also full at as many rows of a side as may be in memory; where bins are small that comes first.
 
 Sort & Prune [HMFS17, §4.3]: pairs of bins by the smaller of their two noisy sizes, largest first, and those
 below the percentile are left out; the paper leaves out those at it, too, which with equal sizes would be all.
@@ -29,7 +38,14 @@ from accord.ranges import distinct
 Ints = NDArray[np.int64]
 
 BATCH = 1 << 20
-"""Pairs at which a round is full. Fixed, since both sides must agree on it."""
+"""Pairs at which the first round is full. Fixed, as all of these are, since both sides must agree on them."""
+GROWN = 4
+"""How many times as large a round can become: nothing is known, or kept, of a round before its end."""
+_SPARED = 50
+"""One of so many: the share that a round may have spared for the next one to be larger."""
+_VALUES = 1 << 24
+"""Input values of a side at which a round is full: they take 8 bytes each, and are there a few times."""
+_NO_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -104,6 +120,9 @@ class _Limits(NamedTuple):
     grown: Annotated[int, "int64"]
     """Rows that a slab has at the most, this early."""
     batch: Annotated[int, "int64"]
+    a_rows: Annotated[int, "int64"]
+    """At which a round is full."""
+    b_rows: Annotated[int, "int64"]
     exclusive: Annotated[bool, "boolean"]
     """Whether no two units may share a slot."""
 
@@ -118,13 +137,23 @@ class Schedule:
         slab: int,
         exclusive: bool,
         batch: int = BATCH,
+        *,
+        grown: int = 1,
+        rows: tuple[int, int] = (_NO_LIMIT, _NO_LIMIT),
     ) -> None:
+        """`grown`: how many times as large as `batch` a round can become; `rows`: of A and of B, at which it
+        is full."""
         self.pairs = pairs
         self._bins = _Bins.of(counts[0]), _Bins.of(counts[1])
         self._cursor = np.zeros(len(pairs[0]), np.int64)
         self._begin = 0
         self._round = 0
         self._slab, self._batch, self._exclusive = slab, batch, exclusive
+        self._grown, self._most_grown, self._rows = 1, grown, rows
+        self._last = 0
+        """Pairs of the last round."""
+        self._left = 0
+        """What was left when it was taken."""
 
     @property
     def most_comparisons(self) -> int:
@@ -141,18 +170,52 @@ class Schedule:
 
     def next(self) -> Round | None:
         """The next round, or None when all is compared."""
-        chosen = np.empty((len(self.pairs[0]), 3), np.int64)
-        limits = _Limits(self._round, self._slab, 1 << min(self._round, 20), self._batch, self._exclusive)
+        self._grow()
+        chosen = np.empty((len(self.pairs[0]) - self._begin, 3), np.int64)
+        slab, batch = (self._slab, 1 << min(self._round, 20)), self._grown * self._batch
+        limits = _Limits(self._round, *slab, batch, *self._rows, self._exclusive)
         a, b = self._bins
         count, self._begin = _choose(self.pairs, a, b, limits, self._cursor, self._begin, chosen)
         self._round += 1
         if count == 0:
             return None
+        self._left = self._count_left()
         pair, start, stop = chosen[:count].T
         a_first, b_bins = a.first[self.pairs[0][pair]], self.pairs[1][pair]
         a_slots, a_counts = _gather_alive(a.alive, a_first + start, a_first + stop)
         b_slots, b_counts = _gather_alive(b.alive, b.first[b_bins], b.first[b_bins] + b.counts[b_bins])
-        return Round(a_slots, a_counts, b_slots, b_counts)
+        round_ = Round(a_slots, a_counts, b_slots, b_counts)
+        self._last = round_.pairs
+        return round_
+
+    def _grow(self) -> None:
+        """Make the next round larger or smaller, by what the last one has spared."""
+        spared = self._left - self._count_left()
+        # One that was not full says nothing about larger ones, and has no use for them.
+        if self._last >= self._grown * self._batch and spared * _SPARED <= self._left:
+            self._grown = min(2 * self._grown, self._most_grown)
+        elif spared * _SPARED > 2 * self._left:
+            self._grown = max(self._grown // 2, 1)
+
+    def _count_left(self) -> int:
+        """Pairs of living slots in pairs of bins that are not finished: in those that are begun also the ones
+        that were compared, so that two of these numbers differ by what was removed alone."""
+        if not self._exclusive or self._most_grown == 1:
+            return 0
+        return _count_left(self.pairs, *self._bins, self._cursor, self._begin)
+
+
+def most_rows(values: tuple[int, int]) -> tuple[int, int]:
+    """The rows of A and of B at which a round is full, where one of them has so many input values."""
+    return max(1, _VALUES // max(1, values[0])), max(1, _VALUES // max(1, values[1]))
+
+
+def fewest_rounds(comparisons: int) -> int:
+    """Of so many comparisons if every round is as large as it can be."""
+    rounds, batch = 0, BATCH
+    while comparisons > 0 and batch < GROWN * BATCH:
+        rounds, comparisons, batch = rounds + 1, comparisons - batch, 2 * batch
+    return rounds + max(0, -(-comparisons // batch))
 
 
 def _gather_alive(alive: NDArray[np.uint8], starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
@@ -190,7 +253,7 @@ def _choose(
     `cursor` has, for each pair of bins, the place in A's bin up to which it is compared; at the bin's end the
     pair is finished. All pairs of bins before `begin` are.
     """
-    units, compared = 0, 0
+    units, compared, a_rows, b_rows = 0, 0, 0, 0
     # Finished pairs of bins are passed over for good only as long as all before them are finished, too: one
     # that an exclusive round leaves out must be found again.
     frontier = True
@@ -209,8 +272,8 @@ def _choose(
         if limits.exclusive and (a.used[i] == limits.number or b.used[j] == limits.number):
             frontier = False
             continue
-        # At least one row, though it may be more than what is left of the batch: else nothing would go on.
-        most = max(1, (limits.batch - compared) // b.left[j])
+        # At least one row, though it may be more than what is left of the round: else nothing would go on.
+        most = max(1, min((limits.batch - compared) // b.left[j], limits.a_rows - a_rows))
         if limits.exclusive:
             # Many rows against few: a round must be worth its messages.
             most = min(most, limits.grown, max(limits.slab, 16384 // b.left[j]))
@@ -223,10 +286,22 @@ def _choose(
         a.used[i], b.used[j] = limits.number, limits.number
         units += 1
         compared += rows * b.left[j]
+        a_rows += rows
+        b_rows += b.left[j]
         if at < a.counts[i]:
             frontier = False
         elif frontier:
             begin = p + 1
-        if compared >= limits.batch:
+        if compared >= limits.batch or a_rows >= limits.a_rows or b_rows >= limits.b_rows:
             break
     return units, begin
+
+
+@kernel("int64(UniTuple(int64[::1], 2), _Bins, _Bins, int64[::1], int64)", _Bins)
+def _count_left(pairs: tuple[Ints, Ints], a: _Bins, b: _Bins, cursor: Ints, begin: int) -> int:
+    left = 0
+    for p in range(begin, len(pairs[0])):
+        i, j = pairs[0][p], pairs[1][p]
+        if cursor[p] < a.counts[i]:
+            left += a.left[i] * b.left[j]
+    return left

@@ -13,6 +13,7 @@ intersection only these are done again: asked anew, it would be a second set of 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -49,7 +50,7 @@ from accord.records.targets import Target, require_free, settled, write_pairs
 from accord.secure.party import Party
 from accord.session import crew, notices, receipt
 from accord.session.connection import Reach
-from accord.session.crew import Alone, Errand, Figures, Team
+from accord.session.crew import Alone, Errand, Team
 from accord.session.handshake import NONCE, Hello, Wish, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
 from accord.session.interrupts import hold_interrupts
@@ -58,7 +59,7 @@ from accord.session.ledger import Ask, Ledger
 from accord.session.notices import Tell
 from accord.session.output import arrange_output, output_headings
 from accord.session.pace import expected_seconds
-from accord.session.peak import peak_bytes
+from accord.session.peak import held_bytes
 from accord.session.progress import progress_of
 from accord.session.receipt import Statement
 from accord.session.state import State
@@ -147,6 +148,8 @@ class Ready:
     """An output that is there is replaced."""
     team: Team = field(default_factory=Alone)
     """Who compares."""
+    peak: Callable[[], int] = held_bytes
+    """The most memory that this process has held."""
 
     @property
     def partner(self) -> str:
@@ -352,7 +355,7 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
         out=own.out,
     )
     kept.run.change(phases=asdict(outcome.seconds), bytes=linked.bytes)
-    own.tell(_done(linked, figures))
+    own.tell(_done(linked, (own.peak(), *figures.peaks)))
     return linked
 
 
@@ -385,7 +388,7 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
     kept.run.keep_receipt(content, digest.key, digest.value.hex(), *numbers)
 
 
-def _done(linked: Linked, figures: Figures) -> notices.Done:
+def _done(linked: Linked, peaks: tuple[int, ...]) -> notices.Done:
     return notices.Done(
         run=linked.run,
         matches=linked.matches,
@@ -397,5 +400,5 @@ def _done(linked: Linked, figures: Figures) -> notices.Done:
         charged_epsilon=float(linked.charged.epsilon),
         charged_delta=float(linked.charged.delta),
         matches_found=linked.matches_found,
-        peak_mib=tuple(-(-peak >> 20) for peak in (peak_bytes(), *figures.peaks)),
+        peak_mib=tuple(-(-peak >> 20) for peak in peaks),
     )

@@ -29,7 +29,7 @@ from typing import NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.agreement.document import Agreement
+from accord.agreement.document import Agreement, OtOptions
 from accord.entropy import Entropy
 from accord.errors import ConnectionLostError, PeerError, WorkerError
 from accord.protocols.comparers import Comparer, InTurn, Staff
@@ -37,6 +37,7 @@ from accord.protocols.journal import UNDER_WAY
 from accord.protocols.shares import Share, cut
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Input, Node, inputs
+from accord.secure.circuit_text import encode_circuit
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.session import jobs
@@ -235,7 +236,7 @@ class _Gathering:
             self.crew.close_port()
             return (yield from InTurn().gather(side, engine, circuit, entropy, most))
         heard = _Heard(self.crew.workers, self.line)
-        self._start(count)
+        self._start(count, circuit)
         cards = heard.all_say(Kind.BADGE, count)
         own = [Badge(bytes(card), entropy.bytes(TOKEN)) for card in cards]
         theirs = yield from exchange_badges(own)
@@ -246,13 +247,17 @@ class _Gathering:
         self.crew.tallies[:] = map(_Tally, ready)
         return _Shared(self.crew, heard, side, inputs(circuit, side), count)
 
-    def _start(self, count: int) -> None:
+    def _start(self, count: int, circuit: Node) -> None:
         errand, reach = self.errand, self.errand.reach
-        patience = reach.patience
+        patience, engine = reach.patience, errand.agreement.engine
         start = Start(
             side=errand.side.value,
-            agreement=errand.agreement.to_toml(),
+            party=errand.agreement.party(errand.side),
             partner=errand.partner,
+            circuit=encode_circuit(circuit),
+            engine=engine.name,
+            network=engine.network if isinstance(engine, OtOptions) else "",
+            silent=isinstance(engine, OtOptions) and engine.silent,
             listens=bool(reach.listen),
             silence=float(patience.silence),
             message=float(patience.message),

@@ -1,10 +1,10 @@
 """What a coordinator and a worker say to each other, as bytes: no pickle, no shared memory, no ids.
 
-    8   `accordw1`
+    8   `accordw2`
     8   little-endian: the kind in the highest byte, the length of the body in the other seven
     …   the body
 
-    START    to the worker: the agreement, its side, how long to wait; all of it public
+    START    to the worker: the circuit, the engine, its side, how long to wait; all of it public
     BADGE    from it: the certificate of a key that it has made for this run and that never leaves it
     MEET     to it: the partner's certificate, and where to connect with which token
     SOCKET   to it, where this side listens: a connection that has named it (routing.py), as a descriptor
@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import IntEnum
 from itertools import pairwise
 from typing import TypeVar
@@ -37,7 +37,7 @@ from accord.secure.circuit import Input
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 
-_TAG = b"accordw1"
+_TAG = b"accordw2"
 _HEAD = struct.Struct("<8sQ")
 _JOB = struct.Struct("<dQQ")
 _ANSWER = struct.Struct("<QQQQ")
@@ -89,9 +89,14 @@ class Start:
     """What a worker is to do. Public."""
 
     side: str
-    agreement: str
-    """As TOML."""
+    party: str
     partner: str
+    circuit: str
+    """As text (circuit_text.py)."""
+    engine: str
+    network: str
+    """As agreed, for engines that ask for it; empty for others."""
+    silent: bool
     listens: bool
     """Whether the partner's worker connects to this one."""
     silence: float
@@ -207,10 +212,11 @@ def encode_facts(facts: Start | Meet) -> bytes:
 
 def decode_facts(kind: type[T], body: bytes | bytearray) -> T:
     """The facts in these bytes; raises ValueError unless `encode_facts` wrote them."""
-    from pydantic import TypeAdapter
-
-    found: T = TypeAdapter(kind).validate_json(bytes(body), strict=True)
-    return found
+    found = json.loads(body)
+    wanted = {part.name: part.type for part in fields(kind)}  # type: ignore[arg-type]
+    if not isinstance(found, dict) or {name: type(of).__name__ for name, of in found.items()} != wanted:
+        raise ValueError(f"not a {kind.__name__}")
+    return kind(**found)
 
 
 def encode_job(job: Job, inputs: tuple[Input, ...]) -> tuple[bytes | memoryview, ...]:

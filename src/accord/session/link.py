@@ -58,6 +58,7 @@ from accord.session.notices import Mended, Reading, Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
 from accord.session.output import require_ids, require_place
 from accord.session.partners import find_partner
+from accord.session.peak import Peak
 from accord.session.room import warn_of_room
 from accord.session.state import State, open_state
 from accord.session.store import Manifest, find_unfinished, open_run
@@ -124,21 +125,33 @@ def link(
     opened = open_state(state, os.environ)
     require_place(out, agreement, data, layout or Layout(), force)
     account = Ledger(opened.ledger).find_account(dataset)
-    own = get_ready(
-        opened, agreement, partner, data, layout or Layout(), account, snapshot, out, way, tell, raw, force
-    )
-    require_ids(out, agreement, {own.side: own.records}, force)
-    opened.require_writable()
-    way.require_free()
-    _require_yes(confirm(_offer(own)))
-    Ledger(opened.ledger).declare(own.ask("offer"))
-    card = own.cards[own.side.other]
-    with (
-        # The outer one: the partner hears why this side ends before its workers do.
-        Crew(own_wish(workers), way) as crew,
-        open_channel(way, opened, card, own.partner, tell, crew.port) as channel,
-    ):
-        return run(begin(replace(own, team=crew), channel), channel)
+    with Peak() as peak:
+        own = get_ready(
+            opened,
+            agreement,
+            partner,
+            data,
+            layout or Layout(),
+            account,
+            snapshot,
+            out,
+            way,
+            tell,
+            raw,
+            force,
+        )
+        require_ids(out, agreement, {own.side: own.records}, force)
+        opened.require_writable()
+        way.require_free()
+        _require_yes(confirm(_offer(own)))
+        Ledger(opened.ledger).declare(own.ask("offer"))
+        card = own.cards[own.side.other]
+        with (
+            # The outer one: the partner hears why this side ends before its workers do.
+            Crew(own_wish(workers), way) as crew,
+            open_channel(way, opened, card, own.partner, tell, crew.port) as channel,
+        ):
+            return run(begin(replace(own, team=crew, peak=peak.read), channel), channel)
 
 
 def resume(
@@ -168,11 +181,12 @@ def resume(
     opened = open_state(state, os.environ, new=False)
     way = replace(reach or Reach(), listen=listen, connect=connect)
     with (
+        Peak() as peak,
         reopen(opened, name, data, out, way, tell, raw, force) as (own, kept),
         Crew(own_wish(workers), own.reach) as crew,
         open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell, crew.port) as channel,
     ):
-        return run(go_on(replace(own, team=crew), kept, channel), channel)
+        return run(go_on(replace(own, team=crew, peak=peak.read), kept, channel), channel)
 
 
 def _require_kinds(

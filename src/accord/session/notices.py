@@ -123,7 +123,7 @@ class Done:
     matches_found: int | None = None
     """Of which the matches are the best one-to-one set; None where all are kept."""
     peak_mib: tuple[int, ...] = ()
-    """The most memory that was resident, in MiB: of this process, and of each worker."""
+    """The most anonymous memory, in MiB, that this process held, and each worker."""
 
 
 Notice = Reading | Listening | Waiting | Dropped | Connected | Mended | Charged | Progress | Done

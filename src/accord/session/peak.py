@@ -1,21 +1,56 @@
-"""How much memory this process has held at the most."""
+"""How much memory this process holds, and the most that it held.
+
+What counts is anonymous memory: what has no file behind it, and so cannot be dropped. Pages of files that are
+mapped, which long columns and matches are (spill.py), come and go with whatever else the machine has to hold,
+and say nothing of what a run needs. Linux keeps the most that was resident, but not the most that was
+anonymous; so it is looked at, twenty times a second, by a thread that does nothing else. What is held for
+less than that may be missed. Elsewhere it is the most that was resident, files included.
+"""
 
 from __future__ import annotations
 
 import resource
 import sys
+import threading
 from pathlib import Path
+from types import TracebackType
+
+_SECONDS = 0.05
 
 
-def peak_bytes() -> int:
-    """The most bytes that were resident, of files that are mapped and shared libraries, too.
-
-    Where the system says it of this program alone: what `getrusage` says counts the process that started it.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) << 10
+def held_bytes() -> int:
+    """Anonymous memory now; where the system does not tell, the most that was ever resident."""
+    pages = Path("/proc/self/statm")
+    if pages.exists():
+        _, resident, of_files = pages.read_text().split()[:3]
+        return (int(resident) - int(of_files)) * resource.getpagesize()
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most << 10
+
+
+class Peak:
+    """The most that is held while it is watched; use it as a context."""
+
+    def __init__(self) -> None:
+        self._most = 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="peak", daemon=True)
+
+    def __enter__(self) -> Peak:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def read(self) -> int:
+        """The most so far, in bytes."""
+        self._most = max(self._most, held_bytes())
+        return self._most
+
+    def _watch(self) -> None:
+        while not self._end.wait(_SECONDS):
+            self.read()

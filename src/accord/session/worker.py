@@ -16,10 +16,11 @@ import queue
 import signal
 import socket
 import ssl
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,11 +30,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.agreement.file import parse_agreement
 from accord.entropy import MASKS, System
 from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
+from accord.network import Network
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import inputs
+from accord.secure.circuit_text import decode_circuit
+from accord.secure.engines import engine_named
+from accord.secure.ot.settings import USUAL, Settings
 from accord.secure.party import run
 from accord.session import jobs
 from accord.session.channel import Patience, TlsChannel
@@ -42,7 +46,7 @@ from accord.session.identity import card_from_der, draw_identity
 from accord.session.jobs import Answer, Cause, Failure, Job, Kind, Meet, Message, Start
 from accord.session.notices import tell_nobody
 from accord.session.pace import expected_seconds
-from accord.session.peak import peak_bytes
+from accord.session.peak import Peak, held_bytes
 from accord.session.routing import encode_wish
 from accord.side import Side
 
@@ -72,15 +76,15 @@ def _in_a_file(content: bytes) -> Iterator[Path]:
 class Worker:
     """What a worker does, whatever carries its messages."""
 
-    def __init__(self, start: Start) -> None:
-        self._start = start
-        agreement = parse_agreement(start.agreement, "The agreement of a worker")
+    def __init__(self, start: Start, peak: Callable[[], int] = held_bytes) -> None:
+        self._start, self._peak = start, peak
         self._side = Side(start.side)
-        self._engine = agreement.engine.build()
-        self._circuit = agreement.task.lowered.node
+        settings = Settings(Network.parse(start.network), start.silent) if start.network else USUAL
+        self._engine = engine_named(start.engine, settings)
+        self._circuit = decode_circuit(start.circuit)
         self.inputs = inputs(self._circuit, self._side)
         kind = ssl.PROTOCOL_TLS_SERVER if start.listens else ssl.PROTOCOL_TLS_CLIENT
-        content, card = draw_identity(f"worker of {agreement.party(self._side)}"[:64], datetime.now(UTC))
+        content, card = draw_identity(f"worker of {start.party}"[:64], datetime.now(UTC))
         self.badge = card.der
         with _in_a_file(content) as file:
             self._context = make_context(kind, _Identity(file), None)
@@ -116,7 +120,7 @@ class Worker:
     def _answer(self, places: NDArray[np.int64], began: int) -> Answer:
         assert self._channel is not None
         busy = time.monotonic_ns() - began
-        return Answer(places, self._channel.sent, self._channel.received, busy, peak_bytes())
+        return Answer(places, self._channel.sent, self._channel.received, busy, self._peak())
 
 
 def explain(error: Exception) -> Failure:
@@ -138,8 +142,8 @@ def _listen(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
         os._exit(0)
 
 
-def _work(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
-    worker = Worker(jobs.decode_facts(Start, _due(inbox, Kind.START).body))
+def _work(control: socket.socket, inbox: queue.SimpleQueue[Message], peak: Peak) -> None:
+    worker = Worker(jobs.decode_facts(Start, _due(inbox, Kind.START).body), peak.read)
     jobs.say(control, Kind.BADGE, worker.badge)
     meet = jobs.decode_facts(Meet, _due(inbox, Kind.MEET).body)
     handed = None
@@ -160,13 +164,17 @@ def _due(inbox: queue.SimpleQueue[Message], kind: Kind) -> Message:
 
 def main() -> None:
     """A worker over its standard input."""
+    # Numba looks for a BLAS there before it loads its first kernel, and no kernel needs one: a good part of
+    # what a worker takes to start.
+    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
     # The coordinator hears of an interrupt, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = socket.socket(fileno=0)
     inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(control, inbox), daemon=True).start()
     try:
-        _work(control, inbox)
+        with Peak() as peak:
+            _work(control, inbox, peak)
     except Exception as error:
         jobs.say(control, Kind.FAILURE, jobs.encode_failure(explain(error)))
         # The coordinator ends it: until it has heard, the partner shall not see a closed connection.

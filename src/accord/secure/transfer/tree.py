@@ -20,14 +20,11 @@ TAG = b"accord/ot/tree/1"
 Bytes = NDArray[np.uint8]
 
 
-def _children(seed: bytes) -> bytes:
-    return hashlib.sha256(TAG + seed).digest()
-
-
 def _grow(nodes: Bytes) -> Bytes:
     """The next level of a tree: shape (n, 16) to (2n, 16)."""
-    grown = b"".join(_children(node.tobytes()) for node in nodes)
-    return np.frombuffer(grown, dtype=np.uint8).reshape(-1, SEED).copy()
+    seeds = nodes.tobytes()
+    grown = [hashlib.sha256(TAG + seeds[at : at + SEED]).digest() for at in range(0, len(seeds), SEED)]
+    return np.frombuffer(bytearray(b"".join(grown)), dtype=np.uint8).reshape(-1, SEED)
 
 
 def _sums(level: Bytes) -> Bytes:
