@@ -2,12 +2,12 @@
 
 `Service` is a worker wherever it is; `python -m accord.session.worker` is one on the coordinator's machine,
 with a socket as its standard input, and `worker_ray.py` one on a cluster. It is told what to do in messages
-(jobs.py). It compares what it is given, in order, and knows neither ids nor rows nor which round it
-is: encoded inputs, which of them are real, and block sizes. Its key is made here, for this run, and its masks
+(jobs.py). It compares what it is given, in order, and knows neither ids nor rows nor which round it is:
+encoded inputs, which of them are real, and block sizes. Its key is made here, for this run, and its masks
 come from the system's generator, so that two attempts never share any.
 
-When the coordinator closes the socket, or is killed, this process ends at once, whatever it is doing: a thread
-does nothing but listen. So no worker outlives its coordinator.
+When the coordinator closes the socket, or is killed, this process ends at once, whatever it is doing: a
+thread does nothing but listen. So no worker outlives its coordinator.
 """
 
 from __future__ import annotations

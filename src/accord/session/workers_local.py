@@ -22,7 +22,7 @@ _ROOT = Path(__file__).parents[2]
 """Where the package is: the worker must be the same program."""
 
 
-def start_module(module: str, line: socket.socket, **more: str) -> subprocess.Popen[bytes]:
+def start_module(module: str, line: socket.socket, folder: str = ".") -> subprocess.Popen[bytes]:
     """A module of this very program, in a process whose standard input is this end of a line."""
     path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
     with line:
@@ -32,7 +32,8 @@ def start_module(module: str, line: socket.socket, **more: str) -> subprocess.Po
             stdin=line.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": path} | more,
+            env=os.environ | {"PYTHONPATH": path},
+            cwd=folder,
             process_group=0,
         )
 
