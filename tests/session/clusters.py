@@ -78,7 +78,7 @@ def require_ray() -> None:
     if importlib.util.find_spec("ray") is None:
         if os.environ.get("ACCORD_REQUIRE_ALL"):
             pytest.fail("Ray is required but missing")
-        pytest.skip("Ray is not installed")
+        pytest.skip("Ray is not installed", allow_module_level=True)
 
 
 @contextmanager

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from accord.errors import TrustError, UsageError
 from accord.session.workers_ray import RayWorkers
@@ -44,11 +52,10 @@ def test_a_cluster_that_lets_anybody_in_is_refused(cluster: Cluster) -> None:
         RayWorkers("auto", vouched=False, listens=True)
 
 
-@pytest.mark.slow
-def test_where_there_is_no_cluster_none_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_no_cluster_none_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     clusters.require_ray()
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    with pytest.raises(UsageError, match=r"cannot be joined|did not answer"):
+    with pytest.raises(UsageError, match=r"cannot be joined: 127.0.0.1:1 does not answer"):
         RayWorkers("auto", vouched=True, listens=False)
 
 
@@ -148,6 +155,74 @@ def test_a_node_that_is_lost(tmp_path: Path) -> None:
     with clusters.running(1, **clusters.OPEN) as found:
         lose = lambda meeting: found.lose_node()  # noqa: E731
         require_resumed(found, tmp_path, lose, {Side.A: 13, Side.B: 10}, "its node was lost")
+
+
+def guarded(folder: Path) -> dict[str, str]:
+    """What all who use a cluster with TLS and a token must set; the certificate is for this machine."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "node")])
+    hosts = [x509.IPAddress(ipaddress.ip_address(host)) for host in {"127.0.0.1", own_address()}]
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost"), *hosts]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "node.crt").write_bytes(made.public_bytes(Encoding.PEM))
+    (folder / "node.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return {
+        "RAY_USE_TLS": "1",
+        "RAY_TLS_CA_CERT": str(folder / "node.crt"),
+        "RAY_TLS_SERVER_CERT": str(folder / "node.crt"),
+        "RAY_TLS_SERVER_KEY": str(folder / "node.key"),
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": "5" * 64,
+    }
+
+
+def own_address() -> str:
+    """Where Ray thinks that this machine is; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as towards:
+        try:
+            towards.connect(("8.8.8.8", 80))
+        except OSError:
+            return "127.0.0.1"
+        return str(towards.getsockname()[0])
+
+
+@pytest.mark.slow
+def test_a_cluster_with_tls_and_tokens_need_not_be_vouched_for(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path, "plain")
+    with clusters.running(1, **guarded(tmp_path)) as found:
+        for address in ("auto", f"ray://127.0.0.1:{found.client}"):
+            workers = RayWorkers(address, vouched=False, listens=False)
+            workers.end()
+            assert workers.room == 2
+        require_done(meet(both, None, {Side.A: "ray", Side.B: 2}), both, EXPECTED["plain"])
+        found.require_empty()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lacks", ["token", "tls"])
+def test_one_of_them_is_not_enough(lacks: str, tmp_path: Path) -> None:
+    lacking = {"token": {"RAY_AUTH_MODE": "disabled"}, "tls": {"RAY_USE_TLS": "0"}}
+    with clusters.running(1, **guarded(tmp_path) | lacking[lacks]), pytest.raises(TrustError):
+        RayWorkers("auto", vouched=False, listens=False)
+
+
+@pytest.mark.slow
+def test_a_token_that_only_this_side_sends_guards_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is judged is what the cluster does, not how this machine is set."""
+    settings = guarded(tmp_path)
+    with clusters.running(1, **settings | {"RAY_AUTH_MODE": "disabled"}):
+        monkeypatch.setenv("RAY_AUTH_MODE", "token")
+        with pytest.raises((TrustError, UsageError)):
+            RayWorkers("auto", vouched=False, listens=False)
 
 
 def require_gone(pids: list[int]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 
 from accord.errors import TrustError, UsageError
 from accord.session.connect import Address, parse_address
-from accord.session.worker_ray import RayWorker
+from accord.session.worker_ray import WATCH, RayWorker
 
 AUTO = "auto"
 """The cluster that this machine is a node of, or that RAY_ADDRESS names."""
@@ -39,6 +40,7 @@ class Cluster:
         named = os.environ.get("RAY_ADDRESS", AUTO) if address == AUTO else address
         self._by_client = named.startswith(_CLIENT)
         try:
+            _require_answer(named)
             ray.init(address=named, log_to_driver=False, logging_level=logging.ERROR)
         except Exception as error:
             raise _cannot_join(named, error) from None
@@ -53,7 +55,8 @@ class Cluster:
         """Where nodes reach this machine."""
         self._group: Any = None
         self._actors: list[Any] = []
-        self._stays: list[Any] = []
+        self._stays: dict[Any, int] = {}
+        """Calls that last as long as their worker."""
 
     @property
     def room(self) -> int:
@@ -74,12 +77,12 @@ class Cluster:
         if not self._group.wait(seconds):
             return []
         remote = self._ray.remote(
-            num_cpus=1, max_restarts=0, max_task_retries=0, concurrency_groups={"watch": 1}
+            num_cpus=1, max_restarts=0, max_task_retries=0, concurrency_groups={WATCH: 1}
         )(RayWorker)
         for index in range(count):
             bundle = PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=index)
             self._actors.append(remote.options(scheduling_strategy=bundle).remote())
-        self._stays = [actor.stay.options(concurrency_group="watch").remote() for actor in self._actors]
+        self._stays = {actor.stay.remote(): number for number, actor in enumerate(self._actors)}
         return self._actors
 
     def wait(self, asked: Any) -> Any:
@@ -88,13 +91,13 @@ class Cluster:
 
     def watch(self, seconds: float) -> dict[int, str]:
         """Which workers are found to be gone within so many seconds, and how, in words."""
-        gone, _ = self._ray.wait(self._stays, num_returns=1, timeout=seconds)
+        gone, _ = self._ray.wait(list(self._stays), num_returns=1, timeout=seconds)
         found = {}
         for stay in gone:
             try:
                 self._ray.get(stay)
             except Exception as error:
-                found[self._stays.index(stay)] = in_words(error)
+                found[self._stays.pop(stay)] = in_words(error)
         return found
 
     def leave(self) -> None:
@@ -105,7 +108,7 @@ class Cluster:
             with suppress(Exception):
                 self._ray.kill(actor, no_restart=True)
         with suppress(Exception):
-            self._ray.wait(self._stays, num_returns=len(self._stays), timeout=_LEAVE_SECONDS)
+            self._ray.wait(list(self._stays), num_returns=len(self._stays), timeout=_LEAVE_SECONDS)
         if self._group is not None:
             with suppress(Exception):
                 remove_placement_group(self._group)
@@ -118,18 +121,14 @@ def in_words(error: Exception) -> str:
     from ray import exceptions
 
     said = str(error)
-    if isinstance(error, exceptions.OutOfMemoryError) or "OOM" in said:
-        return "it was ended for want of memory on its node"
-    if (
-        isinstance(error, exceptions.NodeDiedError)
-        or "node has died" in said
-        or "node was terminated" in said
-    ):
+    if isinstance(error, exceptions.OutOfMemoryError):
+        return "Ray ended it for want of memory on its node"
+    if isinstance(error, exceptions.NodeDiedError) or re.search("node (has died|was terminated)", said):
         return "its node was lost"
     if isinstance(error, exceptions.RayActorError):
         if error.actor_init_failed or "No module named" in said:
             return "it could not start on its node: is this version of accord installed there?"
-        return "it was killed, or its node was lost"
+        return "it was killed, for want of memory perhaps, or its node was lost"
     return f"its cluster failed ({type(error).__name__})"
 
 
@@ -150,6 +149,13 @@ def _turns_strangers_away(where: str, by_client: bool) -> bool:
         except grpc.RpcError as error:
             return error.code() is grpc.StatusCode.UNAUTHENTICATED
     return False
+
+
+def _require_answer(address: str) -> None:
+    """Raise at once where nobody listens: Ray would try for minutes."""
+    if address != AUTO:
+        where = parse_address(address.removeprefix(_CLIENT), "workers")
+        socket.create_connection((where.host, where.port), _PROBE_SECONDS).close()
 
 
 def _own_host(cluster: Address) -> str:

@@ -31,6 +31,7 @@ from accord.session.jobs import Cause, Count, Failure, Join, Kind
 from accord.session.relay import Relay
 from accord.session.routing import TOKEN
 from accord.session.worker_ray import PROGRAM
+from accord.wording import counted
 
 PLACE_SECONDS = 60.0
 """For the cluster to make room; less than the coordinator waits for its workers to start."""
@@ -62,23 +63,23 @@ class _Shift:
     def __init__(self, cluster: Cluster, ends: list[socket.socket], listens: bool) -> None:
         self._cluster, self._lines = cluster, [_Line(end) for end in ends]
         self._tokens = [System().bytes(TOKEN) for _ in ends]
-        self._relay = Relay(cluster.host, self._tokens, _RELAY_SECONDS) if listens else None
+        self.relay = Relay(cluster.host, self._tokens, _RELAY_SECONDS) if listens else None
         _start(self._run)
 
     def _run(self) -> None:
-        """Have the workers started, and tell who is gone, as long as this process lasts."""
-        count = len(self._lines)
+        """Have the workers started, and tell who is gone, as long as there is a cluster."""
         try:
-            actors = self._cluster.place(count, PLACE_SECONDS)
+            if not (actors := self._cluster.place(len(self._lines), PLACE_SECONDS)):
+                room = f"the cluster had no room for {counted(len(self._lines), 'worker')}"
+                return self._lines[0].fail(f"{room} in {PLACE_SECONDS:.0f} seconds")
+            for number, actor in enumerate(actors):
+                _start(self._serve, number, actor)
+            while True:
+                for number, problem in self._cluster.watch(_WATCH_SECONDS).items():
+                    self._lines[number].fail(problem)
         except Exception as error:
-            return self._lines[0].fail(in_words(error))
-        if not actors:
-            return self._lines[0].fail(f"the cluster had no room for {count} in {PLACE_SECONDS:.0f} seconds")
-        for number, actor in enumerate(actors):
-            _start(self._serve, number, actor)
-        while True:
-            for number, problem in self._cluster.watch(_WATCH_SECONDS).items():
-                self._lines[number].fail(problem)
+            for line in self._lines:
+                line.fail(in_words(error))
 
     def _serve(self, number: int, actor: Any) -> None:
         """Tell the coordinator what a worker says, in order."""
@@ -88,8 +89,8 @@ class _Shift:
             if found != PROGRAM:
                 return line.fail(f"its node has another version of accord: {found} instead of {PROGRAM}")
             _start(self._forward, number, actor, asked)
-            while True:
-                said = self._cluster.wait(asked.get())
+            while (call := asked.get()) is not None:
+                said = self._cluster.wait(call)
                 if said is not None:
                     line.say(Kind(said[0]), said[1])
         except Exception as error:
@@ -100,14 +101,15 @@ class _Shift:
         with suppress(OSError, ValueError):
             while (message := jobs.hear(self._lines[number].end)) is not None:
                 if message.kind is Kind.SOCKET:
-                    assert self._relay is not None
+                    assert self.relay is not None
                     with socket.socket(fileno=message.descriptors[0]) as partner:
-                        self._relay.bring(number, partner)
+                        self.relay.bring(number, partner)
                     continue
                 asked.put(actor.answer.remote(int(message.kind), bytes(message.body)))
-                if message.kind is Kind.MEET and self._relay is not None:
-                    where = self._relay.where
+                if message.kind is Kind.MEET and self.relay is not None:
+                    where = self.relay.where
                     asked.put(actor.call.remote(where.host, where.port, self._tokens[number]))
+        asked.put(None)
 
 
 def _start(run: Any, *arguments: object) -> None:

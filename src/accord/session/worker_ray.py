@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import threading
 
+import ray
+
 from accord import __version__
 from accord.session.connect import Address
 from accord.session.handshake import WIRE
@@ -21,6 +23,8 @@ from accord.session.worker import Service
 
 PROGRAM = f"{__version__}, wire {WIRE}"
 """What must be the same on all machines of a side."""
+WATCH = "watch"
+"""Calls of this group do not wait for the others, which are done one by one."""
 
 
 class RayWorker:
@@ -46,6 +50,7 @@ class RayWorker:
             return Kind.FAILURE, encode_failure(Failure(Cause.FAULT, problem))
         return self._service.answer(Message(Kind.SOCKET, bytearray(), (made.detach(),)))
 
+    @ray.method(concurrency_group=WATCH)  # type: ignore[untyped-decorator]
     def stay(self) -> None:
         """Never returns: who waits for it hears at once that this worker is gone."""
         threading.Event().wait()
