@@ -47,7 +47,8 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "tell": (*FUNCTION, None),
             "reach": (60, "host:7000"),
             "raw": FLAG,
-            "workers": ("3", True, 1.5),
+            "workers": (b"ray", True, 1.5),
+            "trust_cluster": FLAG,
         },
     ),
     accord.resume: (
@@ -63,7 +64,8 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "tell": (*FUNCTION, None),
             "reach": (60,),
             "raw": FLAG,
-            "workers": ("3", True, 1.5),
+            "workers": (b"ray", True, 1.5),
+            "trust_cluster": FLAG,
         },
     ),
     accord.plan: (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import resource
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -16,7 +17,7 @@ from accord.session import door
 from accord.session.connect import Address
 from accord.session.door import CALLERS, open_port
 from accord.session.notices import Dropped, Notice
-from accord.session.routing import TAG, encode_wish, make_token, route
+from accord.session.routing import _VISITORS, TAG, encode_wish, make_token, route
 
 TOKENS = [make_token(bytes([n]) * 32, bytes(32)) for n in range(3)]
 
@@ -140,6 +141,40 @@ def test_a_silent_crowd_does_not_keep_workers_out(monkeypatch: pytest.MonkeyPatc
             stack.enter_context(routed.call())
         enter_all(routed, stack)
         require_all(routed)
+
+
+@pytest.fixture
+def many_descriptors() -> Iterator[None]:
+    """Both ends of every connection are in this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_descriptors")
+def test_more_than_512_who_say_nothing_do_not_keep_workers_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as are let in at a time stand at the door, more wait outside, and the workers come last."""
+    monkeypatch.setattr(door, "CROWDED_SECONDS", 0.0)
+    routed = Routed(seconds=60.0)
+    with ExitStack() as stack:
+        for _ in range(_VISITORS + 40):
+            stack.enter_context(routed.call())
+        enter_all(routed, stack)
+        require_all(routed)
+    (dropped,) = (notice for notice in routed.told if isinstance(notice, Dropped))
+    assert dropped.reason.endswith("and others wait")
+
+
+@pytest.mark.usefixtures("many_descriptors")
+def test_fewer_than_512_need_not_make_room() -> None:
+    routed = Routed(seconds=60.0)
+    with ExitStack() as stack:
+        for _ in range(_VISITORS - 3):
+            stack.enter_context(routed.call())
+        enter_all(routed, stack)
+        require_all(routed)
+    assert not routed.told
 
 
 def test_the_door_closes_when_its_time_is_over() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,7 +84,7 @@ class Meeting:
 def meet(
     both: dict[Side, Office],
     run: str | None,
-    workers: dict[Side, int],
+    workers: Mapping[Side, int | str],
     act: Callable[[Meeting], None] | None = None,
 ) -> Meeting:
     """Let both link, or go on with a run; whatever else happens, no process is left."""
@@ -92,7 +92,7 @@ def meet(
 
         def begun(side: Side, *way: object) -> Process:
             what = ["resume", run] if run else processes.link_arguments(both[side])
-            return begin(both[side], *what, *way, "--workers", workers[side])
+            return begin(both[side], *what, *way, "--workers", *str(workers[side]).split())
 
         a = begun(Side.A, "--listen", "127.0.0.1:0")
         b = begun(Side.B, "--connect", f"127.0.0.1:{a.event('listening')['port']}")

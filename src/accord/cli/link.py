@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -65,14 +66,18 @@ Silence = Annotated[
 ]
 
 Workers = Annotated[
-    int | None,
+    str | None,
     typer.Option(
-        min=1,
-        max=256,
-        help="Processes that share the comparisons; default: 1, and a process for each core where there are "
-        "ten million comparisons or more. The side that wants fewer decides.",
+        metavar="N|ray|ray://HOST:PORT",
+        help="Processes that share the comparisons, from 1 to 256; default: 1, and a process for each core "
+        "where there are ten million comparisons or more. The side that wants fewer decides. Or workers on "
+        "your Ray cluster; 8@ray is at most eight of them.",
         show_default=False,
     ),
+]
+TrustCluster = Annotated[
+    bool,
+    typer.Option("--trust-cluster", help="Use a Ray cluster without TLS and tokens: nobody else reaches it."),
 ]
 
 
@@ -129,6 +134,7 @@ def link(
     raw: Raw = False,
     workers: Workers = None,
     query: QueryFile = None,
+    trust_cluster: TrustCluster = False,
 ) -> None:
     """Link your table with the partner's.
 
@@ -168,7 +174,8 @@ def link(
             tell=display.tell,
             reach=_reach(wait, timeout),
             raw=raw,
-            workers=workers,
+            workers=_number_or_name(workers),
+            trust_cluster=trust_cluster,
         )
     _show(linked, as_json, raw)
 
@@ -199,6 +206,7 @@ def resume(
     raw: Raw = False,
     workers: Workers = None,
     query: QueryFile = None,
+    trust_cluster: TrustCluster = False,
 ) -> None:
     """Go on with a run that was cut. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
@@ -230,9 +238,14 @@ def resume(
             tell=display.tell,
             reach=_reach(wait, timeout),
             raw=raw,
-            workers=workers,
+            workers=_number_or_name(workers),
+            trust_cluster=trust_cluster,
         )
     _show(linked, as_json, raw or known.raw)
+
+
+def _number_or_name(workers: str | None) -> int | str | None:
+    return int(workers) if workers is not None and re.fullmatch(r"-?\d{1,9}", workers) else workers
 
 
 def _stored(run: str, state: Path | None) -> Manifest:

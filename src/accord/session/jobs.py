@@ -13,6 +13,12 @@
     ANSWER   from it: the places of the matches, and what it has sent, received and held so far
     FAILURE  from it: why it ends
 
+and between a coordinator and its foreman (foreman.py), who starts workers on a cluster:
+
+    JOIN     to the foreman: which cluster, and whether the owner vouches for it
+    ROOM     from it: how many workers have room there; or a FAILURE
+    HIRE     to it: to start so many; as many SOCKETs follow, each its end of the line to one of them
+
 The size of a job follows from the circuit and the block sizes. A worker is this program on behalf of the same
 owner, so it is believed; bodies are checked as strictly as those of a stranger all the same, since a byte too
 much or too few would be a bug.
@@ -58,6 +64,9 @@ class Kind(IntEnum):
     JOB = 6
     ANSWER = 7
     FAILURE = 8
+    JOIN = 9
+    ROOM = 10
+    HIRE = 11
 
 
 _MOST = {
@@ -69,6 +78,9 @@ _MOST = {
     Kind.JOB: 1 << 36,
     Kind.ANSWER: 1 << 36,
     Kind.FAILURE: 1 << 13,
+    Kind.JOIN: 1 << 13,
+    Kind.ROOM: 1 << 6,
+    Kind.HIRE: 1 << 6,
 }
 """Bytes of a body."""
 
@@ -82,6 +94,8 @@ class Cause(IntEnum):
     """The connection to the partner's worker ended or was never made."""
     FAULT = 3
     """Something else."""
+    TRUST = 4
+    """The cluster lets anybody in."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +118,23 @@ class Start:
     grace: float
     wait: float
     """Seconds until the partner's worker must be there."""
+
+
+@dataclass(frozen=True)
+class Join:
+    """Which cluster a foreman joins. Public."""
+
+    address: str
+    vouched: bool
+    """Whether the owner says that nobody else reaches it."""
+    listens: bool
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many workers: that have room, or that are to start."""
+
+    workers: int
 
 
 @dataclass(frozen=True)
@@ -205,7 +236,7 @@ def _head(kind: Kind, parts: tuple[bytes | memoryview, ...]) -> bytes:
 # -- bodies ------------------------------------------------------------------------------------------------
 
 
-def encode_facts(facts: Start | Meet) -> bytes:
+def encode_facts(facts: Start | Meet | Join | Count) -> bytes:
     """A message of names and numbers, as JSON."""
     return json.dumps(asdict(facts)).encode()
 

@@ -50,8 +50,9 @@ from accord.records.targets import Target, as_target_or_none, settled
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
-from accord.session.crew import MOST_WORKERS, Crew, own_wish
+from accord.session.crew import Crew
 from accord.session.expected import look_ahead
+from accord.session.hiring import hire, require_workers
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger, check_name
 from accord.session.notices import Mended, Reading, Tell, tell_nobody
@@ -94,7 +95,8 @@ def link(
     tell: Tell = tell_nobody,
     reach: Reach | None = None,
     raw: bool = False,
-    workers: int | None = None,
+    workers: int | str | None = None,
+    trust_cluster: bool = False,
 ) -> Linked:
     """Link one's own table (a file, or anything that speaks Arrow) with the partner's.
 
@@ -107,8 +109,10 @@ def link(
     of identity, ledger and runs, if not the usual one. A file or a table that is already there is replaced
     only with `force`. `tell` hears what happens, in this thread; `reach` has how long to wait. In a csv,
     cells that a spreadsheet would take for formulas get a quote in front, unless it is to be `raw`. `workers`
-    processes share the comparisons, as many as the
-    side that wants fewer allows; by default one, and from ten million comparisons on one for each core.
+    processes share the comparisons, as many as the side that wants fewer allows; by default one, and from ten
+    million comparisons on one for each core. They may be on your Ray cluster: "ray", "ray://HOST:PORT",
+    "8@ray" for at most eight; one that lets anybody in is refused, unless you vouch for who reaches it with
+    `trust_cluster`.
 
     `confirm` decides whether what the offer says is spent: `accord.ask` shows it to a person at a terminal,
     `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`.
@@ -120,38 +124,28 @@ def link(
     require_sound(agreement)
     if layout is not None:
         layout.require_known(agreement.names, agreement.lists)
-    out, state = _judge_common(out, state, force, tell, reach, raw, workers)
+    out, state = _judge_common(out, state, force, tell, reach, raw)
+    wanted = require_workers(workers, trust_cluster)
     way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
     opened = open_state(state, os.environ)
     require_place(out, agreement, data, layout or Layout(), force)
     account = Ledger(opened.ledger).find_account(dataset)
     with Peak() as peak:
-        own = get_ready(
-            opened,
-            agreement,
-            partner,
-            data,
-            layout or Layout(),
-            account,
-            snapshot,
-            out,
-            way,
-            tell,
-            raw,
-            force,
-        )
+        place = opened, agreement, partner, data, layout or Layout(), account, snapshot
+        own = get_ready(*place, out, way, tell, raw, force)
         require_ids(out, agreement, {own.side: own.records}, force)
         opened.require_writable()
         way.require_free()
-        _require_yes(confirm(_offer(own)))
-        Ledger(opened.ledger).declare(own.ask("offer"))
         card = own.cards[own.side.other]
-        with (
-            # The outer one: the partner hears why this side ends before its workers do.
-            Crew(own_wish(workers), way) as crew,
-            open_channel(way, opened, card, own.partner, tell, crew.port) as channel,
-        ):
-            return run(begin(replace(own, team=crew, peak=peak.read), channel), channel)
+        with hire(wanted, trust_cluster, way) as hired:
+            _require_yes(confirm(_offer(own)))
+            Ledger(opened.ledger).declare(own.ask("offer"))
+            with (
+                # The outer one: the partner hears why this side ends before its workers do.
+                Crew(hired.wish, way, hired.make) as crew,
+                open_channel(way, opened, card, own.partner, tell, crew.port) as channel,
+            ):
+                return run(begin(replace(own, team=crew, peak=peak.read), channel), channel)
 
 
 def resume(
@@ -166,7 +160,8 @@ def resume(
     tell: Tell = tell_nobody,
     reach: Reach | None = None,
     raw: bool = False,
-    workers: int | None = None,
+    workers: int | str | None = None,
+    trust_cluster: bool = False,
 ) -> Linked:
     """Go on with a run that was cut: same noise, same slots, fresh masks, no second charge.
 
@@ -177,13 +172,15 @@ def resume(
     require_text("name", name)
     if data is not None:
         require_table("data", data)
-    out, state = _judge_common(out, state, force, tell, reach, raw, workers)
+    out, state = _judge_common(out, state, force, tell, reach, raw)
+    wanted = require_workers(workers, trust_cluster)
     opened = open_state(state, os.environ, new=False)
     way = replace(reach or Reach(), listen=listen, connect=connect)
     with (
         Peak() as peak,
         reopen(opened, name, data, out, way, tell, raw, force) as (own, kept),
-        Crew(own_wish(workers), own.reach) as crew,
+        hire(wanted, trust_cluster, own.reach) as hired,
+        Crew(hired.wish, own.reach, hired.make) as crew,
         open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell, crew.port) as channel,
     ):
         return run(go_on(replace(own, team=crew, peak=peak.read), kept, channel), channel)
@@ -210,7 +207,7 @@ def _require_kinds(
 
 
 def _judge_common(
-    out: object, state: object, force: object, tell: object, reach: object, raw: object, workers: object
+    out: object, state: object, force: object, tell: object, reach: object, raw: object
 ) -> tuple[Target | None, Path | None]:
     """Raise for an argument of `link` or `resume` that is of a wrong kind; the two paths."""
     require_flag("force", force)
@@ -218,11 +215,6 @@ def _judge_common(
     require_function("tell", tell, "a function of a Notice")
     if reach is not None:
         require("reach", reach, "a Reach", Reach)
-    if workers is not None:
-        require("workers", workers, f"a number from 1 to {MOST_WORKERS}", int)
-        assert isinstance(workers, int)
-        if not 1 <= workers <= MOST_WORKERS:
-            raise UsageError(problem=f"`workers=` is a number from 1 to {MOST_WORKERS}, not {workers}.")
     return as_target_or_none("out", out), as_path_or_none("state", state)
 
 

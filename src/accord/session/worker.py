@@ -1,12 +1,13 @@
 """A worker: one engine session with the partner's worker of the same number, in a process of its own.
 
-`python -m accord.session.worker` is started by a coordinator, which speaks to it over its standard input, a
-socket (jobs.py). It compares what it is given, in order, and knows neither ids nor rows nor which round it
-is: encoded inputs, which of them are real, and block sizes. Its key is made here, for this run, and its masks
+`Service` is a worker wherever it is; `python -m accord.session.worker` is one on the coordinator's machine,
+with a socket as its standard input, and `worker_ray.py` one on a cluster. It is told what to do in messages
+(jobs.py). It compares what it is given, in order, and knows neither ids nor rows nor which round it is:
+encoded inputs, which of them are real, and block sizes. Its key is made here, for this run, and its masks
 come from the system's generator, so that two attempts never share any.
 
-When the coordinator closes the socket, or is killed, the worker ends at once, whatever it is doing: a thread
-does nothing but listen. So no worker outlives its coordinator.
+When the coordinator closes the socket, or is killed, this process ends at once, whatever it is doing: a
+thread does nothing but listen. So no worker outlives its coordinator.
 """
 
 from __future__ import annotations
@@ -133,6 +134,51 @@ def explain(error: Exception) -> Failure:
     return Failure(Cause.FAULT, said)
 
 
+class Service:
+    """A worker as its coordinator speaks to it: its answer to every message, whoever carries both."""
+
+    def __init__(self, peak: Callable[[], int] = held_bytes) -> None:
+        self._peak = peak
+        self._worker: Worker | None = None
+        self._meet: Meet | None = None
+        self._is_ready = False
+
+    def answer(self, message: Message) -> tuple[Kind, bytes] | None:
+        """What there is to say to this, if anything; a failure is the last word."""
+        try:
+            return self._answer(message)
+        except Exception as error:
+            return Kind.FAILURE, jobs.encode_failure(explain(error))
+
+    def _answer(self, message: Message) -> tuple[Kind, bytes] | None:
+        kind, body = message.kind, message.body
+        if kind is not self._due:
+            raise ValueError(f"a {kind.name} where a {self._due.name} was due")
+        if self._worker is None:
+            self._worker = Worker(jobs.decode_facts(Start, body), self._peak)
+            return Kind.BADGE, self._worker.badge
+        if self._is_ready:
+            job = jobs.decode_job(body, self._worker.inputs)
+            return Kind.ANSWER, b"".join(jobs.encode_answer(self._worker.compare(job)))
+        handed = None
+        if self._meet is None:
+            self._meet = jobs.decode_facts(Meet, body)
+            if not self._meet.host:
+                return None
+        else:
+            handed = socket.socket(fileno=message.descriptors[0])
+        self._is_ready = True
+        return Kind.READY, b"".join(jobs.encode_answer(self._worker.meet(self._meet, handed)))
+
+    @property
+    def _due(self) -> Kind:
+        if self._worker is None:
+            return Kind.START
+        if self._meet is None:
+            return Kind.MEET
+        return Kind.JOB if self._is_ready else Kind.SOCKET
+
+
 def _listen(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
     """Take what the coordinator says; end this process when it is gone."""
     try:
@@ -140,26 +186,6 @@ def _listen(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
             inbox.put(message)
     finally:
         os._exit(0)
-
-
-def _work(control: socket.socket, inbox: queue.SimpleQueue[Message], peak: Peak) -> None:
-    worker = Worker(jobs.decode_facts(Start, _due(inbox, Kind.START).body), peak.read)
-    jobs.say(control, Kind.BADGE, worker.badge)
-    meet = jobs.decode_facts(Meet, _due(inbox, Kind.MEET).body)
-    handed = None
-    if not meet.host:
-        handed = socket.socket(fileno=_due(inbox, Kind.SOCKET).descriptors[0])
-    jobs.say(control, Kind.READY, *jobs.encode_answer(worker.meet(meet, handed)))
-    while True:
-        job = jobs.decode_job(_due(inbox, Kind.JOB).body, worker.inputs)
-        jobs.say(control, Kind.ANSWER, *jobs.encode_answer(worker.compare(job)))
-
-
-def _due(inbox: queue.SimpleQueue[Message], kind: Kind) -> Message:
-    message = inbox.get()
-    if message.kind is not kind:
-        raise ValueError(f"a {message.kind.name} where a {kind.name} was due")
-    return message
 
 
 def main() -> None:
@@ -172,13 +198,15 @@ def main() -> None:
     control = socket.socket(fileno=0)
     inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(control, inbox), daemon=True).start()
-    try:
-        with Peak() as peak:
-            _work(control, inbox, peak)
-    except Exception as error:
-        jobs.say(control, Kind.FAILURE, jobs.encode_failure(explain(error)))
-        # The coordinator ends it: until it has heard, the partner shall not see a closed connection.
-        threading.Event().wait()
+    with Peak() as peak:
+        service = Service(peak.read)
+        while True:
+            said = service.answer(inbox.get())
+            if said is not None:
+                jobs.say(control, *said)
+            if said is not None and said[0] is Kind.FAILURE:
+                # The coordinator ends it: until it has heard, the partner shall not see a closed connection.
+                threading.Event().wait()
 
 
 if __name__ == "__main__":
