@@ -25,6 +25,8 @@ import pytest
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
+from accord.protocols.disclose import DiscloseAtEnd
+from accord.records.columns import Bits
 from accord.secure.garbled import engine as garbled_engine
 from accord.secure.garbled.batch import BatchSide as GarbledSide
 from accord.secure.garbled.batch import batch_sizes, run_evaluator, run_garbler
@@ -44,7 +46,12 @@ BITS, THRESHOLD = 48, 6
 A_COUNT, B_COUNT = 40, 120
 
 
-def agreement(engine: str = "ot", disclose: tuple[str, ...] = ("name", "part"), **options: Any) -> Agreement:
+def agreement(
+    engine: str = "ot",
+    disclose: tuple[str, ...] = ("name", "part"),
+    most_matches: dict[str, object] | None = None,
+    **options: Any,
+) -> Agreement:
     """Names as filters, within a part of the country or all with all; without greedy unless asked for."""
     privacy = {"epsilon": "4", "delta": "1e-3", "noise": "geometric"}
     protocol = {"name": "laplace", "greedy": False, "A": privacy, "B": privacy} | options
@@ -65,6 +72,7 @@ def agreement(engine: str = "ot", disclose: tuple[str, ...] = ("name", "part"), 
             "blocking": [{"kind": "key", "field": "part"}] if laplace else [],
             "protocol": protocol,
             "disclose": {"A": list(disclose), "B": list(disclose)},
+            "most_matches": most_matches,
             "engine": engine,
         }
     )
@@ -79,9 +87,16 @@ def offices(folder: Path, agreed: Agreement) -> dict[Side, Office]:
         lines = []
         for i in range(count):
             name = "".join(draw.choice(list("abcdefghijklmnopqrstuvwxyz"), 8))
-            lines.append(f"{side.value}{i},{name},{('north', 'south')[i % 2]}\n")
+            lines.append(f"{side.value}-{i:03},{name},{('north', 'south')[i % 2]}\n")
         office.data.write_text("id,name,part\n" + "".join(lines))
     return both
+
+
+def filters(office: Office) -> NDArray[np.uint8]:
+    """The filters of an organisation's records, a row each."""
+    column = office.ready().records.columns["name"]
+    assert isinstance(column, Bits)
+    return np.unpackbits(column.words.view(np.uint8), axis=1, bitorder="little")[:, :BITS]
 
 
 @dataclass
@@ -162,11 +177,18 @@ def read_filters() -> Iterator[Loot]:
 def claim_all() -> Iterator[None]:
     """`ot`: B says that everything matches, and believes it."""
 
+    true = DiscloseAtEnd._require_matches
+
     def claim(mine: BatchSide) -> Party[NDArray[np.bool_]]:
         return np.ones_like((yield from _say(mine, 1)))
 
+    def believe(self: DiscloseAtEnd, some: Any, theirs: Any) -> None:
+        if self._mine.side is Side.A:
+            true(self, some, theirs)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ot_engine, "run_b", claim)
+        patch.setattr(DiscloseAtEnd, "_require_matches", believe)
         yield
 
 
