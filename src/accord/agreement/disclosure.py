@@ -30,7 +30,9 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
     own, partner = agreement.party(side), agreement.party(side.other)
     told = agreement.leakage(side)
     lines = [f"how many records {own} has;", *told.guarantee.of_all]
-    lines.append(f"of each record that matches one of {partner}{_tell_most(told)}: {_tell_shown(told, partner)};")
+    lines.append(
+        f"of each record that matches one of {partner}{_tell_most(told)}: {_tell_shown(told, partner)};"
+    )
     lines += told.guarantee.of_matches
     if told.fields:
         beyond = ", also where the blocking does not compare them" if told.beyond_blocking else ""
@@ -63,7 +65,11 @@ def _tell_most(told: Leakage) -> str:
 
 def _tell_shown(told: Leakage, partner: str) -> str:
     shown = ", ".join(["its id", *told.columns])
-    return f"{shown}; some of it encoded as well, by which {partner} checks the match" if told.checked_by else shown
+    return (
+        f"{shown}; some of it encoded as well, by which {partner} checks the match"
+        if told.checked_by
+        else shown
+    )
 
 
 def advice(agreement: Agreement) -> list[str]:

@@ -180,7 +180,9 @@ def _describe_bound(offer: Offer) -> list[str]:
     if most is None:
         return []
     share = f" ({most})" if most.share is not None else ""
-    return [f"Shows        at most {counted(most.of(offer.records), 'record')}{share}; a run ends before one more"]
+    return [
+        f"Shows        at most {counted(most.of(offer.records), 'record')}{share}; a run ends before one more"
+    ]
 
 
 def _describe_unfinished(offer: Offer) -> list[str]:

@@ -35,6 +35,7 @@ from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedEr
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import inputs
 from accord.secure.party import run
+from accord.secure.renewal import Renewing
 from accord.session import jobs
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connect import Address, accept, keep_calling, make_context, trust
@@ -76,7 +77,7 @@ class Worker:
         self._start = start
         agreement = parse_agreement(start.agreement, "The agreement of a worker")
         self._side = Side(start.side)
-        self._engine = agreement.engine.build()
+        self._engine = Renewing(agreement.engine.build())
         self._circuit = agreement.task.lowered.node
         self.inputs = inputs(self._circuit, self._side)
         kind = ssl.PROTOCOL_TLS_SERVER if start.listens else ssl.PROTOCOL_TLS_CLIENT
