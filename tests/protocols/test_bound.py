@@ -12,6 +12,7 @@ from accord.agreement.document import Agreement
 from accord.errors import TooManyMatchesError
 from accord.protocols import disclosed
 from accord.protocols.bound import Most, MostRecords
+from accord.protocols.registry import PROTOCOLS
 from accord.side import Side
 from accord.simulation import simulate
 from tests.protocols import worlds
@@ -77,11 +78,11 @@ def test_beyond_the_bound_nothing_is_shown(kind: str, swapped: bool, monkeypatch
 @pytest.mark.parametrize("greedy", [False, True])
 def test_local_dp_keeps_it(greedy: bool) -> None:
     agreed = by_key(greedy=greedy)
-    tables = [table(rows, p) for rows, p in ((A_ROWS, "A"), (B_ROWS, "B"))]
-    assert simulate(*tables, agreed, seed=1).matches == 5
+    a, b = table(A_ROWS, "A"), table(B_ROWS, "B")
+    assert simulate(a, b, agreed, seed=1).matches == 5
     low = Agreement.model_validate(agreed.model_dump() | {"most_matches": {"B": 4}})
     with pytest.raises(TooManyMatchesError):
-        simulate(*tables, low, seed=1)
+        simulate(a, b, low, seed=1)
 
 
 def test_a_share_is_one_of_the_own_table_rounded_down_and_at_least_one() -> None:
@@ -117,3 +118,8 @@ def test_each_side_has_its_own() -> None:
     assert agreed.bounds == {Side.B: Most(share=Fraction(1, 20))}
     assert agreed.leakage(Side.A).most is None
     assert str(agreed.leakage(Side.B).most) == "5%"
+
+
+def test_every_protocol_that_an_agreement_may_name_is_tried() -> None:
+    tried = {worlds.agreement(**options).protocol.name for options in KINDS.values()} | {"local-dp"}
+    assert tried == {name for name, kind in PROTOCOLS.items() if not kind.leaky}

@@ -1,4 +1,4 @@
-"""Disclosure without greedy: in slices, each of which is checked; false records and false matches are found."""
+"""Disclosure without greedy, in slices, each of which is checked: false records and matches are found."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from accord.errors import PeerError
 from accord.protocols import disclose
 from accord.protocols.disclose import cut_slices
 from accord.protocols.disclosed import Disclosed
+from accord.protocols.found import disclose as show
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party
 from accord.side import Side
@@ -32,7 +33,7 @@ def test_other_records_than_those_that_matched_are_refused(named: tuple[int, ...
             slots = np.flatnonzero(np.isin(record, named))
             slots = slots[np.argsort(record[slots])]
             rows = np.array(named, np.int64)
-            return disclose.disclose(side._task, side._mine, record[slots], slots, rows)
+            return show(side._task, side._mine, record[slots], slots, rows)
 
         side._disclosure = disclosure
 
@@ -94,10 +95,9 @@ def _apart(count: int) -> worlds.Rows:
 def _shown(agreed: Agreement, a: worlds.Rows, b: worlds.Rows) -> tuple[dict[Side, int], Exception | None]:
     """How many records each side showed to a partner whose engine claims that everything matches."""
     shown = dict.fromkeys(Side, 0)
-    true = disclose.disclose
 
     def counted(task: Any, mine: Any, *rest: Any) -> Disclosed:
-        made = true(task, mine, *rest)
+        made = show(task, mine, *rest)
         shown[mine.side] += len(made)
         return made
 

@@ -17,8 +17,8 @@ from accord.side import Side
 from accord.wording import counted
 
 CONDITION = (
-    "That is against a partner that follows the protocol. One that cheats can learn more, also of records that "
-    "match nothing, and nobody may notice: docs/threat-model.md."
+    "That is against a partner that follows the protocol. One that cheats can learn more, also of records "
+    "that match nothing, and nobody may notice: docs/threat-model.md."
 )
 """What every promise here rests on."""
 _MOST_LOSSES = 3
@@ -87,8 +87,8 @@ def advice(agreement: Agreement) -> list[str]:
     task = agreement.task
     if task.unseen and not task.shown_fields:
         notes.append(
-            "A false match is not noticed: to check matches under the rule, both sides would have to disclose "
-            f"{_listed(list(task.unseen))}."
+            "A false match is not noticed: to check matches under the rule, both sides would have to "
+            f"disclose {_listed(list(task.unseen))}."
         )
     if reasons := accepts_unseen(agreement.rule):
         whose = "without it" if reasons == ("missing",) else "with such a value"

@@ -150,8 +150,8 @@ class DiscloseAtEnd:
 
 
 def cut_slices(every: Ints, width: int) -> list[int]:
-    """Where slices end, of ascending pairs: each names up to so many new slots of A, and of B. There is one at
-    the least. A function of the pairs alone, which both sides know."""
+    """Where slices end, of ascending pairs: each names up to so many new slots of A, and of B; there is at
+    least one. A function of the pairs alone, which both sides know."""
     seen = np.zeros(int(every[-1]) // width + 1 if len(every) else 0, np.bool_), np.zeros(width, np.bool_)
     ends: list[int] = []
     size, before, done = FIRST, np.zeros(2, np.int64), 0

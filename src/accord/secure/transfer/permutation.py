@@ -1,8 +1,9 @@
 """One public random-looking permutation of 128-bit blocks, and what is built on it.
 
-π is AES-128 under a public key that both sides of a session draw together (`setup.py`) and that stays fixed in
-it: work that somebody puts into one session helps with no other. The constructions on it are analysed with π as an ideal permutation
-(Guo, Katz, Wang, Yu: Efficient and Secure Multiparty Computation from Fixed-Key Block Ciphers, S&P'20):
+π is AES-128 under a public key that the two sides of a session draw together (`setup.py`), and that stays
+fixed in it: work that somebody puts into one session helps with no other. What is built on it is analysed
+with π as an ideal permutation (Guo, Katz, Wang, Yu: Efficient and Secure Multiparty Computation from
+Fixed-Key Block Ciphers, S&P'20):
 
     hash       H(x, t) = π(σ(x) ⊕ t) ⊕ σ(x)      circular correlation robust; σ(l, r) = (2·l, 2·r) in GF(2⁶⁴)
     labels     π(π(x) ⊕ t) ⊕ π(x)                TMMO, for the labels of garbled circuits (`garbled/gates.py`)

@@ -27,7 +27,6 @@ from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.tree import SEED, grow_trees, rebuild_trees
 from accord.side import Side
 
-
 _TAG = b"accord/ot/permutation/2"
 HALF = 32
 """Bytes that each side gives to the key of the permutation."""
