@@ -3,7 +3,9 @@
 A transcript is a few digests and public numbers. `python -m tests.transcripts` records all cases anew in
 `transcripts.json`; whoever does that changes what travels, raises the wire version and says why. (Accounts
 that owners name, and releases named by snapshots, changed rows of ledgers alone, and no byte that travels.
-Version 3: hellos say how texts are read. Version 5: lookups take double OTs.)
+Version 3: hellos say how texts are read. Version 5: lookups take double OTs. Version 6: without greedy,
+matches are disclosed in slices, with the fields of the rule where both sides show them; the permutation has a
+key of the session.)
 """
 
 from __future__ import annotations

@@ -222,6 +222,22 @@ class WorkerError(AccordError):
     exit_code = 13
 
 
+class TooManyMatchesError(AccordError):
+    """More than {most} of your records match, and the agreement lets {partner} see no more of them
+    (most_matches). {shown} of them {were} shown, and none beyond; what was charged stands. Is {partner}'s
+    table what you think it is? If so, agree on another bound; then both run `accord link`, which spends
+    nothing under the same `snapshot=`. `accord forget` removes this run, which would end here again."""
+
+    exit_code = 14
+
+    def __init__(self, *, most: int, shown: int, partner: str = "the partner") -> None:
+        self.most, self.shown = most, shown
+        were = "was" if shown == 1 else "were"
+        super().__init__(
+            most=f"{most:,}", shown=f"{shown:,}" if shown else "None", were=were, partner=partner
+        )
+
+
 class TrustError(AccordError):
     """{problem} {mend}"""
 

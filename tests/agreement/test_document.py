@@ -193,6 +193,22 @@ def test_one_to_one_is_written_where_it_is_agreed() -> None:
     assert diff(agreed, said) == ["one_to_one stands in ours only: on."]
 
 
+def test_a_bound_on_matches_is_written_where_it_is_agreed() -> None:
+    """Agreements of before keep their bytes; the spelling of a share does not matter, a bound does."""
+    text = starter_text("products", "00000000")
+    assert b"most_matches" not in parse_agreement(text).canonical()
+    first, second, other = (
+        parse_agreement(f"{text}\n[most_matches]\nA = 500\nB = {share}\n")
+        for share in ('"5%"', '"5.0 %"', '"6%"')
+    )
+    assert first.digest == second.digest != parse_agreement(text).digest
+    assert parse_agreement(first.to_toml()) == first
+    assert diff(first, other) == ["most_matches.B is '5%' in ours and '6%' in theirs."]
+    assert diff(parse_agreement(text), first) == ["most_matches stands in theirs only: A 500, B '5%'."]
+    for kind in ("people", "patients", "customers"):
+        assert set(starter(kind).bounds) == set(Side), "these propose one"
+
+
 def test_several_records_a_person_are_written_and_read_back() -> None:
     text = starter_text("products", "00000000")
     made = parse_agreement(text.replace("epsilon = 1.6", "epsilon = 1.6\nrecords_per_person = 3", 1))

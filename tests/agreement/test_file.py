@@ -66,6 +66,11 @@ from tests.agreement.faulty import TEXT, faults, line_of
         ("epsilon = 1.6", "epsilon = 1.6\nrecord_per_person = 2", "Did you mean 'records_per_person'"),
         ('noise = "auto"', 'records_per_person = 2\nnoise = "paper"', "needs the noise 'auto'"),
         ('noise = "auto"', 'records_per_person = 2\nnoise = "negligible"', "needs the noise"),
+        ("[disclose]", "[most_matches]\n[disclose]", "needs A, B or both"),
+        ("[disclose]", "most_matches.A = 0\n[disclose]", "does not belong here"),
+        ("[disclose]", "[most_matches]\nA = 0\n[disclose]", "'A' must be a number of records, at least 1"),
+        ("[disclose]", '[most_matches]\nB = "200%"\n[disclose]', "'B' must be a number of records"),
+        ("[disclose]", "[most_matches]\nC = 5\n[disclose]", "'C' is not known here"),
     ],
 )  # fmt: skip
 def test_one_fault_with_its_line(old: str, new: str, problem: str) -> None:

@@ -23,7 +23,7 @@ def lie(
     meddle: Callable[[Any], None],
     engine: Any = None,
 ) -> None:
-    """Run with a side B whose `GreedyClean` or `DiscloseOnce` a test has changed; A must notice."""
+    """Run with a side B whose `GreedyClean` or `DiscloseAtEnd` a test has changed; A must notice."""
     entropy, chosen = Seeded(3), engine or IdealEngine()
     own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
     own_b = worlds.side(agreed, Side.B, b, entropy, partner=len(a))
@@ -38,6 +38,6 @@ def lie(
         return make
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("GreedyClean", "DiscloseOnce"):
+        for name in ("GreedyClean", "DiscloseAtEnd"):
             patch.setattr(linkage, name, lying(getattr(linkage, name)))
         run_pair(worlds.run(agreed.task, own_a, chosen), worlds.run(agreed.task, own_b, chosen))

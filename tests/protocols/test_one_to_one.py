@@ -84,15 +84,15 @@ def test_both_sides_keep_the_best_set(kind: str, a: worlds.Rows, b: worlds.Rows)
 
 
 @pytest.mark.parametrize("kind", ["greedy", "plain", "psi-expand"])
-def test_without_it_all_pairs_are_kept_and_nothing_more_is_sent(kind: str) -> None:
+def test_without_it_all_pairs_are_kept_and_as_much_is_sent(kind: str) -> None:
     rows = [(3, 3), (3, 4)]
     with_it, without = agreement(**KINDS[kind]), worlds.agreement(**KINDS[kind])
     left, right, wire = worlds.link(without, rows, rows)
     assert len(left.own) == len(right.own) == 4
     assert left.matches_found is None
     more = worlds.link(with_it, rows, rows)[2].bytes - wire.bytes
-    # Two records on each side; a field has a mark of one octet and a value of eight.
-    assert more == (0 if kind == "greedy" else 2 * 2 * 2 * 9)
+    # The fields by which pairs are chosen come along in any case, to be checked, as both sides show them.
+    assert more == 0
 
 
 def test_nothing_found_is_nothing_kept() -> None:

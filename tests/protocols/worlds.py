@@ -69,7 +69,8 @@ def records(rows: Rows, agreed: Agreement, prefix: str = "r") -> Records:
             "y": pa.array([y for _, y in rows], pa.int64()),
         }
     )
-    return load_records(table, agreed.fields, agreed.salt, ["x", "y"])
+    # Both sides show the same columns here.
+    return load_records(table, agreed.fields, agreed.salt, agreed.disclose.A)
 
 
 def side(

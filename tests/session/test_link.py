@@ -26,6 +26,7 @@ from accord.errors import (
     RefusedError,
     SnapshotError,
     StoppedError,
+    TooManyMatchesError,
     UsageError,
 )
 from accord.privacy.budget import Budget
@@ -52,6 +53,20 @@ Both = tuple[worlds.Organisation, worlds.Organisation]
 @pytest.fixture
 def both(tmp_path: Path) -> Both:
     return worlds.introduce(tmp_path, agreement())
+
+
+def test_more_matches_than_agreed_end_the_run_on_both_sides(both: Both) -> None:
+    agreed = Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": 1}})
+    a, b = worlds.link_both(*both, agreed)
+    assert isinstance(a, TooManyMatchesError)
+    assert a.exit_code == 14
+    assert "More than 1 of your records match, and the agreement lets bob see no more of them" in str(a)
+    assert isinstance(b, StoppedError)
+    assert "alice stopped: more of its records match than the agreement lets it show" in str(b)
+    assert "agree on another; then both link again" in str(b)
+    for own in both:
+        (row,) = Ledger(own.state.ledger).runs()
+        assert row.paid, "what was charged stands"
 
 
 def local_dp() -> Agreement:

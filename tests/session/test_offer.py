@@ -144,6 +144,17 @@ def test_an_offer_mentions_runs_that_wait_and_room_that_lacks(tmp_path: Path) ->
     assert describe(replace(plain, room=("little is left.",))).endswith("Warning: little is left.")
 
 
+def test_an_offer_says_what_its_promise_rests_on_and_how_much_is_shown(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("set", Budget())
+    agreed = Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": "50%"}})
+    for one, bound in ((agreement(), False), (agreed, True)):
+        said = describe(make_offer(one, Side.A, records(ROWS, one), ledger, ask(one)))
+        assert "That is against a partner that follows the protocol. One that cheats can learn more" in said
+        assert ("Shows        at most 1 record (50%); a run ends before one more\n" in said) == bound
+        assert (", but of no more than 50% of all: its id" in said) == bound
+
+
 def test_an_offer_says_whose_data_the_rule_was_learnt_from(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite")
     ledger.set_budget("set", Budget())

@@ -2,7 +2,7 @@
 
 These sentences are what a steward and a lawyer read before anything is sent. They follow the guarantee of
 each protocol: it protects records that match nothing in the other table, against a partner who follows the
-protocol and is curious.
+protocol and is curious. `CONDITION` says so, and stands wherever they do.
 """
 
 from __future__ import annotations
@@ -11,10 +11,16 @@ from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.matching.implied import accepts_unseen
 from accord.matching.rule import Same, fields_of, predicates
+from accord.protocols.base import Leakage
 from accord.records.schema import FieldSpec, Hash, TextField
 from accord.side import Side
 from accord.wording import counted
 
+CONDITION = (
+    "That is against a partner that follows the protocol. One that cheats can learn more, also of records "
+    "that match nothing, and nobody may notice: docs/threat-model.md."
+)
+"""What every promise here rests on."""
 _MOST_LOSSES = 3
 """Ways of matching that are told of one by one: a rule with several `or` has dozens."""
 
@@ -24,7 +30,9 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
     own, partner = agreement.party(side), agreement.party(side.other)
     told = agreement.leakage(side)
     lines = [f"how many records {own} has;", *told.guarantee.of_all]
-    lines.append(f"of each record that matches one of {partner}: {', '.join(['its id', *told.columns])};")
+    lines.append(
+        f"of each record that matches one of {partner}{_tell_most(told)}: {_tell_shown(told, partner)};"
+    )
     lines += told.guarantee.of_matches
     if told.fields:
         beyond = ", also where the blocking does not compare them" if told.beyond_blocking else ""
@@ -48,6 +56,22 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
     return lines
 
 
+def _tell_most(told: Leakage) -> str:
+    if told.most is None:
+        return ""
+    of_all = " of all" if told.most.share is not None else ""
+    return f", but of no more than {told.most}{of_all}"
+
+
+def _tell_shown(told: Leakage, partner: str) -> str:
+    shown = ", ".join(["its id", *told.columns])
+    return (
+        f"{shown}; some of it encoded as well, by which {partner} checks the match"
+        if told.checked_by
+        else shown
+    )
+
+
 def advice(agreement: Agreement) -> list[str]:
     """What is allowed but worth knowing before signing."""
     losses = agreement.plan.losses(agreement.rule)
@@ -60,6 +84,12 @@ def advice(agreement: Agreement) -> list[str]:
         more = counted(len(losses) - _MOST_LOSSES, "more way", "more ways")
         notes.append(f"{more} to match may be missed; `accord simulate` says how much each pass finds.")
     notes += agreement.protocol.advice(agreement.task)
+    task = agreement.task
+    if task.unseen and not task.shown_fields:
+        notes.append(
+            "A false match is not noticed: to check matches under the rule, both sides would have to "
+            f"disclose {_listed(list(task.unseen))}."
+        )
     if reasons := accepts_unseen(agreement.rule):
         whose = "without it" if reasons == ("missing",) else "with such a value"
         notes.append(

@@ -44,6 +44,7 @@ from accord.matching.rule import Rule
 from accord.matching.rule_text import parse_rule
 from accord.network import Network
 from accord.protocols.base import Leakage, Task
+from accord.protocols.bound import Bounds, MostRecords
 from accord.protocols.mine import MOST_RECORDS
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.records.recipe import ColumnName
@@ -103,6 +104,19 @@ class Expected(Spec):
 
     A: StrictInt = Field(ge=1, le=MOST_RECORDS)
     B: StrictInt = Field(ge=1, le=MOST_RECORDS)
+
+
+class MostMatches(Spec):
+    """The most of its own records that each side shows to the other, as a number or a share of its table."""
+
+    A: MostRecords | None = None
+    B: MostRecords | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> MostMatches:
+        if self.A is None and self.B is None:
+            raise ValueError("most_matches needs A, B or both; without any bound leave it out")
+        return self
 
 
 class DisclosedColumns(Spec):
@@ -171,7 +185,7 @@ EngineOptions = Annotated[
 ]
 
 
-_LATER = ("expected", "learnt_from", "one_to_one")
+_LATER = ("expected", "learnt_from", "most_matches", "one_to_one")
 
 
 class Agreement(Spec):
@@ -193,6 +207,8 @@ class Agreement(Spec):
     disclose: DisclosedColumns = DisclosedColumns()
     one_to_one: StrictBool = False
     """Whether both sides keep the best one-to-one set of the pairs found (protocols/one_to_one.py)."""
+    most_matches: MostMatches | None = None
+    """Who shows no more than so many of its records; None where all that match are shown."""
     engine: EngineOptions
     expected: Expected | None = None
 
@@ -260,6 +276,7 @@ class Agreement(Spec):
             disclose={side: self.disclosed(side) for side in Side},
             salt=self.salt,
             one_to_one=self.one_to_one,
+            most_matches=self.bounds,
         )
 
     def _placement(self) -> bytes:
@@ -298,6 +315,13 @@ class Agreement(Spec):
         """The names of the lists of frequencies, each once."""
         specs = (spec for spec in self.fields.values() if isinstance(spec, FrequencyField))
         return tuple(dict.fromkeys(spec.list for spec in specs))
+
+    @property
+    def bounds(self) -> Bounds:
+        """The most records that each side shows, of the sides that have such a bound."""
+        said = self.most_matches
+        both = {} if said is None else {Side.A: said.A, Side.B: said.B}
+        return {side: most for side, most in both.items() if most is not None}
 
     def disclosed(self, side: Side) -> tuple[str, ...]:
         return self.disclose.A if side is Side.A else self.disclose.B

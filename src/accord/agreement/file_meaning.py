@@ -24,7 +24,7 @@ from accord.matching.rule import Rule, fields_of
 from accord.matching.rule_check import rule_faults
 from accord.protocols.base import Protocol
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
-from accord.records.schema import FieldSpec, is_made
+from accord.records.schema import FieldSpec, is_made, is_shown
 from accord.side import Side
 
 
@@ -237,15 +237,7 @@ def _hidden_faults(
     assert found.disclose is not None
     known = [name for name in dict.fromkeys(names) if name in found.fields or name in found.broken]
     for side, columns in (("A", found.disclose.A), ("B", found.disclose.B)):
-        hidden = [name for name in known if not _is_shown(name, columns, found.fields)]
+        hidden = [name for name in known if not is_shown(name, columns, found.fields)]
         if hidden:
             mend = f"add {', '.join(hidden)} to disclose.{side} or set {otherwise}."
             yield ("disclose", side), f"{problem}; {mend}"
-
-
-def _is_shown(name: str, disclosed: Sequence[str], fields: Mapping[str, FieldSpec]) -> bool:
-    """Whether the value of a field is disclosed: by itself, or with the columns that it is made of."""
-    if name in disclosed and (name not in fields or is_made(name, fields)):
-        return True
-    columns = fields[name].columns(name) if name in fields else (name,)
-    return all(column in disclosed for column in columns)

@@ -226,7 +226,7 @@ def side_of(agreement: Agreement, party: str) -> Side:
 def facts_of(agreement: Agreement) -> dict[str, Any]:
     """What an agreement says, and what each side learns under it."""
     from accord.agreement.cheaper import cheaper_thresholds
-    from accord.agreement.disclosure import advice, learned_about
+    from accord.agreement.disclosure import CONDITION, advice, learned_about
     from accord.side import Side
 
     plan = agreement.plan
@@ -239,6 +239,7 @@ def facts_of(agreement: Agreement) -> dict[str, Any]:
         "bins_per_record": {side.value: plan.per_record(side) for side in Side},
         "complete": not plan.losses(agreement.rule),
         "protocol": agreement.protocol.name,
+        "condition": CONDITION,
         "learned_about": {side.value: learned_about(agreement, side) for side in Side},
         "advice": [*advice(agreement), *cheaper_thresholds(agreement)],
     }
@@ -332,6 +333,7 @@ def describe_learned(facts: dict[str, Any]) -> list[str]:
     for side, other in (("A", "B"), ("B", "A")):
         lines += ["", f"What {names[other]} ({other}) will learn about the table of {names[side]} ({side}):"]
         lines += [f"  - {line}" for line in facts["learned_about"][side]]
+    lines += ["", facts["condition"]]
     if facts["advice"]:
         lines += ["", "Worth knowing:", *(f"  - {line}" for line in facts["advice"])]
     return lines

@@ -83,6 +83,14 @@ _ALL_PAIRS = """\
 name = "all-pairs"
 greedy = false         # true saves comparisons, and shows all fields of the rule of records that match
 """
+_MOST = """\
+# The most of its records that each side shows, as a number or a share of its table: a run that would show
+# more ends before it does, also if the partner lies about what matches. Take what you expect, and a little
+# more.
+[most_matches]
+A = "60%"
+B = "60%"
+"""
 _CHEAPER = "For tables of these sizes a blocking would save little; for much larger ones draft again."
 _NO_KEY = "None of the fields serves as a key by which fewer could be compared."
 
@@ -127,6 +135,7 @@ def _text(answers: Answers, rule: Drafted, passes: Passes, salt: str) -> str:
         *([_PASSES + "\n".join(one.text for one in passes), _LAPLACE] if passes else [_all_pairs(answers)]),
         "# What each side shows of a record that matches; its id is always shown.\n"
         f"[disclose]\nA = {quote(answers.disclose)}\nB = {quote(answers.disclose)}\n",
+        _MOST,
     ]
     return "\n".join(parts)
 

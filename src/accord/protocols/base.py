@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -34,12 +34,13 @@ from accord.matching.rule import Rule, fields_of
 from accord.matching.thresholds import Fields
 from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Event
+from accord.protocols.bound import Bounds, Most
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Schedule
 from accord.protocols.slots import ANY_PADDING, NO_PADDING, Padding, Slots
 from accord.records.columns import Records
-from accord.records.schema import Spec
+from accord.records.schema import Spec, is_shown
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
@@ -68,6 +69,8 @@ class Task:
     salt: str
     one_to_one: bool = False
     """Whether both sides keep the best one-to-one set of the pairs found (one_to_one.py)."""
+    most_matches: Bounds = field(default_factory=dict)
+    """The most records that each side shows (bound.py); all that match, if it has no bound."""
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -77,12 +80,28 @@ class Task:
     @cached_property
     def shown_fields(self) -> tuple[str, ...]:
         """The fields that a disclosed record brings along, encoded."""
-        return tuple(dict.fromkeys([*self.protocol.shown_fields(self), *self.chosen_by]))
+        shown = self.protocol.shown_fields(self)
+        return tuple(dict.fromkeys([*shown, *self.chosen_by, *self.checked_by]))
 
     @property
     def chosen_by(self) -> tuple[str, ...]:
         """The fields by which both sides choose among the pairs found."""
         return fields_of(self.rule) if self.one_to_one else ()
+
+    @property
+    def checked_by(self) -> tuple[str, ...]:
+        """The fields by which both sides check every match under the rule (disclose.py): all of the rule,
+        where both show them in any case. Greedy has checks of its own."""
+        return () if self.protocol.shown_fields(self) or self.unseen else fields_of(self.rule)
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """The fields of the rule that a side does not show with a match: without them no match is checked."""
+        return tuple(
+            name
+            for name in fields_of(self.rule)
+            if not all(is_shown(name, self.disclose[side], self.fields) for side in Side)
+        )
 
 
 @dataclass(frozen=True)
@@ -155,6 +174,10 @@ class Leakage:
     """What weights and threshold of the rule tell of its records, (ε, δ) does not cover."""
     chosen_by: tuple[str, ...] = ()
     """Of each matching record, in encoded form, so that both keep the same pairs: one-to-one."""
+    checked_by: tuple[str, ...] = ()
+    """Of each matching record, in encoded form, so that both can check that it matches."""
+    most: Most | None = None
+    """How many records are shown at the most; None where all that match are."""
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -287,6 +310,8 @@ class Protocol(Spec):
             fields=self.shown_fields(task),
             beyond_blocking=self.finds_beyond(),
             chosen_by=task.chosen_by,
+            checked_by=() if task.one_to_one else task.checked_by,
+            most=task.most_matches.get(side),
         )
 
     def advice(self, task: Task) -> list[str]:

@@ -24,6 +24,7 @@ from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Node
 from accord.secure.engine import Engine
 from accord.secure.party import Party
+from accord.secure.renewal import Renewing
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -63,6 +64,7 @@ class InTurn:
         self, side: Side, engine: Engine, circuit: Node, entropy: Entropy, most: int
     ) -> Party[Comparer]:
         made: list[Any] = []
+        engine = Renewing(engine)
         for number in range(self.sessions):
             masks = entropy.stream(f"{MASKS} {number}" if number else MASKS)
             made.append((yield from engine.set_up(side, masks)))

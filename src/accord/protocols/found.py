@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.protocols.base import Task
-from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records
+from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records, take
 from accord.protocols.journal import Answer, step
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome, Seconds
 from accord.protocols.seen import Seen
+from accord.ranges import contained, ranges
+from accord.records.columns import Columns
 from accord.records.id_order import IdOrder
 from accord.records.pairs import SomePairs, order_pairs
 from accord.secure.party import Party
@@ -77,6 +79,10 @@ class Found:
         self._seen.add(theirs)
         return first
 
+    def known(self) -> list[tuple[int, Columns]]:
+        """How many records came in each exchange, and their fields of the rule, where these are kept."""
+        return self._seen.parts()
+
     def add(self, rows: Ints, numbers: NDArray[np.integer]) -> None:
         """These pairs (own row, number of the partner's record) match."""
         self._matches.add(rows * self._width + numbers)
@@ -109,6 +115,24 @@ class Found:
             own = keys // self._width
             partner = keys - own * self._width
             yield (own, partner) if self._mine.side is Side.A else (partner, own)
+
+
+def disclose(task: Task, mine: Mine, of: Ints, slots: Ints, records: Ints) -> Disclosed:
+    """These own records in the order of their ids, each with its slots; `of` has the record of each of the
+    slots, ascending."""
+    records = order_by_id(mine, records)
+    starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
+    return Disclosed(
+        stops - starts, slots[ranges(starts, stops)], *take(mine.records, records, task.shown_fields)
+    )
+
+
+def require_hit(theirs: Disclosed, slots: Ints) -> None:
+    """Every record has one of these slots: those that matched, and are due."""
+    of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
+    hit = np.bincount(of[contained(theirs.slots, slots)], minlength=len(theirs)) > 0
+    if not hit.all():
+        raise PeerError(problem="a record whose slot did not match")
 
 
 def order_by_id(mine: Mine, records: Ints) -> Ints:

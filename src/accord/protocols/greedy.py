@@ -9,7 +9,7 @@ slot of a disclosed record is cleaned from the schedule, in whichever pass it li
 A cheating partner could try to disclose records of its choice and see what they match. So a record of the
 partner is taken in only if
 
-    it is due        its slot matched in this round (`_require_hit`), or it matches a record that it was just
+    it is due        its slot matched in this round (`require_hit`), or it matches a record that it was just
                      shown (`_require_due`)
     it is itself     its slots lie in the very bins of its values (`_require_bins`)
     it is new        none of its slots was disclosed before, and its table holds so many (found.py)
@@ -32,11 +32,12 @@ from accord.matching.join import Index
 from accord.matching.meeting import Meetings
 from accord.protocols.base import Task
 from accord.protocols.binned import Binned
-from accord.protocols.disclosed import Disclosed, take
-from accord.protocols.found import Found, order_by_id
+from accord.protocols.bound import require_within
+from accord.protocols.disclosed import Disclosed
+from accord.protocols.found import Found, disclose, require_hit
 from accord.protocols.mine import Mine
 from accord.protocols.schedule import Schedule
-from accord.ranges import contained, distinct, ranges
+from accord.ranges import contained, distinct
 from accord.secure.party import Party
 from accord.side import Side
 from accord.spill import pieces, sort_distinct
@@ -68,7 +69,7 @@ class GreedyClean:
         hits, shown = distinct(pairs[:, 1]), fresh[:0]
 
         def first(theirs: Disclosed) -> Ints:
-            _require_hit(theirs, hits)
+            require_hit(theirs, hits)
             matches = self._matches(theirs)
             self._require_matches(pairs, theirs, matches)
             return matches
@@ -81,6 +82,8 @@ class GreedyClean:
         judge, due = first, len(hits)
         while True:
             fresh = fresh[~self._shown[fresh]]
+            bounds, size = self._task.most_matches, self._mine.records.size
+            require_within(bounds, self._mine.side, size, int(np.count_nonzero(self._shown)), len(fresh))
             own = self._disclosure(fresh)
             theirs, matches = yield from self._found.exchange(own, due, judge)
             if not len(own) and not len(theirs):
@@ -108,11 +111,7 @@ class GreedyClean:
 
     def _disclosure(self, records: Ints) -> Disclosed:
         """These records with all their slots, in the order of their ids."""
-        records = order_by_id(self._mine, records)
-        of, slots = self._mine.slots.of_record
-        starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
-        shown = take(self._mine.records, records, self._task.shown_fields)
-        return Disclosed(stops - starts, slots[ranges(starts, stops)], *shown)
+        return disclose(self._task, self._mine, *self._mine.slots.of_record, records)
 
     def _matches(self, theirs: Disclosed) -> Ints:
         """The matches of these records, whose bins are right, each once and ascending: as the partner's · own
@@ -192,11 +191,3 @@ class GreedyClean:
             due[number[marked[row]]] = True
         if not due.all():
             raise PeerError(problem="a record that matches nothing it was shown")
-
-
-def _require_hit(theirs: Disclosed, slots: Ints) -> None:
-    """Every record has one of these slots: those that matched in this round."""
-    of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)
-    hit = np.bincount(of[contained(theirs.slots, slots)], minlength=len(theirs)) > 0
-    if not hit.all():
-        raise PeerError(problem="a record whose slot did not match")

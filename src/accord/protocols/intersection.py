@@ -46,6 +46,7 @@ from accord.matching.rule import Rule
 from accord.privacy import events
 from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Protocol, Release, Task
+from accord.protocols.bound import require_within
 from accord.protocols.confirm import confirm
 from accord.protocols.disclosed import Disclosed, Shape, exchange, memory, partner_records, take
 from accord.protocols.journal import Answer, step, whole
@@ -230,6 +231,7 @@ class _Side:
         records = find_records(named, tokens)
         if len(records) and records.max() >= len(self.own.records):
             raise PeerError(problem="a match with a row that was left out")
+        self._require_within(len(records))
         shown, place = self._by_id(records)
         came, theirs = yield from self._exchange(shown, place, min(self.partner_size, head[1]))
         pairs = np.frombuffer((yield from receive(8 * head[1])).tobytes(), "<u4").reshape(2, -1)
@@ -289,6 +291,7 @@ class _Side:
         named, token = rank_tokens(tokens)
         own, of = join_tokens(rows, key_of, keys, token)
         shown, _ = self._by_id(distinct(own))
+        self._require_within(len(shown))
         yield Send(np.array([len(named), len(own)], "<u8").tobytes())
         yield from send(named)
         came, theirs = yield from self._exchange(shown, np.arange(len(shown)), len(named))
@@ -326,6 +329,10 @@ class _Side:
         order = np.asarray(pc.sort_indices(self.own.records.ids.take(pa.array(records)))).astype(np.int64)
         return records[order], order
 
+    def _require_within(self, count: int) -> None:
+        """Raise before anything is named or shown if so many own records may not be."""
+        require_within(self.task.most_matches, self.own.side, self.own.records.size, 0, count)
+
     def _exchange(self, records: Ints, slots: Ints, due: int) -> Party[tuple[Answer, Disclosed]]:
         """Show these records; the partner's, as they came and as they are."""
         ones = np.ones(len(records), np.int64)
@@ -349,7 +356,7 @@ class _Side:
         for numbers, count in ((own, len(self.own.records)), (partner, len(theirs))):
             if len(numbers) and numbers.max() >= count:
                 raise PeerError(problem="matches of records that there are not")
-        if self.task.one_to_one:
+        if self.task.chosen_by or self.task.checked_by:
             require_matches(self.task, self.own, theirs.fields, own, partner)
         orders, rows = (self.own.records.by_id, IdOrder.of(theirs.ids)), (own, partner)
         first = self.own.side is Side.A
@@ -366,7 +373,7 @@ class _Side:
             dummies=dummies,
             released=self.own.released,
             seconds=Seconds(),
-            partner_fields=theirs.fields,
+            partner_fields=theirs.fields if self.task.one_to_one else {},
         )
 
 

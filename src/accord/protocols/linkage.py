@@ -4,7 +4,7 @@
     2  the engine's set-up, here or among workers                                        (comparers.py)
     3  rounds of secure comparisons, in the order of schedule.py; both sides learn the match bits (rounds.py)
     4  disclosure of what matched: with greedy after each round, matched in the clear against *all* own
-       records to a fixed point, every copy cleaned (greedy.py); otherwise once, at the end (disclose.py)
+       records to a fixed point, every copy cleaned (greedy.py); otherwise at the end, in slices (disclose.py)
     5  if it is agreed, the best one-to-one set of what was found                       (one_to_one.py)
     6  a keyed digest of the output, which must be equal on both sides                     (confirm.py)
 
@@ -21,7 +21,7 @@ from dataclasses import replace
 from accord.protocols.base import Ints, Task
 from accord.protocols.binned import Binned
 from accord.protocols.confirm import confirm
-from accord.protocols.disclose import DiscloseOnce
+from accord.protocols.disclose import DiscloseAtEnd
 from accord.protocols.found import Found
 from accord.protocols.greedy import GreedyClean
 from accord.protocols.journal import Answer, step, whole
@@ -51,7 +51,7 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
     disclosing = (
         GreedyClean(task, options, mine, schedule, found)
         if options.greedy
-        else DiscloseOnce(task, mine, found)
+        else DiscloseAtEnd(task, mine, found)
     )
     rounds = Rounds(task, mine, comparer, schedule, clock)
     yield from rounds.run(disclosing, min(options.steps_at_once, comparer.under_way))

@@ -26,13 +26,15 @@ Words = NDArray[np.uint64]
 
 
 class Seen:
-    """Ids, disclosed columns and, where pairs are chosen by them, encoded fields."""
+    """Ids, disclosed columns and, where pairs are checked or chosen by them, encoded fields."""
 
     def __init__(self, task: Task, partner: Side, scratch: Scratch) -> None:
         self._salt = task.salt
         self._ids = Texts(scratch)
         self._columns = {name: Texts(scratch) for name in task.disclose[partner]}
-        self._fields: dict[str, list[Column]] = {name: [] for name in task.chosen_by}
+        self._chosen_by = task.chosen_by
+        kept = dict.fromkeys([*task.chosen_by, *task.checked_by])
+        self._fields: dict[str, list[Column]] = {name: [] for name in kept}
         self._hashes = Hashes()
 
     def __len__(self) -> int:
@@ -65,7 +67,15 @@ class Seen:
 
     def fields(self) -> Columns:
         """The fields by which pairs are chosen, of all."""
-        return {name: join_columns(parts) for name, parts in self._fields.items() if parts}
+        return {name: join_columns(parts) for name in self._chosen_by if (parts := self._fields[name])}
+
+    def parts(self) -> list[tuple[int, Columns]]:
+        """How many records came at a time, and the fields of these by which pairs are checked or chosen."""
+        together = (
+            dict(zip(self._fields, columns, strict=True))
+            for columns in zip(*self._fields.values(), strict=True)
+        )
+        return [(len(next(iter(fields.values())).present), fields) for fields in together]
 
 
 class Hashes:

@@ -8,7 +8,7 @@ made from cells is its recipe (recipe.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 from itertools import pairwise
@@ -303,6 +303,14 @@ FieldSpec = Annotated[
 def is_made(name: str, fields: Mapping[str, FieldSpec]) -> bool:
     """Whether this is the name of a field and of no column: the field is made of others."""
     return name in fields and name not in fields[name].columns(name)
+
+
+def is_shown(name: str, disclosed: Sequence[str], fields: Mapping[str, FieldSpec]) -> bool:
+    """Whether the value of a field is disclosed: by itself, or with the columns that it is made of."""
+    if name in disclosed and (name not in fields or is_made(name, fields)):
+        return True
+    columns = fields[name].columns(name) if name in fields else (name,)
+    return all(column in disclosed for column in columns)
 
 
 def dated_columns(fields: Mapping[str, FieldSpec]) -> frozenset[str]:

@@ -234,8 +234,13 @@ class TlsChannel:
             raise PeerError(problem="nothing but pings")
 
     def _raise_stopped(self, reason: Reason) -> None:
-        unstored = self.run and reason is Reason.UNSTORED
-        mend = f"Your side of it was charged. B{_LINK_AGAIN[1:]}" if unstored else self._mend
+        mend = self._mend
+        if self.run and reason is Reason.UNSTORED:
+            mend = f"Your side of it was charged. B{_LINK_AGAIN[1:]}"
+        if self.run and reason is Reason.BOUND:
+            mend = (
+                f"The run would end here again. If its bound is too low, agree on another; then {_LINK_AGAIN}"
+            )
         raise StoppedError(partner=self._partner, reason=reason.words, mend=mend)
 
     def _fill(self, view: memoryview, until: float, before: int | None = None) -> None:

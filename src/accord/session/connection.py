@@ -27,6 +27,7 @@ from accord.errors import (
     SnapshotError,
     StateError,
     StoppedError,
+    TooManyMatchesError,
     TrustError,
     UnstoredError,
     UsageError,
@@ -57,6 +58,7 @@ _REASONS: tuple[tuple[type[BaseException], Reason | None], ...] = (
     (StateError, Reason.STATE),
     (OutputError, Reason.DATA),
     (WorkerError, Reason.WORKER),
+    (TooManyMatchesError, Reason.BOUND),
     (KeyboardInterrupt, Reason.INTERRUPTED),
     (BaseException, Reason.FAULT),
 )
@@ -126,7 +128,9 @@ def _name_partner(error: BaseException, partner: str, run: str) -> BaseException
         return InterruptedRunError(run=run) if run else InterruptedEarlyError()
     if isinstance(error, PeerError):
         error = PeerError(problem=error.problem, partner=partner)
-    if run and not isinstance(error, ConnectionLostError | StoppedError | ClosedError):
+    if isinstance(error, TooManyMatchesError):
+        error = TooManyMatchesError(most=error.most, shown=error.shown, partner=partner)
+    if run and not isinstance(error, ConnectionLostError | StoppedError | ClosedError | TooManyMatchesError):
         # Those say what to do themselves.
         error.add_note(_how_to_go_on(error, run))
     return error

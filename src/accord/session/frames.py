@@ -41,6 +41,7 @@ class Reason(IntEnum):
     STATE = 7
     UNSTORED = 8
     WORKER = 9
+    BOUND = 10
 
     @property
     def words(self) -> str:
@@ -57,6 +58,7 @@ _WORDS = {
     Reason.STATE: "its stored run does not fit this one",
     Reason.UNSTORED: "it could not store the run, which cannot be resumed",
     Reason.WORKER: "one of its workers ended",
+    Reason.BOUND: "more of its records match than the agreement lets it show",
 }
 
 

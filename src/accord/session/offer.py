@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from accord.agreement.disclosure import learned_about
+from accord.agreement.disclosure import CONDITION, learned_about
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.arguments import require
@@ -128,9 +128,11 @@ def describe(offer: Offer) -> str:
         f"This spends  {_describe_cost(offer)}",
         f"Account      '{offer.dataset}': spent so far ε = {show(account.spent.epsilon)}, "
         f"δ = {show(account.spent.delta)}; left: {_describe_left(account)}",
+        *_describe_bound(offer),
         "",
         f"What {offer.partner} will learn about your table:",
         *(f"  - {line}" for line in offer.learned),
+        CONDITION,
         *(f"Warning: {warning}" for warning in offer.warnings),
     ]
     return "\n".join(lines)
@@ -170,6 +172,17 @@ def _describe_snapshot(offer: Offer) -> list[str]:
         return [f"Snapshot     '{offer.snapshot}', known"]
     why = "its noise was forgotten" if offer.forgotten else "this is another release of it (bins, ε, δ)"
     return [f"Snapshot     '{offer.snapshot}', known, but {why}"]
+
+
+def _describe_bound(offer: Offer) -> list[str]:
+    """How many of the own records are shown at the most."""
+    most = offer.agreement.bounds.get(offer.side)
+    if most is None:
+        return []
+    share = f" ({most})" if most.share is not None else ""
+    return [
+        f"Shows        at most {counted(most.of(offer.records), 'record')}{share}; a run ends before one more"
+    ]
 
 
 def _describe_unfinished(offer: Offer) -> list[str]:

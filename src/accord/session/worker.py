@@ -40,6 +40,7 @@ from accord.secure.circuit_text import decode_circuit
 from accord.secure.engines import engine_named
 from accord.secure.ot.settings import USUAL, Settings
 from accord.secure.party import run
+from accord.secure.renewal import Renewing
 from accord.session import jobs
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connect import Address, accept, keep_calling, make_context, trust
@@ -81,7 +82,7 @@ class Worker:
         self._start, self._peak = start, peak
         self._side = Side(start.side)
         settings = Settings(Network.parse(start.network), start.silent) if start.network else USUAL
-        self._engine = engine_named(start.engine, settings)
+        self._engine = Renewing(engine_named(start.engine, settings))
         self._circuit = decode_circuit(start.circuit)
         self.inputs = inputs(self._circuit, self._side)
         kind = ssl.PROTOCOL_TLS_SERVER if start.listens else ssl.PROTOCOL_TLS_CLIENT

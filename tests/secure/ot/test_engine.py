@@ -31,9 +31,9 @@ from accord.workload import PEOPLE
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
-OT_WIRE = "6dcdaed03fa9eeac30e84876392bddf3c7bccfd5d986962a32a2867ce4f9a93e"
-SCORE_WIRE = "1072b44c8127cfae15aabb52e63ff0917ab721cb29ae3302934dc3304bf84ad4"
-SILENT_WIRE = "afe343dfce7750a69ac23c88471b0439c53c01eced5dbe74539fe9f6dc412ffe"
+OT_WIRE = "03894aca9d83ece2a1dc4c01b6c5ab9b3c9d588983f9d6bc57d2536617def6f9"
+SCORE_WIRE = "6df85b0ea45448b2f52980566688c73ec273a3c234e27fa9517447a9b50fd201"
+SILENT_WIRE = "7cb19469b2637f2a0ae9a11375f9469698aafdeb1ddf163fba29685b44419bd2"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 

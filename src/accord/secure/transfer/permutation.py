@@ -1,7 +1,9 @@
 """One public random-looking permutation of 128-bit blocks, and what is built on it.
 
-π is AES-128 under a fixed public key; the constructions on it are analysed with π as an ideal permutation
-(Guo, Katz, Wang, Yu: Efficient and Secure Multiparty Computation from Fixed-Key Block Ciphers, S&P'20):
+π is AES-128 under a public key that the two sides of a session draw together (`setup.py`), and that stays
+fixed in it: work that somebody puts into one session helps with no other. What is built on it is analysed
+with π as an ideal permutation (Guo, Katz, Wang, Yu: Efficient and Secure Multiparty Computation from
+Fixed-Key Block Ciphers, S&P'20):
 
     hash       H(x, t) = π(σ(x) ⊕ t) ⊕ σ(x)      circular correlation robust; σ(l, r) = (2·l, 2·r) in GF(2⁶⁴)
     labels     π(π(x) ⊕ t) ⊕ π(x)                TMMO, for the labels of garbled circuits (`garbled/gates.py`)
@@ -34,7 +36,7 @@ from accord.kernel import kernel
 Words = NDArray[np.uint64]
 
 KEY = b"accord/ot/1 perm"
-"""Public; it only has to be fixed before anybody chooses an input."""
+"""Of a permutation that belongs to no session: to try and to measure."""
 
 _ONE, _TOP, _POLYNOMIAL = np.uint64(1), np.uint64(63), np.uint64(0x1B)
 """x⁶⁴ + x⁴ + x³ + x + 1, which no polynomial divides."""
@@ -47,10 +49,15 @@ class Permutation:
     """π, and the memory it works in."""
 
     def __init__(self) -> None:
-        self._aes = Cipher(algorithms.AES(KEY), modes.ECB()).encryptor()
+        self.take_key(KEY)
         self._memory: dict[str, Words] = {}
         self.aes_blocks = 0
         """Blocks that π was applied to: what an evaluation cannot do without."""
+
+    def take_key(self, key: bytes) -> None:
+        """From now on be the permutation of this key, which only has to be fixed before anybody chooses an
+        input."""
+        self._aes = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
 
     def scratch(self, name: str, count: int) -> Words:
         """Memory of this many 128-bit blocks, shape (count, 2), valid until the name is asked for again."""

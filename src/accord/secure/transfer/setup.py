@@ -4,11 +4,13 @@ A receives in distances and B in lookups, which balances the work; so each side 
 and the receiver of the other. The set-up is a value of its own: it is made once and serves any number of
 evaluations, and it counts what was used of it.
 
-The first message of each side says version and settings, so that two different programs part at once.
+The first message of each side says version and settings, so that two different programs part at once, and has
+half of what the session's permutation is keyed with.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +21,15 @@ from numpy.typing import NDArray
 from accord.entropy import Entropy
 from accord.errors import PeerError
 from accord.secure.party import Party, Send, receive, send
-from accord.secure.transfer.base import COUNT, receive_base, send_base
+from accord.secure.transfer.base import COUNT, KEY, receive_base, send_base
 from accord.secure.transfer.extension import Receiver, Sender
 from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.tree import SEED, grow_trees, rebuild_trees
 from accord.side import Side
+
+_TAG = b"accord/ot/permutation/2"
+HALF = 32
+"""Bytes that each side gives to the key of the permutation."""
 
 
 @dataclass(eq=False, repr=False)
@@ -71,9 +77,13 @@ def set_up(
     if k not in (1, 2, 4, 8):
         raise ValueError("k is 1, 2, 4 or 8")
     pi = permutation or Permutation()
-    yield Send(hello)
-    if (yield from receive(len(hello))).tobytes() != hello:
+    half = entropy.bytes(HALF)
+    yield Send(hello + half)
+    said = (yield from receive(len(hello) + HALF)).tobytes()
+    if said[: len(hello)] != hello:
         raise PeerError(problem="another version or other settings of the engine")
+    halves = half + said[len(hello) :] if side is Side.A else said[len(hello) :] + half
+    pi.take_key(hashlib.sha256(_TAG + halves).digest()[:KEY])
     if side is Side.A:
         receiver = yield from _receiver(k, entropy, pi)
         sender = yield from _sender(k, entropy, pi, doubles)

@@ -1,0 +1,80 @@
+"""An engine whose sessions do not grow old: new secrets once a session has hashed 2³² blocks.
+
+What protects a session's secrets shrinks with the number C of blocks that its permutation was applied to
+(`docs/engines.md`, *Concrete security*), so C has a bound. Each side counts its own blocks. After every 2²⁰
+pairs, which both know, they tell each other their counts before the next evaluation; if one of them has
+reached the bound, both make a new set-up: new base OTs, a new Δ on each side, a new key of the permutation.
+Between two looks a session grows by 2²⁰ pairs and one evaluation more.
+
+The counts follow from the circuit and the sizes of blocks, so they tell nothing. A partner that lies about
+its own makes set-ups come sooner, or later for itself: one's own count is never taken from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import Entropy
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import Node
+from accord.secure.engine import Engine
+from accord.secure.party import Party, Send, receive
+from accord.side import Side
+
+MOST_BLOCKS = 1 << 32
+EVERY = 1 << 20
+"""Pairs after which the sides look. Both are parts of the protocol."""
+_COUNT = 8
+
+
+@dataclass(eq=False, repr=False)
+class Lasting:
+    """The present session of an engine, and what it has done since somebody looked."""
+
+    side: Side
+    entropy: Entropy
+    made: Any
+    pairs: int = 0
+    set_ups: int = 1
+
+
+@dataclass(frozen=True)
+class Renewing:
+    """The same engine, with sessions that are made anew."""
+
+    engine: Engine
+    most_blocks: int = MOST_BLOCKS
+    every: int = EVERY
+
+    @property
+    def name(self) -> str:
+        return self.engine.name
+
+    def supports(self, circuit: Node) -> None:
+        self.engine.supports(circuit)
+
+    def set_up(self, side: Side, entropy: Entropy) -> Party[Lasting]:
+        return Lasting(side, entropy, (yield from self.engine.set_up(side, entropy)))
+
+    def evaluate(
+        self, session: Lasting, circuit: Node, blocks: Blocks, table: Table
+    ) -> Party[NDArray[np.bool_]]:
+        if session.pairs >= self.every:
+            yield from self._look(session)
+        session.pairs += blocks.pairs
+        return (yield from self.engine.evaluate(session.made, circuit, blocks, table))
+
+    def _look(self, session: Lasting) -> Party[None]:
+        """Tell the counts, and make a new session if one of them is at the bound."""
+        session.pairs = 0
+        # The engine in the clear hashes nothing.
+        own = getattr(session.made, "aes_blocks", 0)
+        yield Send(own.to_bytes(_COUNT, "little"))
+        other = int.from_bytes((yield from receive(_COUNT)).tobytes(), "little")
+        if max(own, other) >= self.most_blocks:
+            session.made = yield from self.engine.set_up(session.side, session.entropy)
+            session.set_ups += 1

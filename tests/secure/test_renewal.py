@@ -1,0 +1,74 @@
+"""A session that has hashed enough is made anew, on both sides at once, and the answers stay right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import AtMost, Hamming, Input
+from accord.secure.engines import engine_named
+from accord.secure.party import Party, Wire, run_pair
+from accord.secure.renewal import EVERY, MOST_BLOCKS, Lasting, Renewing
+from accord.side import Side
+from tests.secure.worlds import Fixed
+
+BITS = 8
+CIRCUIT = AtMost(Hamming(Input("x", BITS, 1)), 1)
+ROWS = 6
+
+
+def table(seed: int) -> Table:
+    bits = np.random.default_rng(seed).integers(0, 2, (ROWS, BITS))
+    return Table({"x": bits}, np.ones(ROWS, np.bool_))
+
+
+def run(engine: Renewing, times: int) -> tuple[Lasting, Lasting, Wire, list[Any]]:
+    """So many evaluations of 36 pairs in one session, and A's Δ in each."""
+    wire, deltas = Wire(), []
+
+    def party(side: Side) -> Party[Lasting]:
+        session = yield from engine.set_up(side, Fixed(side.value))
+        for number in range(times):
+            own = table(2 * number + (side is Side.B))
+            bits = yield from engine.evaluate(session, CIRCUIT, Blocks.whole(ROWS, ROWS), own)
+            a, b = (table(2 * number + i).inputs["x"] for i in (0, 1))
+            expected = (a[:, None] ^ b[None]).sum(axis=2) <= 1
+            assert np.array_equal(bits, expected.reshape(-1))
+            if side is Side.A:
+                deltas.append(session.made.ot.sender.delta.tobytes())
+        return session
+
+    a, b = run_pair(party(Side.A), party(Side.B), wire)
+    return a, b, wire, deltas
+
+
+@pytest.mark.parametrize("name", ["ot", "garbled"])
+def test_a_session_is_made_anew_at_the_bound(name: str) -> None:
+    a, b, _, deltas = run(Renewing(engine_named(name), most_blocks=1, every=72), 7)
+    # Looked at after 72 pairs, before evaluations 3, 5 and 7.
+    assert a.set_ups == b.set_ups == 4
+    assert [deltas.index(delta) for delta in deltas] == [0, 0, 2, 2, 4, 4, 6]
+
+
+def test_who_counts_more_decides() -> None:
+    """The garbler hashes twice as much as the evaluator: both go by the larger count."""
+    first, second, _, _ = run(Renewing(engine_named("garbled"), most_blocks=1 << 60, every=1), 1)
+    counts = sorted([first.made.aes_blocks, second.made.aes_blocks])
+    assert counts[0] < counts[1]
+    a, b, _, _ = run(Renewing(engine_named("garbled"), most_blocks=counts[1], every=1), 2)
+    assert a.set_ups == b.set_ups == 2
+
+
+def test_below_the_bound_a_look_is_eight_bytes_each_way() -> None:
+    plain = run(Renewing(engine_named("ot")), 3)
+    looked = run(Renewing(engine_named("ot"), every=72), 3)
+    assert looked[2].bytes - plain[2].bytes == 16
+    assert plain[0].set_ups == looked[0].set_ups == 1
+
+
+def test_the_bound_and_its_looks() -> None:
+    """`docs/engines.md` computes a floor from these."""
+    assert (MOST_BLOCKS, EVERY) == (2**32, 2**20)
