@@ -171,7 +171,8 @@ EngineOptions = Annotated[
 ]
 
 
-_LATER = ("expected", "learnt_from", "one_to_one")
+_LATER = ("expected", "learnt_from", "one_to_one", "accountable", "keep_days")
+KEEP_DAYS = 365
 
 
 class Agreement(Spec):
@@ -195,6 +196,10 @@ class Agreement(Spec):
     """Whether both sides keep the best one-to-one set of the pairs found (protocols/one_to_one.py)."""
     engine: EngineOptions
     expected: Expected | None = None
+    accountable: StrictBool = False
+    """Whether each side can be asked to replay its part of a run (docs/replay.md)."""
+    keep_days: StrictInt = Field(KEEP_DAYS, ge=1, le=36500)
+    """For how long after an accountable run."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,23 +1,24 @@
 """The course of a run from the first hello to the receipt, as a party: it sees no socket.
 
-    begin    hellos; sizes; charge; fix the slots; the protocol; output; receipt
+    begin    hellos; pledges; sizes; charge; fix the slots; the protocol; output; receipt
     go_on    hellos with the kept commitments and the number of kept steps; the rest of the protocol; …
 
 What has to be found out before anybody is called is in `link.py`; what carries the messages is a channel over
 TLS there and may be anything else that drives a party. The invariant: what was not charged and stored has not
 been sent. After the last step of the journal nothing is secret from the partner that it does not have, so
 confirmation, output and receipt are simply done again after a cut, until both sides have the receipt. Of an
-intersection only these are done again: asked anew, it would be a second set of questions in one run.
+intersection only these are done again: asked anew, it would be a second set of questions in one run. Pledges,
+and all that is kept for a replay, are those of accountable runs (desk.py).
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
 from accord.protocols.mine import Mine, Status
 from accord.protocols.outcome import Outcome
-from accord.protocols.slots import Padding, Slots, commitments
+from accord.protocols.slots import Padding, Slots, commitments, table_digest
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.pairing import PairTable
@@ -46,9 +47,10 @@ from accord.records.results import Paired
 from accord.records.sinks import require_target, write_table
 from accord.records.sources import TableLike
 from accord.secure.party import Party
-from accord.session import crew, notices, receipt
+from accord.session import crew, noise_format, notices, receipt
 from accord.session.connection import Reach
 from accord.session.crew import Alone, Errand, Figures, Team
+from accord.session.desk import Desk, Promise, make_promise, promise_files, read_promise
 from accord.session.handshake import NONCE, Hello, Wish, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
 from accord.session.interrupts import hold_interrupts
@@ -193,16 +195,17 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     hello = Hello(own.side, digest, own.entropy.bytes(NONCE), wish=own.team.wish)
     other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
     require_same_run(hello, other, own.partner)
+    name = run_name(hello, other)
+    promise = yield from _pledge(own, name)
     size = yield from exchange_sizes(own.records.size, own.partner)
     _require_room(own, size)
-    name = run_name(hello, other)
     with hold_interrupts():
-        charged, mine = _charge(own, name, size)
-        run = _store(own, _manifest(own, name, mine), mine, charged)
+        charged, mine, files = _charge(own, name, size, promise)
+        run = _store(own, _manifest(own, name, mine), mine, charged, files)
         line.started(name)
     own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
     with run.lock(), closing(run.open_journal()) as journal:
-        return (yield from _judge(own, Kept(run, mine, journal, charged), line, other.wish))
+        return (yield from _judge(own, Kept(run, mine, journal, charged), line, (hello, other)))
 
 
 def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
@@ -227,7 +230,15 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         raise RefusedError(problem=problem)
     kept.journal.meet(other.steps, own.agreement.protocol.steps_at_once)
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
-    return (yield from _judge(own, kept, line, other.wish))
+    return (yield from _judge(own, kept, line, (hello, other)))
+
+
+def _pledge(own: Ready, name: str) -> Party[Promise | None]:
+    """Before anything that depends on the table is said, both are bound to it, if it is agreed."""
+    if not own.agreement.accountable:
+        return None
+    table = table_digest(own.records)
+    return (yield from make_promise(own.state, own.agreement, own.side, own.cards, name, table, own.entropy))
 
 
 def _require_room(own: Ready, size: int) -> None:
@@ -252,20 +263,23 @@ def _most_slots(own: Ready, size: int) -> int:
     return size * own.agreement.task.blocking.per_record(own.side.other) + own.padding(size).all
 
 
-def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Mine]:
-    """Charge the run, on disk; then fix my side of it with the noise that is kept."""
+def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[Cost, Mine, dict[str, bytes]]:
+    """Charge the run, on disk; then fix my side of it with the noise that is kept. Also the files by which it
+    can be replayed."""
     ask = own.ask(name)
     charged = Ledger(own.state.ledger).charge(ask, own.draw, datetime.now(UTC))
     noise = own.draw() if ask.key is None else charged.noise
     task, events = own.agreement.task, (own.event,)
-    mine = prepare(task, own.side, own.records, size, noise, own.entropy, events, own.padding(size))
-    return charged.cost, mine
+    entropy = own.entropy if promise is None else promise.seed.slots()
+    mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
+    files = {} if promise is None else promise_files(promise) | {"noise": noise_format.encode(noise)}
+    return charged.cost, mine, files
 
 
-def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost) -> RunFolder:
+def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dict[str, bytes]) -> RunFolder:
     """The run on disk; nothing of it has been sent, but it has been charged."""
     try:
-        return create_run(own.state, manifest, mine.slots)
+        return create_run(own.state, manifest, mine.slots, files)
     except StateError as error:
         named = own.snapshot is not None or own.event.cost == NO_COST
         raise UnstoredError(
@@ -300,10 +314,11 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
     )
 
 
-def _judge(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
+def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> Party[Linked]:
     """The rest of the run; what the partner says wrongly in it, or withholds, is counted."""
     try:
-        return (yield from _finish(own, kept, line, wish))
+        with _open_desk(own, kept, hellos) as desk:
+            return (yield from _finish(own, kept, line, hellos[1].wish, desk))
     except PeerError as error:
         kept.run.refuse(error.problem)
         raise
@@ -312,7 +327,23 @@ def _judge(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
         raise
 
 
-def _finish(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
+def _open_desk(own: Ready, kept: Kept, hellos: tuple[Hello, Hello]) -> Desk | nullcontext[None]:
+    """What keeps the books of an accountable run."""
+    if not own.agreement.accountable:
+        return nullcontext()
+    folder = own.state.run(kept.run.manifest.run)
+    return Desk(
+        folder,
+        read_promise(folder),
+        {hello.side: hello for hello in hellos},
+        {own.side: own.records.size, own.side.other: kept.mine.partner_size},
+        own.side,
+        own.cards,
+        own.state.identity.read_bytes(),
+    )
+
+
+def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:
@@ -326,18 +357,21 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
         line.expect(seconds)
         own.team.expect(seconds)
 
-    errand = Errand(agreement, own.side, own.reach, own.tell)
+    errand = Errand(agreement, own.side, own.reach, own.tell, desk)
     staff = own.team.staff(errand, line, wish)
     mine = replace(
-        kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect
-    )
+        kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect,
+        entropy=own.entropy if desk is None else desk.entropy,
+    )  # fmt: skip
     expect(0, 0)
-    outcome = yield from task.protocol.party(task, mine, agreement.engine.build())
+    party = task.protocol.party(task, mine, agreement.engine.build())
+    outcome = yield from (party if desk is None else desk.keep(party))
     found = arrange_output(agreement, own.records, outcome)
     if own.out is not None:
         _write(own, kept, own.out, found)
-    yield from _sign(own, kept, outcome)
     figures = own.team.figures()
+    bound = None if desk is None else desk.facts(agreement, figures.links)
+    yield from _sign(own, kept, outcome, bound)
     linked = Linked(
         run=kept.run.manifest.run,
         found=found,
@@ -369,13 +403,13 @@ def _write(own: Ready, kept: Kept, out: Path, found: PairTable) -> None:
         raise
 
 
-def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
+def _sign(own: Ready, kept: Kept, outcome: Outcome, bound: dict[str, Any] | None) -> Party[None]:
     """Exchange the last numbers and the signatures, and keep the receipt with the key of its digest."""
     now = max(0, int(datetime.now(UTC).timestamp()))
     mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now)
     theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
     statements = {own.side: mine, own.side.other: theirs}
-    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards)
+    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, bound)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     digest, numbers = outcome.digest, (len(outcome.pairs), outcome.matches_found)
     kept.run.keep_receipt(content, digest.key, digest.value.hex(), *numbers)
