@@ -247,6 +247,12 @@ class DeclinedError(AccordError):
     exit_code = 10
 
 
+class DepartedError(AccordError):
+    """{party} departed from the protocol in the run {run}: {problem}."""
+
+    exit_code = 14
+
+
 class AuditError(AccordError):
     """{problem}"""
 

@@ -272,8 +272,10 @@ def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[
     task, events = own.agreement.task, (own.event,)
     entropy = own.entropy if promise is None else promise.seed.slots()
     mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
-    files = {} if promise is None else promise_files(promise) | {"noise": noise_format.encode(noise)}
-    return charged.cost, mine, files
+    if promise is None:
+        return charged.cost, mine, {}
+    kept = {"noise": noise_format.encode(noise)}
+    return charged.cost, mine, promise_files(promise, own.cards) | kept
 
 
 def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dict[str, bytes]) -> RunFolder:

@@ -65,10 +65,11 @@ def make_promise(
     return Promise(seed, pledges)
 
 
-def promise_files(promise: Promise) -> dict[str, bytes]:
-    """What is kept of a promise, by the names of the files."""
+def promise_files(promise: Promise, cards: dict[Side, Card]) -> dict[str, bytes]:
+    """What is kept of a promise, by the names of the files; with the cards, which may be renewed later."""
     pledges = b"".join(encode_pledge(promise.pledges[side]) for side in Side)
-    return {"seed": encode_seed(promise.seed), "pledges": _PLEDGES + pledges}
+    files = {f"card-{side.value}": cards[side].pem for side in Side}
+    return files | {"seed": encode_seed(promise.seed), "pledges": _PLEDGES + pledges}
 
 
 def read_promise(folder: Path) -> Promise:

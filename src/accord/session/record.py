@@ -3,6 +3,7 @@
     seed              the seed with its salts                                              (seed.py)
     noise             what the slots were padded with, as it was drawn
     pledges           both sides' signed commitments
+    card-A, card-B    the cards that they are signed with
     record/0001/      one attempt; each that went beyond the hellos has a folder of its own
       opening         both hellos
       badges          the certificates of the own workers, which are drawn from the system
@@ -37,7 +38,8 @@ _SEALS = b"accord seals 1\n"
 _OPENING = b"accord opening 1\n"
 _BADGES = b"accord badges 1\n"
 _LENGTH = struct.Struct("<Q")
-_SEAL = struct.Struct("<cQ32sQ32s64s")
+_SEAL = struct.Struct("<Q32sQ32s64s")
+_GIVEN, _TAKEN = b"g", b"t"
 _BUFFER = 1 << 16
 _MEND = "Make room; then go on with `accord resume`."
 
@@ -139,13 +141,13 @@ class FileKeeper:
 
     def gave(self, seal: Seal) -> None:
         with self._told():
-            self._seals.write(_encode_seal(b"g", seal))
+            self._seals.write(_GIVEN + encode_seal(seal))
             self._sent.flush()
             self._seals.flush()
 
     def took(self, seal: Seal) -> None:
         with self._told():
-            self._seals.write(_encode_seal(b"t", seal))
+            self._seals.write(_TAKEN + encode_seal(seal))
             self._seals.flush()
 
     def _told(self) -> _Told:
@@ -173,8 +175,16 @@ def _create(path: Path, tag: bytes, buffer: int = _BUFFER) -> BinaryIO:
     return file
 
 
-def _encode_seal(kind: bytes, seal: Seal) -> bytes:
-    return _SEAL.pack(kind, seal.sent, seal.sent_link, seal.received, seal.received_link, seal.signature)
+def encode_seal(seal: Seal) -> bytes:
+    """A seal in its 144 bytes."""
+    return _SEAL.pack(seal.sent, seal.sent_link, seal.received, seal.received_link, seal.signature)
+
+
+def decode_seal(content: bytes) -> Seal:
+    """The seal in these bytes; raises ValueError."""
+    if len(content) != _SEAL.size:
+        raise ValueError("not a seal")
+    return Seal(*_SEAL.unpack(content))
 
 
 @dataclass(frozen=True)
@@ -195,14 +205,14 @@ class Kept:
 
     def seals(self) -> tuple[list[Seal], list[Seal]]:
         """Those that were given, and those that were taken."""
-        content = self._read("seals", _SEALS)
-        whole = len(content) // _SEAL.size * _SEAL.size
-        found: dict[bytes, list[Seal]] = {b"g": [], b"t": []}
-        for kind, *parts in _SEAL.iter_unpack(content[:whole]):
+        content, size = self._read("seals", _SEALS), 1 + _SEAL.size
+        found: dict[bytes, list[Seal]] = {_GIVEN: [], _TAKEN: []}
+        for at in range(0, len(content) - size + 1, size):
+            kind = content[at : at + 1]
             if kind not in found:
                 raise ValueError("not a record of seals")
-            found[kind].append(Seal(*parts))
-        return found[b"g"], found[b"t"]
+            found[kind].append(decode_seal(content[at + 1 : at + size]))
+        return found[_GIVEN], found[_TAKEN]
 
     def received(self) -> Iterator[bytes]:
         """The messages that were received, up to the last whole one."""
