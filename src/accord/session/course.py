@@ -14,7 +14,7 @@ and all that is kept for a replay, are those of accountable runs (desk.py).
 from __future__ import annotations
 
 import os
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +39,7 @@ from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
 from accord.protocols.mine import Mine, Status
 from accord.protocols.outcome import Outcome
-from accord.protocols.slots import Padding, Slots, commitments, table_digest
+from accord.protocols.slots import Padding, Slots, commitments
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.pairing import PairTable
@@ -47,10 +47,10 @@ from accord.records.results import Paired
 from accord.records.sinks import require_target, write_table
 from accord.records.sources import TableLike
 from accord.secure.party import Party
-from accord.session import crew, noise_format, notices, receipt
+from accord.session import crew, notices, receipt
 from accord.session.connection import Reach
 from accord.session.crew import Alone, Errand, Figures, Team
-from accord.session.desk import Desk, Promise, make_promise, promise_files, read_promise
+from accord.session.desk import Desk, Promise, make_promise, open_desk, promise_files
 from accord.session.handshake import NONCE, Hello, Wish, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
 from accord.session.interrupts import hold_interrupts
@@ -196,7 +196,9 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
     require_same_run(hello, other, own.partner)
     name = run_name(hello, other)
-    promise = yield from _pledge(own, name)
+    promise = yield from make_promise(
+        own.state, own.agreement, own.side, own.cards, name, own.records, own.entropy
+    )
     size = yield from exchange_sizes(own.records.size, own.partner)
     _require_room(own, size)
     with hold_interrupts():
@@ -233,14 +235,6 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     return (yield from _judge(own, kept, line, (hello, other)))
 
 
-def _pledge(own: Ready, name: str) -> Party[Promise | None]:
-    """Before anything that depends on the table is said, both are bound to it, if it is agreed."""
-    if not own.agreement.accountable:
-        return None
-    table = table_digest(own.records)
-    return (yield from make_promise(own.state, own.agreement, own.side, own.cards, name, table, own.entropy))
-
-
 def _require_room(own: Ready, size: int) -> None:
     """Refuse a partner whose table is too large to link or to hold here, before anything is charged.
 
@@ -272,10 +266,7 @@ def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[
     task, events = own.agreement.task, (own.event,)
     entropy = own.entropy if promise is None else promise.seed.slots()
     mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
-    if promise is None:
-        return charged.cost, mine, {}
-    kept = {"noise": noise_format.encode(noise)}
-    return charged.cost, mine, promise_files(promise, own.cards) | kept
+    return charged.cost, mine, {} if promise is None else promise_files(promise, own.cards, noise)
 
 
 def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dict[str, bytes]) -> RunFolder:
@@ -319,7 +310,9 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
 def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> Party[Linked]:
     """The rest of the run; what the partner says wrongly in it, or withholds, is counted."""
     try:
-        with _open_desk(own, kept, hellos) as desk:
+        sizes = {own.side: own.records.size, own.side.other: kept.mine.partner_size}
+        name = kept.run.manifest.run
+        with open_desk(own.state, own.agreement, own.side, own.cards, name, hellos, sizes) as desk:
             return (yield from _finish(own, kept, line, hellos[1].wish, desk))
     except PeerError as error:
         kept.run.refuse(error.problem)
@@ -327,22 +320,6 @@ def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> P
     except WithheldError:
         kept.run.refuse("nothing where its matching records were due")
         raise
-
-
-def _open_desk(own: Ready, kept: Kept, hellos: tuple[Hello, Hello]) -> Desk | nullcontext[None]:
-    """What keeps the books of an accountable run."""
-    if not own.agreement.accountable:
-        return nullcontext()
-    folder = own.state.run(kept.run.manifest.run)
-    return Desk(
-        folder,
-        read_promise(folder),
-        {hello.side: hello for hello in hellos},
-        {own.side: own.records.size, own.side.other: kept.mine.partner_size},
-        own.side,
-        own.cards,
-        own.state.identity.read_bytes(),
-    )
 
 
 def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -> Party[Linked]:

@@ -8,15 +8,21 @@ this.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from accord.agreement.document import Agreement
 from accord.entropy import Derived, Entropy
 from accord.errors import StateError
+from accord.protocols.slots import table_digest
+from accord.records.columns import Records
 from accord.secure.party import Party
+from accord.session import noise_format
 from accord.session.book import Book, Meeting, Pen, close_book, keep_book, meeting_of
 from accord.session.handshake import Hello, encode_hello
 from accord.session.identity import Card, signer, verifier
@@ -54,22 +60,27 @@ def make_promise(
     side: Side,
     cards: dict[Side, Card],
     run: str,
-    table: bytes,
+    records: Records,
     system: Entropy,
-) -> Party[Promise]:
-    """Draw a seed, and pledge; take the partner's pledge."""
+) -> Party[Promise | None]:
+    """Draw a seed, and pledge; take the partner's pledge. Nothing of it where runs are not accountable."""
+    if not agreement.accountable:
+        return None
     seed = draw_seed(system)
-    pledges = yield from exchange_pledges(
-        state, side, cards, run, agreement.digest, seed.commitments(side, table)
-    )
-    return Promise(seed, pledges)
+    made = seed.commitments(side, table_digest(records))
+    return Promise(seed, (yield from exchange_pledges(state, side, cards, run, agreement.digest, made)))
 
 
-def promise_files(promise: Promise, cards: dict[Side, Card]) -> dict[str, bytes]:
-    """What is kept of a promise, by the names of the files; with the cards, which may be renewed later."""
+def promise_files(promise: Promise, cards: dict[Side, Card], noise: NDArray[np.int64]) -> dict[str, bytes]:
+    """What is kept from the beginning on for a replay, by the names of the files: with the noise that the
+    slots have, and the cards, which may be renewed later."""
     pledges = b"".join(encode_pledge(promise.pledges[side]) for side in Side)
-    files = {f"card-{side.value}": cards[side].pem for side in Side}
-    return files | {"seed": encode_seed(promise.seed), "pledges": _PLEDGES + pledges}
+    return {
+        "seed": encode_seed(promise.seed),
+        "pledges": _PLEDGES + pledges,
+        "noise": noise_format.encode(noise),
+        **{f"card-{side.value}": cards[side].pem for side in Side},
+    }
 
 
 def read_promise(folder: Path) -> Promise:
@@ -153,6 +164,22 @@ class Desk:
             "meeting": self.meeting.name.hex(),
             "transcripts": [{side.value: one[side].hex() for side in Side} for one in links],
         }
+
+
+def open_desk(
+    state: State,
+    agreement: Agreement,
+    side: Side,
+    cards: dict[Side, Card],
+    run: str,
+    hellos: tuple[Hello, Hello],
+    sizes: dict[Side, int],
+) -> Desk | nullcontext[None]:
+    """The desk of an attempt that begins with these hellos; none where runs are not accountable."""
+    if not agreement.accountable:
+        return nullcontext()
+    folder, both = state.run(run), {hello.side: hello for hello in hellos}
+    return Desk(folder, read_promise(folder), both, sizes, side, cards, state.identity.read_bytes())
 
 
 def nonces_of(hellos: dict[Side, Hello]) -> bytes:

@@ -15,8 +15,9 @@ With the tables and seeds of both sides no stored message is needed: both run ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from accord.agreement.document import Agreement
@@ -30,7 +31,7 @@ from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sources import TableLike
-from accord.secure.party import Buffer, run
+from accord.secure.party import run
 from accord.session import noise_format
 from accord.session.book import Meeting, Seal, meeting_of
 from accord.session.desk import Promise, nonces_of, read_promise
@@ -72,7 +73,7 @@ class Attempt:
         return int(self.folder.name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """One side of a run with all that it follows from."""
 
@@ -82,8 +83,22 @@ class Case:
     side: Side
     promise: Promise
     cards: dict[Side, Card]
-    mine: Mine
-    attempts: list[Attempt]
+    records: Records
+
+    @cached_property
+    def mine(self) -> Mine:
+        """The side as it was fixed then: its slots follow from table, noise and seed."""
+        task, size = self.agreement.task, self.manifest.partner_records
+        try:
+            noise = noise_format.decode((self.folder / "noise").read_bytes())
+        except (OSError, ValueError):
+            raise self.incomplete("the noise of the run cannot be read") from None
+        padding, entropy = task.protocol.padding(task, self.side.other, size), self.promise.seed.slots()
+        return prepare(task, self.side, self.records, size, noise, entropy, (), padding)
+
+    @cached_property
+    def attempts(self) -> list[Attempt]:
+        return [_open_attempt(self, path) for path in attempts(self.folder)]
 
     @property
     def party(self) -> str:
@@ -97,10 +112,6 @@ class Case:
         return StateError(path=self.folder / "record", reason=reason, mend=mend)
 
 
-Inbox = Callable[[Attempt, int], Iterator[Buffer]]
-Forward = Callable[[Attempt, int], Callable[[Buffer], None] | None]
-
-
 def open_case(state: State, name: str, data: TableLike | None, layout: Layout | None = None) -> Case:
     """One side of a run, if its table and its seed are those that it pledged."""
     found = open_run(state, name)
@@ -112,10 +123,8 @@ def open_case(state: State, name: str, data: TableLike | None, layout: Layout | 
     cards = {s: parse_card((folder / f"card-{s.value}").read_bytes(), folder) for s in Side}
     source = data if data is not None else known.source()
     records = _load(agreement, side, source, layout or known.read_layout())
-    mine = _prepare(agreement, side, records, known, promise, folder)
-    case = Case(folder, known, agreement, side, promise, cards, mine, [])
-    case = replace(case, attempts=[_open_attempt(case, path) for path in attempts(folder)])
-    _require_pledged(case, records)
+    case = Case(folder, known, agreement, side, promise, cards, records)
+    _require_pledged(case)
     return case
 
 
@@ -124,38 +133,24 @@ def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> 
     return load_records(data, agreement.fields, agreement.salt, shown, layout, per_person)
 
 
-def _prepare(
-    agreement: Agreement, side: Side, records: Records, known: Manifest, promise: Promise, folder: Path
-) -> Mine:
-    """My side as it was fixed then: the slots follow from table, noise and seed."""
-    task, size = agreement.task, known.partner_records
-    try:
-        noise = noise_format.decode((folder / "noise").read_bytes())
-    except (OSError, ValueError):
-        mend = "Restore it from a copy."
-        raise StateError(path=folder / "noise", reason="it cannot be read", mend=mend) from None
-    padding = agreement.protocol.padding(task, side.other, size)
-    return prepare(task, side, records, size, noise, promise.seed.slots(), (), padding)
-
-
 def _open_attempt(case: Case, folder: Path) -> Attempt:
     try:
         told = read_opening(folder)
         hellos = {side: decode_hello(content, case.agreement.party(side)) for side, content in told.items()}
     except (OSError, ValueError, AccordError):
         raise case.incomplete(f"the beginning of attempt {int(folder.name)} cannot be read") from None
-    sizes = {case.side: case.mine.records.size, case.side.other: case.manifest.partner_records}
+    sizes = {case.side: case.records.size, case.side.other: case.manifest.partner_records}
     return Attempt(folder, hellos, meeting_of(told, sizes))
 
 
-def _require_pledged(case: Case, records: Records) -> None:
+def _require_pledged(case: Case) -> None:
     """Raise unless table and seed are those that were signed for."""
     pledge = case.promise.pledges[case.side]
     try:
         require_pledge(pledge, case.cards[case.side], case.manifest.run, case.agreement.digest, case.side)
     except ValueError:
         raise case.incomplete("its pledge is not signed with its card") from None
-    made = case.promise.seed.commitments(case.side, table_digest(records))
+    made = case.promise.seed.commitments(case.side, table_digest(case.records))
     if made[32:] != pledge.seed:
         raise case.departed("the seed is not the one that it was committed to")
     if made[:32] != pledge.table:
@@ -169,17 +164,10 @@ def replay_side(case: Case, evidence: Evidence | None = None) -> Replayed:
     """
     if evidence is not None:
         _require_about(case, evidence)
-    said = {a.number: _said_in(case, a, evidence) for a in case.attempts}
+    said = {a.number: said_in(case, a, evidence) for a in case.attempts}
     journal, lines = Remembered(), list[Line]()
     for attempt in case.attempts:
-        lines += replay_attempt(
-            case,
-            attempt,
-            journal,
-            said[attempt.number],
-            lambda a, number: Kept(a.folder, number).received(),
-            lambda a, number: None,
-        )
+        lines += _replay_attempt(case, attempt, journal, said[attempt.number])
     signatures = sum(len(one.seals) for each in said.values() for one in each.values())
     sent = sum(len(line.links) for line in lines)
     return Replayed(case.manifest.run, case.party, len(case.attempts), sent, signatures)
@@ -200,7 +188,7 @@ def _require_about(case: Case, evidence: Evidence) -> None:
         raise case.incomplete("it lacks an attempt of which the partner has signatures")
 
 
-def _said_in(case: Case, attempt: Attempt, evidence: Evidence | None) -> dict[int, Said]:
+def said_in(case: Case, attempt: Attempt, evidence: Evidence | None) -> dict[int, Said]:
     """What the side signed on each connection of an attempt: by the evidence, or by its own record."""
     try:
         if evidence is None:
@@ -222,22 +210,12 @@ def _said_in(case: Case, attempt: Attempt, evidence: Evidence | None) -> dict[in
     return said
 
 
-def replay_attempt(
-    case: Case, attempt: Attempt, journal: Remembered, said: dict[int, Said], inbox: Inbox, forward: Forward
-) -> list[Line]:
-    """Replay one attempt; its lines. Raises unless all that was sent and signed is the same."""
-    side, seed, nonces = case.side, case.promise.seed, nonces_of(attempt.hellos)
-    made: dict[int, Line] = {}
-
-    def line(number: int) -> Line:
-        known = said[number].links if number in said else []
-        made[number] = Line(
-            attempt.meeting, number, side, inbox(attempt, number), known, forward(attempt, number)
-        )
-        return made[number]
+def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callable[[int], Line]) -> bool:
+    """Run the side's program again over these lines; whether it came to an end of its own."""
+    side, nonces = case.side, nonces_of(attempt.hellos)
 
     def key(number: int) -> bytes:
-        return seed.connection(number, attempt.number, nonces)
+        return case.promise.seed.connection(number, attempt.number, nonces)
 
     staff = Staff(attempt.hellos, read_badges(attempt.folder), line, key)
     mine = replace(case.mine, entropy=Derived(key(0)), journal=journal, staff=staff)
@@ -250,12 +228,26 @@ def replay_attempt(
     except AccordError:
         # As then: a side that refuses what it is told sends nothing more.
         pass
-    except Differs:
-        raise _name_first(case, attempt, made, said) from None
+    staff.finish()
+    return ended
+
+
+def _replay_attempt(case: Case, attempt: Attempt, journal: Remembered, said: dict[int, Said]) -> list[Line]:
+    """Replay one attempt from its record; its lines. Raises unless all that was sent is the same."""
+    made: dict[int, Line] = {}
+
+    def line(number: int) -> Line:
+        known = said[number].links if number in said else []
+        inbox = Kept(attempt.folder, number).received()
+        made[number] = Line(attempt.meeting, number, case.side, inbox, known)
+        return made[number]
+
     try:
-        staff.finish()
+        ended = run_attempt(case, attempt, journal, line)
     except Differs:
         raise _name_first(case, attempt, made, said) from None
+    except (OSError, ValueError):
+        raise case.incomplete(f"the messages of attempt {attempt.number} cannot be read") from None
     for number, one in said.items():
         _require_signed(case, attempt, number, one, made.get(number), ended)
     return list(made.values())
@@ -267,15 +259,16 @@ def _name_first(case: Case, attempt: Attempt, lines: dict[int, Line], said: dict
     at, seals = len(line.links), said[number].seals
     # What it follows from must be what was signed for: else the record was changed, not the message.
     covering = next((seal for seal in seals if seal.sent >= at), None)
-    if covering is not None:
-        line.read_on(covering.received)
-        if not _came(line, covering):
-            return case.incomplete(_changed(attempt, number))
-    where = _where(attempt, number)
-    size = counted(line.size, "byte")
+    if covering is not None and not _came(line, covering):
+        return case.incomplete(_changed(attempt, number))
+    return name_message(case, attempt, number, at, line.size)
+
+
+def name_message(case: Case, attempt: Attempt, number: int, at: int, size: int) -> DepartedError:
+    """What to raise for message `at` of a connection, which should have been one of so many bytes."""
     return case.departed(
-        f"message {at:,} that it sent {where} is not the one, of {size}, that follows from its table, its "
-        "seed and what it had received"
+        f"message {at:,} that it sent {_where(attempt, number)} is not the one, of {counted(size, 'byte')}, "
+        "that follows from its table, its seed and what it had received"
     )
 
 
@@ -288,6 +281,9 @@ def _require_signed(
     case: Case, attempt: Attempt, number: int, said: Said, line: Line | None, ended: bool
 ) -> None:
     """Raise unless the replay sent all that is known to have been sent, and came to what was signed."""
+    for seal in said.seals:
+        if line is None or not _came(line, seal):
+            raise case.incomplete(_changed(attempt, number))
     sent = [] if line is None else line.links
     if len(said.links) > len(sent):
         if line is None or not ended or _exhausted(line):
@@ -296,11 +292,6 @@ def _require_signed(
             f"{counted(len(said.links), 'message')} came from it {_where(attempt, number)}, where the "
             f"protocol ends after {len(sent):,}"
         )
-    for seal in said.seals:
-        assert line is not None
-        line.read_on(seal.received)
-        if not _came(line, seal):
-            raise case.incomplete(_changed(attempt, number))
 
 
 def _exhausted(line: Line) -> bool:
@@ -314,13 +305,12 @@ def _came(line: Line, seal: Seal) -> bool:
     """Whether the messages received are those that a seal is of."""
     if not seal.received:
         return True
+    line.read_on(seal.received)
     return len(line.came) >= seal.received and line.came[seal.received - 1] == seal.received_link
 
 
 def _changed(attempt: Attempt, number: int) -> str:
-    return (
-        f"the messages received {_where(attempt, number)} are not all there, or are not those it signed for"
-    )
+    return f"the messages received {_where(attempt, number)} are not all there, or not those it signed for"
 
 
 def _where(attempt: Attempt, number: int) -> str:
