@@ -250,7 +250,7 @@ class DeclinedError(AccordError):
 class DepartedError(AccordError):
     """{party} departed from the protocol in the run {run}: {problem}."""
 
-    exit_code = 14
+    exit_code = 15
 
 
 class AuditError(AccordError):

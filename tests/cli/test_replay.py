@@ -49,7 +49,7 @@ def test_who_departed_hears_so_with_a_code_of_its_own(tmp_path: Path) -> None:
     with cheats.read_filters():
         done(faults.link(both))
     said = type_in(both[Side.B], "replay", the_run(both))
-    assert said.returncode == 14
+    assert said.returncode == 15
     assert "bob departed from the protocol in the run" in said.stderr
     assert "message " in said.stderr
 

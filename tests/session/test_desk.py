@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from accord.errors import PeerError, StateError
+from accord.errors import PeerError, StateError, TrustError
 from accord.secure.party import Party
 from accord.session.course import Linked, begin
 from accord.session.desk import read_promise
 from accord.session.handshake import HELLO
+from accord.session.identity import make_identity
 from accord.session.notices import Notice
+from accord.session.partners import add_partner
 from accord.session.record import attempts, read_opening
 from accord.session.seed import PLEDGE
 from accord.side import Side
@@ -125,3 +128,14 @@ def test_without_its_seed_a_run_does_not_go_on(tmp_path: Path) -> None:
     result = faults.resume(both, name, Wire(told=True))[Side.A]
     assert isinstance(result, StateError)
     assert "the seed of the run cannot be read" in str(result)
+
+
+def test_a_run_does_not_go_on_with_other_cards(tmp_path: Path) -> None:
+    """What was signed before binds the owner of the former card."""
+    both = offices(tmp_path, "plain")
+    faults.link(both, Wire(frames=20, told=True))
+    card = make_identity(both[Side.A].state, "alice", datetime.now(UTC))
+    add_partner(both[Side.B].state, "alice", card)
+    for result in faults.resume(both, the_run(both), Wire(told=True)).values():
+        assert isinstance(result, TrustError)
+        assert "began with other cards" in str(result)

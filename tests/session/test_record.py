@@ -49,6 +49,14 @@ def test_attempts_are_numbered_and_nobody_else_can_read_them(tmp_path: Path) -> 
         assert path.stat().st_mode & 0o077 == 0, path
 
 
+def test_an_attempt_that_was_killed_at_once_is_none_and_its_number_is_not_taken_again(tmp_path: Path) -> None:
+    _, first = new_attempt(tmp_path, HELLOS)
+    (first / "opening").unlink()
+    number, second = new_attempt(tmp_path, HELLOS)
+    assert (number, attempts(tmp_path)) == (2, [second])
+    assert list(Kept(second, 0).received()) == []
+
+
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     record = kept(tmp_path)
     assert record.there

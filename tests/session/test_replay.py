@@ -69,7 +69,7 @@ def require_convicted(both: dict[Side, Office], said: str = SHOWN) -> None:
     for evidence in (False, True):
         with pytest.raises(DepartedError, match=said) as found:
             replayed(both, Side.B, name, evidence)
-        assert found.value.exit_code == 14
+        assert found.value.exit_code == 15
         assert "bob departed from the protocol" in str(found.value)
         replayed(both, Side.A, name, evidence)
 

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.entropy import Derived, Entropy
-from accord.errors import StateError
+from accord.errors import StateError, TrustError
 from accord.protocols.slots import table_digest
 from accord.records.columns import Records
 from accord.secure.party import Party
 from accord.session import noise_format
 from accord.session.book import Book, Meeting, Pen, close_book, keep_book, meeting_of
 from accord.session.handshake import Hello, encode_hello
-from accord.session.identity import Card, signer, verifier
+from accord.session.identity import Card, parse_card, signer, verifier
 from accord.session.record import FileKeeper, WorkerDesk, keep_badges, new_attempt
 from accord.session.seed import (
     PLEDGE,
@@ -92,6 +92,15 @@ def read_promise(folder: Path) -> Promise:
         raise StateError(
             path=folder / "seed", reason="the seed of the run cannot be read", mend=mend
         ) from None
+
+
+def read_cards(folder: Path) -> dict[Side, Card]:
+    """The cards that both had when the run began."""
+    try:
+        return {side: parse_card((folder / f"card-{side.value}").read_bytes(), folder) for side in Side}
+    except (OSError, TrustError):
+        mend = "Restore it from a copy."
+        raise StateError(path=folder, reason="the cards of the run cannot be read", mend=mend) from None
 
 
 def read_pledges(folder: Path) -> dict[Side, Pledge]:
@@ -179,6 +188,12 @@ def open_desk(
     if not agreement.accountable:
         return nullcontext()
     folder, both = state.run(run), {hello.side: hello for hello in hellos}
+    if read_cards(folder) != cards:
+        raise TrustError(
+            problem=f"The run {run} is accountable and began with other cards: what was signed with them "
+            "binds their owners alone.",
+            mend="Both run `accord link` again, which costs nothing under the same `snapshot=`.",
+        )
     return Desk(folder, read_promise(folder), both, sizes, side, cards, state.identity.read_bytes())
 
 

@@ -45,13 +45,21 @@ _MEND = "Make room; then go on with `accord resume`."
 
 
 def attempts(run: Path) -> list[Path]:
-    """The folders of all attempts, in their order."""
-    return sorted(path for path in (run / "record").glob("[0-9]*") if path.is_dir())
+    """The folders of all attempts that began, in their order."""
+    return [path for path in _folders(run) if (path / "opening").exists()]
+
+
+def _folders(run: Path) -> list[Path]:
+    return sorted((path for path in (run / "record").glob("[0-9]*") if path.is_dir()), key=_number)
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name)
 
 
 def new_attempt(run: Path, hellos: dict[Side, bytes]) -> tuple[int, Path]:
     """The number and the folder of an attempt with these hellos. *Requires*: the run is locked."""
-    number = len(attempts(run)) + 1
+    number = max(map(_number, _folders(run)), default=0) + 1
     folder = run / "record" / f"{number:04d}"
     make_folder(folder.parent)
     make_folder(folder)
@@ -215,8 +223,10 @@ class Kept:
         return found[_GIVEN], found[_TAKEN]
 
     def received(self) -> Iterator[bytes]:
-        """The messages that were received, up to the last whole one."""
+        """The messages that were received, up to the last whole one; none where nothing was begun."""
         path = self._path("received")
+        if not path.exists():
+            return
         with path.open("rb") as file:
             if file.read(len(_RECEIVED)) != _RECEIVED:
                 raise ValueError("not a record of messages")

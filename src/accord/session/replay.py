@@ -34,10 +34,10 @@ from accord.records.sources import TableLike
 from accord.secure.party import run
 from accord.session import noise_format
 from accord.session.book import Meeting, Seal, meeting_of
-from accord.session.desk import Promise, nonces_of, read_promise
+from accord.session.desk import Promise, nonces_of, read_cards, read_promise
 from accord.session.evidence import Evidence, Said, collect_all, judge_seals, records
 from accord.session.handshake import Hello, decode_hello
-from accord.session.identity import Card, card_from_der, parse_card
+from accord.session.identity import Card, card_from_der
 from accord.session.record import Kept, attempts, read_badges, read_opening
 from accord.session.replay_lines import Differs, EndOfRecord, Line, Remembered, Staff
 from accord.session.seed import require_pledge
@@ -120,7 +120,7 @@ def open_case(state: State, name: str, data: TableLike | None, layout: Layout | 
     if not agreement.accountable:
         raise UsageError(problem=f"The run {name} is not accountable: nothing was kept to replay it.")
     side, promise = Side(known.side), read_promise(folder)
-    cards = {s: parse_card((folder / f"card-{s.value}").read_bytes(), folder) for s in Side}
+    cards = read_cards(folder)
     source = data if data is not None else known.source()
     records = _load(agreement, side, source, layout or known.read_layout())
     case = Case(folder, known, agreement, side, promise, cards, records)
@@ -328,7 +328,11 @@ def make_evidence(state: State, name: str) -> Evidence:
     side, promise = Side(known.side), read_promise(folder)
     partner = side.other
     sizes = {side: known.records, partner: known.partner_records}
-    meetings = {path: meeting_of(read_opening(path), sizes) for path in attempts(folder)}
-    card = parse_card((folder / f"card-{partner.value}").read_bytes(), folder)
-    said = collect_all(folder, partner, meetings)
+    try:
+        meetings = {path: meeting_of(read_opening(path), sizes) for path in attempts(folder)}
+        said = collect_all(folder, partner, meetings)
+    except (OSError, ValueError):
+        mend = "Restore it from a copy."
+        raise StateError(path=folder / "record", reason="it cannot be read", mend=mend) from None
+    card = read_cards(folder)[partner]
     return Evidence(name, agreement.digest, partner, card, promise.pledges[partner], said)
