@@ -1,8 +1,8 @@
-"""What an accountable run costs beside the same run that is not: time, bytes and disk, side by side, in turns.
+"""What an accountable run costs beside the same run that is not: time, bytes and disk, side by side.
 
-`python -m benchmarks.accountable` links 5,000 + 5,000 records with `accord link` in two processes: the paper's AB
-set-up where the real data is at hand, generated products otherwise, or as many as `--records` says. The best of
-some `--turns` counts. Then A's side is replayed. Numbers are printed, never asserted.
+`python -m benchmarks.accountable` links 5,000 + 5,000 records with `accord link` in two processes: the
+paper's AB set-up where the real data is at hand, generated products otherwise, or as many as `--records`
+says. Both ways run in turns, and the best of some `--turns` counts. Then A's side is replayed.
 """
 
 from __future__ import annotations
@@ -60,12 +60,11 @@ def compare(label: str, made: Any, agreed: Agreement, turns: int) -> None:
                 seen.setdefault(way, []).append(turn(made, bound, Path(name) / f"{way}-{number}"))
     best = {way: min(found, key=lambda facts: facts["seconds"]) for way, found in seen.items()}
     for way, facts in best.items():
-        print(
-            f"{label}  {way}:", ", ".join(f"{key} {value:,.2f}" for key, value in facts.items()), flush=True
-        )
-    plain, bound = best["as it is"], best["accountable"]
-    more = (bound["seconds"] - plain["seconds"]) / bound["bytes"] * 1e9
-    print(f"{label}  {bound['seconds'] / plain['seconds']:.3f} times, {more:.2f} ns a byte", flush=True)
+        told = ", ".join(f"{key} {value:,.2f}" for key, value in facts.items())
+        print(f"{label}  {way}: {told}", flush=True)
+    plain, kept = best["as it is"], best["accountable"]
+    more = (kept["seconds"] - plain["seconds"]) / kept["bytes"] * 1e9
+    print(f"{label}  {kept['seconds'] / plain['seconds']:.3f} times, {more:.2f} ns a byte", flush=True)
 
 
 def main() -> None:

@@ -14,7 +14,9 @@ from accord.session.replay import make_evidence, open_case, replay_side
 from accord.session.replay_both import replay_both
 from accord.side import Side
 from tests.protocols.worlds import agreement
-from tests.session import worlds
+from tests.session import faults, worlds
+from tests.session.test_replay import accountable
+from tests.session.test_workers import Death, crowds, meet, named, require_done
 
 
 @pytest.mark.parametrize("greedy", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -42,3 +44,24 @@ def test_an_honest_run_with_two_workers_and_one_that_cheats(greedy: bool, tmp_pa
         file.write(bytes(32))
     with pytest.raises(DepartedError, match="as worker 2 in attempt 1 is not"):
         replay_side(cases[Side.B])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "death", [Death(Side.A, 0, 1), Death(Side.B, 1, 2), Death(Side.B, None, 1)], ids=named
+)
+def test_whoever_is_killed_nobody_is_convicted(death: Death, tmp_path: Path) -> None:
+    """Neither of the cut attempt, in which workers were ahead of their coordinators, nor of the next."""
+    both, expected = crowds(tmp_path)
+    accountable(both)
+    meet(both, None, {Side.A: 2, Side.B: 2}, death)
+    name = faults.common_run(both)
+    assert name
+    states = {side: office.state for side, office in both.items()}
+    for again in (False, True):
+        if again:
+            require_done(meet(both, name, {Side.A: 3, Side.B: 3}), both, expected)
+        for side in Side:
+            case, evidence = open_case(states[side], name, None), make_evidence(states[side.other], name)
+            assert replay_side(case).attempts == 1 + again
+            assert replay_side(case, evidence).attempts == 1 + again
