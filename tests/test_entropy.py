@@ -12,6 +12,7 @@ from scipy.stats import chisquare
 from accord.entropy import (
     MASKS,
     NOISE,
+    Derived,
     Entropy,
     Seeded,
     System,
@@ -136,3 +137,29 @@ def test_equal_keys_in_different_bins_are_no_tie() -> None:
 
 def test_nothing_has_one_order() -> None:
     assert permutation(Seeded(1), 0).tolist() == []
+
+
+# -- what follows from a key ------------------------------------------------------------------------------
+
+
+def test_derived_bytes_follow_from_the_key_alone() -> None:
+    one, two = Derived(bytes(32)), Derived(bytes(32))
+    assert one.bytes(100) == two.bytes(40) + two.bytes(60)
+    assert one.bytes(16) != Derived(b"1" * 32).bytes(116)[100:]
+    # A known answer, the same on every machine.
+    assert Derived(bytes(32)).bytes(8).hex() == "665bcf211fa5c339"
+    assert Derived(bytes(32)).stream(MASKS).bytes(8).hex() == "eff5f77ee4464f0f"
+
+
+def test_no_derived_stream_is_given_twice() -> None:
+    """Unlike those of a fixed seed: masks that are asked for twice must not repeat."""
+    one, two = Derived(bytes(32)), Derived(bytes(32))
+    found = [one.stream(name).bytes(16) for name in (MASKS, MASKS, NOISE, MASKS)]
+    assert len({*found, one.bytes(16)}) == 5
+    assert found == [two.stream(name).bytes(16) for name in (MASKS, MASKS, NOISE, MASKS)]
+
+
+def test_a_derived_source_hides_its_key_and_takes_no_short_one() -> None:
+    assert repr(Derived(b"secret--" * 4)) == "Derived()"
+    with pytest.raises(ValueError, match="32 bytes"):
+        Derived(b"short")

@@ -5,6 +5,8 @@ drawn from streams of different names, so that no draw of one can shift or repea
 
     System   the operating system's generator; the only one for a linkage
     Seeded   a fixed stream for tests and simulation; whoever knows the seed knows all of it
+    Derived  what follows from a secret key alone, for runs that can be replayed (session/seed.py); the key is
+             that of one connection, and no stream of it is ever given twice
 
 The helpers below turn bytes into integers and orders *exactly*: no float, no modulo bias. Nothing here has
 a default generator, so code that was not handed randomness cannot use any.
@@ -13,13 +15,17 @@ a default generator, so code that was not handed randomness cannot use any.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers import CipherContext
 
 NOISE = "noise"
 MASKS = "masks"
@@ -28,6 +34,7 @@ ORDER = "order"
 _TAG = b"accord entropy v1\0"
 _BLOCK = 1 << 16
 _FEW = 1 << 10
+_KEY = 32
 
 
 class Entropy(Protocol):
@@ -79,6 +86,42 @@ class Seeded:
 
     def stream(self, name: str) -> Seeded:
         return Seeded(b"stream" + self._key + name.encode())
+
+
+class Derived:
+    """A stream that follows from a secret key: AES-256 in counter mode, a pseudo-random function of the key.
+
+    Its streams are asked for in an order that is a part of the program: the n-th stream of a name has a key
+    of its own, so that asking twice for one name never gives the same bytes, as a `Seeded` would.
+    *Requires*: a uniform key that is used for one connection or one purpose. *Distribution*: to whoever has
+    not the key, uniform; splitting a read does not change what is read.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != _KEY:
+            raise ValueError("a key has 32 bytes")
+        self._key = key
+        self._asked: dict[str, int] = {}
+        self._cipher: CipherContext | None = None
+
+    def __repr__(self) -> str:
+        return "Derived()"
+
+    def bytes(self, count: int) -> bytes:
+        if self._cipher is None:
+            # Imported here: only who links accountably needs it.
+            from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+            key = hmac.digest(self._key, _TAG + b"bytes", "sha256")
+            self._cipher = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        return self._cipher.update(bytes(count))
+
+    def stream(self, name: str) -> Derived:
+        number = self._asked.get(name, 0)
+        self._asked[name] = number + 1
+        return Derived(
+            hmac.digest(self._key, _TAG + b"stream" + number.to_bytes(8, "little") + name.encode(), "sha256")
+        )
 
 
 def _seed_bytes(seed: int | str | bytes) -> tuple[bytes, bytes]:

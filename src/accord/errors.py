@@ -268,6 +268,12 @@ class DeclinedError(AccordError):
     exit_code = 10
 
 
+class DepartedError(AccordError):
+    """{party} departed from the protocol in the run {run}: {problem}."""
+
+    exit_code = 15
+
+
 class AuditError(AccordError):
     """{problem}"""
 

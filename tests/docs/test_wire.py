@@ -15,6 +15,7 @@ from accord.protocols.mine import MOST_RECORDS
 from accord.secure.party import Buffer
 from accord.session import (
     badges,
+    book,
     channel,
     connect,
     course,
@@ -25,6 +26,7 @@ from accord.session import (
     jobs,
     receipt,
     routing,
+    seed,
 )
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connection import Reach
@@ -117,6 +119,17 @@ def test_workers() -> None:
     assert f"from {crew.MANY} comparisons on" in PAGE
     assert f"for {crew._MEET_SECONDS:.0f} seconds" in PAGE
     assert f"differ by {UNDER_WAY}" in PAGE
+
+
+def test_accountable_runs() -> None:
+    pledge, seal = numbers("Accountable runs")
+    assert (pledge, seal) == ([seed.PLEDGE], [book.SEAL])
+    section = PAGE.split("## Accountable runs\n")[1].split("\n## ")[0]
+    for tag in (
+        seed._TABLE_TAG, seed._SEED_TAG, seed._PLEDGE_TAG, book._MEETING, book._NAME, book._KEY, book._START,
+        book._SIGNED,
+    ):  # fmt: skip
+        assert f"`{tag.decode()[:-1]}\\n`" in section, tag
 
 
 def test_a_run_has_the_sizes_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,8 +212,8 @@ def _flip(own: GarbledSide, seen: NDArray[np.float64]) -> Party[NDArray[np.bool_
     trees = dict(zip(np.flatnonzero(own.real[own.batch.b_rows]).tolist(), range(TREES), strict=False))
     for row, tree in trees.items():
         choices.reshape(TREES, -1)[tree, row // 64] ^= np.uint64(1 << row % 64)
-    yield from send(choices)
-    message = yield from receive(sizes.tables)
+    yield from send(choices, signed=True)
+    message = yield from receive(sizes.tables, signed=True)
     decode = bits_from_wire(message[-sizes.answers :], own.batch.pairs)
     tables = message[: -sizes.answers].view("<u8")
     tried = []

@@ -79,6 +79,12 @@ def advice(agreement: Agreement) -> list[str]:
     if agreement.learnt_from is not None:
         names = {side: agreement.party(side) for side in Side}
         notes.append(f"The rule was {describe_origin(agreement.learnt_from, names)}.")
+    if agreement.accountable:
+        days = counted(agreement.keep_days, "day")
+        notes.append(
+            f"Accountable: for {days} each side can be asked to replay its part of a run, from its table, "
+            "its seed and what it received, before an auditor whom both accept. Refusing is the breach."
+        )
     notes += [f"Matches may be missed: {loss}." for loss in losses[:_MOST_LOSSES]]
     if len(losses) > _MOST_LOSSES:
         more = counted(len(losses) - _MOST_LOSSES, "more way", "more ways")

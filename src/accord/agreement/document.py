@@ -185,7 +185,8 @@ EngineOptions = Annotated[
 ]
 
 
-_LATER = ("expected", "learnt_from", "most_matches", "one_to_one")
+_LATER = ("expected", "learnt_from", "most_matches", "one_to_one", "accountable", "keep_days")
+KEEP_DAYS = 365
 
 
 class Agreement(Spec):
@@ -211,6 +212,10 @@ class Agreement(Spec):
     """Who shows no more than so many of its records; None where all that match are shown."""
     engine: EngineOptions
     expected: Expected | None = None
+    accountable: StrictBool = False
+    """Whether each side can be asked to replay its part of a run (docs/replay.md)."""
+    keep_days: StrictInt = Field(KEEP_DAYS, ge=1, le=36500)
+    """For how long after an accountable run."""
 
     @model_validator(mode="before")
     @classmethod

@@ -57,6 +57,8 @@ class _Salvaged:
     parties: Parties | None
     disclose: DisclosedColumns | None
     one_to_one: bool
+    kept_for_nothing: bool
+    """Whether days are named for which a run can be replayed that cannot be."""
 
     @property
     def blocked(self) -> bool:
@@ -98,6 +100,7 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         parties=_valid(Parties, data.get("parties")),
         disclose=_valid(DisclosedColumns, data.get("disclose", {})),
         one_to_one=data.get("one_to_one") is True,
+        kept_for_nothing="keep_days" in data and not data.get("accountable", False),
     )
 
 
@@ -219,6 +222,8 @@ def _protocol_faults(found: _Salvaged, simulated: bool) -> Iterator[tuple[Where,
         yield ("blocking",), problem
     if found.kind is not None and found.kind.blocked and not found.blocked:
         yield ("protocol",), f"{found.name} needs a blocking; add [[blocking]] or take 'all-pairs'."
+    if found.kept_for_nothing:
+        yield ("keep_days",), "only an accountable run is kept; set accountable = true or remove keep_days."
     if found.rule is None or found.disclose is None:
         return
     chosen_by = fields_of(found.rule)

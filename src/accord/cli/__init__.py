@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from accord import __version__
-from accord.cli import audit, bench, forget, identity, ledger, link, receipt
+from accord.cli import audit, bench, forget, identity, ledger, link, receipt, replay
 from accord.cli.check import check
 from accord.cli.demo import demo
 from accord.cli.generate import generate
@@ -65,6 +65,7 @@ app.add_typer(audit.app, name="audit")
 app.add_typer(bench.app, name="bench")
 app.add_typer(receipt.app, name="receipt")
 app.add_typer(ledger.app, name="ledger")
+app.command(epilog=example("accord replay 64b0dc2671d70861 --data table.csv"))(replay.replay)
 app.command(epilog=example("accord forget 64b0dc2671d70861"))(forget.forget)
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from accord.cli.completion import complete_run
 from accord.cli.options import StateOption
 from accord.cli.terminal import say
+
+if TYPE_CHECKING:
+    from accord.session.state import State
 
 
 def forget(
@@ -23,14 +27,18 @@ def forget(
         ),
     ],
     force: Annotated[
-        bool, typer.Option("--force", help="Also the noise of a snapshot, which is then charged anew.")
+        bool,
+        typer.Option(
+            "--force",
+            help="Also the noise of a snapshot, which is then charged anew, and what a replay needs.",
+        ),
     ] = False,
     state: StateOption = None,
 ) -> None:
     """Remove what a run stored: noise, slots, journal, receipt. Its cost stays in the ledger.
 
-    The run can then no longer be resumed. The noise of a snapshot is that of all its runs: without it the
-    next run under the name is drawn and charged anew.
+    The run can then no longer be resumed, nor replayed if it is accountable. The noise of a snapshot is that
+    of all its runs: without it the next run under the name is drawn and charged anew.
     """
     from accord.errors import UsageError
     from accord.privacy.number import show
@@ -47,9 +55,31 @@ def forget(
             f"Without it the next link under that name is charged ε = {show(kept[0].event.cost.epsilon)} "
             "again. Add --force to forget it all the same."
         )
+    if not force:
+        _require_past(opened, run)
     with hold(opened.run(run)):
         others = ledger.forget(run)
         opened.remove_run(run)
     say(f"{run}: forgotten. What it spent stays in the ledger.")
     if others:
         say(f"These runs used the same noise and cannot be resumed any more: {', '.join(others)}.", err=True)
+
+
+def _require_past(state: State, run: str) -> None:
+    """Raise while the agreement of an accountable run has its owner keep it."""
+    from accord.agreement.file import parse_agreement
+    from accord.errors import AccordError, UsageError
+    from accord.session.store import open_run
+
+    try:
+        known = open_run(state, run).manifest
+        agreement = parse_agreement(known.agreement, "The agreement of the run")
+    except AccordError:
+        # What cannot be read cannot be replayed either.
+        return
+    until = datetime.fromisoformat(known.began) + timedelta(days=agreement.keep_days)
+    if agreement.accountable and datetime.now(UTC) < until:
+        raise UsageError(
+            problem=f"{run} is accountable: by the agreement you can be asked to replay it until "
+            f"{until:%Y-%m-%d}, and who cannot is in breach of it. Add --force to forget it all the same."
+        )

@@ -55,6 +55,9 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
     kept = tell_kept(facts["matches"], facts.get("matches_found"))
     say(f"Matches      {kept}, in {counted(facts['comparisons'], 'secure comparison')}")
     say(f"Output       {facts['output']} (a digest under a key that only the two sides have)")
+    if bound := facts.get("accountable"):
+        days = counted(bound["keep_days"], "day")
+        say(f"Accountable  for {days}; both are bound to their tables, their seeds and all messages")
     for side, party in facts["parties"].items():
         shown = ", ".join(_printable(name) for name in party["disclosed"]) or "no column"
         epsilon, delta = (party[name] or "none" for name in ("epsilon", "delta"))
@@ -95,10 +98,17 @@ def verify(
         _require_output(receipt, opened, place)
     if as_json:
         checked = place is not None and trusted
-        body = {"run": receipt.facts["run"], "signers": signers, "output_checked": checked}
+        bound = "accountable" in receipt.facts
+        body = {
+            "run": receipt.facts["run"],
+            "signers": signers,
+            "output_checked": checked,
+            "accountable": bound,
+        }
         typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
     else:
         _print_signers(signers)
+        say(_tell_accountable(receipt))
     if not trusted:
         _refuse(receipt, signers)
     if place is not None and not as_json:
@@ -112,6 +122,14 @@ def _require_output(receipt: Receipt, state: State, out: Place) -> None:
 
     key = read_output_key(state, receipt.facts["run"], receipt.facts["output"])
     require_output(receipt, key, read_truth(out), out)
+
+
+def _tell_accountable(receipt: Receipt) -> str:
+    bound, run = receipt.facts.get("accountable"), receipt.facts["run"]
+    if bound is None:
+        return "The run is not accountable: nobody can prove afterwards who followed the protocol."
+    days = counted(bound["keep_days"], "day")
+    return f"The run is accountable: for {days} each side can replay its part with `accord replay {run}`."
 
 
 def _print_signers(signers: Signers) -> None:

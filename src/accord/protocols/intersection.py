@@ -222,7 +222,7 @@ class _Side:
         yield from answer(self.group, key, self.asked, self.progress)
         lines = self._lines(self._values(key), tokens)
         for part in batches(self.lines, CHUNK):
-            yield from send(lines[part])
+            yield from send(lines[part], signed=part.stop == self.lines)
         head = np.frombuffer((yield from receive(16)).tobytes(), "<u8").tolist()
         if head[0] > len(tokens) or head[1] > head[0] * self.partner_size:
             raise PeerError(problem="more matches than there are records")
@@ -285,7 +285,8 @@ class _Side:
         lines = np.empty((self.lines, LINE), np.uint8)
         for part in batches(self.lines, CHUNK):
             size = part.stop - part.start
-            lines[part] = (yield from receive(size * LINE)).reshape(size, LINE)
+            some = yield from receive(size * LINE, signed=part.stop == self.lines)
+            lines[part] = some.reshape(size, LINE)
             self.progress(size)
         keys, tokens = open_lines(values, lines)
         named, token = rank_tokens(tokens)

@@ -1,8 +1,8 @@
 """How the coordinators tell each other who their workers are: certificates, and halves of routing tokens.
 
 Over the coordinators' own channel, which is authenticated by the cards; so worker i of one side can demand
-the very certificate of worker i of the other, byte for byte, and no authority is needed for it. For each
-worker
+the very certificate of worker i of the other, byte for byte, and no authority is needed for it. The message
+is signed (party.py), so that what a worker signs is signed by its owner. For each worker
 
     2      the length of its certificate
     1022   the certificate in DER, and zeros
@@ -53,6 +53,6 @@ def decode_badge(content: bytes) -> Badge:
 
 def exchange_badges(own: list[Badge]) -> Party[list[Badge]]:
     """Say who one's workers are; the partner's, of which there are as many."""
-    yield Send(b"".join(map(encode_badge, own)))
-    content = (yield from receive(BADGE * len(own))).tobytes()
+    yield Send(b"".join(map(encode_badge, own)), signed=True)
+    content = (yield from receive(BADGE * len(own), signed=True)).tobytes()
     return [decode_badge(content[at : at + BADGE]) for at in range(0, len(content), BADGE)]

@@ -1,13 +1,14 @@
 """The course of a run from the first hello to the receipt, as a party: it sees no socket.
 
-    begin    hellos; sizes; charge; fix the slots; the protocol; output; receipt
+    begin    hellos; pledges; sizes; charge; fix the slots; the protocol; output; receipt
     go_on    hellos with the kept commitments and the number of kept steps; the rest of the protocol; …
 
 What has to be found out before anybody is called is in `link.py`; what carries the messages is a channel over
 TLS there and may be anything else that drives a party. The invariant: what was not charged and stored has not
 been sent. After the last step of the journal nothing is secret from the partner that it does not have, so
 confirmation, output and receipt are simply done again after a cut, until both sides have the receipt. Of an
-intersection only these are done again: asked anew, it would be a second set of questions in one run.
+intersection only these are done again: asked anew, it would be a second set of questions in one run. Pledges,
+and all that is kept for a replay, are those of accountable runs (desk.py).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,7 @@ from accord.secure.party import Party
 from accord.session import crew, notices, receipt
 from accord.session.connection import Reach
 from accord.session.crew import Alone, Errand, Team
+from accord.session.desk import Desk, Promise, make_promise, open_desk, promise_files
 from accord.session.handshake import NONCE, Hello, Wish, exchange_sizes, greet, require_same_run, run_name
 from accord.session.identity import Card
 from accord.session.interrupts import hold_interrupts
@@ -197,16 +199,19 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     hello = Hello(own.side, digest, own.entropy.bytes(NONCE), wish=own.team.wish)
     other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
     require_same_run(hello, other, own.partner)
+    name = run_name(hello, other)
+    promise = yield from make_promise(
+        own.state, own.agreement, own.side, own.cards, name, own.records, own.entropy
+    )
     size = yield from exchange_sizes(own.records.size, own.partner)
     _require_room(own, size)
-    name = run_name(hello, other)
     with hold_interrupts():
-        charged, mine = _charge(own, name, size)
-        run = _store(own, _manifest(own, name, mine), mine, charged)
+        charged, mine, files = _charge(own, name, size, promise)
+        run = _store(own, _manifest(own, name, mine), mine, charged, files)
         line.started(name)
     own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
     with run.lock(), closing(run.open_journal()) as journal:
-        return (yield from _judge(own, Kept(run, mine, journal, charged), line, other.wish))
+        return (yield from _judge(own, Kept(run, mine, journal, charged), line, (hello, other)))
 
 
 def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
@@ -231,7 +236,7 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         raise RefusedError(problem=problem)
     kept.journal.meet(other.steps, own.agreement.protocol.steps_at_once)
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
-    return (yield from _judge(own, kept, line, other.wish))
+    return (yield from _judge(own, kept, line, (hello, other)))
 
 
 def _require_room(own: Ready, size: int) -> None:
@@ -256,20 +261,22 @@ def _most_slots(own: Ready, size: int) -> int:
     return size * own.agreement.task.blocking.per_record(own.side.other) + own.padding(size).all
 
 
-def _charge(own: Ready, name: str, size: int) -> tuple[Cost, Mine]:
-    """Charge the run, on disk; then fix my side of it with the noise that is kept."""
+def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[Cost, Mine, dict[str, bytes]]:
+    """Charge the run, on disk; then fix my side of it with the noise that is kept. Also the files by which it
+    can be replayed."""
     ask = own.ask(name)
     charged = Ledger(own.state.ledger).charge(ask, own.draw, datetime.now(UTC))
     noise = own.draw() if ask.key is None else charged.noise
     task, events = own.agreement.task, (own.event,)
-    mine = prepare(task, own.side, own.records, size, noise, own.entropy, events, own.padding(size))
-    return charged.cost, mine
+    entropy = own.entropy if promise is None else promise.seed.slots()
+    mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
+    return charged.cost, mine, {} if promise is None else promise_files(promise, own.cards, noise)
 
 
-def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost) -> RunFolder:
+def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dict[str, bytes]) -> RunFolder:
     """The run on disk; nothing of it has been sent, but it has been charged."""
     try:
-        return create_run(own.state, manifest, mine.slots)
+        return create_run(own.state, manifest, mine.slots, files)
     except StateError as error:
         named = own.snapshot is not None or own.event.cost == NO_COST
         raise UnstoredError(
@@ -304,10 +311,13 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
     )
 
 
-def _judge(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
+def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> Party[Linked]:
     """The rest of the run; what the partner says wrongly in it, or withholds, is counted."""
     try:
-        return (yield from _finish(own, kept, line, wish))
+        sizes = {own.side: own.records.size, own.side.other: kept.mine.partner_size}
+        name = kept.run.manifest.run
+        with open_desk(own.state, own.agreement, own.side, own.cards, name, hellos, sizes) as desk:
+            return (yield from _finish(own, kept, line, hellos[1].wish, desk))
     except PeerError as error:
         kept.run.refuse(error.problem)
         raise
@@ -316,7 +326,7 @@ def _judge(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
         raise
 
 
-def _finish(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
+def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:
@@ -330,18 +340,21 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish) -> Party[Linked]:
         line.expect(seconds)
         own.team.expect(seconds)
 
-    errand = Errand(agreement, own.side, own.reach, own.tell)
+    errand = Errand(agreement, own.side, own.reach, own.tell, desk)
     staff = own.team.staff(errand, line, wish)
     mine = replace(
-        kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect
-    )
+        kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect,
+        entropy=own.entropy if desk is None else desk.entropy,
+    )  # fmt: skip
     expect(0, 0)
-    outcome = yield from task.protocol.party(task, mine, agreement.engine.build())
+    party = task.protocol.party(task, mine, agreement.engine.build())
+    outcome = yield from (party if desk is None else desk.keep(party))
     found = arrange_output(agreement, own.records, outcome)
     if own.out is not None:
         _write(own, kept, own.out, found)
-    yield from _sign(own, kept, outcome)
     figures = own.team.figures()
+    bound = None if desk is None else desk.facts(agreement, figures.links)
+    yield from _sign(own, kept, outcome, bound)
     linked = Linked(
         run=kept.run.manifest.run,
         found=found,
@@ -376,13 +389,13 @@ def _write(own: Ready, kept: Kept, out: Target, found: PairTable) -> None:
         raise
 
 
-def _sign(own: Ready, kept: Kept, outcome: Outcome) -> Party[None]:
+def _sign(own: Ready, kept: Kept, outcome: Outcome, bound: dict[str, Any] | None) -> Party[None]:
     """Exchange the last numbers and the signatures, and keep the receipt with the key of its digest."""
     now = max(0, int(datetime.now(UTC).timestamp()))
     mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now)
     theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
     statements = {own.side: mine, own.side.other: theirs}
-    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards)
+    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, bound)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     digest, numbers = outcome.digest, (len(outcome.pairs), outcome.matches_found)
     kept.run.keep_receipt(content, digest.key, digest.value.hex(), *numbers)

@@ -23,7 +23,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn, Protocol
 
 import numpy as np
@@ -44,6 +44,7 @@ from accord.session import jobs
 from accord.session.badges import Badge, exchange_badges
 from accord.session.connect import parse_address
 from accord.session.connection import Reach
+from accord.session.desk import Desk
 from accord.session.door import open_port
 from accord.session.handshake import Wish
 from accord.session.jobs import Answer, Cause, Job, Kind, Meet, Message, Start
@@ -111,12 +112,14 @@ class Line(Protocol):
 
 @dataclass(frozen=True)
 class Errand:
-    """What the workers of a side are for. Public."""
+    """What the workers of a side are for."""
 
     agreement: Agreement
     side: Side
     reach: Reach
     tell: Tell
+    desk: Desk | None = None
+    """What keeps the books, in an accountable run."""
 
     @property
     def partner(self) -> str:
@@ -133,6 +136,8 @@ class Figures:
     """Comparisons a second of each."""
     peaks: tuple[int, ...] = ()
     """The most bytes that each has held."""
+    links: tuple[dict[Side, bytes], ...] = ()
+    """Of each in an accountable run: the last links of what A and B sent (book.py)."""
 
 
 class Team(Protocol):
@@ -216,6 +221,7 @@ class Crew:
             received=sum(answer.received for answer in last),
             rates=tuple(round(t.pairs / max(1e-9, t.nanoseconds * 1e-9)) for t in self.tallies),
             peaks=tuple(answer.peak_bytes for answer in last),
+            links=tuple(dict(zip(Side, one.links, strict=True)) for one in last if any(one.links[0])),
         )
 
 
@@ -239,6 +245,8 @@ class _Gathering:
         self._start(count, circuit)
         cards = heard.all_say(Kind.BADGE, count)
         own = [Badge(bytes(card), entropy.bytes(TOKEN)) for card in cards]
+        if self.errand.desk is not None:
+            self.errand.desk.keep_badges([badge.card for badge in own])
         theirs = yield from exchange_badges(own)
         pairs = zip(own, theirs, strict=True)
         halves = [(a.half, b.half) if side is Side.A else (b.half, a.half) for a, b in pairs]
@@ -266,7 +274,9 @@ class _Gathering:
         )
         self.crew.workers.start(count)
         for number in range(count):
-            self.crew.workers.say(number, Kind.START, jobs.encode_facts(start))
+            desk = None if errand.desk is None else errand.desk.worker(number)
+            own = replace(start, desk=desk)
+            self.crew.workers.say(number, Kind.START, jobs.encode_facts(own))
 
     def _meet(self, cards: list[bytes], tokens: list[bytes]) -> None:
         """Tell every worker whom it meets; hand over the connections of those who call."""

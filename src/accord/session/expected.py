@@ -36,6 +36,13 @@ class Outlook:
     guessed: bool = False
     """Whether the speed of this machine is: the work is too small to be worth a measurement."""
 
+    accountable: bool = False
+
+    @property
+    def record(self) -> int:
+        """Bytes that are kept for a replay, at the most: what is received is a part of what travels."""
+        return round(self.plan.agreed.bytes.high) if self.accountable else 0
+
     @property
     def warning(self) -> Warning | None:
         """The most important one; that matches may be missed is said of the blocking anyway."""
@@ -100,7 +107,7 @@ def look_ahead(
     except AccordError:
         # What is wrong with such sizes is said when the partner's is known; nothing rests on this.
         return None
-    return Outlook(found, agreement.expected is None, guessed)
+    return Outlook(found, agreement.expected is None, guessed, agreement.accountable)
 
 
 def _likely_side(agreement: Agreement, records: Records) -> Side:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -223,23 +224,37 @@ def _span(card: Card) -> str:
 
 def sign(state: State, content: bytes) -> bytes:
     """A signature with the key of this installation."""
+    return signer(state.identity.read_bytes())(content)
+
+
+def signer(identity: bytes) -> Callable[[bytes], bytes]:
+    """What signs with the key of an identity file, given its bytes: for many signatures."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    key = load_pem_private_key(state.identity.read_bytes(), None)
+    key = load_pem_private_key(identity, None)
     assert isinstance(key, Ed25519PrivateKey)
-    return key.sign(content)
+    return key.sign
 
 
 def verify(card: Card, signature: bytes, content: bytes) -> None:
     """Raise ValueError unless the owner of the card signed this."""
+    verifier(card)(signature, content)
+
+
+def verifier(card: Card) -> Callable[[bytes, bytes], None]:
+    """What raises ValueError unless the owner of the card made a signature of something: for many."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.x509 import load_der_x509_certificate
 
     key = load_der_x509_certificate(card.der).public_key()
     assert isinstance(key, Ed25519PublicKey)
-    try:
-        key.verify(signature, content)
-    except InvalidSignature:
-        raise ValueError("a signature that does not fit") from None
+
+    def judge(signature: bytes, content: bytes) -> None:
+        try:
+            key.verify(signature, content)
+        except InvalidSignature:
+            raise ValueError("a signature that does not fit") from None
+
+    return judge

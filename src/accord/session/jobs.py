@@ -4,7 +4,8 @@
     8   little-endian: the kind in the highest byte, the length of the body in the other seven
     …   the body
 
-    START    to the worker: the circuit, the engine, its side, how long to wait; all of it public
+    START    to the worker: the circuit, the engine, its side, how long to wait; all of it public, but for the
+             key of its connection in an accountable run
     BADGE    from it: the certificate of a key that it has made for this run and that never leaves it
     MEET     to it: the partner's certificate, and where to connect with which token
     SOCKET   to it, where this side listens: a connection that has named it (routing.py), as a descriptor
@@ -39,6 +40,7 @@ from numpy.typing import NDArray
 
 from accord.secure.blocks import Table
 from accord.secure.circuit import Input
+from accord.session.record import WorkerDesk
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")
@@ -46,7 +48,7 @@ T = TypeVar("T")
 _TAG = b"accordw2"
 _HEAD = struct.Struct("<8sQ")
 _JOB = struct.Struct("<dQQ")
-_ANSWER = struct.Struct("<QQQQ")
+_ANSWER = struct.Struct("<QQQQ32s32s")
 _LENGTH = (1 << 56) - 1
 _PIECE = 1 << 20
 MOST_CARD = 1022
@@ -100,7 +102,7 @@ class Cause(IntEnum):
 
 @dataclass(frozen=True)
 class Start:
-    """What a worker is to do. Public."""
+    """What a worker is to do. Public, but for what its desk holds."""
 
     side: str
     party: str
@@ -118,6 +120,8 @@ class Start:
     grace: float
     wait: float
     """Seconds until the partner's worker must be there."""
+    desk: WorkerDesk | None = field(default=None, repr=False)
+    """Its part of an accountable run."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,8 @@ class Answer:
     nanoseconds: int
     """That it was busy with this share, waiting for the partner's worker included."""
     peak_bytes: int
+    links: tuple[bytes, bytes] = (bytes(32), bytes(32))
+    """The last links of what A's worker and B's sent (book.py); zeros where no book is kept."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +285,7 @@ def decode_job(body: bytearray, inputs: tuple[Input, ...]) -> Job:
 def encode_answer(answer: Answer) -> tuple[bytes, bytes]:
     """An answer in parts."""
     numbers = answer.sent, answer.received, answer.nanoseconds, answer.peak_bytes
-    return _ANSWER.pack(*numbers), answer.places.astype("<u8").tobytes()
+    return _ANSWER.pack(*numbers, *answer.links), answer.places.astype("<u8").tobytes()
 
 
 def decode_answer(body: bytearray) -> Answer:
@@ -287,7 +293,8 @@ def decode_answer(body: bytearray) -> Answer:
     if len(body) < _ANSWER.size or (len(body) - _ANSWER.size) % 8:
         raise ValueError("not an answer")
     places = np.frombuffer(body, "<u8", offset=_ANSWER.size).astype(np.int64)
-    return Answer(places, *_ANSWER.unpack_from(body))
+    sent, received, nanoseconds, peak, *links = _ANSWER.unpack_from(body)
+    return Answer(places, sent, received, nanoseconds, peak, (links[0], links[1]))
 
 
 def encode_failure(failure: Failure) -> bytes:

@@ -222,8 +222,9 @@ def _offer(own: Ready) -> Offer:
     """What the owner is asked to agree to."""
     ledger = Ledger(own.state.ledger)
     unfinished = find_unfinished(own.state, own.partner, own.agreement.to_toml())
-    room = warn_of_room(own.agreement.task, own.side, own.records, own.state.folder, own.out)
     outlook = look_ahead(own.agreement, own.side, own.records, own.state.folder)
+    record = 0 if outlook is None else outlook.record
+    room = warn_of_room(own.agreement.task, own.side, own.records, own.state.folder, own.out, record)
     ask = own.ask("offer")
     return make_offer(own.agreement, own.side, own.records, ledger, ask, unfinished, room, outlook)
 

@@ -21,7 +21,7 @@ from accord.session.accounts import Account, account
 from accord.session.expected import Outlook
 from accord.session.ledger import Ask, Ledger
 from accord.side import Side
-from accord.wording import counted
+from accord.wording import counted, sized
 
 _SHOWN = 5
 _TOLD_ANYWAY = ("epsilon-high", "delta-above-one-over-n")
@@ -121,6 +121,7 @@ def describe(offer: Offer) -> str:
         f"You are      {agreed.party(side)} ({side.value}); partner: {offer.partner} ({side.other.value})",
         f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
         *_describe_learnt(offer),
+        *_describe_accountable(offer),
         f"Records      {offer.records:,}{left_out}",
         *([] if offer.outlook is None else [f"Expected     {offer.outlook.describe()}"]),
         *_describe_snapshot(offer),
@@ -145,6 +146,18 @@ def _describe_learnt(offer: Offer) -> list[str]:
         return []
     names = {side: agreed.party(side) for side in Side}
     return [f"Rule         {describe_origin(agreed.learnt_from, names)}"]
+
+
+def _describe_accountable(offer: Offer) -> list[str]:
+    """What the owner takes upon itself: to refuse a replay is the breach."""
+    if not offer.agreement.accountable:
+        return []
+    room = offer.outlook.record if offer.outlook is not None else 0
+    kept = f", up to {sized(room)}," if room else ""
+    return [
+        f"Accountable  for {counted(offer.agreement.keep_days, 'day')} you can be asked to replay your side: "
+        f"keep this table; the seed and what you receive{kept} stay in the state folder"
+    ]
 
 
 def _describe_cost(offer: Offer) -> str:

@@ -6,6 +6,9 @@ as a digest under a key that only the two have, so that a receipt can be shown t
 guesses of the output on it. Both sides compute the same bytes and sign them with the keys of their cards
 (Ed25519), each naming its side: so each has signed who the other is, and nobody can sign for both.
 
+That of an accountable run also holds what both had pledged, to their tables and their seeds, and the last
+links of both directions of every connection (book.py): it is of version 3. All others are of version 2.
+
     {"receipt": {…}, "signatures": {"A": {"card": …, "signature": …}, "B": {…}}}
 """
 
@@ -20,7 +23,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator, StringConstraints, model_validator
 
 from accord.agreement.document import Agreement
 from accord.errors import PeerError, TrustError, UnreadableError
@@ -55,6 +58,7 @@ def _printable(text: str) -> str:
 
 
 _Word = Annotated[str, StringConstraints(max_length=200), AfterValidator(_printable)]
+_Hash = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 _Number = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(_printable)]
 """An exact number: a ratio of two integers, neither of which Python writes with more than 4300 digits."""
 
@@ -75,11 +79,27 @@ class _PartyFacts(Spec):
     time: _Word
 
 
+class _PledgeFacts(Spec):
+    table: _Hash
+    seed: _Hash
+
+
+class _AccountableFacts(Spec):
+    """What binds both sides beyond the output."""
+
+    keep_days: int
+    pledges: dict[Literal["A", "B"], _PledgeFacts]
+    meeting: _Hash
+    """A name of the last attempt, which ended in this receipt."""
+    transcripts: list[dict[Literal["A", "B"], _Hash]]
+    """Of each connection in it, the coordinators' first: the last links of what A and B sent."""
+
+
 class _Facts(Spec):
     """The form of what a receipt says."""
 
-    version: Literal[1, 2]
-    """1 has another digest of the output, see `signed_output.py`."""
+    version: Literal[1, 2, 3]
+    """1 has another digest of the output, see `signed_output.py`; 3 is that of an accountable run."""
     run: _Word
     agreement: _Word
     protocol: _Word
@@ -90,9 +110,16 @@ class _Facts(Spec):
     """How many were found, of which the output has the best one-to-one set. It is not there where all are
     kept, so that such receipts are the bytes that they always were."""
     comparisons: int
-    output: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+    output: _Hash
     """Also a part of a file's name, see `store.py`."""
     parties: dict[Literal["A", "B"], _PartyFacts]
+    accountable: _AccountableFacts | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> _Facts:
+        if (self.version == 3) != (self.accountable is not None):
+            raise ValueError("what is accountable is of version 3")
+        return self
 
 
 @dataclass(frozen=True)
@@ -120,11 +147,12 @@ def facts(
     outcome: Outcome,
     statements: Mapping[Side, Statement],
     cards: Mapping[Side, Card],
+    bound: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a receipt says, the same on both sides."""
+    """What a receipt says, the same on both sides; `bound` is what an accountable run adds (desk.py)."""
     found = outcome.matches_found
     return {
-        "version": 2,
+        "version": 2 if bound is None else 3,
         "run": run,
         "agreement": agreement.digest,
         "protocol": agreement.protocol.name,
@@ -134,6 +162,7 @@ def facts(
         "comparisons": outcome.comparisons,
         "output": outcome.digest.value.hex(),
         "parties": {side.value: _party(agreement, side, statements[side], cards[side]) for side in Side},
+        **({"accountable": dict(bound)} if bound is not None else {}),
     }
 
 

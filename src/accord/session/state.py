@@ -59,9 +59,9 @@ class State:
     def create_run(self, run: str) -> Path:
         """The folder of a run, made if it is missing."""
         folder = self.run(run)
-        _make(self.folder)
-        _make(folder.parent)
-        _make(folder)
+        make_folder(self.folder)
+        make_folder(folder.parent)
+        make_folder(folder)
         return folder
 
     def remove_run(self, run: str) -> bool:
@@ -82,7 +82,7 @@ def open_state(folder: Path | None, environment: Mapping[str, str], *, new: bool
     found = state_folder(folder, environment)
     if folder is not None and not new and not os.path.isdir(folder):
         raise UsageError(problem=f"There is no state folder {folder}, and none was made. Check `state=`.")
-    _make(found)
+    make_folder(found)
     _require_private(found)
     return State(found)
 
@@ -138,7 +138,7 @@ def require_run_name(run: str) -> str:
     return run
 
 
-def _make(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         if not folder.is_dir():
@@ -150,7 +150,7 @@ def _make(folder: Path) -> None:
 
 def write_private(path: Path, content: bytes) -> None:
     """Replace a file, whole or not at all, on disk when this returns; only its owner may read it."""
-    _make(path.parent)
+    make_folder(path.parent)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.unlink(missing_ok=True)

@@ -7,6 +7,7 @@
     receipt     the receipt, once both sides have signed it
     key-DIGEST  the key of the digest of the output that a receipt names; a run that is done again has another
                 key, and whichever receipt is there finds its own
+    seed, noise, pledges, record    of an accountable run: record.py
 
 Every file has a version; the journal's is in `journal_file.py`. Whoever changes anything here holds the lock.
 
@@ -21,7 +22,7 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -215,8 +216,10 @@ def hold(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def create_run(state: State, manifest: Manifest, slots: Slots) -> RunFolder:
-    """A new run on disk."""
+def create_run(
+    state: State, manifest: Manifest, slots: Slots, files: Mapping[str, bytes] | None = None
+) -> RunFolder:
+    """A new run on disk, with what else it keeps from its beginning on."""
     if state.run(manifest.run).exists():
         raise StateError(
             path=state.run(manifest.run), reason="there is a run of this name already", mend="Run again."
@@ -224,6 +227,8 @@ def create_run(state: State, manifest: Manifest, slots: Slots) -> RunFolder:
     folder = state.create_run(manifest.run)
     write_private(folder / "slots", encode_slots(slots))
     write_private(folder / "journal", TAG)
+    for name, content in (files or {}).items():
+        write_private(folder / name, content)
     # Last: a run is there once its manifest is.
     _write_manifest(folder, manifest)
     return RunFolder(folder, manifest)

@@ -4,7 +4,9 @@
 with a socket as its standard input, and `worker_ray.py` one on a cluster. It is told what to do in messages
 (jobs.py). It compares what it is given, in order, and knows neither ids nor rows nor which round it is:
 encoded inputs, which of them are real, and block sizes. Its key is made here, for this run, and its masks
-come from the system's generator, so that two attempts never share any.
+come from the system's generator, so that two attempts never share any; or, in an accountable run, from the
+key of this one connection, which it is given and which no other attempt has (seed.py). Then it keeps the book
+of its connection and signs it with its own key, for which its coordinator has signed.
 
 When the coordinator closes the socket, or is killed, this process ends at once, whatever it is doing: a
 thread does nothing but listen. So no worker outlives its coordinator.
@@ -23,15 +25,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.entropy import MASKS, System
+from accord.entropy import MASKS, Derived, Entropy, System
 from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
 from accord.network import Network
 from accord.secure.blocks import Blocks
@@ -39,11 +41,13 @@ from accord.secure.circuit import inputs
 from accord.secure.circuit_text import decode_circuit
 from accord.secure.engines import engine_named
 from accord.secure.ot.settings import USUAL, Settings
-from accord.secure.party import run
+from accord.secure.party import Party, run
 from accord.secure.renewal import Renewing
 from accord.session import jobs
+from accord.session.book import Book, keep_book
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connect import Address, accept, keep_calling, make_context, trust
+from accord.session.desk import open_worker_book
 from accord.session.identity import card_from_der, draw_identity
 from accord.session.jobs import Answer, Cause, Failure, Job, Kind, Meet, Message, Start
 from accord.session.notices import tell_nobody
@@ -51,6 +55,8 @@ from accord.session.pace import expected_seconds
 from accord.session.peak import Peak, held_bytes
 from accord.session.routing import encode_wish
 from accord.side import Side
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -86,12 +92,13 @@ class Worker:
         self._circuit = decode_circuit(start.circuit)
         self.inputs = inputs(self._circuit, self._side)
         kind = ssl.PROTOCOL_TLS_SERVER if start.listens else ssl.PROTOCOL_TLS_CLIENT
-        content, card = draw_identity(f"worker of {start.party}"[:64], datetime.now(UTC))
+        self._identity, card = draw_identity(f"worker of {start.party}"[:64], datetime.now(UTC))
         self.badge = card.der
-        with _in_a_file(content) as file:
+        with _in_a_file(self._identity) as file:
             self._context = make_context(kind, _Identity(file), None)
         self._channel: TlsChannel | None = None
         self._session: Any = None
+        self._book: Book | None = None
 
     def meet(self, meet: Meet, handed: socket.socket | None) -> Answer:
         """Connect to the partner's worker, or greet it on the connection that was handed over; set up."""
@@ -106,8 +113,11 @@ class Worker:
             found = keep_calling(where, self._context, card, start.partner, start.wait, tell_nobody, before)
         patience = Patience(start.silence, start.message, start.grace)
         self._channel = TlsChannel(found, start.partner, patience)
-        party = self._engine.set_up(self._side, System().stream(MASKS))
-        self._session = run(party, self._channel)
+        entropy: Entropy = System()
+        if start.desk is not None:
+            self._book = open_worker_book(start.desk, self._side, self._identity, card)
+            entropy = Derived(bytes.fromhex(start.desk.key))
+        self._session = self._run(self._engine.set_up(self._side, entropy.stream(MASKS)))
         return self._answer(np.zeros(0, np.int64), time.monotonic_ns())
 
     def compare(self, job: Job) -> Answer:
@@ -117,12 +127,19 @@ class Worker:
         blocks = Blocks.of_sizes(job.a_counts, job.b_counts)
         self._channel.expect(job.seconds + expected_seconds(self._engine.name, blocks.pairs))
         party = self._engine.evaluate(self._session, self._circuit, blocks, job.table)
-        return self._answer(np.flatnonzero(run(party, self._channel)), began)
+        return self._answer(np.flatnonzero(self._run(party)), began)
+
+    def _run(self, party: Party[T]) -> T:
+        assert self._channel is not None
+        return run(party if self._book is None else keep_book(party, self._book), self._channel)
 
     def _answer(self, places: NDArray[np.int64], began: int) -> Answer:
         assert self._channel is not None
         busy = time.monotonic_ns() - began
-        return Answer(places, self._channel.sent, self._channel.received, busy, self._peak())
+        answer = Answer(places, self._channel.sent, self._channel.received, busy, self._peak())
+        if self._book is None:
+            return answer
+        return replace(answer, links=(self._book.last[Side.A], self._book.last[Side.B]))
 
 
 def explain(error: Exception) -> Failure:

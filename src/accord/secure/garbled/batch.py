@@ -6,7 +6,8 @@
 
 The labels need no message of their own: row j of the OT extension is t_j at the receiver and t_j ⊕ choice_j·Δ
 at the sender, which is what a label and W⁰ are, with Δ that of the extension. A starts every batch and B ends
-it, if need be with an empty message: this keeps interleaved batches in step, whoever garbles them.
+it, if need be with an empty message: this keeps interleaved batches in step, whoever garbles them. Choices
+and tables are signed (party.py): what follows each of them reveals the answers.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def run_garbler(own: BatchSide) -> Party[Answer]:
         yield from send(np.zeros(0, dtype=np.uint8))
     (theirs, rows), (ours, _) = own.rows(side.other), own.rows(side)
     sizes = batch_sizes(tape, end.rate, rows, own.batch.pairs)
-    choices = yield from receive(sizes.choices)
+    choices = yield from receive(sizes.choices, signed=True)
     labels = np.zeros((0, rows, 2), dtype=np.uint64)
     if tape.theirs:
         made = collect(end.extend(choices.view("<u8"), len(tape.theirs) * rows), 2)
@@ -116,7 +117,7 @@ def run_garbler(own: BatchSide) -> Party[Answer]:
     tables = message[: -sizes.answers].view("<u8")
     colours = garble(end.pi, tape, feed, end.delta, own.number, tables)
     message[-sizes.answers :] = bits_to_wire(colours ^ np.uint8(tape.inverted))
-    yield from send(message)
+    yield from send(message, signed=True)
     answers = yield from receive(sizes.answers)
     if side is Side.B:
         yield from send(np.zeros(0, dtype=np.uint8))
@@ -137,8 +138,8 @@ def run_evaluator(own: BatchSide) -> Party[Answer]:
         chosen[: known.size] = known.reshape(-1)
         made = collect(end.extend(bits_to_wire(chosen).view("<u8"), choices, known.size), 1)
         labels = np.ascontiguousarray(made[0, : known.size]).reshape(-1, rows, 2)
-    yield from send(choices)
-    message = yield from receive(sizes.tables)
+    yield from send(choices, signed=True)
+    message = yield from receive(sizes.tables, signed=True)
     decode = bits_from_wire(message[-sizes.answers :], own.batch.pairs)
     feed = Feed(labels, theirs, np.zeros((len(tape.ours), count), dtype=np.uint8), ours)
     tables = message[: -sizes.answers].view("<u8")

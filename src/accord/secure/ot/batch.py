@@ -6,7 +6,8 @@
     B → A   the answers, in clear
 
 Every table but the last is masked with a random bit or number a pair, so that its answer is shared; only the
-last answer is revealed, to B by the table and to A by B.
+last answer is revealed, to B by the table and to A by B. So B's last questions are signed, and A's last
+tables (party.py).
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ def run_a(mine: BatchSide) -> Party[Answer]:
     levels = program.levels
     keys, bits = yield from _choose(mine)
     due: tuple[int, ...] = (*sizes.sums, *sizes.corrections, *sizes.questions[0])
-    parts = _cut((yield from receive(sum(due))), due)
+    parts = _cut((yield from receive(sum(due), signed=len(levels) == 1)), due)
     pi, count = mine.ends.receiver.pi, len(program.shares)
     for share, key, bit, sums in zip(program.shares, keys, bits, parts[:count], strict=True):
         got, own = parts[count].view(f"<u{share.lane // 8}"), mine.own_part(share)
@@ -200,9 +201,9 @@ def run_a(mine: BatchSide) -> Party[Answer]:
         last = number == len(levels) - 1
         asked = [part.view("<u8") for part in parts]
         tables = [_table(mine, i, question, reveal=last) for i, question in zip(level, asked, strict=True)]
-        yield from send(np.concatenate(tables))
+        yield from send(np.concatenate(tables), signed=last)
         due = (sizes.bits,) if last else sizes.questions[number + 1]
-        parts = _cut((yield from receive(sum(due))), due)
+        parts = _cut((yield from receive(sum(due), signed=number == len(levels) - 2)), due)
     return bits_from_wire(parts[0], mine.batch.pairs)
 
 
@@ -260,8 +261,10 @@ def run_b(mine: BatchSide) -> Party[Answer]:
         if number == 0:
             _correct(mine, choices.view("<u8"), parts[: len(before)])
         asked = [_ask(mine, i, part) for i, part in zip(level, parts[len(before) :], strict=True)]
-        yield from send(message)
-        tables = _cut((yield from receive(sum(sizes.tables[number]))), sizes.tables[number])
+        last = number == len(levels) - 1
+        yield from send(message, signed=last)
+        came = yield from receive(sum(sizes.tables[number]), signed=last)
+        tables = _cut(came, sizes.tables[number])
         for i, table, (masks, index) in zip(level, tables, asked, strict=True):
             _open(mine, i, table, masks, index)
         before = ()

@@ -11,7 +11,7 @@ first would make all of them open to the value of the first.
 
 *Learns*: the asker F_k of its items, which without the key look random elsewhere; the key holder how many
 items there are. Semi-honest; decisional Diffie-Hellman, h as a random oracle. Elements travel in batches, one
-ahead, so that both sides work at a time.
+ahead, so that both sides work at a time. The last batch of the asker is signed (party.py).
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def ask(group: Group, items: Bytes, entropy: Entropy, progress: Progress) -> Par
     waiting: tuple[Bytes, Bytes] | None = None
     for part in batches(len(items)):
         blinds, undo = group.blinds(part.stop - part.start, entropy)
-        yield from send(group.times_each(blinds, group.hash_items(items[part])))
+        blinded = group.times_each(blinds, group.hash_items(items[part]))
+        yield from send(blinded, signed=part.stop == len(items))
         if waiting is not None:
             yield from _unblind(group, *waiting, progress)
         waiting = undo, values[part]
@@ -61,7 +62,7 @@ def answer(group: Group, key: bytes, count: int, progress: Progress) -> Party[No
     """Serve `count` items of the peer under the key."""
     for part in batches(count):
         size = part.stop - part.start
-        blinded = yield from receive(size * POINT)
+        blinded = yield from receive(size * POINT, signed=part.stop == count)
         yield from send(group.times(key, blinded.reshape(size, POINT)))
         progress(size)
 

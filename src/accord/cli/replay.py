@@ -1,0 +1,132 @@
+"""`accord replay`: did a side follow the protocol in an accountable run, with this table?"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord.cli.completion import complete_run
+from accord.cli.options import Json, LayoutFile, StateOption
+from accord.cli.terminal import say
+from accord.errors import UsageError
+from accord.wording import counted
+
+if TYPE_CHECKING:
+    from accord.records.layout import Layout
+    from accord.session.replay import Replayed
+    from accord.session.state import State
+
+
+def replay(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="As `accord runs` names it.",
+            show_default=False,
+            autocompletion=complete_run,
+        ),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The table; default: where it was. An auditor takes it from its source."),
+    ] = None,
+    columns: LayoutFile = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="The partner's evidence of what you signed.", show_default=False),
+    ] = None,
+    evidence: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write what the partner signed, for its replay; nothing is replayed.",
+            show_default=False,
+        ),
+    ] = None,
+    partner_state: Annotated[
+        Path | None,
+        typer.Option(
+            help="The partner's state folder: both sides are replayed, and no stored message is needed.",
+            show_default=False,
+        ),
+    ] = None,
+    partner_data: Annotated[
+        Path | None, typer.Option(help="The partner's table; default: where it was.", show_default=False)
+    ] = None,
+    state: StateOption = None,
+    as_json: Json = False,
+) -> None:
+    """Replay your side of an accountable run: from your table, your seed and what you received.
+
+    Says that you followed the protocol with this table, or names the first message that differs.
+    """
+    from accord.session.state import open_state
+
+    opened = open_state(state, os.environ, new=False)
+    if partner_data is not None and partner_state is None:
+        raise UsageError(problem="The partner's table needs --partner-state, which has its seed.")
+    if evidence is not None:
+        _write_evidence(opened, run, evidence)
+        return
+    layout = _read_layout(columns)
+    if partner_state is None:
+        found = [_replay_one(opened, run, data, layout, against)]
+    else:
+        found = _replay_two(
+            opened, open_state(partner_state, os.environ, new=False), run, data, layout, partner_data
+        )
+    if as_json:
+        typer.echo(json.dumps({"replayed": [asdict(one) for one in found]}, ensure_ascii=False))
+        return
+    for one in found:
+        sent, signed = counted(one.messages, "message"), counted(one.signatures, "signature")
+        tries = counted(one.attempts, "attempt")
+        say(f"{one.party} followed the protocol with this table: {sent} in {tries}, {signed}.")
+
+
+def _read_layout(columns: Path | None) -> Layout | None:
+    from accord.records.layout import read_layout
+
+    return None if columns is None else read_layout(columns)
+
+
+def _replay_one(
+    state: State, run: str, data: Path | None, layout: Layout | None, against: Path | None
+) -> Replayed:
+    from accord.session.evidence import read_evidence
+    from accord.session.replay import open_case, replay_side
+
+    found = None if against is None else read_evidence(against)
+    return replay_side(open_case(state, run, data, layout), found)
+
+
+def _replay_two(
+    state: State, partner: State, run: str, data: Path | None, layout: Layout | None, other: Path | None
+) -> list[Replayed]:
+    from accord.session.replay import open_case
+    from accord.session.replay_both import replay_both
+
+    cases = (open_case(state, run, data, layout), open_case(partner, run, other))
+    return list(replay_both({case.side: case for case in cases}).values())
+
+
+def _write_evidence(state: State, run: str, path: Path) -> None:
+    from accord.session.evidence import encode_evidence
+    from accord.session.replay import make_evidence
+
+    found = make_evidence(state, run)
+    content = encode_evidence(found)
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except OSError as error:
+        from accord.errors import OutputError
+
+        raise OutputError(path=path, reason=error.strerror, option="evidence") from None
+    seals = sum(len(said.seals) for each in found.meetings.values() for said in each.values())
+    say(f"{counted(seals, 'signature')} in {path}: hashes and signatures, no data.")

@@ -1,0 +1,163 @@
+"""Evidence of what a partner signed in a run, for its replay: hashes and signatures, no data.
+
+Who wants the partner to replay a run hands over what it holds of the partner's word: the pledge, and for each
+attempt and connection the links of the messages that came, with the partner's signatures of them. A partner
+that changed its own record is held to these. What counts are the signatures: a link that none of them covers
+is left out, and the others only serve to name a message.
+
+    {"evidence": 1, "run": …, "agreement": …, "side": "B", "card": PEM, "pledge": hex,
+     "meetings": {NAME: {NUMBER: {"links": hex, "seals": [hex, …]}, …}, …}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import StringConstraints
+
+from accord.errors import TrustError, UnreadableError
+from accord.records.schema import Spec
+from accord.session.book import LINK, Chain, Meeting, Seal, signed_bytes
+from accord.session.identity import Card, parse_card, verifier
+from accord.session.record import Kept, attempts, decode_seal, encode_seal
+from accord.session.seed import Pledge, decode_pledge, encode_pledge, require_pledge
+from accord.side import Side
+
+_MOST_BYTES = 1 << 30
+_Hex = Annotated[str, StringConstraints(pattern="^([0-9a-f]{2})*$")]
+
+
+class _Connection(Spec):
+    links: _Hex
+    seals: list[_Hex]
+
+
+class _File(Spec):
+    evidence: Literal[1]
+    run: str
+    agreement: _Hex
+    side: Literal["A", "B"]
+    card: str
+    pledge: _Hex
+    meetings: dict[_Hex, dict[str, _Connection]]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a side signed on one connection."""
+
+    links: list[bytes]
+    """Of the messages that it sent, up to its last signature."""
+    seals: list[Seal]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a side signed in a run."""
+
+    run: str
+    agreement: str
+    side: Side
+    card: Card
+    pledge: Pledge
+    meetings: dict[bytes, dict[int, Said]]
+    """By the name of the meeting and the number of the connection."""
+
+
+def judge_seals(said: Said, meeting: bytes, number: int, side: Side, card: Card) -> None:
+    """Raise ValueError unless the owner of the card signed each seal, and the links are those of seals."""
+    judge = verifier(card)
+    for seal in said.seals:
+        judge(seal.signature, signed_bytes(meeting, number, side, seal))
+        if seal.sent > len(said.links) or (seal.sent and said.links[seal.sent - 1] != seal.sent_link):
+            raise ValueError("links that were not signed")
+
+
+def collect(record: Kept, meeting: Meeting, side: Side) -> Said:
+    """What the partner, which is `side`, signed on a connection of which this is the record."""
+    seals = record.seals()[1]
+    last = max((seal.sent for seal in seals), default=0)
+    chain, messages = Chain(meeting, record.number, side), record.received()
+    links = [chain.add(message) for _, message in zip(range(last), messages, strict=False)]
+    return Said(links, seals)
+
+
+def collect_all(folder: Path, side: Side, meeting_at: dict[Path, Meeting]) -> dict[bytes, dict[int, Said]]:
+    """What the partner signed in all attempts of a run."""
+    return {
+        meeting_at[path].name: {one.number: collect(one, meeting_at[path], side) for one in records(path)}
+        for path in attempts(folder)
+    }
+
+
+def records(attempt: Path) -> Iterator[Kept]:
+    """The records of the connections of an attempt, the coordinators' first."""
+    for number in sorted(int(path.stem) for path in attempt.glob("*.seals")):
+        yield Kept(attempt, number)
+
+
+def encode_evidence(evidence: Evidence) -> bytes:
+    """The evidence as a file."""
+    meetings = {
+        name.hex(): {
+            str(number): {
+                "links": b"".join(said.links).hex(),
+                "seals": [encode_seal(seal).hex() for seal in said.seals],
+            }
+            for number, said in connections.items()
+        }
+        for name, connections in evidence.meetings.items()
+    }
+    body = {
+        "evidence": 1,
+        "run": evidence.run,
+        "agreement": evidence.agreement,
+        "side": evidence.side.value,
+        "card": evidence.card.pem.decode(),
+        "pledge": encode_pledge(evidence.pledge).hex(),
+        "meetings": meetings,
+    }
+    return json.dumps(body).encode()
+
+
+def read_evidence(path: Path) -> Evidence:
+    """Evidence from a file; raises unless its pledge is signed with its card."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise UnreadableError(path=path, reason=error.strerror, mend="Name the partner's evidence.") from None
+    try:
+        return decode_evidence(content, path)
+    except (ValueError, RecursionError, TrustError):
+        raise TrustError(
+            problem=f"{path} is no evidence that its card signed, or it was changed.",
+            mend="Ask the partner to write it again with `accord replay RUN --evidence FILE`.",
+        ) from None
+
+
+def decode_evidence(content: bytes, path: Path) -> Evidence:
+    """The evidence in these bytes; raises ValueError or TrustError."""
+    if len(content) > _MOST_BYTES:
+        raise ValueError("too long")
+    found = _File.model_validate_json(content, strict=True)
+    side, card = Side(found.side), parse_card(found.card.encode(), path)
+    pledge = decode_pledge(bytes.fromhex(found.pledge))
+    require_pledge(pledge, card, found.run, found.agreement, side)
+    meetings = {
+        bytes.fromhex(name): {int(number): _said(one) for number, one in connections.items()}
+        for name, connections in found.meetings.items()
+    }
+    return Evidence(found.run, found.agreement, side, card, pledge, meetings)
+
+
+def _said(found: _Connection) -> Said:
+    links = bytes.fromhex(found.links)
+    if len(links) % LINK:
+        raise ValueError("not links")
+    seals = [decode_seal(bytes.fromhex(one)) for one in found.seals]
+    return Said([links[at : at + LINK] for at in range(0, len(links), LINK)], seals)

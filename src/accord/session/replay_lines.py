@@ -1,0 +1,231 @@
+"""What stands in for the partner, the journal and the workers while one side of a run is replayed.
+
+A *line* is a channel that gives what was received and notes what is sent. The journal of a replay is in
+memory: its answers follow from the messages, attempt after attempt. Workers are replayed in this process,
+each over a line of its own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import MASKS, Derived, Entropy
+from accord.errors import AccordError, PeerError
+from accord.protocols.comparers import Comparer, InTurn
+from accord.protocols.journal import UNDER_WAY, Answer
+from accord.protocols.shares import Share, cut
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import Node
+from accord.secure.engine import Engine
+from accord.secure.party import Buffer, Party, run
+from accord.session.badges import Badge, exchange_badges
+from accord.session.book import Chain, Meeting
+from accord.session.crew import count_workers
+from accord.session.handshake import Hello
+from accord.session.routing import TOKEN
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+
+
+class EndOfRecord(Exception):
+    """There is no further message."""
+
+
+class Differs(Exception):
+    """A message that is not the one that was sent."""
+
+
+class Line:
+    """One connection: what was received, and the links of what is sent again."""
+
+    def __init__(
+        self,
+        meeting: Meeting,
+        number: int,
+        side: Side,
+        inbox: Iterator[Buffer],
+        known: list[bytes],
+    ) -> None:
+        self.number = number
+        self._inbox, self._known = inbox, known
+        self._sent, self._received = (Chain(meeting, number, s) for s in (side, side.other))
+        self.links: list[bytes] = []
+        self.came: list[bytes] = []
+        self.size = 0
+        """Bytes of the last message that was sent."""
+
+    def send(self, buffer: Buffer) -> None:
+        self.size = len(buffer)
+        self.links.append(self._sent.add(buffer))
+        if len(self.links) <= len(self._known) and self.links[-1] != self._known[len(self.links) - 1]:
+            self.differs()
+
+    def differs(self) -> None:
+        """The message that was just sent is not the known one."""
+        raise Differs
+
+    def receive(self, size: int, look: Callable[[Buffer], None] | None = None) -> Buffer:
+        message = self._next()
+        if len(message) != size:
+            raise PeerError(problem="a message of another size than was due")
+        return message
+
+    def read_on(self, count: int) -> None:
+        """Take what was received, up to so many messages, though nobody waits for it any more."""
+        try:
+            while len(self.came) < count:
+                self._next()
+        except EndOfRecord:
+            return
+
+    def _next(self) -> Buffer:
+        message = next(self._inbox, None)
+        if message is None:
+            raise EndOfRecord
+        self.came.append(self._received.add(message))
+        return message
+
+
+class Remembered:
+    """The journal of a replay."""
+
+    def __init__(self) -> None:
+        self._answers: list[bytes] = []
+        self._next = self._shared = 0
+
+    def meet(self, steps: int, partner_steps: int) -> None:
+        """Begin an attempt of which this side said that it had kept so many steps."""
+        if steps > len(self._answers):
+            raise EndOfRecord
+        del self._answers[steps:]
+        self._next, self._shared = 0, min(steps, partner_steps)
+
+    @property
+    def again(self) -> int:
+        return len(self._answers) - self._next
+
+    def recall(self) -> Buffer | None:
+        if self._next >= self._shared:
+            return None
+        self._next += 1
+        return self._answers[self._next - 1]
+
+    def keep(self, answer: Answer) -> None:
+        whole = b"".join(bytes(part) for part in answer)
+        if self._next == len(self._answers):
+            self._answers.append(whole)
+        elif self._answers[self._next] != whole:
+            raise PeerError(problem="another answer than before the connection was cut")
+        self._next += 1
+
+
+@dataclass(eq=False)
+class Staff:
+    """Those who compared in an attempt: this side alone, or its workers."""
+
+    hellos: dict[Side, Hello]
+    cards: list[bytes]
+    """The certificates of the own workers."""
+    line: Callable[[int], Line]
+    key: Callable[[int], bytes]
+    """The line and the key of the connection of this number."""
+    hired: list[_Worker] = field(default_factory=list)
+
+    def gather(
+        self, side: Side, engine: Engine, circuit: Node, entropy: Entropy, most: int
+    ) -> Party[Comparer]:
+        count = count_workers(self.hellos[side].wish, self.hellos[side.other].wish, most)
+        if count == 1:
+            return (yield from InTurn().gather(side, engine, circuit, entropy, most))
+        if len(self.cards) != count:
+            raise EndOfRecord
+        yield from exchange_badges([Badge(card, entropy.bytes(TOKEN)) for card in self.cards])
+        for number in range(1, count + 1):
+            self.hired.append(_Worker(side, engine, circuit, self.line(number), self.key(number)))
+        return _Shared(self.hired)
+
+    def finish(self) -> None:
+        """What workers did for rounds of which nobody heard the answers."""
+        for worker in self.hired:
+            worker.do(None)
+
+
+class _Worker:
+    """One worker, replayed: it does its shares in their order until its record ends."""
+
+    def __init__(self, side: Side, engine: Engine, circuit: Node, line: Line, key: bytes) -> None:
+        self.side, self._engine, self._circuit, self._line = side, engine, circuit, line
+        self._tasks: deque[tuple[_Asked, Share, Table]] = deque()
+        self._session: Any = None
+        self._ended: EndOfRecord | AccordError | None = None
+        self._try(self._set_up, Derived(key).stream(MASKS))
+
+    def _set_up(self, masks: Entropy) -> None:
+        self._session = run(self._engine.set_up(self.side, masks), self._line)
+
+    def give(self, asked: _Asked, share: Share, table: Table) -> None:
+        self._tasks.append((asked, share, share.rows(table, self.side is Side.A)))
+
+    def do(self, until: _Asked | None) -> None:
+        """All shares up to that of a round, or all of them, as far as the record has them."""
+        while self._tasks and self._ended is None:
+            if until is not None and any(share.worker in until.found for share in self._own(until)):
+                return
+            self._try(self._one, *self._tasks.popleft())
+
+    def _own(self, asked: _Asked) -> list[Share]:
+        return [share for share in asked.shares if share.worker == self._line.number - 1]
+
+    def _one(self, asked: _Asked, share: Share, own: Table) -> None:
+        party = self._engine.evaluate(self._session, self._circuit, share.blocks, own)
+        asked.found[share.worker] = share.first + np.flatnonzero(run(party, self._line))
+
+    def _try(self, work: Callable[..., None], *arguments: Any) -> None:
+        try:
+            work(*arguments)
+        except (EndOfRecord, AccordError) as end:
+            self._ended = end
+
+    def require(self, asked: _Asked) -> None:
+        """Raise why a share has no answer."""
+        if self._ended is not None and any(share.worker not in asked.found for share in self._own(asked)):
+            raise self._ended
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A round that is shared out."""
+
+    shares: tuple[Share, ...]
+    found: dict[int, Ints] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """The workers as a comparer."""
+
+    workers: list[_Worker]
+    under_way: int = UNDER_WAY
+    _asked: deque[_Asked] = field(default_factory=deque)
+
+    def ask(self, blocks: Blocks, table: Table) -> None:
+        asked = _Asked(cut(blocks.a_counts, blocks.b_counts, len(self.workers)))
+        self._asked.append(asked)
+        for share in asked.shares:
+            self.workers[share.worker].give(asked, share, table)
+
+    def answer(self) -> Party[Ints]:
+        asked = self._asked.popleft()
+        for share in asked.shares:
+            self.workers[share.worker].do(asked)
+        for share in asked.shares:
+            self.workers[share.worker].require(asked)
+        yield from ()
+        return np.concatenate([np.zeros(0, np.int64), *(asked.found[share.worker] for share in asked.shares)])

@@ -1,0 +1,63 @@
+"""Both sides replayed against each other, without any stored message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from accord.errors import DepartedError, UsageError
+from accord.session.record import attempts
+from accord.session.replay import Case, open_case
+from accord.session.replay_both import replay_both
+from accord.side import Side
+from tests.session import cheats, faults
+from tests.session.faults import Office, Wire
+from tests.session.test_replay import CHEATS, SHOWN, accountable, done, offices, the_run
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+def cases(both: dict[Side, Office]) -> dict[Side, Case]:
+    """Both sides, without the messages that they received."""
+    name = the_run(both)
+    for office in both.values():
+        for attempt in attempts(office.state.run(name)):
+            for path in attempt.glob("*.received"):
+                path.unlink()
+    return {side: open_case(office.state, name, None) for side, office in both.items()}
+
+
+@pytest.mark.parametrize("kind", ["greedy", "psi-expand"])
+def test_two_honest_sides(kind: str, tmp_path: Path) -> None:
+    both = offices(tmp_path, kind)
+    done(faults.link(both))
+    found = replay_both(cases(both))
+    assert {one.party for one in found.values()} == {"alice", "bob"}
+    assert all(one.messages > 5 and one.signatures >= 3 for one in found.values())
+
+
+def test_two_honest_sides_that_were_cut(tmp_path: Path) -> None:
+    both = offices(tmp_path, "greedy")
+    faults.link(both, Wire(frames=60, told=True))
+    done(faults.resume(both, the_run(both)))
+    assert all(one.attempts == 2 for one in replay_both(cases(both)).values())
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_a_cheat_is_told_from_whom_it_cheats(cheat: str, tmp_path: Path) -> None:
+    made, options = CHEATS[cheat]
+    both = accountable(cheats.offices(tmp_path, cheats.agreement(**options)))
+    with made():
+        done(faults.link(both))
+    with pytest.raises(DepartedError, match=SHOWN) as found:
+        replay_both(cases(both))
+    assert "bob departed" in str(found.value)
+
+
+def test_sides_of_two_runs_are_refused(tmp_path: Path) -> None:
+    one, two = offices(tmp_path / "1", "plain"), offices(tmp_path / "2", "plain")
+    done(faults.link(one))
+    done(faults.link(two))
+    with pytest.raises(UsageError, match="not the two sides of one run"):
+        replay_both({Side.A: cases(one)[Side.A], Side.B: cases(two)[Side.B]})

@@ -1,0 +1,67 @@
+"""Replays of runs with workers: of their messages, too, every one is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from accord.errors import DepartedError
+from accord.session.course import Linked
+from accord.session.receipt import read_receipt
+from accord.session.record import attempts
+from accord.session.replay import make_evidence, open_case, replay_side
+from accord.session.replay_both import replay_both
+from accord.side import Side
+from tests.protocols.worlds import agreement
+from tests.session import faults, worlds
+from tests.session.test_replay import accountable
+from tests.session.test_workers import Death, crowds, meet, named, require_done
+
+
+@pytest.mark.parametrize("greedy", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_an_honest_run_with_two_workers_and_one_that_cheats(greedy: bool, tmp_path: Path) -> None:
+    """Over TLS; a worker's messages are judged as its coordinator's are."""
+    agreed = agreement(greedy=greedy).model_copy(update={"accountable": True})
+    a, b = worlds.introduce(tmp_path, agreed)
+    two = {"workers": 2}
+    for result in worlds.link_both(a, b, agreed, a_options=two, b_options=two):
+        assert isinstance(result, Linked), result
+    name = result.run
+    tables = {Side.A: worlds.table(worlds.A_ROWS, "a"), Side.B: worlds.table(worlds.B_ROWS, "b")}
+    states = {Side.A: a.state, Side.B: b.state}
+    cases = {side: open_case(states[side], name, tables[side]) for side in Side}
+    for side in Side:
+        evidence = make_evidence(states[side.other], name)
+        assert {number for each in evidence.meetings.values() for number in each} == {0, 1, 2}
+        assert replay_side(cases[side]) == replay_side(cases[side], evidence)
+    transcripts = read_receipt(result.receipt).facts["accountable"]["transcripts"]
+    assert len({link for one in transcripts for link in one.values()}) == 6
+    replay_both(cases)
+    # What its worker sent last was not signed by it alone, but it is in the record, and judged.
+    (attempt,) = attempts(states[Side.B].run(name))
+    with (attempt / "2.sent").open("ab") as file:
+        file.write(bytes(32))
+    with pytest.raises(DepartedError, match="as worker 2 in attempt 1 is not"):
+        replay_side(cases[Side.B])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "death", [Death(Side.A, 0, 1), Death(Side.B, 1, 2), Death(Side.B, None, 1)], ids=named
+)
+def test_whoever_is_killed_nobody_is_convicted(death: Death, tmp_path: Path) -> None:
+    """Neither of the cut attempt, in which workers were ahead of their coordinators, nor of the next."""
+    both, expected = crowds(tmp_path)
+    accountable(both)
+    meet(both, None, {Side.A: 2, Side.B: 2}, death)
+    name = faults.common_run(both)
+    assert name
+    states = {side: office.state for side, office in both.items()}
+    for again in (False, True):
+        if again:
+            require_done(meet(both, name, {Side.A: 3, Side.B: 3}), both, expected)
+        for side in Side:
+            case, evidence = open_case(states[side], name, None), make_evidence(states[side.other], name)
+            assert replay_side(case).attempts == 1 + again
+            assert replay_side(case, evidence).attempts == 1 + again
