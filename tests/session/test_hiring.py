@@ -53,7 +53,7 @@ def test_who_has_no_cluster_has_none_to_trust(given: Any) -> None:
 
 
 def test_processes_need_nobody_to_be_asked() -> None:
-    with hire(3, False, Reach()) as hired:
+    with hire(3, False, Reach(), True) as hired:
         assert (hired.wish, hired.make) == (Wish(3, always=True), LocalWorkers)
 
 
@@ -76,7 +76,7 @@ def test_as_many_as_have_room_and_no_more_than_was_said(
 ) -> None:
     monkeypatch.setattr(workers_ray, "RayWorkers", Foreign)
     cluster = OnCluster(f"ray://head:{room}", most or MOST_WORKERS)
-    with hire(cluster, True, Reach(listen=":0")) as hired:
+    with hire(cluster, True, Reach(listen=":0"), False) as hired:
         assert hired.wish == Wish(wanted, always=True)
         found = hired.make()
         assert isinstance(found, Foreign)
@@ -88,7 +88,7 @@ def test_as_many_as_have_room_and_no_more_than_was_said(
 
 def test_a_cluster_without_room_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers_ray, "RayWorkers", Foreign)
-    with pytest.raises(UsageError, match="no free processor"), hire(OnCluster("x:0"), False, Reach()):
+    with pytest.raises(UsageError, match="no free processor"), hire(OnCluster("x:0"), False, Reach(), False):
         pass
 
 
@@ -96,6 +96,14 @@ def test_without_ray_it_is_said_how_to_have_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with (
         pytest.raises(UsageError, match=r"pip install 'accord\[ray\]'"),
-        hire(OnCluster("auto"), False, Reach()),
+        hire(OnCluster("auto"), False, Reach(), False),
     ):
         pass
+
+
+def test_an_accountable_run_has_no_workers_on_a_cluster() -> None:
+    with (
+        pytest.raises(UsageError, match="accountable run needs workers on this machine"),
+        hire(OnCluster("auto"), True, Reach(), True),
+    ):
+        raise AssertionError

@@ -63,11 +63,19 @@ def _require_workers(workers: object) -> int | OnCluster | None:
 
 
 @contextmanager
-def hire(workers: int | OnCluster | None, trust_cluster: bool, reach: Reach) -> Iterator[Hired]:
+def hire(
+    workers: int | OnCluster | None, trust_cluster: bool, reach: Reach, accountable: bool
+) -> Iterator[Hired]:
     """Whoever was asked for, until the end of the block; raises if there is nobody."""
     if not isinstance(workers, OnCluster):
         yield Hired(own_wish(workers))
         return
+    if accountable:
+        # A worker keeps what it receives in the run's folder, which a node does not have.
+        raise UsageError(
+            problem="An accountable run needs workers on this machine, which keep what a replay needs: "
+            "name a number with `workers=`."
+        )
     from accord.session.workers_ray import RayWorkers
 
     found = RayWorkers(workers.address, trust_cluster, bool(reach.listen))

@@ -137,7 +137,7 @@ def link(
         opened.require_writable()
         way.require_free()
         card = own.cards[own.side.other]
-        with hire(wanted, trust_cluster, way) as hired:
+        with hire(wanted, trust_cluster, way, agreement.accountable) as hired:
             _require_yes(confirm(_offer(own)))
             Ledger(opened.ledger).declare(own.ask("offer"))
             with (
@@ -179,7 +179,7 @@ def resume(
     with (
         Peak() as peak,
         reopen(opened, name, data, out, way, tell, raw, force) as (own, kept),
-        hire(wanted, trust_cluster, own.reach) as hired,
+        hire(wanted, trust_cluster, own.reach, own.agreement.accountable) as hired,
         Crew(hired.wish, own.reach, hired.make) as crew,
         open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell, crew.port) as channel,
     ):

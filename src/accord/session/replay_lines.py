@@ -24,6 +24,7 @@ from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Node
 from accord.secure.engine import Engine
 from accord.secure.party import Buffer, Party, run
+from accord.secure.renewal import Renewing
 from accord.session.badges import Badge, exchange_badges
 from accord.session.book import Chain, Meeting
 from accord.session.crew import count_workers
@@ -161,7 +162,7 @@ class _Worker:
     """One worker, replayed: it does its shares in their order until its record ends."""
 
     def __init__(self, side: Side, engine: Engine, circuit: Node, line: Line, key: bytes) -> None:
-        self.side, self._engine, self._circuit, self._line = side, engine, circuit, line
+        self.side, self._engine, self._circuit, self._line = side, Renewing(engine), circuit, line
         self._tasks: deque[tuple[_Asked, Share, Table]] = deque()
         self._session: Any = None
         self._ended: EndOfRecord | AccordError | None = None
