@@ -47,6 +47,7 @@ from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sinks import require_target, require_writable
 from accord.records.sources import TableLike, find_place, input_files, require_table
+from accord.records.sources_query import Query
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
@@ -379,7 +380,7 @@ def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
         raise StateError(
             path=own.state.run(known.run),
             reason=reason,
-            mend=_CHANGED if isinstance(find_place(own.data), Address) else _OTHER,
+            mend=_CHANGED if isinstance(find_place(own.data) or own.data, Address | Query) else _OTHER,
         )
 
 
