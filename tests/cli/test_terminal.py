@@ -17,7 +17,7 @@ from accord.cli.children import Told
 from accord.cli.progress import Display
 from accord.cli.progress_pair import PairDisplay
 from accord.cli.terminal import SayingHandler, progress, say, wrap
-from accord.session.notices import Charged, Connected, Done, Progress, Waiting
+from accord.session.notices import Charged, Connected, Done, Progress, Reading, Waiting
 from tests.cli.screen import COLOURS, Screen, Typed, drain, open_terminal
 from tests.cli.terminal import accord, free_port
 
@@ -150,6 +150,19 @@ def test_progress_is_gone_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch)
     require_tidy(screen)
     assert any("━" in line for line in screen.shown)
     assert screen.lines == ["Something to know.", "The result.", ""]
+
+
+def test_rows_are_counted_until_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accord.cli.terminal._PATIENCE", 0.0)
+    with at_terminal(monkeypatch, 80, COLOURS["colour"]) as read:
+        with Display(as_json=False, quiet=False) as display:
+            display.tell(Reading(300_000))
+            display.tell(Reading(512_345, done=True))
+            say("What is asked next.", err=True)
+        screen = read()
+    require_tidy(screen)
+    assert any("Read 300,000 rows" in line for line in screen.shown)
+    assert screen.lines == ["What is asked next.", ""]
 
 
 @pytest.mark.slow

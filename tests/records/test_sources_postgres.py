@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from accord.errors import AccordError, DataError, UnreadableError
@@ -22,6 +23,7 @@ from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sources import open_table
 from accord.records.sources_postgres import explain
+from benchmarks import sources as benchmark
 from tests.postgres import Server
 from tests.records.homes import FIELDS, people, shuffled, write_postgres
 
@@ -215,6 +217,19 @@ def test_refusals_are_told_apart_without_their_words() -> None:
         reason, mend = explain(OSError(words))
         assert CANARY not in reason + mend
     assert all(not re.search(r"[{}%]", part) for pair in said for part in pair)
+
+
+@pytest.mark.slow
+def test_ten_million_rows_stay_under_two_gib(postgres: Server, tmp_path: Path) -> None:
+    """Read, encoded and sorted, in a process of its own; `python -m benchmarks.sources` has the speeds."""
+    load_records(pa.table(next(benchmark.people(10))), benchmark.FIELDS, "00")
+    home = postgres.add_database()
+    benchmark.write_parquet(benchmark.ROWS, tmp_path)
+    benchmark.write_postgres(benchmark.ROWS, home)
+    for place in (str(tmp_path), f"postgres:{home}?table={benchmark.TABLE}"):
+        scanned, read = benchmark.measure("scan", place), benchmark.measure("read", place)
+        assert scanned.rows == read.rows == benchmark.ROWS
+        assert read.peak_mib < 2048, place
 
 
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.errors import StateError
+from accord.errors import StateError, UnreadableError
 from accord.session.link import reopen
 from accord.session.notices import Notice, Reading, tell_nobody
 from accord.side import Side
@@ -80,6 +80,25 @@ def test_rows_that_changed_are_refused_with_advice(tmp_path: Path) -> None:
     change(office, "DROP TABLE points")
     change(office, "ALTER TABLE moved RENAME TO points")
     faults.require_done(faults.again(both), both, EXPECTED["greedy"])
+
+
+@pytest.mark.parametrize("service", ["nosuch", "wrong", "away"])
+def test_a_server_that_does_not_answer_costs_nothing(
+    service: str, tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = "[{}]\nhost=127.0.0.1\nport={}\nuser=owner\ndbname=postgres\n\n"
+    (tmp_path / "services").write_text(where.format("wrong", postgres.port) + where.format("away", 1))
+    (tmp_path / "passwords").write_text("*:*:*:*:hunter2\n")
+    (tmp_path / "passwords").chmod(0o600)
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "passwords"))
+    office = faults.offices(tmp_path)[Side.A]
+    office.data = Path(f"postgres:{service}?table=points")
+    with pytest.raises(UnreadableError) as caught:
+        office.ready()
+    assert "hunter2" not in str(caught.value)
+    assert not office.ledger.runs()
+    assert office.run is None
 
 
 def test_a_long_table_tells_how_many_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

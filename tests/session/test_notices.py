@@ -17,12 +17,14 @@ from accord.session.notices import (
     Mended,
     Notice,
     Progress,
+    Reading,
     Waiting,
     decode_notice,
     encode_notice,
 )
 
 LINES: list[tuple[Notice, str]] = [
+    (Reading(300_000), '{"event": "reading", "rows": 300000, "done": false}'),
     (Listening("Bäcker", 7000), '{"event": "listening", "partner": "Bäcker", "port": 7000}'),
     (
         Waiting("bob", "example.org", 7000, "connection refused"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from accord.cli.places import layout_of, shown
-from accord.cli.terminal import say
+from accord.cli.terminal import Counter, say
 from accord.errors import DataError, Fault, FaultyError, UsageError
 
 if TYPE_CHECKING:
@@ -208,7 +209,10 @@ def check_file(
     shown = agreement.disclosed(side) if side is not None else ()
     per_person = agreement.protocol.records_per_person(side) if side is not None else None
     try:
-        records = load_records(data, agreement.fields, agreement.salt, shown, found, per_person, tally)
+        with closing(Counter()) as watch:
+            records = load_records(
+                data, agreement.fields, agreement.salt, shown, found, per_person, tally, watch=watch
+            )
     except FaultyError as error:
         if told := describe_layout(facts_of_layout(data, found)):
             error.add_note(f"It was read as {told}.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from accord.cli.terminal import make_bars, say
+from accord.cli.terminal import Counter, make_bars, say
 from accord.errors import InterruptedEarlyError
 from accord.session.notices import (
     Charged,
@@ -36,8 +36,7 @@ class Display:
         self._as_json, self._quiet = as_json, quiet
         self._bar: Any = None
         self._task: Any = None
-        self._reading: Any = None
-        self._counted: Any = None
+        self._reading: Counter | None = None
         self._last = 0.0
         self._connected = False
 
@@ -50,9 +49,10 @@ class Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for bar in (self._reading, self._bar):
-            if bar is not None:
-                bar.stop()
+        if self._reading is not None:
+            self._reading.close()
+        if self._bar is not None:
+            self._bar.stop()
         if kind is KeyboardInterrupt and not self._connected:
             raise InterruptedEarlyError from None
 
@@ -80,16 +80,10 @@ class Display:
 
     def _count(self, notice: Reading) -> None:
         """How many rows were read: nobody knows of how many."""
-        from rich.progress import SpinnerColumn, TextColumn
-
-        if self._reading is None:
-            self._reading = make_bars(SpinnerColumn(), TextColumn("Read {task.completed:,.0f} rows"))
-            self._counted = self._reading.add_task("", total=None)
-            self._reading.start()
-        self._reading.update(self._counted, completed=notice.rows)
+        self._reading = self._reading or Counter()
+        self._reading(notice.rows)
         if notice.done:
-            # What comes next may be a question.
-            self._reading.stop()
+            self._reading.close()
 
     def _advance(self, notice: Progress) -> None:
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn

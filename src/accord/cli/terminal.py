@@ -92,6 +92,26 @@ def make_bars(*columns: str | ProgressColumn, transient: bool = True) -> Progres
     )
 
 
+class Counter:
+    """How many rows were read, of nobody knows how many; drawn once that has lasted a second."""
+
+    def __init__(self) -> None:
+        from rich.progress import SpinnerColumn, TextColumn
+
+        self._bar = make_bars(SpinnerColumn(), TextColumn("Read {task.completed:,.0f} rows"))
+        self._task = self._bar.add_task("", total=None)
+        self._began = time.monotonic()
+
+    def __call__(self, rows: int) -> None:
+        self._bar.update(self._task, completed=rows)
+        if not self._bar.live.is_started and time.monotonic() - self._began > _PATIENCE:
+            self._bar.start()
+
+    def close(self) -> None:
+        """Take it away; what comes next may be a question."""
+        self._bar.stop()
+
+
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """A callback (done, total) that draws a bar once the work has lasted a second; silent in a pipe."""

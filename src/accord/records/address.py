@@ -30,7 +30,7 @@ _CREDENTIALS = (
     "`postgres:SERVICE?table=NAME`."
 )
 _URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
-_SECRET = re.compile(r"\b(password|passwd|pwd|sslpassword|token)\s*=", re.IGNORECASE)
+_SECRET = re.compile(r"\b(ssl)?password\s*=", re.IGNORECASE)
 _SERVICE = re.compile(r"[\w.-]{0,63}")
 
 

@@ -75,7 +75,7 @@ def _schema(path: Path, files: Sequence[Path]) -> pa.Schema:
             f"Name files of one schema, as {files[0]} has.",
         )
         for file, schema in zip(files, schemas, strict=True)
-        if not schema.equals(schemas[0])
+        if (schema.names, schema.types) != (schemas[0].names, schemas[0].types)
     ]
     if faults:
         raise DataError(str(path), faults)
@@ -97,7 +97,6 @@ def _difference(schema: pa.Schema, first: pa.Schema) -> str:
         return "other columns"
     if schema.names != first.names:
         return "its columns in another order"
-    kinds = [
-        (one.type, other.type) for one, other in zip(schema, first, strict=True) if one.type != other.type
-    ]
-    return f"{kinds[0][0]} where others have {kinds[0][1]}" if kinds else "other columns that may be empty"
+    kinds = zip(schema.types, first.types, strict=True)
+    one, other = next((one, other) for one, other in kinds if one != other)
+    return f"{one} where others have {other}"

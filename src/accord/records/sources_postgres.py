@@ -121,9 +121,11 @@ class PostgresTable:
 
 def _as_read(field: pa.Field) -> str:
     """A column as it is asked for: as text where Arrow has no such type."""
-    kind = (field.metadata or {}).get(_TYPE, b"").decode()
-    name = quote_name(field.name)
-    return name if kind in _AS_THEY_ARE or kind.startswith("_") else f"{name}::text AS {name}"
+    name, kind = quote_name(field.name), (field.metadata or {}).get(_TYPE, b"").decode()
+    known = kind in _AS_THEY_ARE or kind.startswith("_")
+    # An older driver does not say what a column is.
+    plain = known if kind else not isinstance(field.type, pa.BaseExtensionType)
+    return name if plain else f"{name}::text AS {name}"
 
 
 def _driver(address: Address) -> Any:

@@ -43,10 +43,16 @@ class SqliteFile:
         assert address.file is not None
         with _told(self._name):
             uri = f"{address.file.as_uri()}?mode=ro"
-            self._database = sqlite3.connect(uri, uri=True, isolation_level=None)
-            # Functions that a view of somebody's file calls may do no more than compute.
-            for statement in ("PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF", "BEGIN"):
-                self._database.execute(statement)
+            # Whoever drops a table that was not read to its end may do so in another thread.
+            self._database = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        try:
+            with _told(self._name):
+                # Functions that a view of somebody's file calls may do no more than compute.
+                for statement in ("PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF", "BEGIN"):
+                    self._database.execute(statement)
+        except BaseException:
+            self.close()
+            raise
 
     def names(self) -> list[str]:
         with _told(self._name):

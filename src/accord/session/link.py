@@ -46,6 +46,7 @@ from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sources import TableLike, find_place, require_table
+from accord.records.sources_query import Query
 from accord.records.targets import Target, as_target_or_none, settled
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
@@ -381,7 +382,7 @@ def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
         raise StateError(
             path=own.state.run(known.run),
             reason=reason,
-            mend=_CHANGED if isinstance(find_place(own.data), Address) else _OTHER,
+            mend=_CHANGED if isinstance(find_place(own.data) or own.data, Address | Query) else _OTHER,
         )
 
 
