@@ -49,8 +49,9 @@ from accord.records.sinks import require_target, require_writable
 from accord.records.sources import TableLike
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
+from accord.session.cores import require_workers
 from accord.session.course import Kept, Linked, Ready, begin, go_on
-from accord.session.crew import MOST_WORKERS, Crew, own_wish
+from accord.session.crew import Crew, own_wish
 from accord.session.expected import look_ahead
 from accord.session.identity import require_own_card, require_valid
 from accord.session.ledger import Ledger, check_name
@@ -209,11 +210,7 @@ def _judge_common(
     require_function("tell", tell, "a function of a Notice")
     if reach is not None:
         require("reach", reach, "a Reach", Reach)
-    if workers is not None:
-        require("workers", workers, f"a number from 1 to {MOST_WORKERS}", int)
-        assert isinstance(workers, int)
-        if not 1 <= workers <= MOST_WORKERS:
-            raise UsageError(problem=f"`workers=` is a number from 1 to {MOST_WORKERS}, not {workers}.")
+    require_workers(workers)
     return as_path_or_none("out", out), as_path_or_none("state", state)
 
 
