@@ -73,11 +73,11 @@ class DiscloseOnce:
         """The pairs as own rows and the partner's slots, some at a time."""
         for keys in pieces(self._pairs.whole()):
             own = keys // self._width
-            yield self._mine.slots.record[own], keys - own * self._width
+            yield self._mine.slots.records_of(own), keys - own * self._width
 
     def _disclosure(self, slots: Ints) -> Disclosed:
         """The records of these slots, in the order of their ids, with these slots alone."""
-        of = self._mine.slots.record[slots]
+        of = self._mine.slots.records_of(slots)
         slots, of = slots[np.argsort(of, kind="stable")], np.sort(of)
         records = order_by_id(self._mine, distinct(of))
         starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")

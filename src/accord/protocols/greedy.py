@@ -36,7 +36,7 @@ from accord.protocols.disclosed import Disclosed, take
 from accord.protocols.found import Found, order_by_id
 from accord.protocols.mine import Mine
 from accord.protocols.schedule import Schedule
-from accord.ranges import contained, distinct, ranges
+from accord.ranges import contained, distinct
 from accord.secure.party import Party
 from accord.side import Side
 from accord.spill import pieces, sort_distinct
@@ -64,7 +64,7 @@ class GreedyClean:
         """Disclose what matched, find its other matches to a fixed point, clean every copy."""
         if not len(pairs):
             return
-        fresh = distinct(self._mine.slots.record[pairs[:, 0]])
+        fresh = distinct(self._mine.slots.records_of(pairs[:, 0]))
         hits, shown = distinct(pairs[:, 1]), fresh[:0]
 
         def first(theirs: Disclosed) -> Ints:
@@ -109,10 +109,9 @@ class GreedyClean:
     def _disclosure(self, records: Ints) -> Disclosed:
         """These records with all their slots, in the order of their ids."""
         records = order_by_id(self._mine, records)
-        of, slots = self._mine.slots.of_record
-        starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
+        counts, slots = self._mine.slots.slots_of(records)
         shown = take(self._mine.records, records, self._task.shown_fields)
-        return Disclosed(stops - starts, slots[ranges(starts, stops)], *shown)
+        return Disclosed(counts, slots, *shown)
 
     def _matches(self, theirs: Disclosed) -> Ints:
         """The matches of these records, whose bins are right, each once and ascending: as the partner's · own
@@ -144,7 +143,7 @@ class GreedyClean:
     def _meetings(self) -> Meetings:
         """The own slots by bin: as padded, so that a search tries as many pairs as public numbers say."""
         slots, pairs = self._mine.slots, self._options.pairs(self._task)
-        return Meetings(self._mine.side, slots.record, slots.counts, pairs)
+        return Meetings(self._mine.side, slots.record.astype(np.int64), slots.counts, pairs)
 
     def _bins_of(self, theirs: Disclosed) -> Ints:
         """The bin of each slot of the partner's records."""
@@ -180,7 +179,7 @@ class GreedyClean:
         if not contained(pairs[:, 1], theirs.slots[order]).all():
             raise PeerError(problem="a match whose record it did not disclose")
         of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)[order[place]]
-        claimed = of * len(self._shown) + self._mine.slots.record[pairs[:, 0]]
+        claimed = of * len(self._shown) + self._mine.slots.records_of(pairs[:, 0])
         if not contained(claimed, matches).all():
             raise PeerError(problem="a match that the rule denies")
 
