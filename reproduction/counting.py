@@ -220,7 +220,7 @@ def _greedy(joined: Joined, schedule: Schedule, a: Slots, b: Slots) -> tuple[int
     ends = np.cumsum(b.counts)
     while (round_ := schedule.next()) is not None:
         comparisons += round_.pairs
-        found = distinct(joined.component[0][_hit(joined, round_, a.record, ends, bins)])
+        found = distinct(joined.component[0][_hit(joined, round_, a, ends, bins)])
         if not len(found):
             continue
         matches += int(joined.sizes[found].sum())
@@ -229,11 +229,11 @@ def _greedy(joined: Joined, schedule: Schedule, a: Slots, b: Slots) -> tuple[int
     return comparisons, matches
 
 
-def _hit(joined: Joined, round_: Round, record: Ints, ends: Ints, bins: int) -> Ints:
+def _hit(joined: Joined, round_: Round, slots: Slots, ends: Ints, bins: int) -> Ints:
     """The records of A that meet a match in this round."""
     first = np.cumsum(round_.b_counts) - round_.b_counts
     bin_b = np.searchsorted(ends, round_.b[first], "right")
-    of = record[round_.a]
+    of = slots.records_of(round_.a)
     # Dummies, which are −1, and records that match nothing meet nothing.
     some = np.flatnonzero(joined.linked[of])
     of, beside = of[some], np.repeat(bin_b, round_.a_counts)[some]
@@ -244,8 +244,7 @@ def _slots_of(members: tuple[Ints, Ints], slots: Slots, components: Ints) -> Int
     """Every slot of every record of these components."""
     of, records = members
     chosen = records[ranges(np.searchsorted(of, components), np.searchsorted(of, components, "right"))]
-    owner, slot = slots.of_record
-    return slot[ranges(np.searchsorted(owner, chosen), np.searchsorted(owner, chosen, "right"))]
+    return slots.slots_of(chosen)[1]
 
 
 def _join(agreement: Agreement, left: Records, right: Records) -> Joined:

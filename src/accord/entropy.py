@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +155,7 @@ def permutation(entropy: Entropy, count: int) -> NDArray[np.int64]:
     return arrangement(entropy, np.zeros(count, dtype=np.int64))
 
 
-def arrangement(entropy: Entropy, bins: NDArray[np.int64]) -> NDArray[np.int64]:
+def arrangement(entropy: Entropy, bins: NDArray[np.integer]) -> NDArray[np.int64]:
     """An order of rows that groups them by bin, ascending, and is uniform and independent within each bin.
 
     Rows are sorted by fresh random words. Given that no two words of a bin are equal, every order of the
@@ -165,15 +165,23 @@ def arrangement(entropy: Entropy, bins: NDArray[np.int64]) -> NDArray[np.int64]:
     while True:
         keys = words(entropy, len(bins))
         order = _by_bin(np.argsort(keys), bins)
-        same_bin = bins[order][1:] == bins[order][:-1]
-        if not np.any(same_bin & (keys[order][1:] == keys[order][:-1])):
+        # One after the other, since these are the longest arrays of a run.
+        again = _like_the_one_before(bins, order)
+        again &= _like_the_one_before(keys, order)
+        if not again.any():
             return order.astype(np.int64, copy=False)
 
 
-def _by_bin(order: NDArray[np.int64], bins: NDArray[np.int64]) -> NDArray[np.int64]:
+def _like_the_one_before(values: NDArray[Any], order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which values, in this order, are the same as the one before."""
+    ordered = values[order]
+    return ordered[1:] == ordered[:-1]
+
+
+def _by_bin(order: NDArray[np.int64], bins: NDArray[np.integer]) -> NDArray[np.int64]:
     """The order sorted by bin, and as it was within a bin; 16 bits at a time, where numpy sorts by radix."""
     width = int(bins.max(initial=0)).bit_length()
     for shift in range(0, max(1, width), 16):
-        digit = (bins >> shift).astype(np.uint16)
-        order = order[np.argsort(digit[order], kind="stable")]
+        digit = (bins >> shift).astype(np.uint16)[order]
+        order = order[np.argsort(digit, kind="stable")]
     return order

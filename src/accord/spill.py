@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -27,6 +27,7 @@ from accord.errors import ScratchError
 from accord.ranges import distinct
 
 Ints = NDArray[np.int64]
+N = TypeVar("N", bound=np.integer[Any])
 
 PIECE = 1 << 16
 """How many numbers are worked on at a time, where they are read one piece after the other."""
@@ -129,7 +130,7 @@ class Growing:
         return taken.whole()
 
 
-def pieces(numbers: Ints) -> Iterator[Ints]:
+def pieces(numbers: NDArray[N]) -> Iterator[NDArray[N]]:
     """A list of numbers, some at a time."""
     for start in range(0, len(numbers), PIECE):
         yield np.asarray(numbers[start : start + PIECE])

@@ -49,6 +49,17 @@ def test_one_object_of_json_and_nothing_else(folder: Path) -> None:
     assert {"code", "text"} == set(found["warnings"][0])
 
 
+def test_workers_are_no_more_than_there_are_cores(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "count_cores", lambda: 4)
+    for said, planned in (((), 1), (("--workers", "3"), 3), (("--workers", "64"), 4)):
+        found = json.loads(run(folder, "--records", "50", "60", "--json", *said).stdout)
+        assert found["workers"] == planned
+    assert "100/20 (Mbit/s and ms), 4 workers a side" in run(
+        folder, "--records", "50", "60", "--workers", "4"
+    ).stdout.replace("\n", " ")
+    run(folder, "--records", "50", "60", "--workers", "0", code=2)
+
+
 def test_a_person_sees_a_table_bars_a_reason_and_warnings(folder: Path) -> None:
     shown = run(folder, "--records", "50", "60").stdout
     assert "50 records of A, 60 of B, 100/20 (Mbit/s and ms)" in shown

@@ -39,6 +39,23 @@ def planned(agreed: Agreement, made: Any, matches: int) -> costs.Bill:
     return bill(agreed, spread, (a.size, b.size), matches)
 
 
+def test_workers_share_the_comparisons_and_nothing_else() -> None:
+    """On each of n cores 1/n of them, 4 % dearer, after two seconds to start: guesses of the plan."""
+    agreed, sizes = agreement(protocol="all-pairs", greedy=False), (20_000, 20_000)
+    task = agreed.task
+    spread = Spread(np.array([20_000]), np.array([20_000]))
+    foreseen = costs.foresee(task, costs.releases_of(agreed, task, sizes), [spread], sizes)
+    found = {
+        n: costs.bill(agreed, task, foreseen, ALL, SPEED, Terms(sizes, LAN, 0, n), 0.0) for n in (1, 2, 4)
+    }
+    table = costs._TABLE * 20_000
+    alone = found[1].work.processor - table
+    for n in (2, 4):
+        assert found[n].work.processor == pytest.approx(alone * 1.04 / n + 2 + table)
+        assert (found[n].work.network, found[n].comparisons) == (found[1].work.network, found[1].comparisons)
+        assert found[n].seconds.expected < found[1].seconds.expected
+
+
 CASES = {"products": None, "places": None, "all pairs": "all-pairs", "local-dp": "local-dp"}
 """The protocol, if not the agreed one."""
 

@@ -97,7 +97,7 @@ def test_so_many_rounds_are_under_way_and_no_more(
     greedy: bool, ahead: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the proof at the head of `journal.py` rests on: a round begins when one of before is kept."""
-    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (100,))
+    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (20,))
     agreed = worlds.agreement(protocol="all-pairs", greedy=greedy)
     entropy, engine = Seeded(5), engine_of("ideal")
     a, b = points(30, 1), [(15, 15), (0, 0), (7, 7), (9, 1)] * 5
@@ -172,3 +172,28 @@ def test_sizes_depend_on_public_numbers_alone() -> None:
     # The search would notice: one more record is another size.
     _, _, wire = link(agreed, a, [(3, 3), (5, 5), *others], engine_of("ot"), InTurn(2, 4))
     assert wire.sizes != seen[0][0]
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_sizes_of_neighbours_with_noise_depend_on_noisy_counts_alone(greedy: bool) -> None:
+    """A record of B that matches nothing is in another bin, and the noise hides it: the same messages."""
+    agreed, a = worlds.agreement(greedy=greedy), [(x, y) for x in range(8) for y in range(8)]
+    near, far = {(3, 3), (5, 5)}, ((14, 14), (12, 1))
+
+    def sizes(other: tuple[int, int], more: int = 0) -> Any:
+        entropy, wire, b = Seeded(5), Wire(), [*sorted(near), other]
+        counts = agreed.plan.counts(Side.B, worlds.records(b, agreed, "B").columns, len(b))
+        noise = 6 + more - counts
+        own = (
+            worlds.side(agreed, Side.A, a, entropy, 2, len(b)),
+            worlds.side(agreed, Side.B, b, entropy, noise, len(a)),
+        )
+        left, right = (
+            worlds.run(agreed.task, replace(mine, staff=InTurn(2, 4)), engine_of("ot")) for mine in own
+        )
+        run_pair(left, right, wire)
+        return wire.sizes, wire.rounds
+
+    assert sizes(far[0]) == sizes(far[1])
+    # The search would notice: one more dummy in every bin is another size.
+    assert sizes(far[0], 1) != sizes(far[0])

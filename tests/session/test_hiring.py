@@ -10,7 +10,7 @@ import pytest
 from accord.errors import UsageError
 from accord.session import workers_ray
 from accord.session.connection import Reach
-from accord.session.crew import MOST_WORKERS
+from accord.session.cores import MOST_WORKERS
 from accord.session.handshake import Wish
 from accord.session.hiring import OnCluster, hire, require_workers
 from accord.session.workers_local import LocalWorkers

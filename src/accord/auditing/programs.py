@@ -53,7 +53,7 @@ def unshuffled(agreement: Agreement) -> Program:
         made = shuffled(side, records, partner, entropy)
         bins = np.repeat(np.arange(len(made.slots.counts)), made.slots.counts)
         # −1 is a dummy; as an unsigned number it is the largest.
-        order = np.lexsort((made.slots.record.view(np.uint64), bins))
+        order = np.lexsort((made.slots.record.astype(np.int64).view(np.uint64), bins))
         return replace(made, slots=replace(made.slots, record=made.slots.record[order]))
 
     return _program(agreement, own)

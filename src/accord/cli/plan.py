@@ -75,6 +75,10 @@ def plan(
     dataset: Annotated[
         str | None, typer.Option(help="The account that would be charged; default: the only one.")
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="The time of so many processes on each side, with a core for each; default: one."),
+    ] = None,
     columns: LayoutFile = None,
     column: ColumnPairs = None,
     id: IdColumn = None,
@@ -122,6 +126,7 @@ def plan(
         max_epsilon=max_epsilon,
         dataset=dataset,
         state=state,
+        workers=workers,
     )
     if write is not None and not found.missed:
         _write(found, write, agreement, force)
@@ -166,6 +171,8 @@ def show(found: Plan) -> None:
     rows = [_row(one, found, most) for one in ranked[:_MOST_ROWS]]
     a, b = found.sizes
     title = f"{a:,} records of A, {b:,} of B, {found.network} (Mbit/s and ms)"
+    if found.workers > 1:
+        title += f", {found.workers} workers a side"
     print_table(title, names, rows)
     if len(ranked) > _MOST_ROWS:
         say(f"… and {len(ranked) - _MOST_ROWS:,} more with --json.")

@@ -53,6 +53,9 @@ _BASE_MEMORY = 250 << 20
 _SET_UP = 2.0
 """Seconds to load compiled kernels, to connect, and for the set-up with its first silent OTs: measured once,
 on a Neoverse-N1."""
+_START, _SHARED = 2.0, 1.04
+"""Seconds until workers have started and met, a guess; and what a comparison costs more among two of them, as
+measured on a Neoverse-N1."""
 _TABLE = 12e-6
 """Seconds to place, pad and shuffle a slot, and to exchange its count. A guess."""
 
@@ -109,6 +112,8 @@ class Terms:
     network: Network
     matches: int
     """Pairs that are expected to match: they are disclosed."""
+    workers: int = 1
+    """That share the comparisons on each side, with a core for each."""
 
 
 def releases_of(agreement: Agreement, task: Task, sizes: tuple[int, int]) -> dict[Side, Release]:
@@ -269,7 +274,10 @@ def _work(
 ) -> Work:
     slots = float(one.counts[0].sum() + one.counts[1].sum()) if len(one.counts[0]) else 0.0
     if price.comparisons:
-        processor = speed.processor(price) * comparisons / price.comparisons + _TABLE * slots / 2
+        compared = speed.processor(price) * comparisons / price.comparisons
+        if terms.workers > 1:
+            compared = compared * _SHARED / terms.workers + _START
+        processor = compared + _TABLE * slots / 2
     else:
         # Each value is encrypted on one side, and those of the asker three times in all.
         processor = 1.5 * speed.value * comparisons

@@ -141,6 +141,8 @@ class Plan:
     """Whether it was made from somebody's table: then it is for its owner's eyes alone."""
     missed: tuple[str, ...] = ()
     """The wishes that no option meets all at once, and the choice does not meet."""
+    workers: int = 1
+    """That share the comparisons on each side."""
 
     @property
     def agreed(self) -> Option:
@@ -152,6 +154,7 @@ class Plan:
             "records": dict(zip(("A", "B"), self.sizes, strict=True)),
             "network": self.network,
             "from_data": self.from_data,
+            "workers": self.workers,
             "options": [option.to_json() for option in self.options],
             "choice": self.choice.to_json(),
             "why": self.why,

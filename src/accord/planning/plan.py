@@ -73,6 +73,8 @@ class Question:
     overlap: float | None = None
     """The share of the smaller table that matches something; None where nobody knows."""
     wish: Wish = ANY
+    workers: int = 1
+    """That share the comparisons on each side."""
 
     def __post_init__(self) -> None:
         if min(self.sizes) < 1:
@@ -132,7 +134,7 @@ class _Planner:
         self._walked = {agreement.digest}
         """What is looked at closely: greedy's schedule is gone through."""
         matches = round(question.share * min(question.sizes))
-        self._terms = Terms(question.sizes, question.network, matches)
+        self._terms = Terms(question.sizes, question.network, matches, question.workers)
         self._priced: set[str] = set()
 
     def plan(self) -> Plan:
@@ -169,6 +171,7 @@ class _Planner:
             sizes=self._asked.sizes,
             network=str(self._asked.network),
             from_data=self._own is not None,
+            workers=self._asked.workers,
             missed=tuple(miss.name for miss in missed),
         )
 

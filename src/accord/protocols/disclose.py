@@ -64,7 +64,7 @@ class DiscloseAtEnd:
     def take(self, pairs: Ints) -> Party[None]:
         """Keep the matches of a round; raise if they are of more records than may be shown."""
         own, partner = pairs.T
-        rows = self._mine.slots.record[own]
+        rows = self._mine.slots.records_of(own)
         fresh = distinct(rows[~self._due[rows]])
         records = self._mine.records.size
         require_within(self._task.most_matches, self._mine.side, records, 0, self._count + len(fresh))
@@ -84,7 +84,7 @@ class DiscloseAtEnd:
             yield from self._show(every[start:stop])
         # A pair that was compared in several passes is here as often, and comes out once (found.py).
         for own, partner in self._split(every):
-            self._found.add(self._mine.slots.record[own], self._found.number_of[partner])
+            self._found.add(self._mine.slots.records_of(own), self._found.number_of[partner])
 
     def _show(self, some: Ints) -> Party[None]:
         """One slice of pairs."""
@@ -106,8 +106,8 @@ class DiscloseAtEnd:
     def _by_record(self) -> tuple[Ints, Ints]:
         """(record, own slot that matched), ascending. *Requires* that all rounds are over."""
         slots = np.flatnonzero(self._matched[0])
-        slots = slots[np.argsort(self._mine.slots.record[slots], kind="stable")]
-        return self._mine.slots.record[slots], slots
+        slots = slots[np.argsort(self._mine.slots.records_of(slots), kind="stable")]
+        return self._mine.slots.records_of(slots), slots
 
     def _disclosure(self, records: Ints) -> Disclosed:
         """These records with all their slots that matched, in the order of their ids."""
@@ -117,7 +117,7 @@ class DiscloseAtEnd:
         """Own records that a slice names first, and slots of the partner's that it has not shown."""
         fresh, hits = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for own, partner in self._split(some):
-            rows = self._mine.slots.record[own]
+            rows = self._mine.slots.records_of(own)
             fresh.append(distinct(rows[~self._shown[rows]]))
             hits.append(distinct(partner[self._found.number_of[partner] < 0]))
         return distinct(np.concatenate(fresh)), distinct(np.concatenate(hits))
@@ -145,7 +145,7 @@ class DiscloseAtEnd:
             part = np.searchsorted(starts, number, "right") - 1
             for i in distinct(part).tolist():
                 here = part == i
-                rows = self._mine.slots.record[own[here]]
+                rows = self._mine.slots.records_of(own[here])
                 require_matches(self._task, self._mine, parts[i], rows, number[here] - starts[i])
 
 

@@ -21,7 +21,8 @@ from accord.protocols.journal import Answer, step
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome, Seconds
 from accord.protocols.seen import Seen
-from accord.ranges import contained, ranges
+from accord.protocols.slots import SomeInts, slots_among
+from accord.ranges import contained
 from accord.records.columns import Columns
 from accord.records.id_order import IdOrder
 from accord.records.pairs import SomePairs, order_pairs
@@ -117,14 +118,12 @@ class Found:
             yield (own, partner) if self._mine.side is Side.A else (partner, own)
 
 
-def disclose(task: Task, mine: Mine, of: Ints, slots: Ints, records: Ints) -> Disclosed:
+def disclose(task: Task, mine: Mine, of: SomeInts, slots: SomeInts, records: Ints) -> Disclosed:
     """These own records in the order of their ids, each with its slots; `of` has the record of each of the
     slots, ascending."""
     records = order_by_id(mine, records)
-    starts, stops = np.searchsorted(of, records), np.searchsorted(of, records, "right")
-    return Disclosed(
-        stops - starts, slots[ranges(starts, stops)], *take(mine.records, records, task.shown_fields)
-    )
+    shown = take(mine.records, records, task.shown_fields)
+    return Disclosed(*slots_among(of, slots, records), *shown)
 
 
 def require_hit(theirs: Disclosed, slots: Ints) -> None:

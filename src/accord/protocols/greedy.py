@@ -65,7 +65,7 @@ class GreedyClean:
         """Disclose what matched, find its other matches to a fixed point, clean every copy."""
         if not len(pairs):
             return
-        fresh = distinct(self._mine.slots.record[pairs[:, 0]])
+        fresh = distinct(self._mine.slots.records_of(pairs[:, 0]))
         hits, shown = distinct(pairs[:, 1]), fresh[:0]
 
         def first(theirs: Disclosed) -> Ints:
@@ -143,7 +143,7 @@ class GreedyClean:
     def _meetings(self) -> Meetings:
         """The own slots by bin: as padded, so that a search tries as many pairs as public numbers say."""
         slots, pairs = self._mine.slots, self._options.pairs(self._task)
-        return Meetings(self._mine.side, slots.record, slots.counts, pairs)
+        return Meetings(self._mine.side, slots.record.astype(np.int64), slots.counts, pairs)
 
     def _bins_of(self, theirs: Disclosed) -> Ints:
         """The bin of each slot of the partner's records."""
@@ -179,7 +179,7 @@ class GreedyClean:
         if not contained(pairs[:, 1], theirs.slots[order]).all():
             raise PeerError(problem="a match whose record it did not disclose")
         of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)[order[place]]
-        claimed = of * len(self._shown) + self._mine.slots.record[pairs[:, 0]]
+        claimed = of * len(self._shown) + self._mine.slots.records_of(pairs[:, 0])
         if not contained(claimed, matches).all():
             raise PeerError(problem="a match that the rule denies")
 

@@ -136,7 +136,7 @@ class Rounds:
         A dummy is encoded as some record, any, and then overwritten, so that it takes the time of a real one;
         were it always the same, it would lie in the cache where a real one may have to come from a disk.
         """
-        record = self._mine.slots.record[slots]
+        record = self._mine.slots.records_of(slots)
         real = record >= 0
         own, size = self._mine.records.columns, len(self._mine.records)
         others = np.frombuffer(self._decoys.bytes(4 * len(record)), "<u4").astype(np.int64)

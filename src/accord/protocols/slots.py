@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,12 +31,16 @@ from accord.entropy import ORDER, Entropy, arrangement
 from accord.errors import PeerError
 from accord.matching.blocking import MOST_BINS, Blocking
 from accord.privacy.window import LONGEST, Window
+from accord.ranges import ranges
 from accord.records.columns import Bits, Records
 from accord.records.encoders import text_buffers
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
+from accord.spill import pieces
 
 Ints = NDArray[np.int64]
+SomeInts = NDArray[np.integer]
+"""In as many bits as the largest needs."""
 
 _COUNTS = b"accord commit counts 1\n"
 _SLOTS = b"accord commit slots 1\n"
@@ -50,8 +55,9 @@ class Slots:
 
     counts: Ints
     """The noisy size of every bin: real slots and dummies."""
-    record: Ints
-    """For each slot its record, or −1 for a dummy; bin after bin."""
+    record: SomeInts
+    """For each slot its record, or −1 for a dummy; bin after bin. In 32 bits, which every record fits into:
+    there are as many as there is anything."""
     salt: bytes
     table: bytes = b""
     """A digest of the records."""
@@ -61,12 +67,29 @@ class Slots:
         """The first slot of every bin."""
         return np.cumsum(self.counts) - self.counts
 
+    def records_of(self, slots: Ints) -> Ints:
+        """The records of these slots, in numbers to calculate with."""
+        return self.record[slots].astype(np.int64)
+
+    def slots_of(self, records: Ints) -> tuple[Ints, Ints]:
+        """How many slots each of these records has, and the slots, record by record."""
+        return slots_among(*self.of_record, records)
+
     @cached_property
-    def of_record(self) -> tuple[Ints, Ints]:
+    def of_record(self) -> tuple[SomeInts, SomeInts]:
         """(records, slots) of the real slots, by ascending record."""
-        real = np.flatnonzero(self.record >= 0)
-        order = np.argsort(self.record[real], kind="stable")
-        return self.record[real][order], real[order]
+        order = np.argsort(self.record, kind="stable")
+        order = order[int((self.record < 0).sum()) :].astype(np.min_scalar_type(len(self.record)))
+        return self.record[order], order
+
+
+def slots_among(of: SomeInts, slots: SomeInts, records: Ints) -> tuple[Ints, Ints]:
+    """How many of the slots each of these records has, and which, record by record; `of` has the record of
+    each slot, ascending."""
+    # In the kind of the long one, or all of it would be copied.
+    wanted = records.astype(of.dtype)
+    starts, stops = np.searchsorted(of, wanted), np.searchsorted(of, wanted, "right")
+    return stops - starts, slots[ranges(starts, stops)].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -89,13 +112,18 @@ def make_slots(blocking: Blocking, side: Side, records: Records, dummies: Ints, 
     may be known. *Distribution*: within each bin the order is uniform and independent of everything else.
     """
     record, bins = blocking.place(side, records.columns, len(records))
-    padding = np.repeat(np.arange(blocking.bins), dummies)
-    bins = np.concatenate([bins, padding])
-    record = np.concatenate([record, np.full(len(padding), -1, np.int64)])
+    record = np.concatenate([record, np.broadcast_to(np.int64(-1), int(dummies.sum()))], dtype=np.int32)
+    bins = np.concatenate([bins, np.repeat(np.arange(blocking.bins), dummies)], dtype=np.int32)
     return shuffle_slots(record, bins, blocking.bins, records, entropy)
 
 
-def shuffle_slots(record: Ints, bins: Ints, count: int, records: Records, entropy: Entropy) -> Slots:
+def shuffle_slots(
+    record: NDArray[np.integer],
+    bins: NDArray[np.integer],
+    count: int,
+    records: Records,
+    entropy: Entropy,
+) -> Slots:
     """The slots of (record, bin) pairs in `count` bins; −1 is a dummy.
 
     *Distribution*: within each bin the order is uniform and independent of everything else.
@@ -103,24 +131,31 @@ def shuffle_slots(record: Ints, bins: Ints, count: int, records: Records, entrop
     order = arrangement(entropy.stream(ORDER), bins)
     counts = np.bincount(bins, minlength=count).astype(np.int64)
     salt = entropy.stream("commitment").bytes(2 * _SALT)
-    return Slots(counts, record[order], salt, table_digest(records))
+    return Slots(counts, record[order].astype(np.int32, copy=False), salt, table_digest(records))
 
 
 def table_digest(records: Records) -> bytes:
     """A digest of ids, encoded values and disclosed columns: private, since values can be guessed."""
-    parts = _text_parts(records.ids)
-    for column in records.columns.values():
-        body = column.words.astype("<u8") if isinstance(column, Bits) else column.values.astype("<i8")
-        parts += [column.present, body]
-    for name in records.disclosed.column_names:
-        parts += _text_parts(records.disclosed[name].combine_chunks())
-    if records.left_out:
-        # Only then, so that a run without such rows can go on that an older version began.
-        parts.append(np.array([records.left_out], "<i8"))
     digest = hashlib.sha256()
-    for part in parts:
+    for part in _table_parts(records):
         digest.update(np.ascontiguousarray(part).data)
     return digest.digest()
+
+
+def _table_parts(records: Records) -> Iterator[NDArray[Any]]:
+    """One after the other: each may be as long as the table."""
+    yield from _text_parts(records.ids)
+    for column in records.columns.values():
+        yield column.present
+        if isinstance(column, Bits):
+            yield column.words.astype("<u8", copy=False)
+        else:
+            yield column.values.astype("<i8", copy=False)
+    for name in records.disclosed.column_names:
+        yield from _text_parts(records.disclosed[name].combine_chunks())
+    if records.left_out:
+        # Only then, so that a run without such rows can go on that an older version began.
+        yield np.array([records.left_out], "<i8")
 
 
 def content_digest(blocking: Blocking, side: Side, records: Records) -> bytes:
@@ -140,17 +175,20 @@ def content_digest(blocking: Blocking, side: Side, records: Records) -> bytes:
     return digest.digest()
 
 
-def _text_parts(texts: pa.Array) -> list[NDArray[Any]]:
+def _text_parts(texts: pa.Array) -> Iterator[NDArray[Any]]:
     """Which texts are there, their lengths and their octets, wherever they lie in memory."""
-    starts, octets = text_buffers(pc.fill_null(texts, ""))
-    return [np.asarray(pc.is_valid(texts)), np.diff(starts).astype("<i8"), octets[starts[0] : starts[-1]]]
+    yield np.asarray(pc.is_valid(texts))
+    starts, octets = text_buffers(pc.fill_null(texts, "") if texts.null_count else texts)
+    yield np.diff(starts).astype("<i8", copy=False)
+    yield octets[starts[0] : starts[-1]]
 
 
 def commitments(slots: Slots, side: Side) -> bytes:
     """The two salted hashes, 64 bytes."""
     opened = slots.salt[:_SALT] + slots.counts.astype("<i8").tobytes()
     order = hashlib.sha256(_SLOTS + side.value.encode() + slots.salt[_SALT:] + slots.table)
-    order.update(slots.record.astype("<i8").tobytes())
+    for some in pieces(slots.record):
+        order.update(some.astype("<i8").tobytes())
     return _hidden_counts(opened, side) + order.digest()
 
 

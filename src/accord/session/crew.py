@@ -18,7 +18,6 @@ While this side waits for its workers it listens to the partner's coordinator, t
 from __future__ import annotations
 
 import math
-import os
 import socket
 import time
 from collections import deque
@@ -44,6 +43,7 @@ from accord.session import jobs
 from accord.session.badges import Badge, exchange_badges
 from accord.session.connect import parse_address
 from accord.session.connection import Reach
+from accord.session.cores import MOST_WORKERS, count_cores
 from accord.session.desk import Desk
 from accord.session.door import open_port
 from accord.session.handshake import Wish
@@ -57,7 +57,6 @@ Ints = NDArray[np.int64]
 
 MANY = 10**7
 """Comparisons from which on workers are worth their start."""
-MOST_WORKERS = 256
 _MEET_SECONDS = 90.0
 """For all workers to start; and again for them to meet those of the partner."""
 _AGAIN_SECONDS = 0.25
@@ -69,8 +68,7 @@ def own_wish(workers: int | None) -> Wish:
     """What this side wants: so many, or where it is worth it one for each core that it may use."""
     if workers is not None:
         return Wish(workers, always=True)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Wish(min(cores, MOST_WORKERS), always=False)
+    return Wish(min(count_cores(), MOST_WORKERS), always=False)
 
 
 def count_workers(own: Wish, partner: Wish, most: int) -> int:

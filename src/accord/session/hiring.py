@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from accord.arguments import require, require_flag
 from accord.errors import UsageError
 from accord.session.connection import Reach
-from accord.session.crew import MOST_WORKERS, Workers, own_wish
+from accord.session.cores import MOST_WORKERS
+from accord.session.crew import Workers, own_wish
 from accord.session.handshake import Wish
 from accord.session.workers_local import LocalWorkers
 

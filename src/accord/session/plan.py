@@ -35,6 +35,7 @@ from accord.records.load import load_records
 from accord.records.schema import agreed_columns
 from accord.records.sources import TableLike, open_table, require_table
 from accord.session.accounts import account
+from accord.session.cores import count_cores, require_count
 from accord.session.expected import agreed_network
 from accord.session.ledger import Ledger
 from accord.session.speed import Speedometer
@@ -60,6 +61,7 @@ def plan(
     max_epsilon: float | None = None,
     dataset: str | None = None,
     state: Path | str | None = None,
+    workers: int | None = None,
 ) -> Plan:
     """Price every sensible way to run an agreement, and choose.
 
@@ -73,7 +75,9 @@ def plan(
     Mbit/s and the round trip in ms, as in "100/20"; by default the agreed one. The choice is the cheapest
     that finds `recall` of all matches, within seconds, bytes and ε as named; by default the agreed ε. How
     fast this machine is, is measured once and kept in the folder `state`. With data, the account `dataset`
-    that is kept there is asked whether it would allow the agreed run.
+    that is kept there is asked whether it would allow the agreed run. With `workers` the time is that of so
+    many processes a side, though of no more than this machine has cores; the partner's is taken to have as
+    many. Without it, it is the time of one.
     """
     _require_kinds(agreement, data, party, layout, dataset)
     wish = Wish(
@@ -86,13 +90,15 @@ def plan(
     between = agreed_network(agreement) if network is None else read_network(network)
     share = None if overlap is None else _number("overlap", overlap)
     named = read_sizes(agreement, records)
+    require_count(workers)
+    crew = min(workers or 1, count_cores())
     if data is None:
         if named is None:
             raise UsageError(problem="Say how many records A and B have: `records=`.")
-        return make_plan(agreement, Question(named, between, share, wish), Speedometer(folder))
+        return make_plan(agreement, Question(named, between, share, wish, crew), Speedometer(folder))
     own = read_own(agreement, data, party, layout or Layout())
     sizes = sizes_with(own, named)
-    found = make_plan(agreement, Question(sizes, between, share, wish), Speedometer(folder), own)
+    found = make_plan(agreement, Question(sizes, between, share, wish, crew), Speedometer(folder), own)
     refused = ledger_refuses(agreement, own, State(folder), dataset)
     return replace(found, warnings=(*refused, *found.warnings))
 

@@ -320,6 +320,6 @@ def decode_slots(content: bytes) -> Slots:
     if len(body) != 16 + 8 * (bins + count) + 96:
         raise ValueError("not slots")
     counts = np.frombuffer(body, "<i8", bins, 16).astype(np.int64)
-    record = np.frombuffer(body, "<i8", count, 16 + 8 * bins).astype(np.int64)
+    record = np.frombuffer(body, "<i8", count, 16 + 8 * bins).astype(np.int32)
     rest = body[16 + 8 * (bins + count) :]
     return Slots(counts, record, rest[:64], rest[64:])
