@@ -34,7 +34,11 @@ def scripts(page: Path) -> list[str]:
 # The example of an audit takes hundreds of linkages; that of a resumed run needs one that lasts; with workers
 # there are six processes.
 LONG = {"audit.md", "resume.md", "scale.md"}
-EXAMPLES = [pytest.param(p, marks=pytest.mark.slow) if p.name in LONG else p for p in PAGES]
+# What is typed on two machines, as their administrator; tests/session/test_workers_ray.py has such a cluster.
+ELSEWHERE = {"cluster.md"}
+EXAMPLES = [
+    pytest.param(p, marks=pytest.mark.slow) if p.name in LONG else p for p in PAGES if p.name not in ELSEWHERE
+]
 
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)

@@ -157,6 +157,19 @@ def test_a_call_that_fails_is_the_last_word(begin: Begin) -> None:
         jobs.hear(line)
 
 
+def test_a_job_that_cannot_be_handed_over_is_told(begin: Begin) -> None:
+    """Such as for want of room in the object store."""
+    actor = Actor()
+    (line,) = begin(Nodes(actor), 1)
+
+    def refuse(*arguments: object) -> None:
+        raise MemoryError
+
+    actor.answer.remote = refuse  # type: ignore[method-assign, assignment]
+    jobs.say(line, Kind.JOB, b"x")
+    assert hear_failure(line).problem == "MemoryError"
+
+
 def test_an_idle_worker_that_is_gone_is_told_once(begin: Begin) -> None:
     nodes = Nodes(Actor(), Actor())
     first, second = begin(nodes, 2)

@@ -94,11 +94,16 @@ def after_a_round(act: Callable[[Meeting], object]) -> Callable[[Meeting], None]
 
 
 def require_resumed(
-    cluster: Cluster, folder: Path, act: Callable[[Meeting], object], codes: dict[Side, int], said: str
+    cluster: Cluster,
+    folder: Path,
+    act: Callable[[Meeting], object],
+    codes: dict[Side, int],
+    said: str,
+    where: str = "ray",
 ) -> None:
     """What happens to side A ends both and all workers; then the run is resumed to the same output."""
     both, expected = crowds(folder)
-    on_cluster = f"2@ray {TRUSTED}"
+    on_cluster = f"2@{where} {TRUSTED}"
     meeting = meet(both, None, {Side.A: on_cluster, Side.B: 2}, after_a_round(act))
     assert {side: end[0] for side, end in meeting.ends.items()} == codes, meeting.ends
     assert said in meeting.ends[Side.A][1]
@@ -140,14 +145,16 @@ def test_a_coordinator_that_is_killed(cluster: Cluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_foreman_that_is_killed(cluster: Cluster, tmp_path: Path) -> None:
-    """Ray ends the workers of a driver that is gone."""
+@pytest.mark.parametrize("way", ["node", "client"])
+def test_a_foreman_that_is_killed(cluster: Cluster, way: str, tmp_path: Path) -> None:
+    """Ray ends the workers of a driver that is gone; those of a client when it does not come back."""
+    where = "ray" if way == "node" else f"ray://127.0.0.1:{cluster.client}"
 
     def kill(meeting: Meeting) -> None:
         for pid in children(meeting.both[Side.A].popen.pid):
             os.kill(pid, signal.SIGKILL)
 
-    require_resumed(cluster, tmp_path, kill, {Side.A: 13, Side.B: 10}, "leads the workers")
+    require_resumed(cluster, tmp_path, kill, {Side.A: 13, Side.B: 10}, "leads the workers", where)
 
 
 @pytest.mark.slow

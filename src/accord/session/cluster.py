@@ -37,7 +37,7 @@ class Cluster:
     def __init__(self, address: str, vouched: bool) -> None:
         import ray
 
-        named = os.environ.get("RAY_ADDRESS", AUTO) if address == AUTO else address
+        named = (os.environ.get("RAY_ADDRESS") or AUTO) if address == AUTO else address
         self._by_client = named.startswith(_CLIENT)
         try:
             _require_answer(named)

@@ -98,8 +98,9 @@ class _Shift:
 
     def _forward(self, number: int, actor: Any, asked: queue.SimpleQueue[Any]) -> None:
         """Tell a worker what the coordinator says; calls of one actor are done in order."""
-        with suppress(OSError, ValueError):
-            while (message := jobs.hear(self._lines[number].end)) is not None:
+        line = self._lines[number]
+        try:
+            while (message := jobs.hear(line.end)) is not None:
                 if message.kind is Kind.SOCKET:
                     assert self.relay is not None
                     with socket.socket(fileno=message.descriptors[0]) as partner:
@@ -109,6 +110,9 @@ class _Shift:
                 if message.kind is Kind.MEET and self.relay is not None:
                     where = self.relay.where
                     asked.put(actor.call.remote(where.host, where.port, self._tokens[number]))
+        except Exception as error:
+            # Nobody hears it if it is the line that was cut.
+            line.fail(in_words(error))
         asked.put(None)
 
 

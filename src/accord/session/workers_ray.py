@@ -17,7 +17,7 @@ from accord.session.jobs import Cause, Count, Join, Kind
 from accord.session.lines import Lines
 from accord.session.workers_local import end_process, start_module
 
-_JOIN_SECONDS = 90.0
+_JOIN_SECONDS = 60.0
 _LEAVE_SECONDS = 15.0
 
 
@@ -35,6 +35,8 @@ class RayWorkers(Lines):
             self.room = self._join(Join(address, vouched, listens))
             """How many workers the cluster has room for."""
         except BaseException:
+            # It has started nothing yet that would have to be ended in order.
+            self._foreman.kill()
             self.end()
             raise
 
@@ -68,7 +70,8 @@ class RayWorkers(Lines):
             message = jobs.hear(self._control)
         self._control.settimeout(None)
         if message is None:
-            raise UsageError(problem=f"The Ray cluster did not answer in {_JOIN_SECONDS:.0f} seconds.")
+            problem = f"The Ray cluster did not answer in {_JOIN_SECONDS:.0f} seconds. Does it still run?"
+            raise UsageError(problem=f"{problem} `ray status` tells, with the same settings.")
         if message.kind is Kind.ROOM:
             return jobs.decode_facts(Count, message.body).workers
         failure = jobs.decode_failure(message.body)
