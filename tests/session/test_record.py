@@ -54,7 +54,11 @@ def test_an_attempt_that_was_killed_at_once_is_none_and_its_number_is_not_taken_
     (first / "opening").unlink()
     number, second = new_attempt(tmp_path, HELLOS)
     assert (number, attempts(tmp_path)) == (2, [second])
-    assert list(Kept(second, 0).received()) == []
+    record = Kept(second, 0)
+    assert list(record.received()) == []
+    for kind in ("received", "sent", "seals"):
+        (second / f"0.{kind}").write_bytes(f"accord {kind}".encode())
+    assert (list(record.received()), record.sent(), record.seals()) == ([], [], ([], []))
 
 
 def test_what_was_written_is_read_again(tmp_path: Path) -> None:

@@ -180,6 +180,7 @@ def _create(path: Path, tag: bytes, buffer: int = _BUFFER) -> BinaryIO:
     handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, 0o600)
     file: BinaryIO = os.fdopen(handle, "wb", buffering=buffer)
     file.write(tag)
+    file.flush()
     return file
 
 
@@ -228,8 +229,7 @@ class Kept:
         if not path.exists():
             return
         with path.open("rb") as file:
-            if file.read(len(_RECEIVED)) != _RECEIVED:
-                raise ValueError("not a record of messages")
+            _require_tag(file.read(len(_RECEIVED)), _RECEIVED)
             left = path.stat().st_size - len(_RECEIVED)
             while left >= _LENGTH.size:
                 (length,) = _LENGTH.unpack(file.read(_LENGTH.size))
@@ -243,6 +243,11 @@ class Kept:
 
     def _read(self, kind: str, tag: bytes) -> bytes:
         content = self._path(kind).read_bytes()
-        if not content.startswith(tag):
-            raise ValueError("not a record")
+        _require_tag(content[: len(tag)], tag)
         return content[len(tag) :]
+
+
+def _require_tag(found: bytes, tag: bytes) -> None:
+    """Raise unless a file begins so; one that was killed at once may have a part of it and nothing else."""
+    if not tag.startswith(found):
+        raise ValueError("not a record of this version")
