@@ -215,7 +215,7 @@ def test_every_public_function_is_in_the_table() -> None:
     functions = (
         {name for name in accord._FACE if inspect.isfunction(getattr(accord, name))} - words - {"agree"}
     )
-    settings = {"Layout", "Reach", "Patience"}
+    settings = {"Layout", "Reach", "Patience", "Query"}
     assert {function.__name__ for function in WRONG} == functions | settings
     for function, (_, wrong) in WRONG.items():
         assert set(inspect.signature(function).parameters) == set(wrong), function
