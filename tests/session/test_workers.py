@@ -7,7 +7,9 @@ of workers to the same output, for one charge.
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -177,3 +179,21 @@ def test_whoever_is_killed_all_end_and_the_run_goes_on(death: Death, tmp_path: P
     assert name
     again = meet(both, name, {Side.A: 3, Side.B: 1 if death.rounds else 3})
     require_done(again, both, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the files of a process that runs")
+def test_a_full_disk_ends_all_workers_and_the_run_goes_on(tmp_path: Path) -> None:
+    """Once the workers are there, nothing more can be written: an answer that is not kept ends the run."""
+    both, expected = crowds(tmp_path)
+
+    def fill(meeting: Meeting) -> None:
+        meeting.see_workers(2)
+        resource.prlimit(meeting.both[Side.A].popen.pid, resource.RLIMIT_FSIZE, (64, 64))
+
+    meeting = meet(both, None, {Side.A: 2, Side.B: 2}, fill)
+    assert {side: end[0] for side, end in meeting.ends.items()} == {Side.A: 6, Side.B: 10}, meeting.ends
+    assert "accord resume" in meeting.ends[Side.A][1]
+    name = faults.common_run(both)
+    assert name
+    require_done(meet(both, name, {Side.A: 3, Side.B: 3}), both, expected)
