@@ -151,6 +151,7 @@ def test_an_output_is_never_the_database_that_is_read(shop: Path) -> None:
     assert "which is read" in done.stderr
 
 
+@pytest.mark.slow  # a draft weighs its fields on made-up people
 def test_a_table_on_a_server(tmp_path: Path, postgres: Server) -> None:
     home = write_postgres(people(), postgres)
     done = accord(tmp_path, "init", "--from", home, "--yes", "--records", "40", "40", "--type", "height=skip")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.records import gathering
-from accord.records.columns import Bits, Integers, Records
+from accord.records.columns import Bits, Integers, Records, rows_of
 from accord.records.gathering import Gathering, Ids
 from accord.spill import Scratch
 
@@ -60,3 +60,28 @@ def test_ids_that_another_row_has(some: list[list[str | None]], collide: bool) -
     expected = [name is not None and every.count(name) > 1 for name in every]
     assert (marks is None) == (not any(expected))
     assert marks is None or marks.tolist() == expected
+
+
+@given(st.permutations(range(12)), st.sampled_from([0, 3, 1 << 20]))
+def test_rows_without_an_order_get_that_of_their_ids(order: list[int], most: int) -> None:
+    """Every column goes with its ids, wherever it lies, in batches of three."""
+    one = batch(12, 10)
+    empty = {name: rows_of(column, np.arange(0)) for name, column in one.columns.items()}
+    gathered, numbers = Gathering(empty, ["shown"], Scratch(most=most)), Ids(Scratch(most=most))
+    mixed = np.array(order)
+    for some in mixed.reshape(4, 3):
+        ids = one.ids.take(pa.array(some))
+        numbers.add(ids)
+        columns = {name: rows_of(column, some) for name, column in one.columns.items()}
+        gathered.add(Records(ids, columns, one.disclosed.take(pa.array(some))))
+    found = gathered.whole(by_id=True)
+    assert found.ids.equals(one.ids)
+    for name, column in one.columns.items():
+        assert np.array_equal(found.columns[name].present, column.present)
+    values, words = found.columns["n"], found.columns["t"]
+    assert isinstance(values, Integers)
+    assert isinstance(words, Bits)
+    assert values.values.tolist() == list(range(10, 22))
+    assert words.words[:, 1].tolist() == list(range(11, 23))
+    assert found.disclosed["shown"].to_pylist() == one.disclosed["shown"].to_pylist()
+    assert numbers.places().tolist() == order

@@ -126,6 +126,19 @@ def test_nothing_can_be_changed(query: str, postgres: Server) -> None:
     assert postgres.rows("SELECT count(*) FROM people", home.place) == [["40"]]
 
 
+def test_settings_of_a_user_or_a_database_change_no_text(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"latin_{os.getpid()}"
+    postgres.run(f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0")
+    postgres.add_service(name, database=name)
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    monkeypatch.setenv("PGDATESTYLE", "German")
+    query = "SELECT 'Zo' || chr(235) AS id, daterange('2026-11-15', '2026-11-16') AS days"
+    (batch,) = open_table(f"postgres:{name}?query={query}", ["id", "days"], Layout()).batches
+    assert batch.to_pylist() == [{"id": "Zoë", "days": "[2026-11-15,2026-11-16)"}]
+
+
 def test_a_schema_is_named(postgres: Server) -> None:
     home = find_address(write_postgres(people(), postgres))
     assert home is not None

@@ -30,7 +30,13 @@ _AS_THEY_ARE = frozenset(
 _TYPE = b"POSTGRESQL:type"
 _BATCH = 1 << 22
 """Octets of a batch."""
-_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_BEGINNING = (
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    # Arrow's texts are UTF-8; what is read as text is written in one way, whatever a user has set.
+    "SET LOCAL client_encoding = 'UTF8'",
+    "SET LOCAL datestyle = 'ISO'",
+    "SET LOCAL intervalstyle = 'postgres'",
+)
 _TRY = "Try the query with psql, which says more."
 _CONNECT = "`psql service=NAME` connects as Accord does."
 _AWAY = ("the server ended the connection before the last row", "Is it still there? Then run again.")
@@ -86,7 +92,8 @@ class PostgresTable:
         try:
             with _told(self._name):
                 self._cursor = self._connection.cursor()
-                self._cursor.execute(_SNAPSHOT)
+                for statement in _BEGINNING:
+                    self._cursor.execute(statement)
         except BaseException:
             self.close()
             raise
