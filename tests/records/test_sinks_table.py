@@ -340,8 +340,15 @@ except OutputError as error:
 """
 
 
-@pytest.mark.parametrize("there", [True, False], ids=["old", "new"])
-@pytest.mark.parametrize("fault", ["full", "killed"])
+@pytest.mark.parametrize(
+    ("fault", "there"),
+    [
+        ("full", True),
+        ("killed", False),
+        pytest.param("full", False, marks=pytest.mark.slow),
+        pytest.param("killed", True, marks=pytest.mark.slow),
+    ],
+)
 def test_a_full_disk_or_a_killed_process_leaves_what_was_there(
     fault: str, there: bool, file: Home, tmp_path: Path
 ) -> None:
