@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from accord.matching import blocking as module
 from accord.matching.blocking import Blocking, BlockingSpec, build_blocking, passes_of
 from accord.matching.join import full_join
 from accord.matching.rule import Hamming, Rule, Same
@@ -112,6 +113,19 @@ def test_passes_bring_together_what_any_of_them_does_and_each_at_most_once(
         alone = met_through_bins(Blocking((one,)), left, right)
         assert len(alone) == len(set(alone))
     assert set(met) == {(int(x), int(y)) for one in each for x, y in zip(i[one], j[one], strict=True)}
+
+
+@given(st.one_of(products, passes), worlds.tables)
+def test_records_are_placed_some_at_a_time_as_all_at_once(plan: Blocking, table: list[worlds.Row]) -> None:
+    held = worlds.records(table)
+    for side in Side:
+        whole = plan.place(side, held.columns, len(held)), plan.counts(side, held.columns, len(held))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "_AT_ONCE", 2)
+            some = plan.place(side, held.columns, len(held)), plan.counts(side, held.columns, len(held))
+        for one, other in zip((*whole[0], whole[1]), (*some[0], some[1]), strict=True):
+            assert np.array_equal(one, other)
+            assert one.dtype == other.dtype
 
 
 @given(passes, worlds.tables)

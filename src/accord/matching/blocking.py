@@ -42,13 +42,15 @@ from accord.matching.evaluate import Indices, Mask, Tables
 from accord.matching.implied import ways
 from accord.matching.rule import And, Rule, Score
 from accord.matching.thresholds import Fields
-from accord.records.columns import Columns
+from accord.records.columns import Columns, slice_of
 from accord.records.schema import Spec
 from accord.side import Side
 
 AnyPart = KeySpec | GridSpec | LshSpec
 PartSpec = Annotated[AnyPart, Field(discriminator="kind")]
 MOST_BINS = 5_000_000
+_AT_ONCE = 1 << 17
+"""Records whose bins are looked for at a time."""
 MOST_PER_RECORD = 64
 """Bins that one record may fall into: noise for more is out of all proportion, and takes minutes to find."""
 PASS_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ,.+_-]{0,63}$"
@@ -132,6 +134,19 @@ class Blocking:
 
     def place(self, side: Side, columns: Columns, records: int) -> tuple[Indices, Indices]:
         """(record, bin) for each bin of each record, by ascending record."""
+        # A record's bins depend on it alone, and what is computed on the way takes more than they do.
+        found = list(self._place_some(side, columns, records))
+        return np.concatenate([record for record, _ in found]), np.concatenate([bins for _, bins in found])
+
+    def _place_some(self, side: Side, columns: Columns, records: int) -> Iterator[tuple[Indices, Indices]]:
+        """The same, for some records after others."""
+        for start in range(0, max(1, records), _AT_ONCE):
+            stop = min(records, start + _AT_ONCE)
+            some = {name: slice_of(column, start, stop) for name, column in columns.items()}
+            record, bins = self._place(side, some, stop - start)
+            yield record + start, bins
+
+    def _place(self, side: Side, columns: Columns, records: int) -> tuple[Indices, Indices]:
         if len(self.passes) == 1:
             return self.passes[0].place(side, columns, records)
         placed = [one.place(side, columns, records) for one in self.passes]
@@ -142,7 +157,10 @@ class Blocking:
 
     def counts(self, side: Side, columns: Columns, records: int) -> NDArray[np.int64]:
         """The true number of records in every bin, empty ones included."""
-        return np.bincount(self.place(side, columns, records)[1], minlength=self.bins)
+        found = np.zeros(self.bins, np.int64)
+        for _, bins in self._place_some(side, columns, records):
+            found += np.bincount(bins, minlength=self.bins)
+        return found
 
     def pairs(self) -> tuple[Indices, Indices]:
         """The pairs (bin of A, bin of B) that are compared, each once."""

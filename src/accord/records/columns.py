@@ -56,6 +56,13 @@ def rows_of(column: Column, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Colu
     return Integers(column.values[rows], column.present[rows])
 
 
+def slice_of(column: Column, start: int, stop: int) -> Column:
+    """Some neighbouring rows of a column, as they lie in memory."""
+    if isinstance(column, Bits):
+        return Bits(column.words[start:stop], column.length, column.present[start:stop])
+    return Integers(column.values[start:stop], column.present[start:stop])
+
+
 def join_columns(parts: Sequence[Column]) -> Column:
     """The rows of some columns of one field, one after the other. *Requires* at least one column."""
     present = np.concatenate([part.present for part in parts])
