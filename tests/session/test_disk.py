@@ -298,10 +298,10 @@ def test_a_run_that_is_charged_and_cannot_be_stored(
     both = faults.offices(tmp_path)
     real = create_run
 
-    def full_here(state: State, manifest: Manifest, slots: Slots) -> RunFolder:
+    def full_here(state: State, manifest: Manifest, slots: Slots, files: dict[str, bytes]) -> RunFolder:
         if state == both[Side.A].state:
             raise StateError(path=state.folder, reason="No space left on device", mend="Make room.")
-        return real(state, manifest, slots)
+        return real(state, manifest, slots, files)
 
     monkeypatch.setattr("accord.session.course.create_run", full_here)
     parties = {
