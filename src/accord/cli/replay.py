@@ -63,7 +63,8 @@ def replay(
 ) -> None:
     """Replay your side of an accountable run.
 
-    From your table, your seed and what you received. Says that you followed the protocol with this table, or names the first message that differs.
+    From your table, your seed and what you received. Says that you followed the protocol with this table, or
+    names the first message that differs.
     """
     from accord.session.state import open_state
 
