@@ -61,9 +61,10 @@ def replay(
     state: StateOption = None,
     as_json: Json = False,
 ) -> None:
-    """Replay your side of an accountable run: from your table, your seed and what you received.
+    """Replay your side of an accountable run.
 
-    Says that you followed the protocol with this table, or names the first message that differs.
+    From your table, your seed and what you received. Says that you followed the protocol with this table, or
+    names the first message that differs.
     """
     from accord.session.state import open_state
 
