@@ -18,7 +18,6 @@ from accord.session import (
     book,
     channel,
     connect,
-    course,
     crew,
     door,
     frames,
@@ -32,7 +31,9 @@ from accord.session.channel import Patience, TlsChannel
 from accord.session.connection import Reach
 from accord.session.frames import Kind, Reason
 from accord.session.handshake import Hello, Wish, encode_hello
+from accord.session.heard import MEET_SECONDS
 from accord.session.link import Linked
+from accord.session.room import BYTES_A_SLOT
 from accord.side import Side
 from tests.protocols.worlds import agreement
 from tests.session.worlds import introduce, link_both
@@ -88,7 +89,7 @@ def test_limits_and_times() -> None:
         [MOST_BYTES],
         [MOST_RECORDS],
         [],
-        [course._BYTES_A_SLOT],
+        [BYTES_A_SLOT],
         [disclosed._MOST_BYTES],
         [1, disclosed._SHARE],
         [receipt._MOST_BYTES],
@@ -100,7 +101,7 @@ def test_limits_and_times() -> None:
         [int(Reach().wait)],
         [int(connect._HANDSHAKE_SECONDS)],
         [int(door.CALLER_SECONDS), int(door.CROWDED_SECONDS)],
-        [int(crew._MEET_SECONDS)],
+        [int(MEET_SECONDS)],
         [int(Patience().message), int(channel._STEPS), 1, int(channel._SLOWEST)],
         [int(Patience().silence)],
         [int(Patience().message), int(channel._STEPS)],
@@ -117,7 +118,7 @@ def test_workers() -> None:
     assert routing.TAG == b"accord worker 1\n"
     assert routing._DERIVE == b"accord token 1\n"
     assert f"from {crew.MANY} comparisons on" in PAGE
-    assert f"for {crew._MEET_SECONDS:.0f} seconds" in PAGE
+    assert f"for {MEET_SECONDS:.0f} seconds" in PAGE
     assert f"differ by {UNDER_WAY}" in PAGE
 
 

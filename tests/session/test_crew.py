@@ -22,7 +22,7 @@ from accord.protocols.comparers import InTurn, Staff
 from accord.protocols.journal import UNDER_WAY
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Input
-from accord.session import crew, jobs
+from accord.session import heard, jobs
 from accord.session.connection import Reach
 from accord.session.course import Linked, begin, go_on
 from accord.session.crew import (
@@ -31,7 +31,6 @@ from accord.session.crew import (
     Crew,
     Errand,
     Figures,
-    _Heard,
     _Shared,
     _Tally,
     count_workers,
@@ -124,7 +123,7 @@ def failure(cause: Cause, problem: str = "a message of 3 bytes") -> Message:
 def shared(workers: Fake, line: Line | None = None) -> _Shared:
     made = Crew(Wish(2, always=True), Reach(connect="partner:1"), lambda: workers)
     made.tallies[:] = [_Tally(jobs.decode_answer(answer().body)) for _ in range(2)]
-    return _Shared(made, _Heard(workers, line or Line()), Side.A, (INPUT,), 2)
+    return _Shared(made, heard.Heard(workers, line or Line()), Side.A, (INPUT,), 2)
 
 
 def ask(comparer: _Shared) -> None:
@@ -168,7 +167,7 @@ def test_answers_come_in_any_order_and_are_put_in_theirs() -> None:
 def test_a_worker_that_fails_ends_the_run(
     says: Message | None, error: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "_REASON_SECONDS", 0.05)
+    monkeypatch.setattr(heard, "_REASON_SECONDS", 0.05)
     comparer = shared(Fake((1, says)))
     ask(comparer)
     with pytest.raises(error, match=words):
@@ -220,7 +219,7 @@ class Several(Alone):
     def __init__(self, count: int) -> None:
         self._count = count
 
-    def staff(self, errand: Errand, line: crew.Line, partner: Wish) -> Staff:
+    def staff(self, errand: Errand, line: heard.Line, partner: Wish) -> Staff:
         return InTurn(self._count, UNDER_WAY)
 
 

@@ -13,7 +13,6 @@ and all that is kept for a replay, are those of accountable runs (desk.py).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
@@ -49,7 +48,7 @@ from accord.records.results import Paired
 from accord.records.sources import TableLike, settle
 from accord.records.targets import Target, require_free, settled, write_pairs
 from accord.secure.party import Party
-from accord.session import crew, notices, receipt
+from accord.session import heard, notices, receipt
 from accord.session.connection import Reach
 from accord.session.crew import Alone, Errand, Team
 from accord.session.desk import Desk, Promise, make_promise, open_desk, promise_files
@@ -64,13 +63,11 @@ from accord.session.pace import expected_seconds
 from accord.session.peak import held_bytes
 from accord.session.progress import progress_of
 from accord.session.receipt import Statement
+from accord.session.room import most_slots, require_room
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, create_run
 from accord.side import Side
-from accord.wording import counted, tell_kept
-
-_BYTES_A_SLOT = 64
-"""What a slot of the partner takes: its state, its record, its place in a round."""
+from accord.wording import tell_kept
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +106,7 @@ class Linked(Paired):
         }
 
 
-class Line(crew.Line, Protocol):
+class Line(heard.Line, Protocol):
     """What a run asks its connection, and tells it."""
 
     sent: int
@@ -204,7 +201,7 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
         own.state, own.agreement, own.side, own.cards, name, own.records, own.entropy
     )
     size = yield from exchange_sizes(own.records.size, own.partner)
-    _require_room(own, size)
+    require_room(own.agreement.task, own.side, own.partner, own.records.size, size)
     with hold_interrupts():
         charged, mine, files = _charge(own, name, size, promise)
         run = _store(own, _manifest(own, name, mine), mine, charged, files)
@@ -237,28 +234,6 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     kept.journal.meet(other.steps, own.agreement.protocol.steps_at_once)
     kept.run.change(resumes=kept.run.manifest.resumes + 1)
     return (yield from _judge(own, kept, line, (hello, other)))
-
-
-def _require_room(own: Ready, size: int) -> None:
-    """Refuse a partner whose table is too large to link or to hold here, before anything is charged.
-
-    Its slots need memory here from the first round on, whether or not it ever sends anything for them.
-    """
-    task = own.agreement.task
-    if problem := task.protocol.refuse_sizes(task, own.side, own.records.size, size):
-        raise RefusedError(problem=problem)
-    slots = _most_slots(own, size)
-    room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if slots * _BYTES_A_SLOT > room // 2:
-        raise RefusedError(
-            problem=f"{own.partner} announces {counted(size, 'record')}. With the agreed noise they can need "
-            f"{slots * _BYTES_A_SLOT / 1e9:,.0f} GB of memory here; this machine has {room / 1e9:,.0f} GB."
-        )
-
-
-def _most_slots(own: Ready, size: int) -> int:
-    """What a partner with so many records can have at the most."""
-    return size * own.agreement.task.blocking.per_record(own.side.other) + own.padding(size).all
 
 
 def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[Cost, Mine, dict[str, bytes]]:
@@ -333,7 +308,8 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         own.tell(progress_of(status, line, own.team.figures()))
 
     agreement, task = own.agreement, own.agreement.task
-    slots = own.records.size + len(kept.mine.slots.record) + _most_slots(own, kept.mine.partner_size)
+    theirs = most_slots(task, own.side.other, kept.mine.partner_size)
+    slots = own.records.size + len(kept.mine.slots.record) + theirs
 
     def expect(comparisons: int, clear: int) -> None:
         seconds = expected_seconds(agreement.engine.name, comparisons, clear, slots)

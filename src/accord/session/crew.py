@@ -11,26 +11,21 @@
 A worker that fails, or dies, ends the run on both sides, which can then be resumed with any number of them:
 answers are kept by rounds. It is not replaced within the run: its session and its share of the rounds under
 way would have to begin anew on both sides, which is what `resume` does.
-
-While this side waits for its workers it listens to the partner's coordinator, too, which may have stopped.
 """
 
 from __future__ import annotations
 
-import math
-import socket
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement, OtOptions
 from accord.entropy import Entropy
-from accord.errors import ConnectionLostError, PeerError, WorkerError
+from accord.errors import WorkerError
 from accord.protocols.comparers import Comparer, InTurn, Staff
 from accord.protocols.journal import UNDER_WAY
 from accord.protocols.shares import Share, cut
@@ -47,7 +42,8 @@ from accord.session.cores import MOST_WORKERS, count_cores
 from accord.session.desk import Desk
 from accord.session.door import open_port
 from accord.session.handshake import Wish
-from accord.session.jobs import Answer, Cause, Job, Kind, Meet, Message, Start
+from accord.session.heard import MEET_SECONDS, Heard, Line, Workers
+from accord.session.jobs import Answer, Job, Kind, Meet, Start
 from accord.session.notices import Tell
 from accord.session.routing import TOKEN, make_token, route
 from accord.session.workers_local import LocalWorkers
@@ -57,11 +53,6 @@ Ints = NDArray[np.int64]
 
 MANY = 10**7
 """Comparisons from which on workers are worth their start."""
-_MEET_SECONDS = 90.0
-"""For all workers to start; and again for them to meet those of the partner."""
-_AGAIN_SECONDS = 0.25
-_REASON_SECONDS = 3.0
-"""For the partner's coordinator to say why its workers ended."""
 
 
 def own_wish(workers: int | None) -> Wish:
@@ -74,38 +65,6 @@ def own_wish(workers: int | None) -> Wish:
 def count_workers(own: Wish, partner: Wish, most: int) -> int:
     """How many workers each side has, for so many comparisons: the same on both sides."""
     return min(wish.count if wish.always or most >= MANY else 1 for wish in (own, partner))
-
-
-class Workers(Protocol):
-    """Workers by their numbers, wherever they are."""
-
-    def start(self, count: int) -> None:
-        """Start so many."""
-
-    def say(self, worker: int, kind: Kind, *parts: bytes | memoryview) -> None:
-        """Tell a worker something; does not raise if it is gone."""
-
-    def hand_over(self, worker: int, connection: socket.socket) -> None:
-        """Give a connection to a worker; does not raise if it is gone."""
-
-    def hear(self, seconds: float) -> tuple[int, Message | None] | None:
-        """What a worker says next, within so many seconds; no message if it has ended."""
-
-    def how_it_ended(self, worker: int) -> str:
-        """In words."""
-
-    def end(self) -> None:
-        """End all of them; none is left when this returns."""
-
-
-class Line(Protocol):
-    """The connection to the partner's coordinator."""
-
-    def attend(self) -> None:
-        """Raise if the partner stopped, or is gone."""
-
-    def lost(self, problem: str) -> ConnectionLostError:
-        """What to raise when a connection to the partner ended."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +198,7 @@ class _Gathering:
         if count == 1:
             self.crew.close_port()
             return (yield from InTurn().gather(side, engine, circuit, entropy, most))
-        heard = _Heard(self.crew.workers, self.line)
+        heard = Heard(self.crew.workers, self.line)
         self._start(count, circuit)
         cards = heard.all_say(Kind.BADGE, count)
         own = [Badge(bytes(card), entropy.bytes(TOKEN)) for card in cards]
@@ -268,7 +227,7 @@ class _Gathering:
             silence=float(patience.silence),
             message=float(patience.message),
             grace=float(patience.grace),
-            wait=_MEET_SECONDS,
+            wait=MEET_SECONDS,
         )
         self.crew.workers.start(count)
         for number in range(count):
@@ -289,67 +248,12 @@ class _Gathering:
         if crew.port is None:
             return
         came = route(
-            crew.port, tokens, _MEET_SECONDS, crew.workers.hand_over,
+            crew.port, tokens, MEET_SECONDS, crew.workers.hand_over,
             self.line.attend, self.errand.partner, self.errand.tell,
         )  # fmt: skip
         crew.close_port()
         if not came:
             raise self.line.lost("did not bring all of its workers in time")
-
-
-@dataclass(frozen=True)
-class _Heard:
-    """Listens to the workers, and to the partner meanwhile."""
-
-    workers: Workers
-    line: Line
-
-    def next(self, until: float = math.inf) -> tuple[int, Message] | None:
-        """What a worker says next, in time; raises what became of one that ended."""
-        while time.monotonic() < until:
-            self.line.attend()
-            heard = self.workers.hear(_AGAIN_SECONDS)
-            if heard is None:
-                continue
-            worker, message = heard
-            if message is None:
-                raise WorkerError(number=worker + 1, problem=self.workers.how_it_ended(worker))
-            if message.kind is Kind.FAILURE:
-                self._raise(worker, message)
-            return worker, message
-        return None
-
-    def all_say(self, kind: Kind, count: int) -> list[bytearray]:
-        """What each of the workers says, once, of this kind."""
-        found: dict[int, bytearray] = {}
-        until = time.monotonic() + _MEET_SECONDS
-        while len(found) < count:
-            heard = self.next(until)
-            if heard is None:
-                raise self._late(kind, min(set(range(count)) - set(found)))
-            worker, message = heard
-            if message.kind is not kind or worker in found:
-                raise WorkerError(number=worker + 1, problem=f"it said {message.kind.name}")
-            found[worker] = message.body
-        return [found[worker] for worker in range(count)]
-
-    def _late(self, kind: Kind, worker: int) -> Exception:
-        """Who has not said it in time: a worker of this side, unless it waits for one of the partner's."""
-        if kind is Kind.BADGE:
-            return WorkerError(number=worker + 1, problem="it did not start in time")
-        return self.line.lost("did not bring all of its workers in time")
-
-    def _raise(self, worker: int, message: Message) -> NoReturn:
-        failure = jobs.decode_failure(message.body)
-        if failure.cause is Cause.PARTNER:
-            raise PeerError(problem=failure.problem)
-        if failure.cause is Cause.FAULT:
-            raise WorkerError(number=worker + 1, problem=failure.problem)
-        until = time.monotonic() + _REASON_SECONDS
-        while time.monotonic() < until:
-            self.line.attend()
-            time.sleep(_AGAIN_SECONDS / 10)
-        raise self.line.lost("was cut between two workers")
 
 
 @dataclass(frozen=True)
@@ -366,7 +270,7 @@ class _Shared:
     """The workers as a comparer."""
 
     crew: Crew
-    heard: _Heard
+    heard: Heard
     side: Side
     inputs: tuple[Input, ...]
     count: int

@@ -19,8 +19,9 @@ from accord.arguments import require, require_flag
 from accord.errors import UsageError
 from accord.session.connection import Reach
 from accord.session.cores import MOST_WORKERS
-from accord.session.crew import Workers, own_wish
+from accord.session.crew import own_wish
 from accord.session.handshake import Wish
+from accord.session.heard import Workers
 from accord.session.workers_local import LocalWorkers
 
 _CLUSTER = re.compile(r"(?:(?P<most>\d{1,3})@)?ray(?P<client>://[^\s/?#@]+:\d{1,5})?")

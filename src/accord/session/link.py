@@ -338,8 +338,7 @@ def reopen(
     known = found.manifest
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     way = reach if reach.listen or reach.connect else known.reach(reach)
-    source = data if data is not None else known.source()
-    target = out or known.target()
+    source, target = data if data is not None else known.source(), out or known.target()
     # It may have been written before the run was cut.
     may_replace = force or (target is not None and settled(target) == known.replaces)
     require_place(target, agreement, source, known.read_layout(), may_replace)
@@ -374,8 +373,7 @@ def _name_table(name: str | None, task: Task, side: Side, records: Records) -> S
 
 def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
     """The data must be what the run began with: its slots point into that very table."""
-    fits = table_digest(own.records) == slots.table and slots.table.hex() == known.table
-    if not fits:
+    if table_digest(own.records) != slots.table or slots.table.hex() != known.table:
         reason = "your data is not what the run began with"
         if known.records == len(own.records) < own.records.size:
             reason = "an older version began it and told its size without the rows that are left out"
@@ -396,8 +394,5 @@ def _require_same_noise(own: Ready, slots: Slots, noise: NDArray[np.int64]) -> N
 
 
 def _unfit(state: State) -> StateError:
-    return StateError(
-        path=state.folder,
-        reason="the run's slots and the ledger do not belong together",
-        mend="Restore both from the same copy, or start a new run.",
-    )
+    reason, mend = "the run's slots and the ledger do not belong together", "Restore both from the same copy"
+    return StateError(path=state.folder, reason=reason, mend=f"{mend}, or start a new run.")

@@ -1,4 +1,5 @@
-"""Whether a run will fit on the disk: an estimate for its owner, before anybody is called.
+"""Whether a run will fit: on the disk, an estimate for its owner before anybody is called; and whether the
+partner's slots will fit into memory, once it has told its size.
 
 What a run keeps is known up to the partner's table. So the estimate takes a partner like oneself, with as
 many records of the same length, each of which matches once:
@@ -16,14 +17,16 @@ resumed once there is some.
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
+from accord.errors import RefusedError
 from accord.protocols.base import Task
 from accord.records.columns import Bits, Column, Records
 from accord.records.targets import Target, folder_of
 from accord.side import Side
-from accord.wording import sized
+from accord.wording import counted, sized
 
 _NUMBER = 8
 _CELL = 9
@@ -31,6 +34,31 @@ _CELL = 9
 
 _IN_MEMORY = 1 << 23
 """What is less than this stays in memory."""
+
+
+BYTES_A_SLOT = 64
+"""What a slot of the partner takes in memory: its state, its record, its place in a round."""
+
+
+def require_room(task: Task, side: Side, partner: str, own_size: int, size: int) -> None:
+    """Refuse a partner whose table is too large to link or to hold here, before anything is charged.
+
+    Its slots need memory here from the first round on, whether or not it ever sends anything for them.
+    """
+    if problem := task.protocol.refuse_sizes(task, side, own_size, size):
+        raise RefusedError(problem=problem)
+    need = most_slots(task, side.other, size) * BYTES_A_SLOT
+    room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if need > room // 2:
+        raise RefusedError(
+            problem=f"{partner} announces {counted(size, 'record')}. With the agreed noise they can need "
+            f"{need / 1e9:,.0f} GB of memory here; this machine has {room / 1e9:,.0f} GB."
+        )
+
+
+def most_slots(task: Task, side: Side, size: int) -> int:
+    """What a side with so many records can have at the most."""
+    return size * task.blocking.per_record(side) + task.protocol.padding(task, side, size).all
 
 
 def free_bytes(folder: Path) -> int:
@@ -41,7 +69,7 @@ def free_bytes(folder: Path) -> int:
 def predict(task: Task, side: Side, records: Records) -> tuple[int, int]:
     """The bytes that a run takes in the state folder, and those of its output."""
     bins, size = task.blocking.bins, records.size
-    slots = size * task.blocking.per_record(side) + task.protocol.padding(task, side, size).all
+    slots = most_slots(task, side, size)
     shown = _shown_bytes(records)
     fields = sum(_field_bytes(records.columns[name]) for name in task.shown_fields)
     kept = _NUMBER * (3 * bins + slots + len(records)) + shown + fields
