@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from accord.secure.blocks import Table
 from accord.secure.circuit import Input
 from accord.session import jobs
 from accord.session.jobs import Answer, Cause, Failure, Job, Kind, Meet, Message, Start
+from accord.session.record import WorkerDesk
 
 INPUTS = (Input("bits", 3, 1), Input("wide", 1, 70_000), Input("longest", 2, 1 << 40))
 START = Start("A", "alice", "bob", '["And",[]]', "ot", "100/20", True, True, 60.0, 600.0, 60.0, 90.0)
@@ -62,7 +64,9 @@ def test_an_answer_is_read_again(places: list[int], number: int) -> None:
 
 def test_facts_are_read_again_and_no_others() -> None:
     meet = Meet("00ff", "aa", "host", 7000)
-    assert jobs.decode_facts(Start, jobs.encode_facts(START)) == START
+    desk = WorkerDesk(1, "00", "ff", "folder")
+    for start in (START, replace(START, desk=desk)):
+        assert jobs.decode_start(jobs.encode_facts(start)) == start
     assert jobs.decode_facts(Meet, jobs.encode_facts(meet)) == meet
     assert "aa" not in repr(meet)
     for wrong in (
@@ -71,9 +75,10 @@ def test_facts_are_read_again_and_no_others() -> None:
         b"[]",
         jobs.encode_facts(meet),
         jobs.encode_facts(START).replace(b"60.0", b'"a"'),
+        jobs.encode_facts(START).replace(b"null", b"{}"),
     ):
         with pytest.raises(ValueError):
-            jobs.decode_facts(Start, wrong)
+            jobs.decode_start(wrong)
     failure = Failure(Cause.PARTNER, "a message of 3 bytes")
     assert jobs.decode_failure(bytearray(jobs.encode_failure(failure))) == failure
 

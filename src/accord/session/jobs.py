@@ -30,7 +30,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import IntEnum
 from itertools import pairwise
 from typing import TypeVar
@@ -249,8 +249,19 @@ def encode_facts(facts: Start | Meet | Join | Count) -> bytes:
 
 def decode_facts(kind: type[T], body: bytes | bytearray) -> T:
     """The facts in these bytes; raises ValueError unless `encode_facts` wrote them."""
+    return _of_facts(kind, json.loads(body))
+
+
+def decode_start(body: bytes | bytearray) -> Start:
+    """A START in these bytes; raises ValueError unless `encode_facts` wrote them."""
     found = json.loads(body)
-    wanted = {part.name: part.type for part in fields(kind)}  # type: ignore[arg-type]
+    desk = found.pop("desk", None) if isinstance(found, dict) else None
+    return replace(_of_facts(Start, found), desk=None if desk is None else _of_facts(WorkerDesk, desk))
+
+
+def _of_facts(kind: type[T], found: object) -> T:
+    """Facts by their names, each of the very type; a desk is told apart from them."""
+    wanted = {part.name: part.type for part in fields(kind) if part.name != "desk"}  # type: ignore[arg-type]
     if not isinstance(found, dict) or {name: type(of).__name__ for name, of in found.items()} != wanted:
         raise ValueError(f"not a {kind.__name__}")
     return kind(**found)

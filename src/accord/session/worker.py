@@ -173,7 +173,7 @@ class Service:
         if kind is not self._due:
             raise ValueError(f"a {kind.name} where a {self._due.name} was due")
         if self._worker is None:
-            self._worker = Worker(jobs.decode_facts(Start, body), self._peak)
+            self._worker = Worker(jobs.decode_start(body), self._peak)
             return Kind.BADGE, self._worker.badge
         if self._is_ready:
             job = jobs.decode_job(body, self._worker.inputs)
