@@ -49,6 +49,18 @@ def test_batches_hold_every_pair_once_at_its_place(
     assert all(batch.width.max() <= longest for batch in found)
 
 
+@given(Sizes, st.integers(1, 30))
+def test_pieces_hold_every_pair_in_order_and_at_most_so_many(sizes: list[tuple[int, int]], most: int) -> None:
+    random = np.random.default_rng(len(sizes))
+    m, n = np.array(sizes, np.int64).reshape(-1, 2).T.copy()
+    blocks = Blocks(random.integers(0, 50, m.sum()), m, random.integers(0, 50, n.sum()), n)
+    pieces = list(blocks.cut(most))
+    assert [pair for piece in pieces for pair in expected(piece)] == expected(blocks)
+    assert all(piece.pairs <= most for piece in pieces)
+    assert len(pieces) <= 1 + 2 * blocks.pairs // most
+    assert len(pieces) == 1 or all(piece.pairs for piece in pieces)
+
+
 def test_counts_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="add up"):
         Blocks(np.arange(3), np.array([2]), np.arange(1), np.array([1]))

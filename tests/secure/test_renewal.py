@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log2
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import AtMost, Hamming, Input
 from accord.secure.engines import engine_named
+from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party, Wire, run_pair
 from accord.secure.renewal import EVERY, MOST_BLOCKS, Lasting, Renewing
 from accord.side import Side
@@ -18,6 +21,7 @@ from tests.secure.worlds import Fixed
 BITS = 8
 CIRCUIT = AtMost(Hamming(Input("x", BITS, 1)), 1)
 ROWS = 6
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def table(seed: int) -> Table:
@@ -37,7 +41,7 @@ def run(engine: Renewing, times: int) -> tuple[Lasting, Lasting, Wire, list[Any]
             a, b = (table(2 * number + i).inputs["x"] for i in (0, 1))
             expected = (a[:, None] ^ b[None]).sum(axis=2) <= 1
             assert np.array_equal(bits, expected.reshape(-1))
-            if side is Side.A:
+            if side is Side.A and hasattr(session.made, "ot"):
                 deltas.append(session.made.ot.sender.delta.tobytes())
         return session
 
@@ -55,10 +59,10 @@ def test_a_session_is_made_anew_at_the_bound(name: str) -> None:
 
 def test_who_counts_more_decides() -> None:
     """The garbler hashes twice as much as the evaluator: both go by the larger count."""
-    first, second, _, _ = run(Renewing(engine_named("garbled"), most_blocks=1 << 60, every=1), 1)
+    first, second, _, _ = run(Renewing(engine_named("garbled"), most_blocks=1 << 60, every=36), 1)
     counts = sorted([first.made.aes_blocks, second.made.aes_blocks])
     assert counts[0] < counts[1]
-    a, b, _, _ = run(Renewing(engine_named("garbled"), most_blocks=counts[1], every=1), 2)
+    a, b, _, _ = run(Renewing(engine_named("garbled"), most_blocks=counts[1], every=36), 2)
     assert a.set_ups == b.set_ups == 2
 
 
@@ -69,6 +73,31 @@ def test_below_the_bound_a_look_is_eight_bytes_each_way() -> None:
     assert plain[0].set_ups == looked[0].set_ups == 1
 
 
-def test_the_bound_and_its_looks() -> None:
-    """`docs/engines.md` computes a floor from these."""
+@pytest.mark.parametrize("every", [1, 4, 6, 13, 35])
+def test_an_evaluation_of_more_pairs_is_looked_at_on_its_way(every: int) -> None:
+    """`run` asserts the answers; 36 pairs are cut by rows of A, and below six pairs by rows of B, too."""
+    a, b, _, _ = run(Renewing(IdealEngine(), most_blocks=0, every=every), 1)
+    pieces = len(list(Blocks.whole(ROWS, ROWS).cut(every)))
+    assert pieces == {1: 36, 4: 12, 6: 6, 13: 3, 35: 2}[every]
+    assert a.set_ups == b.set_ups == pieces
+
+
+def test_between_two_looks_there_are_never_more_pairs_than_agreed() -> None:
+    a, b, _, deltas = run(Renewing(engine_named("ot"), most_blocks=1, every=71), 4)
+    # Two evaluations have 72 pairs.
+    assert a.set_ups == b.set_ups == 4
+    assert len(set(deltas)) == 4
+
+
+def test_the_documented_floor_follows_from_the_bound_and_its_looks() -> None:
+    """126 − log₂ C, where each side is past the bound by all that lies between two looks."""
     assert (MOST_BLOCKS, EVERY) == (2**32, 2**20)
+    heaviest = 12_288
+    most = 2 * (MOST_BLOCKS + heaviest * EVERY)
+    bits, advantage = 126 - log2(most), 126 - 2 * log2(most)
+    assert (bits, advantage) == (91, 56)
+    said = (DOCS / "engines.md").read_text()
+    assert f"{heaviest:,} blocks a pair" in said
+    assert f"**{bits:.0f} bits** against time and 2⁻⁵⁶ without" in said
+    for page in ("security.md", "threat-model.md"):
+        assert f"floor of {bits:.0f} bits" in (DOCS / page).read_text()

@@ -18,6 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from accord.ranges import ranges
 from accord.secure.circuit import Input
 
 LONGEST = 4096
@@ -54,6 +55,41 @@ class Blocks:
     @property
     def pairs(self) -> int:
         return int((self.a_counts * self.b_counts).sum())
+
+    def cut(self, most: int) -> Iterator[Blocks]:
+        """The same pairs in the same order, in pieces of at most so many; blocks without a pair vanish there.
+
+        A block goes into the next piece if it does not fit into this one, and is torn apart only if it fits
+        into none: by rows of A, and a row of A that meets more than `most` by rows of B.
+        """
+        if self.pairs <= most:
+            yield self
+            return
+        taken: list[tuple[int, int, int, int]] = []
+        pairs = 0
+        for part in self._parts(most):
+            size = part[1] * part[3]
+            if pairs + size > most:
+                yield self._piece(taken)
+                taken, pairs = [], 0
+            taken.append(part)
+            pairs += size
+        yield self._piece(taken)
+
+    def _parts(self, most: int) -> Iterator[tuple[int, int, int, int]]:
+        """Where the rows of A begin and how many they are, then those of B, of parts with at most so many."""
+        a_first, b_first = 0, 0
+        for a_count, b_count in zip(self.a_counts.tolist(), self.b_counts.tolist(), strict=True):
+            rows = max(1, most // max(1, b_count))
+            for a in range(0, a_count, rows):
+                for b in range(0, b_count, most):
+                    yield a_first + a, min(rows, a_count - a), b_first + b, min(most, b_count - b)
+            a_first, b_first = a_first + a_count, b_first + b_count
+
+    def _piece(self, parts: list[tuple[int, int, int, int]]) -> Blocks:
+        a, a_counts, b, b_counts = np.array(parts, np.int64).T.copy()
+        a_rows, b_rows = self.a_rows[ranges(a, a + a_counts)], self.b_rows[ranges(b, b + b_counts)]
+        return Blocks(a_rows, a_counts, b_rows, b_counts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

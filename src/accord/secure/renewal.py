@@ -1,10 +1,11 @@
 """An engine whose sessions do not grow old: new secrets once a session has hashed 2³² blocks.
 
 What protects a session's secrets shrinks with the number C of blocks that its permutation was applied to
-(`docs/engines.md`, *Concrete security*), so C has a bound. Each side counts its own blocks. After every 2²⁰
-pairs, which both know, they tell each other their counts before the next evaluation; if one of them has
-reached the bound, both make a new set-up: new base OTs, a new Δ on each side, a new key of the permutation.
-Between two looks a session grows by 2²⁰ pairs and one evaluation more.
+(`docs/engines.md`, *Concrete security*), so C has a bound. Each side counts its own blocks. Before a session
+would have compared more than 2²⁰ pairs since the last time, which both know, they tell each other their
+counts; if one of them has reached the bound, both make a new set-up: new base OTs, a new Δ on each side, a
+new key of the permutation. What is asked for in one evaluation may be more, as a round of a linkage can be;
+it is done in pieces of at most as many. So between two looks a session grows by 2²⁰ pairs, whatever is asked.
 
 The counts follow from the circuit and the sizes of blocks, so they tell nothing. A partner that lies about
 its own makes set-ups come sooner, or later for itself: one's own count is never taken from it.
@@ -27,7 +28,7 @@ from accord.side import Side
 
 MOST_BLOCKS = 1 << 32
 EVERY = 1 << 20
-"""Pairs after which the sides look. Both are parts of the protocol."""
+"""The most pairs between two looks. Both are parts of the protocol."""
 _COUNT = 8
 
 
@@ -63,10 +64,13 @@ class Renewing:
     def evaluate(
         self, session: Lasting, circuit: Node, blocks: Blocks, table: Table
     ) -> Party[NDArray[np.bool_]]:
-        if session.pairs >= self.every:
-            yield from self._look(session)
-        session.pairs += blocks.pairs
-        return (yield from self.engine.evaluate(session.made, circuit, blocks, table))
+        found = []
+        for piece in blocks.cut(self.every):
+            if session.pairs + piece.pairs > self.every:
+                yield from self._look(session)
+            session.pairs += piece.pairs
+            found.append((yield from self.engine.evaluate(session.made, circuit, piece, table)))
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _look(self, session: Lasting) -> Party[None]:
         """Tell the counts, and make a new session if one of them is at the bound."""
