@@ -47,15 +47,24 @@ def test_all_records_are_there_in_their_order(messages: list[worlds.Rows], most:
     assert found.fields() == {}
 
 
-def test_fields_are_kept_only_to_choose_by() -> None:
+def lies_in_file(some: Any) -> bool:
+    """Whether an array is a view of a file that is mapped."""
+    return isinstance(some, np.memmap) or (some is not None and lies_in_file(getattr(some, "base", None)))
+
+
+@pytest.mark.parametrize("most", [0, 1 << 22])
+def test_fields_are_kept_only_to_choose_by(most: int) -> None:
     agreed = AGREED.model_copy(update={"one_to_one": True})
-    found = Seen(agreed.task, Side.B, Scratch())
+    found = Seen(agreed.task, Side.B, Scratch(most=most))
+    assert found.fields() == found.checked() == {}
     found.add(disclosed([(1, 2), (3, 4)], 0))
     found.add(disclosed([(5, 6)], 2))
     x, y = found.fields()["x"], found.fields()["y"]
     assert isinstance(x, Integers)
     assert isinstance(y, Integers)
     assert (x.values.tolist(), y.values.tolist()) == ([1, 3, 5], [2, 4, 6])
+    # Without memory for anything they lie in a file.
+    assert lies_in_file(x.values) is (most == 0)
 
 
 def test_a_message_does_not_outlive_its_texts() -> None:

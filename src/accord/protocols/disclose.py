@@ -134,19 +134,12 @@ class DiscloseAtEnd:
         order = np.argsort(theirs.slots)
         slots, of = theirs.slots[order], np.repeat(np.arange(len(theirs)), theirs.slot_counts)[order]
         known = self._found.known()
-        parts, starts = (
-            [*(fields for _, fields in known), theirs.fields],
-            np.cumsum([0, *(n for n, _ in known)]),
-        )
         for own, partner in self._split(some):
-            number = self._found.number_of[partner].astype(np.int64)
+            rows, number = self._mine.slots.records_of(own), self._found.number_of[partner].astype(np.int64)
             new = number < 0
-            number[new] = starts[-1] + of[np.searchsorted(slots, partner[new])]
-            part = np.searchsorted(starts, number, "right") - 1
-            for i in distinct(part).tolist():
-                here = part == i
-                rows = self._mine.slots.records_of(own[here])
-                require_matches(self._task, self._mine, parts[i], rows, number[here] - starts[i])
+            places = of[np.searchsorted(slots, partner[new])]
+            require_matches(self._task, self._mine, known, rows[~new], number[~new])
+            require_matches(self._task, self._mine, theirs.fields, rows[new], places)
 
 
 def cut_slices(every: Ints, width: int) -> list[int]:

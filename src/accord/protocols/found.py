@@ -80,9 +80,9 @@ class Found:
         self._seen.add(theirs)
         return first
 
-    def known(self) -> list[tuple[int, Columns]]:
-        """How many records came in each exchange, and their fields of the rule, where these are kept."""
-        return self._seen.parts()
+    def known(self) -> Columns:
+        """The fields of the rule of the records that have a number, where these are kept."""
+        return self._seen.checked()
 
     def add(self, rows: Ints, numbers: NDArray[np.integer]) -> None:
         """These pairs (own row, number of the partner's record) match."""

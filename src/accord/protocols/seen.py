@@ -1,9 +1,9 @@
 """The partner's records that were disclosed, by number: what of them has to last until the output.
 
-Records come in thousands of messages or in one. A message holds slots and encoded fields, too, and its texts
-stay where they were received (disclosed.py); so texts are copied out of it, and the message goes. An id comes
-once in a run: a hash of each is kept, in sorted lists of which a longer one takes in those that grew to half
-its length, so that there are few lists and each hash is moved a few times.
+Records come in thousands of messages or in one. A message holds slots, too, and its texts stay where they
+were received (disclosed.py); so what lasts is copied out of it, to files where it is long, and it goes. An id
+comes once in a run: a hash of each is kept, in sorted lists of which a longer one takes in those that grew to
+half its length, so that there are few lists and each hash is moved a few times.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.protocols.base import Task
 from accord.protocols.disclosed import Disclosed
-from accord.records.columns import Column, Columns, join_columns
+from accord.records.columns import Columns
 from accord.records.encoders import text_buffers
+from accord.records.gathering import GrowingColumn
 from accord.records.siphash import hash_texts, key
 from accord.records.texts import Texts
 from accord.side import Side
@@ -33,8 +34,10 @@ class Seen:
         self._ids = Texts(scratch)
         self._columns = {name: Texts(scratch) for name in task.disclose[partner]}
         self._chosen_by = task.chosen_by
-        kept = dict.fromkeys([*task.chosen_by, *task.checked_by])
-        self._fields: dict[str, list[Column]] = {name: [] for name in kept}
+        self._kept = tuple(dict.fromkeys([*task.chosen_by, *task.checked_by]))
+        self._fields: dict[str, GrowingColumn] = {}
+        """Those that are kept, once there is a record."""
+        self._scratch = scratch
         self._hashes = Hashes()
 
     def __len__(self) -> int:
@@ -52,8 +55,9 @@ class Seen:
         for name, texts in self._columns.items():
             for cells in theirs.columns[name].chunks:
                 texts.add(cells)
-        for name, parts in self._fields.items():
-            parts.append(theirs.fields[name])
+        for name in self._kept:
+            column = theirs.fields[name]
+            self._fields.setdefault(name, GrowingColumn(column, self._scratch)).add(column)
 
     def _hashed(self, ids: pa.Array) -> Words:
         starts, octets = text_buffers(ids)
@@ -67,15 +71,11 @@ class Seen:
 
     def fields(self) -> Columns:
         """The fields by which pairs are chosen, of all."""
-        return {name: join_columns(parts) for name in self._chosen_by if (parts := self._fields[name])}
+        return {name: self._fields[name].whole() for name in self._chosen_by if name in self._fields}
 
-    def parts(self) -> list[tuple[int, Columns]]:
-        """How many records came at a time, and the fields of these by which pairs are checked or chosen."""
-        together = (
-            dict(zip(self._fields, columns, strict=True))
-            for columns in zip(*self._fields.values(), strict=True)
-        )
-        return [(len(next(iter(fields.values())).present), fields) for fields in together]
+    def checked(self) -> Columns:
+        """The fields by which pairs are checked or chosen, of all so far."""
+        return {name: column.whole() for name, column in self._fields.items()}
 
 
 class Hashes:

@@ -6,7 +6,7 @@ zero, and no predicate holds on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,15 +61,6 @@ def slice_of(column: Column, start: int, stop: int) -> Column:
     if isinstance(column, Bits):
         return Bits(column.words[start:stop], column.length, column.present[start:stop])
     return Integers(column.values[start:stop], column.present[start:stop])
-
-
-def join_columns(parts: Sequence[Column]) -> Column:
-    """The rows of some columns of one field, one after the other. *Requires* at least one column."""
-    present = np.concatenate([part.present for part in parts])
-    if isinstance(parts[0], Bits):
-        words = np.concatenate([part.words for part in parts if isinstance(part, Bits)])
-        return Bits(words, parts[0].length, present)
-    return Integers(np.concatenate([part.values for part in parts if isinstance(part, Integers)]), present)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class Gathering:
 
     def __init__(self, empty: Mapping[str, Column], disclose: Sequence[str], scratch: Scratch) -> None:
         """`empty`: each field, of no record."""
-        self._columns = {name: _Column(column, scratch) for name, column in empty.items()}
+        self._columns = {name: GrowingColumn(column, scratch) for name, column in empty.items()}
         self._ids = Texts(scratch)
         self._disclosed = {name: Texts(scratch) for name in disclose}
         self._left_out = 0
@@ -51,20 +51,20 @@ class Gathering:
         return Records(self._ids.whole(rows), columns, shown, self._left_out)
 
 
-class _Column:
+class GrowingColumn:
     """An encoded field."""
 
-    def __init__(self, empty: Column, scratch: Scratch) -> None:
+    def __init__(self, like: Column, scratch: Scratch) -> None:
         self._present = Growing(scratch, np.bool_)
-        self._length = empty.length if isinstance(empty, Bits) else None
-        width = empty.words.shape[1] if isinstance(empty, Bits) else None
+        self._length = like.length if isinstance(like, Bits) else None
+        width = like.words.shape[1] if isinstance(like, Bits) else None
         self._values = Growing(scratch, np.int64 if width is None else np.uint64, width)
 
     def add(self, column: Column) -> None:
         self._present.add(column.present)
         self._values.add(column.words if isinstance(column, Bits) else column.values)
 
-    def whole(self, rows: Ints | None) -> Column:
+    def whole(self, rows: Ints | None = None) -> Column:
         values, present = self._values.whole(rows), self._present.whole(rows)
         return Integers(values, present) if self._length is None else Bits(values, self._length, present)
 
