@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import accord
-from accord.errors import DeclinedError
+from accord.errors import DeclinedError, RefusedError
 from accord.records.load import load_records
 from accord.session import room
 from accord.session.offer import Offer, describe
@@ -87,3 +88,19 @@ def test_folders_on_other_disks_are_judged_by_themselves(
     monkeypatch.setattr(room, "_device", lambda folder: len(str(folder)))
     assert warnings({state: kept, out: written}) == 0
     assert warnings({state: kept - 1, out: written - 1}) == 2
+
+
+def test_more_pairs_of_slots_than_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A match is kept as one number of 64 bits, whatever memory there is."""
+    monkeypatch.setattr(room.os, "sysconf", lambda name: 1 << 40)
+    task = AGREED.task
+    size = 1 << 30
+    most = room.most_slots(task, Side.A, size) * room.most_slots(task, Side.B, size)
+    assert most < 1 << 63
+    room.require_room(task, Side.A, "bob", size, size)
+    monkeypatch.setattr(room, "MOST_PAIRS", most)
+    room.require_room(task, Side.A, "bob", size, size)
+    with pytest.raises(RefusedError, match="more pairs of slots than can be told apart"):
+        room.require_room(task, Side.A, "bob", size, size + 1)
+    monkeypatch.undo()
+    assert np.iinfo(np.int64).max == room.MOST_PAIRS

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from accord.entropy import Entropy
+from accord.errors import DataError, Fault
 from accord.privacy.events import Event
 from accord.protocols.comparers import InTurn, Staff
 from accord.protocols.journal import Forgetful, Journal
@@ -20,7 +21,16 @@ from accord.side import Side
 from accord.spill import Scratch
 
 MOST_RECORDS = (1 << 31) - 1
-"""More records than this no table may have."""
+"""More records than this no table may have: a slot keeps the number of its record in 32 bits."""
+
+
+def require_size(records: int) -> None:
+    """Raise unless one's own table can be linked: it has a record, and not too many."""
+    if not records:
+        raise DataError("the table", [Fault("", "There are no records in it.", "Is it the right one?")])
+    if records > MOST_RECORDS:
+        problem = f"There are {records:,} records in it, and at most {MOST_RECORDS:,} can be linked."
+        raise DataError("the table", [Fault("", problem, "Link it in parts.")])
 
 
 @dataclass(frozen=True)

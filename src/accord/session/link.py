@@ -36,10 +36,11 @@ from accord.arguments import (
     wrong,
 )
 from accord.entropy import System
-from accord.errors import DataError, DeclinedError, Fault, StateError, UsageError
+from accord.errors import DeclinedError, StateError, UsageError
 from accord.privacy.events import NO_COST
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Task
+from accord.protocols.mine import require_size
 from accord.protocols.slots import Slots, content_digest, table_digest
 from accord.records.address import Address
 from accord.records.columns import Records
@@ -285,8 +286,7 @@ def get_ready(
     )
     if watch.told:
         tell(Reading(watch.rows, done=True))
-    if not records.size:
-        raise DataError("the table", [Fault("", "There are no records in it.", "Is it the right one?")])
+    require_size(records.size)
     release = task.protocol.release(task, side, records.size)
     return Ready(
         state=state,

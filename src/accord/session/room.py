@@ -40,6 +40,10 @@ BYTES_A_SLOT = 64
 """What a slot of the partner takes in memory: its state, its record, its place in a round."""
 
 
+MOST_PAIRS = (1 << 63) - 1
+"""Of slots: a match is one signed number of 64 bits (protocols/disclose.py)."""
+
+
 def require_room(task: Task, side: Side, partner: str, own_size: int, size: int) -> None:
     """Refuse a partner whose table is too large to link or to hold here, before anything is charged.
 
@@ -47,7 +51,13 @@ def require_room(task: Task, side: Side, partner: str, own_size: int, size: int)
     """
     if problem := task.protocol.refuse_sizes(task, side, own_size, size):
         raise RefusedError(problem=problem)
-    need = most_slots(task, side.other, size) * BYTES_A_SLOT
+    own_slots, slots = most_slots(task, side, own_size), most_slots(task, side.other, size)
+    if own_slots * slots > MOST_PAIRS:
+        raise RefusedError(
+            problem=f"{partner} announces {counted(size, 'record')}. With the agreed noise they can need "
+            f"{slots:,} slots and yours {own_slots:,}: more pairs of slots than can be told apart."
+        )
+    need = slots * BYTES_A_SLOT
     room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if need > room // 2:
         raise RefusedError(
