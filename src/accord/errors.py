@@ -249,6 +249,11 @@ class StoppedError(AccordError):
 
     exit_code = 10
 
+    def __init__(self, *, bound: bool = False, **facts: object) -> None:
+        """`bound`: the run has passed the partner's `most_matches`, and would do so again."""
+        self.bound = bound
+        super().__init__(**facts)
+
 
 class InterruptedRunError(AccordError):
     """Stopped. The run {run} is kept, with what was done; go on with `accord resume {run}`."""

@@ -31,6 +31,7 @@ from accord.errors import (
 )
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost
+from accord.protocols import mine
 from accord.records.layout import Layout
 from accord.session import handshake
 from accord.session.connection import Reach
@@ -40,7 +41,7 @@ from accord.session.notices import Done, Progress, encode_notice
 from accord.session.offer import Offer
 from accord.session.partners import add_partner
 from accord.session.receipt import read_receipt
-from accord.session.store import open_run
+from accord.session.store import find_unfinished, open_run
 from accord.side import Side
 from accord.simulation import simulate
 from tests.cli import terminal
@@ -67,6 +68,18 @@ def test_more_matches_than_agreed_end_the_run_on_both_sides(both: Both) -> None:
     for own in both:
         (row,) = Ledger(own.state.ledger).runs()
         assert row.paid, "what was charged stands"
+        assert open_run(own.state, row.run).manifest.state == "most_matches"
+        assert find_unfinished(own.state, agreed.party(own.side.other), agreed.to_toml()) == ()
+        where = "--state", str(own.state.folder)
+        listed = terminal.accord(own.state.folder, "runs", *where)
+        assert "ended by most_matches" in " ".join(listed.stdout.split())
+        assert "Go on with" not in listed.stderr
+        (told,) = json.loads(terminal.accord(own.state.folder, "runs", "--json", *where).stdout)
+        assert (told["ended"], told["done"], told["closed"]) == ("most_matches", False, False)
+        # No run waits: it is not chosen, and by its name it is told what comes of it.
+        assert "No run waits" in terminal.accord(own.state.folder, "resume", *where).stderr
+        named = terminal.accord(own.state.folder, "resume", row.run, "--data", "none.csv", *where)
+        assert "It would end there again" in " ".join(named.stderr.split())
 
 
 def local_dp() -> Agreement:
@@ -463,6 +476,17 @@ def test_an_empty_table_ends_before_anybody_is_asked(both: Both) -> None:
     for data in (nothing, nothing.to_reader()):
         with pytest.raises(DataError, match="no records in it"):
             link(**given | {"data": data, "confirm": never}, listen="127.0.0.1:0")
+    assert worlds.untouched(*both)
+
+
+def test_a_table_of_too_many_records_ends_before_anybody_is_asked(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert mine.MOST_RECORDS == 2**31 - 1, "slots keep the numbers of records in 32 bits"
+    monkeypatch.setattr(mine, "MOST_RECORDS", len(worlds.A_ROWS) - 1)
+    given = worlds.options(both[0], worlds.A_ROWS, agreement())
+    with pytest.raises(DataError, match=f"at most {len(worlds.A_ROWS) - 1} can be linked"):
+        link(**given | {"confirm": never}, listen="127.0.0.1:0")
     assert worlds.untouched(*both)
 
 

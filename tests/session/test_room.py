@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +93,7 @@ def test_folders_on_other_disks_are_judged_by_themselves(
 
 def test_more_pairs_of_slots_than_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A match is kept as one number of 64 bits, whatever memory there is."""
-    monkeypatch.setattr(room.os, "sysconf", lambda name: 1 << 40)
+    monkeypatch.setattr(os, "sysconf", lambda name: 1 << 40)
     task = AGREED.task
     size = 1 << 30
     most = room.most_slots(task, Side.A, size) * room.most_slots(task, Side.B, size)

@@ -226,6 +226,12 @@ def resume(
             "was cut before it had the receipt.",
             err=True,
         )
+    if known.state == "most_matches" and not as_json:
+        say(
+            f"The run {name} ended as more records match than the agreement lets a side show (most_matches). "
+            "It would end there again; with another bound both run `accord link`.",
+            err=True,
+        )
     with Display(as_json, quiet) as display:
         linked = go_on(
             name,
@@ -268,7 +274,7 @@ def _latest(state: Path | None) -> str:
     from accord.session.store import list_runs
 
     found, _ = list_runs(open_state(state, os.environ, new=False))
-    waiting = [run.manifest.run for run in found if not (run.manifest.done or run.manifest.closed)]
+    waiting = [run.manifest.run for run in found if run.manifest.state == "waits"]
     if not waiting:
         raise UsageError(problem="No run waits to be resumed. `accord runs` lists all.")
     return waiting[0]

@@ -66,6 +66,7 @@ def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
         "done": known.done,
         "wrong": known.wrong,
         "closed": known.closed,
+        "ended": known.ended or None,
         "matches": known.matches,
         "matches_found": known.matches_found,
         "out": known.out or None,
@@ -76,15 +77,14 @@ def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
 def _print_table(found: list[RunFolder], steps: dict[str, int | None]) -> None:
     names = ("run", "partner", "data set", "began", "steps", "resumed", "state")
     print_table("Runs", names, [_row(run, steps[run.manifest.run]) for run in found])
-    ended = [run.manifest.done or run.manifest.closed for run in found]
-    if not all(end or steps[run.manifest.run] is None for end, run in zip(ended, found, strict=True)):
+    if any(run.manifest.state == "waits" and steps[run.manifest.run] is not None for run in found):
         say("Go on with `accord resume RUN`, on both sides.", err=True)
 
 
 def _row(run: RunFolder, steps: int | None) -> list[str]:
     known = run.manifest
     began = known.began[:16].replace("T", " ")
-    state = "done" if known.done else "closed" if known.closed else "waits"
+    state = "ended by most_matches" if known.state == "most_matches" else str(known.state)
     if known.matches is not None and known.matches_found is not None:
         state += f", {tell_kept(known.matches, known.matches_found)}"
     if steps is None:

@@ -48,7 +48,12 @@ def _missing(what: str) -> Markup:
 
 
 def _what_happened(run: Remembered) -> Section:
-    words = {"done": "done", "closed": "closed, after wrong answers of the partner", "waits": "not done"}
+    words = {
+        "done": "done",
+        "closed": "closed, after wrong answers of the partner",
+        "most_matches": "ended, as more records match than the agreement lets a side show (most_matches)",
+        "waits": "not done",
+    }
     again = f"`accord resume {run.name}` goes on with it." if run.ended == "waits" else ""
     resumed = f"; resumed {counted(run.resumes, 'time')}" if run.resumes else ""
     shown: list[tuple[str, Markup | str | int]] = [

@@ -241,7 +241,8 @@ class TlsChannel:
             mend = (
                 f"The run would end here again. If its bound is too low, agree on another; then {_LINK_AGAIN}"
             )
-        raise StoppedError(partner=self._partner, reason=reason.words, mend=mend)
+        bound = reason is Reason.BOUND
+        raise StoppedError(partner=self._partner, reason=reason.words, mend=mend, bound=bound)
 
     def _fill(self, view: memoryview, until: float, before: int | None = None) -> None:
         """Fill the view from what was received by then.

@@ -30,6 +30,8 @@ from accord.errors import (
     PeerError,
     RefusedError,
     StateError,
+    StoppedError,
+    TooManyMatchesError,
     UnstoredError,
     UnsureOutputError,
     WithheldError,
@@ -298,6 +300,10 @@ def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> P
         raise
     except WithheldError:
         kept.run.refuse("nothing where its matching records were due")
+        raise
+    except (TooManyMatchesError, StoppedError) as error:
+        if isinstance(error, TooManyMatchesError) or error.bound:
+            kept.run.change(ended="most_matches")
         raise
 
 

@@ -50,7 +50,7 @@ class Remembered:
     snapshot: str
     records: int
     began: str
-    ended: Literal["done", "closed", "waits"]
+    ended: Literal["done", "closed", "most_matches", "waits"]
     resumes: int
     wrong: int
     out: str
@@ -79,7 +79,7 @@ def remember(state: State, name: str) -> Remembered:
         snapshot=known.snapshot,
         records=known.records,
         began=known.began,
-        ended="done" if known.done else "closed" if known.closed else "waits",
+        ended=known.state,
         resumes=known.resumes,
         wrong=known.wrong,
         out=known.out,

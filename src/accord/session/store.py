@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -78,6 +79,8 @@ class Manifest:
     """The output that the run may replace: what it has written, or what its owner said so of."""
     wrong: int = 0
     """How many answers of the partner did not fit the protocol."""
+    ended: Literal["", "most_matches"] = ""
+    """Why the run would end again where it has ended: it passed a bound of the agreement, on either side."""
     matches: int | None = None
     """The pairs of the output, once there is a receipt."""
     matches_found: int | None = None
@@ -91,6 +94,11 @@ class Manifest:
     def closed(self) -> bool:
         """Whether the run has refused so much that it does not go on."""
         return self.wrong >= _MOST_WRONG
+
+    @property
+    def state(self) -> Literal["done", "closed", "most_matches", "waits"]:
+        """How far it is; only a run that waits has something to go on to."""
+        return "done" if self.done else "closed" if self.closed else self.ended or "waits"
 
     def source(self) -> Place:
         """Where the data was."""
@@ -263,7 +271,7 @@ def find_unfinished(state: State, partner: str, agreement: str) -> tuple[str, ..
     return tuple(
         run.run
         for run in found
-        if (run.partner, run.agreement) == (partner, agreement) and not (run.done or run.closed)
+        if (run.partner, run.agreement) == (partner, agreement) and run.state == "waits"
     )
 
 
