@@ -28,8 +28,8 @@ def report(
 ) -> None:
     """Write a run as one page for a browser.
 
-    What was agreed, who learnt what, what it cost; the page asks for nothing from anywhere. Without --share it
-    is for your own eyes.
+    What was agreed, who learnt what, what it cost. The page asks for nothing from anywhere; without --share
+    it is for your own eyes.
     """
     from accord.errors import UsageError
     from accord.report.receipted import share as share_run
