@@ -85,6 +85,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "dataset": TEXT,
             "workers": ("3", True, 1.5),
             "state": PATH,
+            "workers": ("3", True, 1.5),
         },
     ),
     accord.set_budget: (
@@ -285,7 +286,8 @@ def docstring(node: Any) -> bool:
     return ast.get_docstring(node) is not None
 
 
-OPTION = re.compile(r"(?<![-\w])--[a-z]")
+# Names in a style sheet begin alike.
+OPTION = re.compile(r"(?<![-\w(])--[a-z](?![a-z]*: #)")
 COMMAND = re.compile(r"`accord [^`]*`")
 
 

@@ -104,6 +104,7 @@ def test_the_command_writes_both_and_replaces_nothing(done: dict[Side, Office], 
     assert "your own eyes" in accord(office, "report", run, "--out", str(out))
     with pytest.raises(Exception, match="there is such a file already"):
         accord(office, "report", run, "--out", str(out))
+    assert out.stat().st_mode & 0o77 == 0, "for its owner's eyes"
     accord(office, "report", run, "--out", str(out), "--share", "--force")
     assert "made of the agreement and of the receipt" in out.read_text()
     with pytest.raises(Exception, match=r"\.html"):

@@ -22,9 +22,9 @@ def require_page(path: Path, inputs: Iterable[Path | None], force: bool, option:
     require_target(path, [given for given in inputs if given is not None], force, option, (".html",))
 
 
-def write_page(path: Path, content: str, force: bool, option: str = "html") -> None:
-    """Write it, and say so."""
+def write_page(path: Path, content: str, force: bool, option: str = "html", *, private: bool) -> None:
+    """Write it, and say so; what is `private` can be read by its owner alone."""
     from accord.records.sinks import write_file
 
-    write_file(path, content.encode(), option, replace=force)
+    write_file(path, content.encode(), option, replace=force, private=private)
     say(f"Wrote {path}.", err=True)

@@ -138,7 +138,7 @@ def plan(
     if page is not None:
         from accord.report.plan import describe_plan
 
-        write_page(page, describe_plan(found), force)
+        write_page(page, describe_plan(found), force, private=found.from_data)
     if as_json:
         typer.echo(json.dumps(found.to_json(), ensure_ascii=False))
     else:

@@ -26,9 +26,10 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     state: StateOption = None,
 ) -> None:
-    """Write what a run was, what it told whom and what it cost, as one file for a browser.
+    """Write a run as one page for a browser.
 
-    It asks for nothing from anywhere. Without --share it is for your own eyes.
+    What was agreed, who learnt what, what it cost. The page asks for nothing from anywhere; without --share
+    it is for your own eyes.
     """
     from accord.errors import UsageError
     from accord.report.receipted import share as share_run
@@ -41,5 +42,5 @@ def report(
     if share and found.receipt is None:
         raise UsageError(problem=f"The run {run} has no receipt yet, and a shared report is made of it.")
     content = share_run(found.agreement, found.receipt) if share and found.receipt else describe_run(found)
-    write_page(out, content, force, "out")
+    write_page(out, content, force, "out", private=not share)
     say("It may be shown to others." if share else "It is for your own eyes.")

@@ -159,7 +159,7 @@ def simulate(
     if picture is not None and quality is not None:
         save(quality, picture, replace=force)
     if page is not None:
-        write_page(page, describe_simulation(result, quality), force)
+        write_page(page, describe_simulation(result, quality), force, private=True)
     if as_json:
         typer.echo(json.dumps(facts))
     else:

@@ -115,10 +115,13 @@ def write_table(table: pa.Table | PairTable, path: Path, *, raw: bool = False, r
         _write(table, made, path.suffix.lower(), raw)
 
 
-def write_file(path: Path, content: bytes, option: str = "out", *, replace: bool) -> None:
-    """Write a file that holds no secret; unless it may replace one, only where there is none."""
+def write_file(
+    path: Path, content: bytes, option: str = "out", *, replace: bool, private: bool = False
+) -> None:
+    """Write a file, which nobody but its owner may read if it is `private`; unless it may replace one, only
+    where there is none."""
     require_writable(path, option, ())
-    with _beside(path, option, replace, 0o666) as made:
+    with _beside(path, option, replace, 0o600 if private else 0o666) as made:
         made.write_bytes(content)
 
 

@@ -39,7 +39,7 @@ def bars(
     room = _WIDE - _LEFT - _RIGHT
 
     def length(value: float) -> float:
-        share = math.log10(1 + value) / math.log10(1 + most) if log else value / most
+        share = math.log1p(value) / math.log1p(most) if log else value / most
         return round(room * share, 1)
 
     shapes = [_HATCH]

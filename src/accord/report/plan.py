@@ -102,9 +102,5 @@ def _options(ranked: list[Option], plan: Plan) -> Markup:
     ]
     names = ["option", "recall", "comparisons", "bytes", "time"]
     hidden = len(ranked) - len(rows)
-    more = (
-        paragraph(f"… and {counted(hidden, 'more option', 'more options')} with --json.")
-        if hidden > 0
-        else ""
-    )
+    more = paragraph(f"… and {counted(hidden, 'more option', 'more options')}.") if hidden > 0 else ""
     return join([table("The choice first, then the agreement, then by cost", names, rows), more])

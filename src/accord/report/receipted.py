@@ -18,7 +18,7 @@ from accord.report.markup import Markup, element, join
 from accord.report.page import Section, bullets, facts, page, paragraph, table
 from accord.session.receipt import Receipt
 from accord.side import Side
-from accord.wording import counted, tell_kept
+from accord.wording import counted
 
 
 def share(agreement: Agreement, receipt: Receipt) -> str:
@@ -27,7 +27,7 @@ def share(agreement: Agreement, receipt: Receipt) -> str:
     names = {side: agreement.party(side) for side in Side}
     lead = (
         f"{names[Side.A]} and {names[Side.B]} linked their tables: "
-        f"{tell_kept(said['matches'], said.get('matches_found'))}. This page is made of the agreement and of "
+        f"{counted(said['matches'], 'pair')}. This page is made of the agreement and of "
         "the receipt that both have signed, and of nothing else."
     )
     sections = [
