@@ -83,7 +83,6 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "max_bytes": ("3", True),
             "max_epsilon": ("3", True),
             "dataset": TEXT,
-            "workers": ("3", True, 1.5),
             "state": PATH,
             "workers": ("3", True, 1.5),
         },

@@ -31,7 +31,7 @@ from accord.errors import (
 )
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost
-from accord.protocols import mine
+from accord.protocols import mine, slots
 from accord.records.layout import Layout
 from accord.session import handshake
 from accord.session.connection import Reach
@@ -80,6 +80,22 @@ def test_more_matches_than_agreed_end_the_run_on_both_sides(both: Both) -> None:
         assert "No run waits" in terminal.accord(own.state.folder, "resume", *where).stderr
         named = terminal.accord(own.state.folder, "resume", row.run, "--data", "none.csv", *where)
         assert "It would end there again" in " ".join(named.stderr.split())
+
+
+@pytest.mark.parametrize("accountable", [False, True])
+def test_the_digest_of_a_table_is_made_once_and_before_anybody_is_called(
+    both: Both, accountable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time follows the texts of the table, and a partner would see it."""
+    made: list[str] = []
+    parts = slots._table_parts
+    monkeypatch.setattr(slots, "_table_parts", lambda records: made.append("digest") or parts(records))
+    agreed = Agreement.model_validate(agreement().model_dump() | {"accountable": accountable})
+    called = {"confirm": lambda offer: made.append("asked") is None}
+    worlds.link_both(*both, agreed, a_options=called, b_options=called)
+    assert sorted(made) == ["asked", "asked", "digest", "digest"]
+    assert made[0] == "digest"
+    assert made[-1] == "asked"
 
 
 def local_dp() -> Agreement:

@@ -16,7 +16,9 @@ batches spares a share x of what comes after it, its i-th batch would have been 
 it, had these been rounds of their own; so it has at most x/2 more comparisons than they. One that is twice as
 large spares 2x, if matches are as frequent in it, and has at most x more. After a round that spared more than
 twice as much the next is half. Without greedy nothing is spared, and larger rounds cost nothing. A round is
-also full at as many rows of a side as may be in memory; where bins are small that comes first.
+also full at as many rows of a side as may be in memory; where bins are small that comes first. Rows of A are
+cut there, and a bin of B never is: of B a round has at least one whole bin, and at most that number of rows
+and one bin more.
 
 Sort & Prune [HMFS17, §4.3]: pairs of bins by the smaller of their two noisy sizes, largest first, and those
 below the percentile are left out; the paper leaves out those at it, too, which with equal sizes would be all.

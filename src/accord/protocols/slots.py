@@ -45,6 +45,7 @@ SomeInts = NDArray[np.integer]
 _COUNTS = b"accord commit counts 1\n"
 _SLOTS = b"accord commit slots 1\n"
 _CONTENT = b"accord snapshot content 1\n"
+_TABLE = "table"
 COMMITMENT = 64
 _SALT = 32
 
@@ -135,11 +136,16 @@ def shuffle_slots(
 
 
 def table_digest(records: Records) -> bytes:
-    """A digest of ids, encoded values and disclosed columns: private, since values can be guessed."""
-    digest = hashlib.sha256()
-    for part in _table_parts(records):
-        digest.update(np.ascontiguousarray(part).data)
-    return digest.digest()
+    """A digest of ids, encoded values and disclosed columns: private, since values can be guessed.
+
+    It is made once of a table. Its time follows the length of texts, so that is to be before a partner looks.
+    """
+    if _TABLE not in records.known:
+        digest = hashlib.sha256()
+        for part in _table_parts(records):
+            digest.update(np.ascontiguousarray(part).data)
+        records.known[_TABLE] = digest.digest()
+    return records.known[_TABLE]
 
 
 def _table_parts(records: Records) -> Iterator[NDArray[Any]]:

@@ -83,7 +83,8 @@ def predict(task: Task, side: Side, records: Records) -> tuple[int, int]:
     shown = _shown_bytes(records)
     fields = sum(_field_bytes(records.columns[name]) for name in task.shown_fields)
     kept = _NUMBER * (3 * bins + slots + len(records)) + shown + fields
-    scratch = 2 * _NUMBER * len(records) + 2 * shown + sum(map(_field_bytes, records.columns.values()))
+    encoded = sum(map(_field_bytes, records.columns.values())) + fields
+    scratch = 2 * _NUMBER * len(records) + 2 * shown + encoded
     return kept + (scratch if scratch > _IN_MEMORY else 0), 2 * shown
 
 
