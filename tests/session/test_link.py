@@ -89,10 +89,18 @@ def test_the_digest_of_a_table_is_made_once_and_before_anybody_is_called(
     """Its time follows the texts of the table, and a partner would see it."""
     made: list[str] = []
     parts = slots._table_parts
-    monkeypatch.setattr(slots, "_table_parts", lambda records: made.append("digest") or parts(records))
+
+    def walk(records: Any) -> Any:
+        made.append("digest")
+        return parts(records)
+
+    def yes(offer: Offer) -> bool:
+        made.append("asked")
+        return True
+
+    monkeypatch.setattr(slots, "_table_parts", walk)
     agreed = Agreement.model_validate(agreement().model_dump() | {"accountable": accountable})
-    called = {"confirm": lambda offer: made.append("asked") is None}
-    worlds.link_both(*both, agreed, a_options=called, b_options=called)
+    worlds.link_both(*both, agreed, a_options={"confirm": yes}, b_options={"confirm": yes})
     assert sorted(made) == ["asked", "asked", "digest", "digest"]
     assert made[0] == "digest"
     assert made[-1] == "asked"
