@@ -36,9 +36,7 @@ class Relation(Protocol):
         """Give back what was taken; a second time does nothing."""
 
 
-def open_relation(
-    relation: Relation, name: str, columns: Sequence[str], has_order: bool = False
-) -> OpenTable:
+def open_relation(relation: Relation, name: str, columns: Sequence[str]) -> OpenTable:
     """An open table of its wanted columns; it is closed with its last row, or with whoever reads it."""
     try:
         require_columns(columns, relation.names(), name)
@@ -48,7 +46,7 @@ def open_relation(
     batches = guard(_to_the_end(relation, columns), name, columns)
     # A generator that nobody began has no end, either.
     weakref.finalize(batches, relation.close)
-    return OpenTable(name, batches, has_order=has_order)
+    return OpenTable(name, batches, has_order=False)
 
 
 def names_of(relation: Relation) -> list[str]:
