@@ -166,6 +166,11 @@ def test_a_name_that_would_be_cut_is_refused(home: Home, name: str) -> None:
     assert home.tables() == []
 
 
+def test_names_that_sqlite_keeps(tmp_path: Path) -> None:
+    own = Home(Database.SQLITE, str(tmp_path / "own.db"))
+    refused("to itself", lambda: require_table(own.address("SQLite_pairs"), [], False, HEADINGS))
+
+
 def test_names_that_differ_in_letter_case(home: Home) -> None:
     both = pairs(["1"], ["2"], {}, {"Name": ["cell"], "name": ["other"]})
     if home.database is Database.POSTGRES:

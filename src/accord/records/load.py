@@ -54,6 +54,8 @@ _NO_ROWS = (
     "Rows of a database have no order, and so no numbers: name the column of their ids with `id=`. A query "
     "can make one of other columns."
 )
+_NOTHING = Fault("", "There are no records below the header.", "Is it whole?")
+_NO_ROW = Fault("", "The table has no rows, so there are no records.", "Is it the right one?")
 _STORE = "store text, numbers or dates, or leave the column out"
 _NOBODY = "is empty or no text; every record needs its person"
 
@@ -151,7 +153,7 @@ def _load(
     if found := [*table.broken.values(), *faults.in_order()]:
         raise DataError(table.name, found)
     if not read and table.is_file:
-        raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
+        raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
     return replace(gathering.whole(by_id=not table.has_order), numbered=numbered and bool(read))
 
 

@@ -189,6 +189,9 @@ def _place(made: Path, file: Path) -> None:
 def _require_names(address: Address, headings: Sequence[Heading]) -> None:
     """Raise for a name that the database does not have as it stands, or takes for another one."""
     names = [one.name for one in headings]
+    if address.database is Database.SQLITE and (address.table or "").lower().startswith("sqlite_"):
+        reason = "SQLite keeps names that begin with 'sqlite_' to itself"
+        raise OutputError(path=address.name, reason=reason)
     for name in (*names, address.table or "", address.schema or ""):
         if "\0" in name:
             raise OutputError(path=address.name, reason="a column has a name with a NUL character")
