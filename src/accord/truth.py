@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from accord.matching.evaluate import Indices
 from accord.ranges import contained, distinct
+from accord.records.cell_text import to_text
 from accord.records.layout import Layout
 from accord.records.sources import TableLike, open_table
 
@@ -17,7 +18,10 @@ def read_truth(source: TableLike) -> pa.Table:
     """A file or table of true pairs, columns `id_a` and `id_b`."""
     table = open_table(source, ["id_a", "id_b"], Layout())
     empty = pa.table({name: pa.array([], pa.large_string()) for name in ("id_a", "id_b")})
-    batches = [pa.Table.from_batches([batch]).cast(empty.schema) for batch in table.batches]
+    batches = [
+        pa.table({name: to_text(batch.column(name)) for name in empty.column_names})
+        for batch in table.batches
+    ]
     return pa.concat_tables([empty, *batches])
 
 

@@ -189,5 +189,5 @@ def test_files_of_queries(tmp_path: Path) -> None:
         with pytest.raises(UnreadableError, match=said):
             find_table("duckdb:a.db", file)
     file.write_bytes(b" \n")
-    with pytest.raises(UsageError, match="is empty"):
+    with pytest.raises(UsageError, match=r"q\.sql is empty"):
         find_table("duckdb:a.db", file)

@@ -102,7 +102,7 @@ def cut(folder: Path) -> Path:
 
 BAD: dict[str, Make] = {
     "a file that is not there": lambda folder: folder / "none.csv",
-    "a folder": folder_itself,
+    "a folder without parquet files": folder_itself,
     "a pipe without a writer": pipe,
     "an ending that is not known": text(GOOD, name="t.doc"),
     "an empty file": text(""),

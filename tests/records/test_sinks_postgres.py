@@ -53,6 +53,28 @@ def test_one_table_by_two_services_is_one(postgres: Server) -> None:
     require_table(own.address(), [away], True, HEADINGS)
 
 
+def test_parts_of_the_table_that_is_read(postgres: Server) -> None:
+    """By inheritance a table is emptied, or read, with others."""
+    own = Home(Database.POSTGRES, postgres.add_schema())
+    own.run(
+        "CREATE TABLE pairs (id_a text, id_b text)",
+        "CREATE TABLE people (id_a text, id_b text) PARTITION BY LIST (id_a)",
+        "CREATE TABLE a_part PARTITION OF people FOR VALUES IN ('a')",
+        "CREATE TABLE heirs () INHERITS (pairs)",
+    )
+    for target, source in (
+        ("a_part", "people"),
+        ("people", "a_part"),
+        ("heirs", "pairs"),
+        ("pairs", "heirs"),
+    ):
+        with pytest.raises(OutputError, match="which may read it"):
+            require_table(own.address(target), [own.address(source)], True, HEADINGS)
+    other = Address(Database.POSTGRES, postgres.service, query=f"SELECT * FROM {own.place}.pairs")  # noqa: S608
+    with pytest.raises(OutputError, match="which may read it"):
+        require_table(own.address(), [other], True, HEADINGS)
+
+
 def test_rights_that_others_have_on_the_table_stay(postgres: Server) -> None:
     own = Home(Database.POSTGRES, postgres.add_schema())
     write_to_table(FOUND, own.address(), replace=False)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +18,8 @@ from accord.errors import AccordError, OutputError
 from accord.records.address import Address, Database, quote_name
 from accord.records.pairing import PairTable
 from accord.records.sinks_table import headings_of, require_table, write_to_table
+from accord.records.sources import input_places
+from accord.records.sources_query import Query
 from accord.records.transaction import Heading, Kind, statement
 from tests.records.databases import Home, home, pairs
 
@@ -162,6 +166,11 @@ def test_a_name_that_would_be_cut_is_refused(home: Home, name: str) -> None:
     assert home.tables() == []
 
 
+def test_names_that_sqlite_keeps(tmp_path: Path) -> None:
+    own = Home(Database.SQLITE, str(tmp_path / "own.db"))
+    refused("to itself", lambda: require_table(own.address("SQLite_pairs"), [], False, HEADINGS))
+
+
 def test_names_that_differ_in_letter_case(home: Home) -> None:
     both = pairs(["1"], ["2"], {}, {"Name": ["cell"], "name": ["other"]})
     if home.database is Database.POSTGRES:
@@ -212,7 +221,28 @@ def test_the_table_that_is_read_is_refused(home: Home) -> None:
         with pytest.raises(OutputError, match="which is read"):
             require_table(home.address(), [given], True, HEADINGS)
     require_table(home.address(), [home.address("people")], True, HEADINGS)
-    require_table(home.address(), [Address(home.database, home.place, query="SELECT 1")], True, HEADINGS)
+
+
+def test_behind_a_query_or_a_view_nothing_of_the_database_is_replaced(home: Home) -> None:
+    write_to_table(FOUND, home.address(), replace=False)
+    home.run("CREATE VIEW seen AS SELECT id_a AS id FROM pairs")
+    for given in (Address(home.database, home.place, query="SELECT * FROM pairs"), home.address("seen")):
+        with pytest.raises(OutputError, match=r"which may read it.*; name a new one"):
+            require_table(home.address(), [given], True, HEADINGS)
+        require_table(home.address("new"), [given], True, HEADINGS)
+        require_table(home.address(), [given], True, HEADINGS, wrote=True)
+    assert len(found_in(home)) == 2
+
+
+def test_what_pythons_own_connection_reads(tmp_path: Path) -> None:
+    own = Home(Database.SQLITE, str(tmp_path / "own.db"))
+    write_to_table(FOUND, own.address(), replace=False)
+    with closing(sqlite3.connect(own.place)) as connection:
+        read = input_places(Query(connection, "SELECT * FROM pairs"))
+        with pytest.raises(OutputError, match="which may read it"):
+            require_table(own.address(), read, True, HEADINGS)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        assert input_places(Query(connection, "SELECT 1 AS id")) == ()
 
 
 @pytest.mark.parametrize("kind", [Database.DUCKDB, Database.SQLITE])

@@ -143,8 +143,14 @@ def test_faults_name_rows_in_the_order_of_ids(write: Write) -> None:
     assert "rows 6, 12, column 'height'" in str(caught.value)
 
 
+def test_ids_that_repeat_do_not_ask_for_numbers(write: Write) -> None:
+    with pytest.raises(DataError, match="repeats the id") as caught:
+        load_records(write(pa.concat_tables([people(2), people(1)])), FIELDS, "00")
+    assert "id_row" not in str(caught.value)
+
+
 def test_an_empty_table_is_said(write: Write) -> None:
-    with pytest.raises(DataError, match="no records"):
+    with pytest.raises(DataError, match="The table has no rows"):
         load_records(write(people(0)), FIELDS, "00")
 
 
@@ -154,7 +160,9 @@ def test_an_empty_table_is_said(write: Write) -> None:
         ("SELECT * FROM nobody", "no such table"),
         ("SELECT shoe FROM people", "not there"),
         ("SELEC * FROM people", "query"),
-        ("DELETE FROM people", "query"),
+        ("DELETE FROM people", "the query would change something"),
+        ("-- all\n/* of */ drop table people", "the query would change something"),
+        ("WITH gone AS (DELETE FROM people RETURNING *) SELECT * FROM gone", "the query would change"),
         ("SELECT * FROM people) AS x; DROP TABLE people; SELECT * FROM (SELECT 1", "query"),
         ("SELECT id, name, born, height FROM people) AS asked; DELETE FROM people; --", "query"),
     ],

@@ -134,9 +134,14 @@ def test_settings_of_a_user_or_a_database_change_no_text(
     postgres.add_service(name, database=name)
     monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
     monkeypatch.setenv("PGDATESTYLE", "German")
-    query = "SELECT 'Zo' || chr(235) AS id, daterange('2026-11-15', '2026-11-16') AS days"
-    (batch,) = open_table(f"postgres:{name}?query={query}", ["id", "days"], Layout()).batches
-    assert batch.to_pylist() == [{"id": "Zoë", "days": "[2026-11-15,2026-11-16)"}]
+    monkeypatch.setenv("PGTZ", "Asia/Tokyo")
+    moment = "tstzrange('2026-11-15 00:00:00+00', NULL) AS since, 1.5::text::money AS cash"
+    query = f"SELECT 'Zo' || chr(235) AS id, daterange('2026-11-15', '2026-11-16') AS days, {moment}"
+    address = f"postgres:{name}?query={query}"
+    (batch,) = open_table(address, ["id", "days", "since", "cash"], Layout()).batches
+    since = '["2026-11-15 00:00:00+00",)'
+    expected = {"id": "Zoë", "days": "[2026-11-15,2026-11-16)", "since": since, "cash": "$1.50"}
+    assert batch.to_pylist() == [expected]
 
 
 def test_a_schema_is_named(postgres: Server) -> None:

@@ -237,7 +237,7 @@ def write_layout(layout: Layout, data: Place, path: Path, force: bool) -> bool:
             "another place."
         )
     name = data.name if isinstance(data, Path) else shown(data)
-    text = f"# How {name} is written, found by Accord.\n{layout.to_toml()}"
+    text = f"# How {name} is written, found by Accord.\n{layout.to_toml(isinstance(data, Path))}"
     write_file(path, text.encode(), "write_layout", replace=force)
     return True
 

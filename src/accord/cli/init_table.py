@@ -81,7 +81,7 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     check = _try(agreed, seen, told)
     write_layout(check.layout, told.table, beside, force=True)
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
-    say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)
+    _tell_layout(told, beside)
     if others := _other_sexes(agreed, seen):
         say(others, err=True)
 
@@ -94,6 +94,11 @@ def _require_layout(beside: Path, inputs: Iterable[Path], force: bool) -> None:
         require_target(beside, inputs, force, endings=())
     except OutputError as error:
         raise LayoutOutputError(path=beside, reason=error.reason) from error
+
+
+def _tell_layout(told: Told, beside: Path) -> None:
+    what = "file" if isinstance(told.table, Path) else "table"
+    say(f"Wrote {beside}: how your {what} is laid out. It stays with you.", err=True)
 
 
 def _look(told: Told) -> Seen:
@@ -208,7 +213,11 @@ def _try(agreement: Agreement, seen: Seen, told: Told) -> FileCheck:
 def _lacks_id(seen: Seen, told: Told) -> list[Fault]:
     from accord.drafting.confirming import find_id
 
-    return [] if told.id_row or find_id(seen.columns) else [_NO_ID]
+    return (
+        []
+        if told.id_row or find_id(seen.columns)
+        else [_NO_ID if isinstance(told.table, Path) else replace(_NO_ID, mend=_NAME_ID)]
+    )
 
 
 def _require_id(seen: Seen, told: Told) -> None:
@@ -219,6 +228,7 @@ def _require_id(seen: Seen, told: Told) -> None:
 
 _WRITTEN = ("encoding", "delimiter", "quote")
 """Found out when the table was looked at."""
+_NAME_ID = "Name one with --id COLUMN; rows of a database have no numbers."
 _NO_ID = Fault(
     "",
     "No column names the records.",
@@ -308,6 +318,6 @@ def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
         )
     say(f"Records are compared by: {way}.", err=True)
     say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)
-    say(f"Wrote {beside}: how your file is laid out. It stays with you.", err=True)
+    _tell_layout(told, beside)
     names = shlex.quote(str(out)), shlex.join(told.typed)
     say(f"Next: `accord check {names[0]} {names[1]}`, and what it costs: `accord plan {names[0]}`.", err=True)

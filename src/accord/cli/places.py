@@ -66,6 +66,8 @@ def _read_query(path: Path) -> str:
         raise UnreadableError(path=path, reason="it is not UTF-8", mend="Is it a query?") from None
     if len(content) > _LONGEST:
         raise UnreadableError(path=path, reason="it is longer than 1 MiB", mend="Is it a query?")
+    if not text.strip():
+        raise UsageError(problem=f"{path} is empty: write a SELECT into it.")
     return text
 
 

@@ -116,10 +116,16 @@ def verify(
 
 
 def _require_output(receipt: Receipt, state: State, out: Place) -> None:
+    from accord.errors import DataError, Fault
+    from accord.records.layout import Layout
+    from accord.records.sources import column_names
     from accord.session.receipt import require_output
     from accord.session.store import read_output_key
     from accord.truth import read_truth
 
+    if not {"id_a", "id_b"} <= set(column_names(out, Layout())):
+        problem = "It has no columns id_a and id_b, so no run wrote it."
+        raise DataError(shown(out), [Fault("", problem, "Name the output of the run.")])
     key = read_output_key(state, receipt.facts["run"], receipt.facts["output"])
     require_output(receipt, key, read_truth(out), out)
 

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from accord.drafting.guessing import Sample
 from accord.errors import DataError, Fault
 from accord.records.address import Address
-from accord.records.folding import to_text, trim
+from accord.records.cell_text import to_text
+from accord.records.folding import trim
 from accord.records.layout import Layout
 from accord.records.sources import Place, column_names, open_table
 

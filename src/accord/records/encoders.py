@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.exact import text as written
+from accord.records.cell_text import to_text
 from accord.records.columns import Bits, Column, Integers
 from accord.records.folding import trim
 from accord.records.frequencies import Classes
@@ -158,6 +159,9 @@ def _category(spec: CategoryField, text: pa.Array, bad: dict[str, Mask]) -> _Jud
 
 def _number(spec: NumberField, cells: pa.Array, bad: dict[str, Mask], whose: str) -> _Judged:
     no_number = f"is not a number{whose}"
+    if pa.types.is_boolean(cells.type):
+        # True and false are texts in every home of a table, and in none numbers.
+        cells = to_text(cells)
     if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
         cells = trim(cells)
         wrong = np.asarray(pc.fill_null(pc.invert(pc.match_substring_regex(cells, _NUMBER)), False))

@@ -14,22 +14,13 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accord.records.cell_text import to_text
+
 
 def trim(cells: pa.Array) -> pa.Array:
     """Cells as text without blanks around; empty ones are null."""
-    bare = pc.utf8_trim_whitespace(cells.cast(pa.large_string()))
+    bare = pc.utf8_trim_whitespace(to_text(cells))
     return pc.if_else(pc.equal(bare, ""), pa.scalar(None, pa.large_string()), bare)
-
-
-def to_text(cells: pa.Array) -> pa.Array:
-    """Cells as they stand, as text; null where they hold raw bytes or nested values."""
-    kind = cells.type
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
-        return pa.nulls(len(cells), pa.large_string())
-    try:
-        return cells.cast(pa.large_string())
-    except pa.ArrowNotImplementedError:
-        return pa.nulls(len(cells), pa.large_string())
 
 
 def fold(cells: pa.Array) -> pa.Array:

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.errors import DataError, Fault, FaultyError, UnreadableError
+from accord.records.cell_text import to_text
 from accord.records.faults import Faults
-from accord.records.folding import fold, to_text, trim
+from accord.records.folding import fold, trim
 from accord.records.frequencies import Classes, Frequencies, classes_of
 from accord.records.layout import Layout
 from accord.records.names import EVERYBODY, census_names

@@ -146,10 +146,11 @@ class Layout:
             formats[name.strip()] = how
         return self.read_dates(formats)
 
-    def to_toml(self) -> str:
-        """The layout as `read_layout` reads it."""
+    def to_toml(self, is_file: bool = True) -> str:
+        """The layout as `read_layout` reads it; a table of a database is written in no encoding."""
         body = _File.model_validate_json(self.to_json()).model_dump(exclude_none=True)
         silent = {"id"} if self.id_row else set()
+        silent |= set() if is_file else {"encoding", "delimiter", "quote"}
         silent |= {"lists"} if not self.lists else set()
         return tomli_w.dumps({key: value for key, value in body.items() if key not in silent})
 

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.records.address import Address
+from accord.records.cell_text import MIXED, to_text, without_text
 from accord.records.columns import Column, Records, rows_of
 from accord.records.csv_scan import MOST_CELL
 from accord.records.encoders import encode, encode_made
 from accord.records.faults import Faults
-from accord.records.folding import to_text
 from accord.records.frequencies import Classes
 from accord.records.frequency_lists import find_classes
 from accord.records.gathering import Gathering, Ids
@@ -47,14 +47,16 @@ from accord.spill import Scratch
 
 _MOST_SHOWN = 3 << 19
 """Octets of a record's id and disclosed cells: what a partner takes of one record is a little more."""
-_REPEATED = (
-    "repeats the id of another row; ids must be unique: take another with `id=`, or rows with `id_row=True`"
-)
+_REPEATED = "repeats the id of another row; ids must be unique: take another with `id=`"
+_OR_ROWS = ", or rows with `id_row=True`"
 
 _NO_ROWS = (
     "Rows of a database have no order, and so no numbers: name the column of their ids with `id=`. A query "
     "can make one of other columns."
 )
+_NOTHING = Fault("", "There are no records below the header.", "Is it whole?")
+_NO_ROW = Fault("", "The table has no rows, so there are no records.", "Is it the right one?")
+_STORE = "store text, numbers or dates, or leave the column out"
 _NOBODY = "is empty or no text; every record needs its person"
 
 
@@ -116,12 +118,15 @@ def _load(
         raise UsageError(problem=_NO_ROWS)
     faults = Faults(table)
     as_text = _read_as_text([*named, *where.values()], fields, where)
+    # Fields judge what they read, and whoever has no id is told so.
+    unread = {*where.values(), *person} - {where[name] for name in agreed_columns(fields)} - {*named}
     gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
     people: list[pa.Array] = []
     parsed: Parsed = {}
     numbered = not layout.id_row
     for batch in table.batches:
         _judge_cells(batch, as_text, faults)
+        _judge_kinds(batch, unread, faults)
         some = _row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id))
         if not layout.id_row:
             ids.add(some)
@@ -138,7 +143,7 @@ def _load(
     repeated = None if layout.id_row else ids.repeated()
     if repeated is not None:
         faults.first = 0
-        faults.note(repeated, layout.id, _REPEATED)
+        faults.note(repeated, layout.id, _REPEATED + (_OR_ROWS if table.has_order else ""))
     for name in person:
         tally.count_people(people)
         if per_person is not None:
@@ -148,7 +153,7 @@ def _load(
     if found := [*table.broken.values(), *faults.in_order()]:
         raise DataError(table.name, found)
     if not read and table.is_file:
-        raise DataError(table.name, [Fault("", "There are no records below the header.", "Is it whole?")])
+        raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
     return replace(gathering.whole(by_id=not table.has_order), numbered=numbered and bool(read))
 
 
@@ -268,6 +273,7 @@ def _read_as_text(
 def _judge_cells(batch: pa.RecordBatch, as_text: set[str], faults: Faults) -> None:
     """Note cells that no field takes; numbers and dates themselves judge what is not finite."""
     for name, cells in zip(batch.schema.names, batch.columns, strict=True):
+        cells = to_text(cells) if cells.type == MIXED else cells
         if pa.types.is_large_string(cells.type):
             nul = pc.fill_null(pc.match_substring(cells, "\0"), False)
             faults.note(np.asarray(nul), name, "holds a NUL character")
@@ -276,6 +282,14 @@ def _judge_cells(batch: pa.RecordBatch, as_text: set[str], faults: Faults) -> No
         elif pa.types.is_floating(cells.type) and name in as_text:
             odd = pc.fill_null(pc.invert(pc.is_finite(cells)), False)
             faults.note(np.asarray(odd), name, "is NaN or infinite; leave the cell empty if it has no value")
+
+
+def _judge_kinds(batch: pa.RecordBatch, columns: set[str], faults: Faults) -> None:
+    """Note cells of these columns, which no field reads, that are no text and so cannot be shown."""
+    for name in batch.schema.names:
+        if name in columns:
+            for kind, rows in without_text(batch.column(name)).items():
+                faults.note(rows, name, f"holds {kind} values, which are no text; {_STORE}")
 
 
 def _judge_shown(ids: pa.Array, shown: pa.Table, layout: Layout, faults: Faults) -> None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from accord.records.cell_text import to_text, without_text
 from accord.records.cleaning import clean, empty_to_null, single_blanks
 from accord.records.deriving import derive_part, derive_text, swap
 from accord.records.folding import fold, fold_list, trim
@@ -196,11 +197,9 @@ def _either(faults: Iterable[Mapping[str, Mask]]) -> dict[str, Mask]:
 
 def _readable(cells: pa.Array, bad: dict[str, Mask]) -> pa.Array:
     """Cells that can be compared; raw bytes and nested values become missing and are noted."""
-    kind = cells.type
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
-        bad[f"holds {kind} values, which cannot be compared; store text, numbers or dates"] = ~_missing(cells)
-        return pa.nulls(len(cells), pa.large_string())
-    return cells
+    for kind, rows in without_text(cells).items():
+        bad[f"holds {kind} values, which cannot be compared; store text, numbers or dates"] = rows
+    return to_text(cells) if bad else cells
 
 
 def _missing(cells: pa.Array) -> Mask:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from accord.errors import UsageError
+from accord.records.cell_text import to_text
 from accord.records.folding import trim
 from accord.records.frequency_lists import find_classes
 from accord.records.layout import Layout
@@ -66,9 +67,7 @@ def show_rows(
     before = 0
     for batch in open_table(source, list(dict.fromkeys([*named, *wanted])), layout).batches:
         rows = range(before + 1, before + batch.num_rows + 1)
-        names = (
-            map(str, rows) if layout.id_row else batch.column(layout.id).cast(pa.large_string()).to_pylist()
-        )
+        names = map(str, rows) if layout.id_row else to_text(batch.column(layout.id)).to_pylist()
         cells = zip(*(_texts(batch.column(column)) for column in wanted), strict=True)
         found |= {name: list(row) for name, row in zip(names, cells, strict=True) if name in ids}
         before += batch.num_rows

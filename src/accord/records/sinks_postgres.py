@@ -80,6 +80,25 @@ def table_identity(address: Address) -> tuple[object, ...] | None:
     return None if found[0][-1] is None else tuple(found[0])
 
 
+def database_identity(address: Address) -> tuple[object, ...]:
+    """What a database is to its server, whatever service it was named by."""
+    asked = "SELECT datname::text, oid::bigint FROM pg_catalog.pg_database WHERE datname = current_database()"
+    with open_postgres(address) as transaction:
+        return transaction.ask_plain(asked)[0]
+
+
+def is_alone(address: Address) -> bool:
+    """Whether a table is plain, and neither a part of another nor made of parts; also if there is none."""
+    asked = (
+        "SELECT relkind = 'r' AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits "
+        "WHERE inhrelid = c.oid OR inhparent = c.oid) "
+        "FROM pg_catalog.pg_class AS c WHERE oid = to_regclass($1)"
+    )
+    with open_postgres(address) as transaction:
+        found = transaction.ask(asked)
+    return not found or bool(found[0][0])
+
+
 @dataclass(frozen=True)
 class Postgres:
     """See `Transaction`."""
@@ -92,6 +111,11 @@ class Postgres:
     def ask(self, query: str) -> list[tuple[Any, ...]]:
         """The answer to a query of which $1 is the table, quoted."""
         self._cursor.execute(query, (self._address.relation,))
+        return list(self._cursor.fetchall())
+
+    def ask_plain(self, query: str) -> list[tuple[Any, ...]]:
+        """The answer to a query about no table."""
+        self._cursor.execute(query)
         return list(self._cursor.fetchall())
 
     def find(self) -> list[Heading] | None:

@@ -7,6 +7,10 @@ not what Accord wrote, whoever forces it, and is never dropped.
 A file that is not there yet is made in a folder of its own beside its place and moved there when it is whole.
 One that is there has other tables, too, and is changed in place.
 
+What is read is never what is emptied. A query, a view or a table of partitions may read any table of its own
+database, and which ones it does not say in a way that all databases share. So with such a source no table of
+that database is replaced, whoever forces it, but what the same run wrote: that was not there when it began.
+
 Columns are named by fields of the agreement, which the partner may have written: names are always quoted, and
 a name that the database would change is refused.
 """
@@ -33,25 +37,43 @@ from accord.records.sinks import (
     told,
 )
 from accord.records.sinks_duckdb import open_duckdb
-from accord.records.sinks_postgres import MOST_NAME, open_postgres, table_identity
+from accord.records.sinks_postgres import (
+    MOST_NAME,
+    database_identity,
+    is_alone,
+    open_postgres,
+    table_identity,
+)
 from accord.records.sinks_sqlite import open_sqlite
-from accord.records.transaction import THERE, Heading, Kind, Refused, Transaction
+from accord.records.transaction import NO_TABLE, THERE, Heading, Kind, Refused, Transaction
 
+_VEILED = (
+    "is a query, a view or one of several parts, which may read it: a table of the same database is then "
+    "never replaced; name a new one"
+)
 _OTHER = "it has other columns than the pairs, so it is left alone"
 
 
 def require_table(
-    address: Address, inputs: Iterable[Path | Address], force: bool, headings: Sequence[Heading]
+    address: Address,
+    inputs: Iterable[Path | Address],
+    force: bool,
+    headings: Sequence[Heading],
+    wrote: bool = False,
 ) -> None:
     """Raise before any work if the table could not be written, or if something would be lost by writing it:
-    all is tried but the rows, and nothing stays."""
+    all is tried but the rows, and nothing stays. `wrote`: the table is the run's own work."""
     _require_names(address, headings)
     if address.file is not None:
         require_writable(address.file, endings=())
     with _worded(address):
-        _require_no_source(address, inputs)
+        read = list(inputs)
+        _require_no_source(address, read)
+        veiled = _find_veiled(address, read) if force and not wrote else None
         with _opened(address, trial=True) as transaction:
             if _is_there(transaction, headings, force):
+                if veiled is not None:
+                    raise Refused(f"it is there, and {veiled.name} {_VEILED}")
                 transaction.require_rights()
             else:
                 transaction.create(headings)
@@ -167,6 +189,9 @@ def _place(made: Path, file: Path) -> None:
 def _require_names(address: Address, headings: Sequence[Heading]) -> None:
     """Raise for a name that the database does not have as it stands, or takes for another one."""
     names = [one.name for one in headings]
+    if address.database is Database.SQLITE and (address.table or "").lower().startswith("sqlite_"):
+        reason = "SQLite keeps names that begin with 'sqlite_' to itself"
+        raise OutputError(path=address.name, reason=reason)
     for name in (*names, address.table or "", address.schema or ""):
         if "\0" in name:
             raise OutputError(path=address.name, reason="a column has a name with a NUL character")
@@ -211,6 +236,40 @@ def _is_same_to_server(one: Address, other: Address) -> bool:
         # Whoever reads it will say so.
         return False
     return read is not None and read == table_identity(one)
+
+
+def _find_veiled(address: Address, inputs: Iterable[Path | Address]) -> Address | None:
+    """The source in the same database of which nobody can say which tables it reads."""
+    for given in inputs:
+        if isinstance(given, Address) and _is_same_database(address, given) and not _reads_itself(given):
+            return given
+    return None
+
+
+def _is_same_database(one: Address, other: Address) -> bool:
+    if one.database is not other.database:
+        return False
+    if one.file is not None and other.file is not None:
+        return is_same_file(one.file, other.file)
+    try:
+        return one.place == other.place or database_identity(one) == database_identity(other)
+    except Refused:
+        # Whoever reads it will say so.
+        return False
+
+
+def _reads_itself(given: Address) -> bool:
+    """Whether it is a plain table, whose rows are its own."""
+    if given.table is None:
+        return False
+    if given.file is None:
+        return is_alone(given)
+    try:
+        with _open_file(given, given.file) as transaction:
+            transaction.find()
+    except Refused as refused:
+        return refused.reason != NO_TABLE
+    return True
 
 
 def _names(address: Address) -> tuple[str, str]:

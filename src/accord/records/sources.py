@@ -26,7 +26,7 @@ from accord.records.sources_duckdb import DuckdbFile
 from accord.records.sources_parquet import ENDINGS as _PARQUET
 from accord.records.sources_parquet import is_many, open_parquet, parquet_columns, parquet_files
 from accord.records.sources_postgres import PostgresTable
-from accord.records.sources_query import LazyFrame, Query, find_relation
+from accord.records.sources_query import Query, find_relation
 from accord.records.sources_sqlite import SqliteFile
 from accord.records.sources_xlsx import open_xlsx, xlsx_header
 
@@ -82,6 +82,8 @@ def require_table(argument: str, given: object) -> None:
 
 def input_places(source: object) -> tuple[Place, ...]:
     """The files and the table of a database that are read, so that nothing is written over them."""
+    if isinstance(source, Query):
+        return source.places()
     place = find_place(source)
     if place is None:
         return ()
@@ -112,7 +114,7 @@ def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> Ope
         return _open_file(place, columns, layout)
     relation = find_relation(source)
     if relation is not None:
-        opened = open_relation(relation, "the table", columns, has_order=isinstance(relation, LazyFrame))
+        opened = open_relation(relation, "the table", columns)
         opened.is_file = False
         return opened
     if not hasattr(source, "__arrow_c_stream__"):

@@ -9,6 +9,7 @@ database tells its refusals apart and says them in words of our own.
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -16,11 +17,23 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from accord.errors import UnreadableError
 from accord.records.address import Address, quote_name
 from accord.records.opened import OpenTable, guard, require_columns
 
 CHUNK = 1 << 16
 """Rows that are read at a time, where the driver lets one choose."""
+
+
+_CHANGES = re.compile(
+    r"(\s|--[^\n]*(\n|$)|/\*.*?\*/)*"
+    r"((INSERT|UPDATE|DELETE|MERGE|REPLACE|TRUNCATE|CREATE|ALTER|DROP|COPY|VACUUM|GRANT|REVOKE)\b"
+    r"|WITH\b.*\bAS\s*\(\s*(INSERT|UPDATE|DELETE|MERGE)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A query that asks for a change by its first word, or by that of a part that it names first. Nothing can be
+changed in any case: this is so that it is told why, where a database would only say that it does not know such
+a query."""
 
 
 class Relation(Protocol):
@@ -36,9 +49,7 @@ class Relation(Protocol):
         """Give back what was taken; a second time does nothing."""
 
 
-def open_relation(
-    relation: Relation, name: str, columns: Sequence[str], has_order: bool = False
-) -> OpenTable:
+def open_relation(relation: Relation, name: str, columns: Sequence[str]) -> OpenTable:
     """An open table of its wanted columns; it is closed with its last row, or with whoever reads it."""
     try:
         require_columns(columns, relation.names(), name)
@@ -48,7 +59,7 @@ def open_relation(
     batches = guard(_to_the_end(relation, columns), name, columns)
     # A generator that nobody began has no end, either.
     weakref.finalize(batches, relation.close)
-    return OpenTable(name, batches, has_order=has_order)
+    return OpenTable(name, batches, has_order=False)
 
 
 def names_of(relation: Relation) -> list[str]:
@@ -67,6 +78,9 @@ def from_clause(address: Address) -> str:
     address.require_relation()
     if address.query is None:
         return address.relation
+    if _CHANGES.match(address.query):
+        reason = "the query would change something"
+        raise UnreadableError(path=address.name, reason=reason, mend="It must be one SELECT.")
     # On lines of its own: it may end in a comment.
     return f"(\n{address.query.strip().rstrip(';')}\n) AS asked"
 

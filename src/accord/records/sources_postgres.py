@@ -36,6 +36,9 @@ _BEGINNING = (
     "SET LOCAL client_encoding = 'UTF8'",
     "SET LOCAL datestyle = 'ISO'",
     "SET LOCAL intervalstyle = 'postgres'",
+    "SET LOCAL timezone = 'UTC'",
+    "SET LOCAL lc_monetary = 'C'",
+    "SET LOCAL extra_float_digits = 1",
 )
 _TRY = "Try the query with psql, which says more."
 _CONNECT = "`psql service=NAME` connects as Accord does."

@@ -6,6 +6,7 @@ change. What its driver says when it refuses is not repeated, since it may quote
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from accord.arguments import require_text, wrong
 from accord.errors import AccordError, UnreadableError
+from accord.records.address import Address, Database
 from accord.records.rows import batch_rows
 from accord.records.sources_database import CHUNK, Relation
 from accord.records.sources_duckdb import DuckdbRelation
@@ -32,6 +34,14 @@ class Query:
         require_text("sql", self.sql, "SELECT id, name FROM people")
         if not any(hasattr(self.connection, name) for name in ("cursor", "exec_driver_sql")):
             raise wrong("connection", self.connection, "an open connection of ADBC, SQLAlchemy or PEP 249")
+
+    def places(self) -> tuple[Address, ...]:
+        """The files of SQLite that it may read, as far as anybody can ask a connection."""
+        if not isinstance(self.connection, sqlite3.Connection):
+            return ()
+        with _told():
+            files = [str(row[2]) for row in self.connection.execute("PRAGMA database_list") if row[2]]
+        return tuple(Address(Database.SQLITE, file, query=self.sql) for file in files if "?" not in file)
 
     def __repr__(self) -> str:
         # A connection's own may have a password in it, and a query may quote cells.

@@ -20,9 +20,9 @@ from xml.etree import ElementTree
 import pyarrow as pa
 
 from accord.errors import DataError, Fault, UnreadableError
+from accord.records.cell_text import as_text
 from accord.records.layout import Layout
 from accord.records.opened import OpenTable, require_columns
-from accord.records.rows import as_text
 
 _MOST_BYTES = 2 << 30
 """Of all that a workbook holds, unpacked."""
@@ -168,9 +168,14 @@ def _rows(path: Path, name: str) -> Iterator[list[str | None]]:
         if tuple(sheet.start) != (0, 0):
             raise _refuse(path, "its sheet does not begin in cell A1", "The header stands in the first row.")
         rows = sheet.iter_rows()
-        return (row for row in ([as_text(cell) for cell in cells] for cells in rows) if any(row))
+        return (row for row in ([_text(cell) for cell in cells] for cells in rows) if any(row))
     except library.CalamineError:
         raise _damaged(path) from None
+
+
+def _text(cell: object) -> str | None:
+    """A cell as it stands in a csv that a spreadsheet saves."""
+    return str(cell).upper() if isinstance(cell, bool) else as_text(cell)
 
 
 def _header(row: list[str | None]) -> list[str]:

@@ -47,14 +47,19 @@ def folder_of(target: Target) -> Path | None:
 
 
 def require_free(
-    target: Target, inputs: Iterable[Path | Address], force: bool, headings: Sequence[Heading]
+    target: Target,
+    inputs: Iterable[Path | Address],
+    force: bool,
+    headings: Sequence[Heading],
+    wrote: bool = False,
 ) -> None:
     """Raise before any work if the target could not be written, or if something would be lost by writing it.
 
-    `headings` are the columns that the pairs will have; their kinds may not be known yet.
+    `headings` are the columns that the pairs will have; their kinds may not be known yet. `wrote`: what
+    is there is the work of the run that would replace it.
     """
     if isinstance(target, Address):
-        require_table(target, inputs, force, headings)
+        require_table(target, inputs, force, headings, wrote)
     else:
         files = (given if isinstance(given, Path) else given.file for given in inputs)
         require_target(target, [file for file in files if file is not None], force)

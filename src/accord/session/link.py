@@ -342,8 +342,9 @@ def reopen(
     way = reach if reach.listen or reach.connect else known.reach(reach)
     source, target = data if data is not None else known.source(), out or known.target()
     # It may have been written before the run was cut.
-    may_replace = force or (target is not None and settled(target) == known.replaces)
-    require_place(target, agreement, source, known.read_layout(), may_replace)
+    wrote = target is not None and settled(target) == known.replaces
+    may_replace = force or wrote
+    require_place(target, agreement, source, known.read_layout(), may_replace, wrote)
     with found.lock():
         own = get_ready(
             state, agreement, known.partner, source, known.read_layout(), known.dataset,

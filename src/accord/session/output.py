@@ -47,13 +47,18 @@ def output_headings(agreement: Agreement, own: Mapping[Side, Records] | None = N
 
 
 def require_place(
-    out: Target | None, agreement: Agreement, data: TableLike, layout: Layout, may_replace: bool
+    out: Target | None,
+    agreement: Agreement,
+    data: TableLike,
+    layout: Layout,
+    may_replace: bool,
+    wrote: bool = False,
 ) -> None:
     """Raise, before anybody is asked or called, if the output could not be written or would overwrite what
-    is read: the data, or a list."""
+    is read: the data, or a list. `wrote`: what is there may be the run's own work."""
     if out is not None:
         read = (*input_places(data), *map(Path, layout.list_files.values()))
-        require_free(out, read, may_replace, output_headings(agreement))
+        require_free(out, read, may_replace, output_headings(agreement), wrote)
 
 
 def require_ids(
