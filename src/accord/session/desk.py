@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -141,9 +142,9 @@ class Desk:
     def __exit__(self, *_: object) -> None:
         self._files.close()
 
-    @property
+    @cached_property
     def entropy(self) -> Entropy:
-        """What this side draws from over the coordinators' connection."""
+        """What this side draws from over the coordinators' connection; a second one would repeat masks."""
         return Derived(self.promise.seed.connection(0, self._number, self._nonces))
 
     def keep(self, party: Party[T]) -> Party[T]:
