@@ -14,13 +14,14 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.errors import AccordError, DepartedError, StateError, UsageError
-from accord.protocols import bound, disclose
+from accord.protocols import bound, disclose, disclosed
 from accord.session.book import Book, Chain, Meeting, Seal, signed_bytes
 from accord.session.course import Linked
-from accord.session.evidence import Evidence, decode_evidence, encode_evidence
+from accord.session.evidence import Evidence, Said, decode_evidence, encode_evidence
 from accord.session.record import attempts
 from accord.session.replay import Replayed, make_evidence, open_case, replay_side
 from accord.session.seed import decode_seed
+from accord.session.store import list_runs
 from accord.side import Side
 from tests.session import cheats, faults
 from tests.session.faults import KINDS, Office, Wire
@@ -255,7 +256,7 @@ def test_who_signs_for_less_than_it_received_is_convicted(
             return true_sign(self)
         chain = Chain(MEETINGS[self._name], 0, Side.A)
         made = Seal(self._sent.count, self._sent.last, 0, chain.last, b"")
-        signature = self._pen.sign(signed_bytes(self._name, 0, Side.B, made))
+        signature = self._pen.sign(signed_bytes(self._about, self._name, 0, Side.B, made))
         self._keeper.gave(replace(made, signature=signature))
         return bytes(8) + signature
 
@@ -379,6 +380,31 @@ def test_an_attempt_that_was_taken_away_is_missed(tmp_path: Path) -> None:
     shutil.rmtree(first)
     with pytest.raises(StateError, match="lacks an attempt"):
         replayed(both, Side.B, name)
+
+
+def test_attempts_of_another_run_or_invented_ones_are_refused(tmp_path: Path) -> None:
+    both = offices(tmp_path, "plain")
+    done(faults.link(both))
+    one = the_run(both)
+    done(faults.link(both))
+    state = both[Side.A].state
+    two = next(run.manifest.run for run in list_runs(state)[0] if run.manifest.run != one)
+    foreign, own = (make_evidence(state, name) for name in (one, two))
+    invented = {b"0" * 32: {0: Said([], [Seal(1, bytes(32), 0, bytes(32), bytes(64))])}}
+    case = open_case(both[Side.B].state, two, None)
+    for meetings in (foreign.meetings, invented):
+        with pytest.raises(UsageError, match="signatures of another run"):
+            replay_side(case, replace(own, meetings=own.meetings | meetings))
+
+
+@pytest.mark.parametrize("kind", ["plain", "greedy"])
+def test_a_small_machine_convicts_nobody(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = offices(tmp_path, kind)
+    done(faults.link(both))
+    monkeypatch.setattr(disclosed, "memory", lambda: 64)
+    for side in Side:
+        with pytest.raises(StateError, match="this machine is too small"):
+            replayed(both, side, the_run(both))
 
 
 def test_evidence_about_somebody_else_is_refused(tmp_path: Path) -> None:

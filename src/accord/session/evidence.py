@@ -29,6 +29,7 @@ from accord.session.seed import Pledge, decode_pledge, encode_pledge, require_pl
 from accord.side import Side
 
 _MOST_BYTES = 1 << 30
+_Number = Annotated[str, StringConstraints(pattern="^(0|[1-9][0-9]{0,8})$")]
 _Hex = Annotated[str, StringConstraints(pattern="^([0-9a-f]{2})*$")]
 
 
@@ -45,7 +46,7 @@ class _File(Spec):
     side: Literal["A", "B"]
     card: str
     pledge: _Hex
-    meetings: dict[_Hex, dict[str, _Connection]]
+    meetings: dict[_Hex, dict[_Number, _Connection]]
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,11 @@ class Evidence:
     """By the name of the meeting and the number of the connection."""
 
 
-def judge_seals(said: Said, meeting: bytes, number: int, side: Side, card: Card) -> None:
+def judge_seals(said: Said, about: bytes, meeting: bytes, number: int, side: Side, card: Card) -> None:
     """Raise ValueError unless the owner of the card signed each seal."""
     judge = verifier(card)
     for seal in said.seals:
-        judge(seal.signature, signed_bytes(meeting, number, side, seal))
+        judge(seal.signature, signed_bytes(about, meeting, number, side, seal))
 
 
 def collect(record: Kept, meeting: Meeting, side: Side) -> Said:

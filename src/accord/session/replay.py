@@ -24,7 +24,7 @@ from pathlib import Path
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Derived
-from accord.errors import AccordError, DepartedError, StateError, UsageError
+from accord.errors import AccordError, DepartedError, NoRoomError, StateError, UsageError
 from accord.protocols.base import prepare
 from accord.protocols.mine import Mine
 from accord.protocols.slots import table_digest
@@ -33,7 +33,7 @@ from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sources import TableLike
 from accord.session import noise_format
-from accord.session.book import Meeting, meeting_of
+from accord.session.book import Meeting, about_run, meeting_of
 from accord.session.desk import Promise, nonces_of, read_cards, read_promise
 from accord.session.evidence import Evidence, Said, collect_all, judge_seals, records
 from accord.session.handshake import Hello, decode_hello
@@ -101,6 +101,10 @@ class Case:
         return [_open_attempt(self, path) for path in attempts(self.folder)]
 
     @property
+    def about(self) -> bytes:
+        return about_run(self.manifest.run, self.agreement.digest)
+
+    @property
     def party(self) -> str:
         return self.agreement.party(self.side)
 
@@ -152,7 +156,7 @@ def _open_attempt(case: Case, folder: Path) -> Attempt:
     except (OSError, ValueError, AccordError):
         raise case.incomplete(f"the beginning of attempt {int(folder.name)} cannot be read") from None
     sizes = {case.side: case.records.size, case.side.other: case.manifest.partner_records}
-    return Attempt(folder, hellos, meeting_of(told, sizes))
+    return Attempt(folder, hellos, meeting_of(told, sizes, case.about))
 
 
 def _require_pledged(case: Case) -> None:
@@ -196,8 +200,17 @@ def _require_about(case: Case, evidence: Evidence) -> None:
         raise UsageError(problem=f"{problem}{case.cards[case.side].fingerprint}.")
     if evidence.pledge.commitments != case.promise.pledges[case.side].commitments:
         raise case.departed("it signed commitments to another table or another seed")
-    missing = set(evidence.meetings) - {attempt.meeting.name for attempt in case.attempts}
-    if any(said.seals for name in missing for said in evidence.meetings[name].values()):
+    for name in set(evidence.meetings) - {attempt.meeting.name for attempt in case.attempts}:
+        # Its workers' certificates were in the attempt, so only what its card signed can be judged.
+        said = evidence.meetings[name].get(0)
+        if said is None or not said.seals:
+            continue
+        try:
+            judge_seals(said, case.about, name, 0, case.side, evidence.card)
+        except ValueError:
+            raise UsageError(
+                problem="The evidence has signatures of another run, or such as its card did not make."
+            ) from None
         raise case.incomplete("it lacks an attempt of which the partner has signatures")
 
 
@@ -225,7 +238,7 @@ def require_seals(case: Case, attempt: Attempt, said: dict[int, Said], whose: st
             if number > len(cards):
                 raise ValueError("a worker without a badge")
             card = card_from_der(cards[number - 1], attempt.folder) if number else case.cards[case.side]
-            judge_seals(one, attempt.meeting.name, number, case.side, card)
+            judge_seals(one, case.about, attempt.meeting.name, number, case.side, card)
     except (OSError, ValueError, AccordError):
         raise case.incomplete(
             f"{whose} has signatures of attempt {attempt.number} that do not hold"
@@ -248,6 +261,8 @@ def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callabl
         run_noted(task.protocol.party(task, mine, case.agreement.engine.build()), line(0), closes=True)
     except EndOfRecord:
         ended = False
+    except NoRoomError as error:
+        raise case.incomplete(f"this machine is too small for its replay: {error.problem}") from None
     except AccordError:
         # As then: a side that refuses what it is told sends nothing more.
         pass
@@ -284,7 +299,8 @@ def make_evidence(state: State, name: str) -> Evidence:
     partner = side.other
     sizes = {side: known.records, partner: known.partner_records}
     try:
-        meetings = {path: meeting_of(read_opening(path), sizes) for path in attempts(folder)}
+        about = about_run(name, agreement.digest)
+        meetings = {path: meeting_of(read_opening(path), sizes, about) for path in attempts(folder)}
         said = collect_all(folder, partner, meetings)
     except (OSError, ValueError):
         mend = "Restore it from a copy."
