@@ -177,6 +177,11 @@ class PeerError(AccordError):
         super().__init__(problem=problem, partner=partner)
 
 
+class NoRoomError(PeerError):
+    """{partner} sent something that does not fit the protocol: {problem}. Check that both sides run the
+    same version of Accord with the same agreement, then run again."""
+
+
 class RefusedError(AccordError):
     """{problem} Nothing was charged, and of your table nothing but its size was told."""
 

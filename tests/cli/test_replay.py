@@ -40,6 +40,8 @@ def test_a_side_replays_itself_and_before_the_others_evidence(tmp_path: Path) ->
     assert (found["party"], found["run"], found["attempts"]) == ("bob", name, 1)
     two = type_in(a, "replay", name, "--partner-state", b.state.folder, "--partner-data", b.data)
     assert [line.split()[0] for line in two.stdout.splitlines()] == ["alice", "bob"]
+    twice = type_in(a, "replay", name, "--partner-state", b.state.folder, "--against", evidence)
+    assert (twice.returncode, "--against is not for" in twice.stderr) == (2, True)
     lonely = type_in(a, "replay", name, "--partner-data", b.data)
     assert (lonely.returncode, "--partner-state" in lonely.stderr) == (2, True)
 

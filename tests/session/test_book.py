@@ -17,6 +17,7 @@ from accord.session.book import (
     Meeting,
     Pen,
     Seal,
+    about_run,
     close_book,
     keep_book,
     meeting_of,
@@ -26,7 +27,8 @@ from accord.session.identity import draw_identity, signer, verifier
 from accord.side import Side
 from tests.session.worlds import NOW
 
-MEETING = Meeting(bytes(32))
+ABOUT = about_run("run", "digest")
+MEETING = Meeting(bytes(32), ABOUT)
 IDENTITIES = {side: draw_identity(side.value, NOW) for side in Side}
 
 
@@ -97,12 +99,16 @@ def test_a_party_without_a_book_sends_nothing_more() -> None:
     assert wire.sizes == {side: [10, 0, 10, 100] for side in Side}
 
 
-@pytest.mark.parametrize("wrong", ["another connection", "another meeting", "changed", "cut", "flipped"])
+@pytest.mark.parametrize(
+    "wrong", ["another connection", "another meeting", "another run", "changed", "cut", "flipped"]
+)
 def test_what_does_not_fit_is_refused(wrong: str) -> None:
     mine = book(Side.A)
     theirs = book(Side.B, connection=int(wrong == "another connection"))
     if wrong == "another meeting":
-        theirs = book(Side.B, meeting=Meeting(b"1" * 32))
+        theirs = book(Side.B, meeting=Meeting(b"1" * 32, ABOUT))
+    if wrong == "another run":
+        theirs = book(Side.B, meeting=Meeting(bytes(32), about_run("other", "digest")))
     theirs.send(b"message")
     mine.receive(b"massage" if wrong == "changed" else b"message")
     seal = theirs.sign()
@@ -152,10 +158,10 @@ def test_what_fails_in_the_channel_is_raised_in_the_party() -> None:
 def test_a_chain_depends_on_all_that_it_is_of() -> None:
     """And without the meeting nobody can test a guess of a message on two links that follow each other."""
     hellos, sizes = dict.fromkeys(Side, bytes(256)), dict.fromkeys(Side, 5)
-    first = meeting_of(hellos, sizes)
+    first = meeting_of(hellos, sizes, ABOUT)
     others = [
-        meeting_of(hellos | {Side.A: bytes(255) + b"1"}, sizes),
-        meeting_of(hellos, sizes | {Side.B: 6}),
+        meeting_of(hellos | {Side.A: bytes(255) + b"1"}, sizes, ABOUT),
+        meeting_of(hellos, sizes | {Side.B: 6}, ABOUT),
     ]
     assert len({one.name for one in (first, *others)}) == 3
     firsts = {first.first(n, side) for n in (0, 1) for side in Side}
@@ -172,7 +178,9 @@ def test_a_chain_depends_on_all_that_it_is_of() -> None:
 
 def test_what_is_signed_is_a_known_answer() -> None:
     seal = Seal(2, b"s" * 32, 1, b"r" * 32, b"")
-    said = signed_bytes(b"m" * 32, 3, Side.B, seal)
-    expected = b"accord seal 1\n" + b"m" * 32 + b"\3\0\0\0B" + (2).to_bytes(8, "little") + b"s" * 32
+    said = signed_bytes(b"a" * 32, b"m" * 32, 3, Side.B, seal)
+    expected = (
+        b"accord seal 1\n" + b"a" * 32 + b"m" * 32 + b"\3\0\0\0B" + (2).to_bytes(8, "little") + b"s" * 32
+    )
     assert said == expected + (1).to_bytes(8, "little") + b"r" * 32
     assert SEAL == 72

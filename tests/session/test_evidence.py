@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from accord.errors import TrustError, UnreadableError
+from accord.session.book import about_run
 from accord.session.evidence import decode_evidence, encode_evidence, judge_seals, read_evidence
 from accord.session.record import Kept, attempts
 from accord.session.replay import make_evidence
@@ -26,10 +27,11 @@ def test_it_is_read_again_and_holds_no_message(tmp_path: Path) -> None:
     content = encode_evidence(made)
     assert decode_evidence(content, tmp_path) == made
     assert (made.side, made.card.name) == (Side.B, "bob")
+    about = about_run(name, made.agreement)
     for connections in made.meetings.values():
         for number, said in connections.items():
             assert said.seals
-            judge_seals(said, next(iter(made.meetings)), number, Side.B, made.card)
+            judge_seals(said, about, next(iter(made.meetings)), number, Side.B, made.card)
     (attempt,) = attempts(state.run(name))
     for message in Kept(attempt, 0).received():
         if len(message) >= 16:
@@ -55,8 +57,9 @@ def test_what_was_changed_is_refused(tmp_path: Path) -> None:
         {"evidence": 2},
         {"card": "none"},
         {"more": 1},
-        {"meetings": {"00": {"0": {"links": "00", "seals": []}}}},
-        {"meetings": {"00": {"0": {"links": "", "seals": ["00"]}}}},
+        {"meetings": {"00": {"0": {"links": "00", "seals": [], "heard": []}}}},
+        {"meetings": {"00": {"0": {"links": "", "seals": ["00"], "heard": []}}}},
+        {"meetings": {"00": {"-1": {"links": "", "seals": [], "heard": []}}}},
     ):
         path.write_text(json.dumps(whole | change))
         with pytest.raises(TrustError, match="is no evidence that its card signed"):

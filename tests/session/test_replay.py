@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,14 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.errors import AccordError, DepartedError, StateError, UsageError
+from accord.protocols import bound, disclose, disclosed
+from accord.session.book import Book, Chain, Meeting, Seal, signed_bytes
 from accord.session.course import Linked
-from accord.session.evidence import decode_evidence, encode_evidence
+from accord.session.evidence import Evidence, Said, decode_evidence, encode_evidence
 from accord.session.record import attempts
 from accord.session.replay import Replayed, make_evidence, open_case, replay_side
 from accord.session.seed import decode_seed
+from accord.session.store import list_runs
 from accord.side import Side
 from tests.session import cheats, faults
 from tests.session.faults import KINDS, Office, Wire
@@ -53,11 +58,14 @@ def the_run(both: dict[Side, Office]) -> str:
     return name
 
 
-def require_honest(both: dict[Side, Office], least: int = 1) -> None:
+def require_honest(both: dict[Side, Office], least: int = 1, unsigned: bool = False) -> None:
     """Both sides are cleared, by their own records and before the other's evidence."""
     name = the_run(both)
     for side in Side:
-        own, judged = (replayed(both, side, name, evidence) for evidence in (False, True))
+        own, judged = (unsuspected(both, side, name, evidence) for evidence in (False, True))
+        if own is None or judged is None:
+            assert unsigned
+            continue
         assert own.party == both[side].agreement.party(side)
         assert own.attempts == judged.attempts >= least
         assert own.messages == judged.messages
@@ -71,7 +79,17 @@ def require_convicted(both: dict[Side, Office], said: str = SHOWN) -> None:
             replayed(both, Side.B, name, evidence)
         assert found.value.exit_code == 15
         assert "bob departed from the protocol" in str(found.value)
-        replayed(both, Side.A, name, evidence)
+        unsuspected(both, Side.A, name, evidence)
+
+
+def unsuspected(both: dict[Side, Office], side: Side, name: str, evidence: bool) -> Replayed | None:
+    """A side that is cleared, or None if it had signed nothing yet: that is no verdict."""
+    try:
+        return replayed(both, side, name, evidence)
+    except StateError as error:
+        if "did not get as far as a signature" not in str(error):
+            raise
+        return None
 
 
 def done(ending: faults.Ending) -> None:
@@ -125,7 +143,7 @@ def require_honest_after_cut(folder: Path, kind: str, at: int) -> None:
     name = faults.common_run(both)
     if name is None:
         return
-    require_honest(both, least=0)
+    require_honest(both, least=0, unsigned=True)
     done(faults.resume(both, name))
     require_honest(both)
 
@@ -168,7 +186,7 @@ def test_a_killed_side_is_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 CHEATS: dict[str, tuple[Callable[[], AbstractContextManager[Any]], dict[str, Any]]] = {
     "filters read in ot": (cheats.read_filters, {}),
     "Δ read in garbled": (cheats.read_delta, {"engine": "garbled", "name": "all-pairs"}),
-    "everything matches": (cheats.claim_all, {"name": "all-pairs"}),
+    "everything matches": (cheats.claim_all, {"name": "all-pairs", "disclose": ()}),
 }
 
 
@@ -212,9 +230,48 @@ def test_a_record_that_was_changed_does_not_help(tmp_path: Path) -> None:
     for attempt in attempts(both[Side.B].state.run(name)):
         (attempt / "0.sent").write_bytes(b"accord sent 1\n")
         (attempt / "0.seals").write_bytes(b"accord seals 1\n")
-    replayed(both, Side.B, name, evidence=False)
+    with pytest.raises(StateError, match="did not get as far as a signature"):
+        replayed(both, Side.B, name, evidence=False)
     with pytest.raises(DepartedError, match=SHOWN):
         replayed(both, Side.B, name)
+
+
+def test_a_side_that_goes_on_where_the_protocol_ends_is_convicted(tmp_path: Path) -> None:
+    """B does not stop at its own bound."""
+    both, true = offices(tmp_path, "plain", most_matches={"B": 2}), bound.require_within
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disclose, "require_within", lambda b, s, *a: None if s is Side.B else true(b, s, *a))
+        done(faults.link(both))
+    require_convicted(both, "where the protocol ends after")
+
+
+def test_who_signs_for_less_than_it_received_is_convicted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could invent afterwards what it had not signed for."""
+    true_sign = Book.sign
+
+    def sign(self: Any) -> bytes:
+        if self._side is Side.A:
+            return true_sign(self)
+        chain = Chain(MEETINGS[self._name], 0, Side.A)
+        made = Seal(self._sent.count, self._sent.last, 0, chain.last, b"")
+        signature = self._pen.sign(signed_bytes(self._about, self._name, 0, Side.B, made))
+        self._keeper.gave(replace(made, signature=signature))
+        return bytes(8) + signature
+
+    MEETINGS: dict[bytes, Meeting] = {}
+    true_init = Book.__init__
+
+    def init(self: Book, meeting: Meeting, *rest: Any) -> None:
+        MEETINGS[meeting.name] = meeting
+        true_init(self, meeting, *rest)
+
+    monkeypatch.setattr(Book, "__init__", init)
+    monkeypatch.setattr(Book, "sign", sign)
+    both = offices(tmp_path, "plain")
+    done(faults.link(both))
+    require_convicted(both, "for 0 messages received, and had received")
 
 
 def test_an_invented_record_is_convicted_by_the_table_from_its_source(tmp_path: Path) -> None:
@@ -271,6 +328,49 @@ def test_a_record_with_other_messages_convicts_nobody(tmp_path: Path) -> None:
             replayed(both, Side.B, name)
 
 
+def forged(both: dict[Side, Office], change: Callable[[dict[str, Any]], None]) -> Evidence:
+    """A's evidence about B, with each of its connections changed."""
+    body = json.loads(encode_evidence(make_evidence(both[Side.A].state, the_run(both))))
+    for connections in body["meetings"].values():
+        for one in connections.values():
+            change(one)
+    return decode_evidence(json.dumps(body).encode(), Path("evidence"))
+
+
+def _zero_between(one: dict[str, Any]) -> None:
+    signed = {int.from_bytes(bytes.fromhex(seal)[:8], "little") for seal in one["seals"]}
+    count = len(one["links"]) // 64
+    at = next(n for n in range(1, count) if n not in signed)
+    one["links"] = one["links"][: 64 * at - 64] + "00" * 32 + one["links"][64 * at :]
+
+
+def _zero_all(one: dict[str, Any]) -> None:
+    one["links"] = "00" * (len(one["links"]) // 2)
+
+
+def _add_behind(one: dict[str, Any]) -> None:
+    one["links"] += "11" * 32
+
+
+@pytest.mark.parametrize("change", [_zero_between, _zero_all, _add_behind])
+def test_links_that_nobody_signed_convict_nobody(
+    change: Callable[[dict[str, Any]], None], tmp_path: Path
+) -> None:
+    both = offices(tmp_path, "greedy")
+    faults.link(both, Wire(frames=50, told=True))
+    case = open_case(both[Side.B].state, the_run(both), None)
+    assert replay_side(case, forged(both, change)).signatures
+
+
+def test_evidence_without_signatures_says_nothing(tmp_path: Path) -> None:
+    both = offices(tmp_path, "plain")
+    done(faults.link(both))
+    case = open_case(both[Side.B].state, the_run(both), None)
+    with pytest.raises(StateError, match="did not get as far as a signature") as found:
+        replay_side(case, forged(both, lambda one: one.update(seals=[], links="00" * 32)))
+    assert found.value.exit_code == 6
+
+
 def test_an_attempt_that_was_taken_away_is_missed(tmp_path: Path) -> None:
     both = offices(tmp_path, "greedy")
     faults.link(both, Wire(frames=40, told=True))
@@ -280,6 +380,31 @@ def test_an_attempt_that_was_taken_away_is_missed(tmp_path: Path) -> None:
     shutil.rmtree(first)
     with pytest.raises(StateError, match="lacks an attempt"):
         replayed(both, Side.B, name)
+
+
+def test_attempts_of_another_run_or_invented_ones_are_refused(tmp_path: Path) -> None:
+    both = offices(tmp_path, "plain")
+    done(faults.link(both))
+    one = the_run(both)
+    done(faults.link(both))
+    state = both[Side.A].state
+    two = next(run.manifest.run for run in list_runs(state)[0] if run.manifest.run != one)
+    foreign, own = (make_evidence(state, name) for name in (one, two))
+    invented = {b"0" * 32: {0: Said([], [Seal(1, bytes(32), 0, bytes(32), bytes(64))])}}
+    case = open_case(both[Side.B].state, two, None)
+    for meetings in (foreign.meetings, invented):
+        with pytest.raises(UsageError, match="signatures of another run"):
+            replay_side(case, replace(own, meetings=own.meetings | meetings))
+
+
+@pytest.mark.parametrize("kind", ["plain", "greedy"])
+def test_a_small_machine_convicts_nobody(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = offices(tmp_path, kind)
+    done(faults.link(both))
+    monkeypatch.setattr(disclosed, "memory", lambda: 64)
+    for side in Side:
+        with pytest.raises(StateError, match="this machine is too small"):
+            replayed(both, side, the_run(both))
 
 
 def test_evidence_about_somebody_else_is_refused(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from accord.errors import DepartedError, UsageError
+from accord.errors import DepartedError, StateError, UsageError
 from accord.session.record import attempts
 from accord.session.replay import Case, open_case
 from accord.session.replay_both import replay_both
@@ -53,6 +54,20 @@ def test_a_cheat_is_told_from_whom_it_cheats(cheat: str, tmp_path: Path) -> None
     with pytest.raises(DepartedError, match=SHOWN) as found:
         replay_both(cases(both))
     assert "bob departed" in str(found.value)
+
+
+def test_who_empties_its_record_is_told_all_the_same(tmp_path: Path) -> None:
+    both = accountable(cheats.offices(tmp_path, cheats.agreement()))
+    with cheats.read_filters():
+        done(faults.link(both))
+    for attempt in attempts(both[Side.B].state.run(the_run(both))):
+        (attempt / "0.sent").write_bytes(b"accord sent 1\n")
+        (attempt / "0.seals").write_bytes(b"accord seals 1\n")
+    with pytest.raises(DepartedError, match=f"bob departed .* {SHOWN}"):
+        replay_both(cases(both))
+    shutil.rmtree(attempt)
+    with pytest.raises(StateError, match="bob lacks an attempt"):
+        replay_both(cases(both))
 
 
 def test_sides_of_two_runs_are_refused(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.errors import DepartedError
+from accord.errors import StateError
 from accord.session.course import Linked
 from accord.session.receipt import read_receipt
 from accord.session.record import attempts
@@ -38,12 +38,20 @@ def test_an_honest_run_with_two_workers_and_one_that_cheats(greedy: bool, tmp_pa
     transcripts = read_receipt(result.receipt).facts["accountable"]["transcripts"]
     assert len({link for one in transcripts for link in one.values()}) == 6
     replay_both(cases)
-    # What its worker sent last was not signed by it alone, but it is in the record, and judged.
+    # A link that its worker did not sign convicts nobody, and neither does a message that was damaged.
     (attempt,) = attempts(states[Side.B].run(name))
     with (attempt / "2.sent").open("ab") as file:
         file.write(bytes(32))
-    with pytest.raises(DepartedError, match="as worker 2 in attempt 1 is not"):
-        replay_side(cases[Side.B])
+    replay_side(cases[Side.B])
+    evidence = make_evidence(states[Side.A], name)
+    for number in (1, 2):
+        path = attempt / f"{number}.received"
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-9] + bytes(byte ^ 255 for byte in whole[-9:]))
+        for known in (None, evidence):
+            with pytest.raises(StateError, match=f"as worker {number} in attempt 1 are not all there"):
+                replay_side(cases[Side.B], known)
+        path.write_bytes(whole)
 
 
 @pytest.mark.slow

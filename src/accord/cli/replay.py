@@ -71,6 +71,10 @@ def replay(
     opened = open_state(state, os.environ, new=False)
     if partner_data is not None and partner_state is None:
         raise UsageError(problem="The partner's table needs --partner-state, which has its seed.")
+    if against is not None and partner_state is not None:
+        raise UsageError(
+            problem="--against is not for --partner-state: both folders have the signatures of both."
+        )
     if evidence is not None:
         _write_evidence(opened, run, evidence)
         return

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.errors import ConnectionLostError, PeerError, StoppedError, WithheldError
+from accord.errors import ConnectionLostError, NoRoomError, PeerError, StoppedError, WithheldError
 from accord.matching.thresholds import Fields
 from accord.protocols.journal import Answer, halve
 from accord.ranges import distinct
@@ -100,7 +100,9 @@ def exchange(own: Disclosed, shape: Shape, due: int) -> Party[Answer]:
     if count > due:
         raise PeerError(problem=f"{count:,} disclosed records where {due:,} can match")
     if size > len(_TAG) + min(count * _MOST_BYTES, shape.room):
-        raise PeerError(problem=f"{size:,} bytes for {count:,} disclosed records")
+        fits = size <= len(_TAG) + count * _MOST_BYTES
+        kind = NoRoomError if fits else PeerError
+        raise kind(problem=f"{size:,} bytes for {count:,} disclosed records")
     yield Send(body)
     coming = Coming(count, size, shape)
     try:

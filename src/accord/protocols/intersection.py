@@ -41,7 +41,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.entropy import MASKS, ORDER, Entropy, permutation, words
-from accord.errors import PeerError, UsageError
+from accord.errors import NoRoomError, PeerError, UsageError
 from accord.matching.rule import Rule
 from accord.privacy import events
 from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
@@ -382,7 +382,7 @@ def _require_pairs(count: int) -> None:
     """Raise for more pairs than this machine can hold, whether or not they are true."""
     most = min(_MOST_PAIRS, memory() // _BYTES_A_PAIR)
     if count > most:
-        raise PeerError(problem=f"{count:,} matching pairs, where this machine has memory for {most:,}")
+        raise NoRoomError(problem=f"{count:,} matching pairs, where this machine has memory for {most:,}")
 
 
 def _split(kept: Answer) -> tuple[Ints, Ints, int, Answer]:

@@ -34,6 +34,7 @@ SEAL = 8 + 64
 _START = b"accord chain 1\n"
 _KEY = b"accord chain key 1\n"
 _NAME = b"accord chain name 1\n"
+_ABOUT = b"accord about 1\n"
 _MEETING = b"accord meeting 1\n"
 _SIGNED = b"accord seal 1\n"
 _STATED = struct.Struct("<IcQ32sQ32s")
@@ -49,6 +50,8 @@ class Meeting:
     for its name."""
 
     content: bytes
+    about: bytes
+    """A hash of the run and the agreement, which a seal names, so that none is taken for one of another."""
 
     @property
     def key(self) -> bytes:
@@ -68,10 +71,15 @@ class Meeting:
         return f"Meeting({self.name.hex()[:16]})"
 
 
-def meeting_of(hellos: dict[Side, bytes], sizes: dict[Side, int]) -> Meeting:
+def about_run(run: str, agreement: str) -> bytes:
+    """What a seal says of its run: a hash of its name and of the digest of its agreement."""
+    return hashlib.sha256(_ABOUT + run.encode() + b"\n" + agreement.encode()).digest()
+
+
+def meeting_of(hellos: dict[Side, bytes], sizes: dict[Side, int], about: bytes) -> Meeting:
     """The meeting at which these hellos and sizes were said."""
     told = b"".join(hellos[side] + sizes[side].to_bytes(8, "little") for side in Side)
-    return Meeting(hashlib.sha256(_MEETING + told).digest())
+    return Meeting(hashlib.sha256(_MEETING + told).digest(), about)
 
 
 class Chain:
@@ -103,12 +111,12 @@ class Seal:
     signature: bytes
 
 
-def signed_bytes(meeting: bytes, connection: int, side: Side, seal: Seal) -> bytes:
-    """What is signed: `meeting` is its name."""
+def signed_bytes(about: bytes, meeting: bytes, connection: int, side: Side, seal: Seal) -> bytes:
+    """What is signed: `about` a run (about_run), `meeting` by its name."""
     stated = _STATED.pack(
         connection, side.value.encode(), seal.sent, seal.sent_link, seal.received, seal.received_link
     )
-    return _SIGNED + meeting + stated
+    return _SIGNED + about + meeting + stated
 
 
 class Keeper(Protocol):
@@ -136,7 +144,8 @@ class Book:
     """One side's book of one connection."""
 
     def __init__(self, meeting: Meeting, connection: int, side: Side, pen: Pen, keeper: Keeper) -> None:
-        self._name, self._number, self._side = meeting.name, connection, side
+        self._about, self._name = meeting.about, meeting.name
+        self._number, self._side = connection, side
         self._pen, self._keeper = pen, keeper
         self._sent, self._received = (Chain(meeting, connection, s) for s in (side, side.other))
         self._links: deque[bytes] = deque([self._sent.last])
@@ -161,7 +170,7 @@ class Book:
     def sign(self) -> bytes:
         """A seal of this side, as it is sent."""
         made = Seal(self._sent.count, self._sent.last, self._received.count, self._received.last, b"")
-        signature = self._pen.sign(signed_bytes(self._name, self._number, self._side, made))
+        signature = self._pen.sign(signed_bytes(self._about, self._name, self._number, self._side, made))
         self._keeper.gave(Seal(made.sent, made.sent_link, made.received, made.received_link, signature))
         return made.received.to_bytes(8, "little") + signature
 
@@ -176,7 +185,8 @@ class Book:
         link = self._links[known]
         seal = Seal(self._received.count, self._received.last, received, link, signature)
         try:
-            self._pen.verify(signature, signed_bytes(self._name, self._number, self._side.other, seal))
+            signed = signed_bytes(self._about, self._name, self._number, self._side.other, seal)
+            self._pen.verify(signature, signed)
         except ValueError:
             raise PeerError(problem="a signature that does not fit the messages so far") from None
         for _ in range(known):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from accord.protocols.slots import table_digest
 from accord.records.columns import Records
 from accord.secure.party import Party
 from accord.session import noise_format
-from accord.session.book import Book, Meeting, Pen, close_book, keep_book, meeting_of
+from accord.session.book import Book, Meeting, Pen, about_run, close_book, keep_book, meeting_of
 from accord.session.handshake import Hello, encode_hello
 from accord.session.identity import Card, parse_card, signer, verifier
 from accord.session.record import FileKeeper, WorkerDesk, keep_badges, new_attempt
@@ -121,13 +122,14 @@ class Desk:
         promise: Promise,
         hellos: dict[Side, Hello],
         sizes: dict[Side, int],
+        about: bytes,
         side: Side,
         cards: dict[Side, Card],
         identity: bytes,
     ) -> None:
         told = {s: encode_hello(hello) for s, hello in hellos.items()}
         self.promise = promise
-        self.meeting = meeting_of(told, sizes)
+        self.meeting = meeting_of(told, sizes, about)
         self._nonces = nonces_of(hellos)
         self._number, self._folder = new_attempt(folder, told)
         self._files = ExitStack()
@@ -141,9 +143,9 @@ class Desk:
     def __exit__(self, *_: object) -> None:
         self._files.close()
 
-    @property
+    @cached_property
     def entropy(self) -> Entropy:
-        """What this side draws from over the coordinators' connection."""
+        """What this side draws from over the coordinators' connection; a second one would repeat masks."""
         return Derived(self.promise.seed.connection(0, self._number, self._nonces))
 
     def keep(self, party: Party[T]) -> Party[T]:
@@ -159,7 +161,8 @@ class Desk:
     def worker(self, number: int) -> WorkerDesk:
         """What worker `number`, from 0 on, is given."""
         key = self.promise.seed.connection(number + 1, self._number, self._nonces)
-        return WorkerDesk(number + 1, self.meeting.content.hex(), key.hex(), str(self._folder))
+        meeting = self.meeting.content + self.meeting.about
+        return WorkerDesk(number + 1, meeting.hex(), key.hex(), str(self._folder))
 
     def facts(self, agreement: Agreement, workers: tuple[dict[Side, bytes], ...]) -> dict[str, Any]:
         """What the receipt binds, the same on both sides; `workers` are the last links of theirs."""
@@ -194,7 +197,8 @@ def open_desk(
             "binds their owners alone.",
             mend="Both run `accord link` again, which costs nothing under the same `snapshot=`.",
         )
-    return Desk(folder, read_promise(folder), both, sizes, side, cards, state.identity.read_bytes())
+    about, identity = about_run(run, agreement.digest), state.identity.read_bytes()
+    return Desk(folder, read_promise(folder), both, sizes, about, side, cards, identity)
 
 
 def nonces_of(hellos: dict[Side, Hello]) -> bytes:
@@ -206,4 +210,5 @@ def open_worker_book(desk: WorkerDesk, side: Side, identity: bytes, partner: Car
     """The book of a worker, which signs with the key of its badge and keeps it as long as it lives."""
     keeper = FileKeeper(Path(desk.folder), desk.number)
     pen = Pen(signer(identity), verifier(partner))
-    return Book(Meeting(bytes.fromhex(desk.meeting)), desk.number, side, pen, keeper)
+    told = bytes.fromhex(desk.meeting)
+    return Book(Meeting(told[:32], told[32:]), desk.number, side, pen, keeper)

@@ -1,19 +1,20 @@
 """Evidence of what a partner signed in a run, for its replay: hashes and signatures, no data.
 
 Who wants the partner to replay a run hands over what it holds of the partner's word: the pledge, and for each
-attempt and connection the links of the messages that came, with the partner's signatures of them. A partner
-that changed its own record is held to these. What counts are the signatures: a link that none of them covers
-is left out, and the others only serve to name a message.
+attempt and connection the links of the messages that came, with the partner's signatures of them; and what
+it signed itself (`heard`), so that the partner cannot exchange what it received. A partner that changed its
+own record is held to these. What counts are the signatures: a link that none of them covers is left out, and
+the others only serve to name a message (verdict.py).
 
     {"evidence": 1, "run": …, "agreement": …, "side": "B", "card": PEM, "pledge": hex,
-     "meetings": {NAME: {NUMBER: {"links": hex, "seals": [hex, …]}, …}, …}}
+     "meetings": {NAME: {NUMBER: {"links": hex, "seals": [hex, …], "heard": [hex, …]}, …}, …}}
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -28,12 +29,14 @@ from accord.session.seed import Pledge, decode_pledge, encode_pledge, require_pl
 from accord.side import Side
 
 _MOST_BYTES = 1 << 30
+_Number = Annotated[str, StringConstraints(pattern="^(0|[1-9][0-9]{0,8})$")]
 _Hex = Annotated[str, StringConstraints(pattern="^([0-9a-f]{2})*$")]
 
 
 class _Connection(Spec):
     links: _Hex
     seals: list[_Hex]
+    heard: list[_Hex]
 
 
 class _File(Spec):
@@ -43,7 +46,7 @@ class _File(Spec):
     side: Literal["A", "B"]
     card: str
     pledge: _Hex
-    meetings: dict[_Hex, dict[str, _Connection]]
+    meetings: dict[_Hex, dict[_Number, _Connection]]
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,16 @@ class Said:
     """What a side signed on one connection."""
 
     links: list[bytes]
-    """Of the messages that it sent, up to its last signature."""
+    """Of the messages that it sent, up to its last signature: not signed one by one, and of no weight."""
     seals: list[Seal]
+    heard: list[Seal] = field(default_factory=list)
+    """What its partner signed on the same connection."""
+
+    @property
+    def known(self) -> dict[int, bytes]:
+        """Links by the numbers of their messages, up to the last that is signed."""
+        last = max((seal.sent for seal in self.seals), default=0)
+        return dict(enumerate(self.links[:last], 1)) | {seal.sent: seal.sent_link for seal in self.seals}
 
 
 @dataclass(frozen=True)
@@ -68,22 +79,20 @@ class Evidence:
     """By the name of the meeting and the number of the connection."""
 
 
-def judge_seals(said: Said, meeting: bytes, number: int, side: Side, card: Card) -> None:
-    """Raise ValueError unless the owner of the card signed each seal, and the links are those of seals."""
+def judge_seals(said: Said, about: bytes, meeting: bytes, number: int, side: Side, card: Card) -> None:
+    """Raise ValueError unless the owner of the card signed each seal."""
     judge = verifier(card)
     for seal in said.seals:
-        judge(seal.signature, signed_bytes(meeting, number, side, seal))
-        if seal.sent > len(said.links) or (seal.sent and said.links[seal.sent - 1] != seal.sent_link):
-            raise ValueError("links that were not signed")
+        judge(seal.signature, signed_bytes(about, meeting, number, side, seal))
 
 
 def collect(record: Kept, meeting: Meeting, side: Side) -> Said:
     """What the partner, which is `side`, signed on a connection of which this is the record."""
-    seals = record.seals()[1]
+    own, seals = record.seals()
     last = max((seal.sent for seal in seals), default=0)
     chain, messages = Chain(meeting, record.number, side), record.received()
     links = [chain.add(message) for _, message in zip(range(last), messages, strict=False)]
-    return Said(links, seals)
+    return Said(links, seals, own)
 
 
 def collect_all(folder: Path, side: Side, meeting_at: dict[Path, Meeting]) -> dict[bytes, dict[int, Said]]:
@@ -107,6 +116,7 @@ def encode_evidence(evidence: Evidence) -> bytes:
             str(number): {
                 "links": b"".join(said.links).hex(),
                 "seals": [encode_seal(seal).hex() for seal in said.seals],
+                "heard": [encode_seal(seal).hex() for seal in said.heard],
             }
             for number, said in connections.items()
         }
@@ -159,5 +169,5 @@ def _said(found: _Connection) -> Said:
     links = bytes.fromhex(found.links)
     if len(links) % LINK:
         raise ValueError("not links")
-    seals = [decode_seal(bytes.fromhex(one)) for one in found.seals]
-    return Said([links[at : at + LINK] for at in range(0, len(links), LINK)], seals)
+    seals, heard = ([decode_seal(bytes.fromhex(one)) for one in some] for some in (found.seals, found.heard))
+    return Said([links[at : at + LINK] for at in range(0, len(links), LINK)], seals, heard)

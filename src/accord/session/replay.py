@@ -2,12 +2,13 @@
 
 All that a party sends is a function of its table, its seed, its noise, the agreement, and what it received.
 So the very program of the party runs again, attempt after attempt, on the messages that were received, and
-every message that it sends must be the one that was sent then. What was sent is known by its hash: from the
-own record, or from the partner's evidence, which has the signatures of the side that is replayed.
+must come to everything that the side signed then: by its own record, or by the partner's evidence
+(verdict.py).
 
-    followed      every message is the same, and so is everything that was signed
+    followed      every message up to the last signature is the same
     departed      the table or the seed is not the pledged one; or a message differs, which is named
-    incomplete    the messages that were received are not all there, or not those that were signed for
+    incomplete    the messages that were received are not all there, or not those that were signed for; or
+                  nothing was signed
 
 With the tables and seeds of both sides no stored message is needed: both run against each other
 (replay_both.py). *Learns*: who runs this sees nothing that it does not hold.
@@ -23,7 +24,7 @@ from pathlib import Path
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Derived
-from accord.errors import AccordError, DepartedError, StateError, UsageError
+from accord.errors import AccordError, DepartedError, NoRoomError, StateError, UsageError
 from accord.protocols.base import prepare
 from accord.protocols.mine import Mine
 from accord.protocols.slots import table_digest
@@ -31,20 +32,19 @@ from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sources import TableLike
-from accord.secure.party import run
 from accord.session import noise_format
-from accord.session.book import Meeting, Seal, meeting_of
+from accord.session.book import Meeting, about_run, meeting_of
 from accord.session.desk import Promise, nonces_of, read_cards, read_promise
 from accord.session.evidence import Evidence, Said, collect_all, judge_seals, records
 from accord.session.handshake import Hello, decode_hello
 from accord.session.identity import Card, card_from_der
 from accord.session.record import Kept, attempts, read_badges, read_opening
-from accord.session.replay_lines import Differs, EndOfRecord, Line, Remembered, Staff
+from accord.session.replay_lines import EndOfRecord, Line, Remembered, Staff, run_noted
 from accord.session.seed import require_pledge
 from accord.session.state import State
 from accord.session.store import Manifest, open_run
+from accord.session.verdict import Fault, judge
 from accord.side import Side
-from accord.wording import counted
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Replayed:
     party: str
     attempts: int
     messages: int
-    """That were sent, and are the same."""
+    """That the replay sent; those up to the last signature are the same."""
     signatures: int
     """Of this side, which all fit."""
 
@@ -101,11 +101,27 @@ class Case:
         return [_open_attempt(self, path) for path in attempts(self.folder)]
 
     @property
+    def about(self) -> bytes:
+        return about_run(self.manifest.run, self.agreement.digest)
+
+    @property
     def party(self) -> str:
         return self.agreement.party(self.side)
 
     def departed(self, problem: str) -> DepartedError:
         return DepartedError(party=self.party, run=self.manifest.run, problem=problem)
+
+    def require(self, fault: Fault | None) -> None:
+        """Raise what was found, if anything was."""
+        if fault is not None:
+            raise self.departed(fault.problem) if fault.departed else self.incomplete(fault.problem)
+
+    def require_signatures(self, count: int) -> None:
+        """Raise where there is nothing to hold the side to."""
+        if not count:
+            raise self.incomplete(
+                f"{self.party} did not get as far as a signature in what is known of the run"
+            )
 
     def incomplete(self, reason: str) -> StateError:
         mend = "With the tables and seeds of both sides the run can be replayed without it."
@@ -140,7 +156,7 @@ def _open_attempt(case: Case, folder: Path) -> Attempt:
     except (OSError, ValueError, AccordError):
         raise case.incomplete(f"the beginning of attempt {int(folder.name)} cannot be read") from None
     sizes = {case.side: case.records.size, case.side.other: case.manifest.partner_records}
-    return Attempt(folder, hellos, meeting_of(told, sizes))
+    return Attempt(folder, hellos, meeting_of(told, sizes, case.about))
 
 
 def _require_pledged(case: Case) -> None:
@@ -169,6 +185,7 @@ def replay_side(case: Case, evidence: Evidence | None = None) -> Replayed:
     for attempt in case.attempts:
         lines += _replay_attempt(case, attempt, journal, said[attempt.number])
     signatures = sum(len(one.seals) for each in said.values() for one in each.values())
+    case.require_signatures(signatures)
     sent = sum(len(line.links) for line in lines)
     return Replayed(case.manifest.run, case.party, len(case.attempts), sent, signatures)
 
@@ -183,27 +200,46 @@ def _require_about(case: Case, evidence: Evidence) -> None:
         raise UsageError(problem=f"{problem}{case.cards[case.side].fingerprint}.")
     if evidence.pledge.commitments != case.promise.pledges[case.side].commitments:
         raise case.departed("it signed commitments to another table or another seed")
-    missing = set(evidence.meetings) - {attempt.meeting.name for attempt in case.attempts}
-    if any(said.seals for name in missing for said in evidence.meetings[name].values()):
+    for name in set(evidence.meetings) - {attempt.meeting.name for attempt in case.attempts}:
+        # Its workers' certificates were in the attempt, so only what its card signed can be judged.
+        said = evidence.meetings[name].get(0)
+        if said is None or not said.seals:
+            continue
+        try:
+            judge_seals(said, case.about, name, 0, case.side, evidence.card)
+        except ValueError:
+            raise UsageError(
+                problem="The evidence has signatures of another run, or such as its card did not make."
+            ) from None
         raise case.incomplete("it lacks an attempt of which the partner has signatures")
 
 
 def said_in(case: Case, attempt: Attempt, evidence: Evidence | None) -> dict[int, Said]:
-    """What the side signed on each connection of an attempt: by the evidence, or by its own record."""
+    """What the side signed on each connection of an attempt: by the evidence, or by its own record. What the
+    partner signed there is taken from both."""
     try:
-        if evidence is None:
-            own = records(attempt.folder)
-            said = {one.number: Said(one.sent(), one.seals()[0]) for one in own}
-        else:
-            said = evidence.meetings.get(attempt.meeting.name, {})
+        own = {one.number: Said(one.sent(), *one.seals()) for one in records(attempt.folder)}
+    except (OSError, ValueError):
+        raise case.incomplete(f"the signatures of attempt {attempt.number} cannot be read") from None
+    if evidence is None:
+        return require_seals(case, attempt, own, "its record")
+    said = evidence.meetings.get(attempt.meeting.name, {})
+    for number, one in said.items():
+        if number in own:
+            said = said | {number: replace(one, heard=[*one.heard, *own[number].heard])}
+    return require_seals(case, attempt, said, "the evidence")
+
+
+def require_seals(case: Case, attempt: Attempt, said: dict[int, Said], whose: str) -> dict[int, Said]:
+    """The same; raises unless the side, or its workers, made these seals."""
+    try:
         cards = read_badges(attempt.folder)
         for number, one in said.items():
             if number > len(cards):
                 raise ValueError("a worker without a badge")
             card = card_from_der(cards[number - 1], attempt.folder) if number else case.cards[case.side]
-            judge_seals(one, attempt.meeting.name, number, case.side, card)
+            judge_seals(one, case.about, attempt.meeting.name, number, case.side, card)
     except (OSError, ValueError, AccordError):
-        whose = "its record" if evidence is None else "the evidence"
         raise case.incomplete(
             f"{whose} has signatures of attempt {attempt.number} that do not hold"
         ) from None
@@ -222,9 +258,11 @@ def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callabl
     task, ended = case.agreement.task, True
     try:
         journal.meet(attempt.hellos[side].steps, attempt.hellos[side.other].steps)
-        run(task.protocol.party(task, mine, case.agreement.engine.build()), line(0))
+        run_noted(task.protocol.party(task, mine, case.agreement.engine.build()), line(0), closes=True)
     except EndOfRecord:
         ended = False
+    except NoRoomError as error:
+        raise case.incomplete(f"this machine is too small for its replay: {error.problem}") from None
     except AccordError:
         # As then: a side that refuses what it is told sends nothing more.
         pass
@@ -233,89 +271,21 @@ def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callabl
 
 
 def _replay_attempt(case: Case, attempt: Attempt, journal: Remembered, said: dict[int, Said]) -> list[Line]:
-    """Replay one attempt from its record; its lines. Raises unless all that was sent is the same."""
+    """Replay one attempt from its record; its lines. Raises unless all that was signed is the same."""
     made: dict[int, Line] = {}
 
     def line(number: int) -> Line:
-        known = said[number].links if number in said else []
         inbox = Kept(attempt.folder, number).received()
-        made[number] = Line(attempt.meeting, number, case.side, inbox, known)
+        made[number] = Line(attempt.meeting, number, case.side, inbox, said.get(number))
         return made[number]
 
     try:
         ended = run_attempt(case, attempt, journal, line)
-    except Differs:
-        raise _name_first(case, attempt, made, said) from None
+        fault = judge(attempt.number, made, said, ended)
     except (OSError, ValueError):
         raise case.incomplete(f"the messages of attempt {attempt.number} cannot be read") from None
-    for number, one in said.items():
-        _require_signed(case, attempt, number, one, made.get(number), ended)
+    case.require(fault)
     return list(made.values())
-
-
-def _name_first(case: Case, attempt: Attempt, lines: dict[int, Line], said: dict[int, Said]) -> AccordError:
-    """What to raise for the message that differs: it is the last that was sent on its line."""
-    number, line = next((n, x) for n, x in lines.items() if _differs(x, said[n].links if n in said else []))
-    at, seals = len(line.links), said[number].seals
-    # What it follows from must be what was signed for: else the record was changed, not the message.
-    covering = next((seal for seal in seals if seal.sent >= at), None)
-    if covering is not None and not _came(line, covering):
-        return case.incomplete(_changed(attempt, number))
-    return name_message(case, attempt, number, at, line.size)
-
-
-def name_message(case: Case, attempt: Attempt, number: int, at: int, size: int) -> DepartedError:
-    """What to raise for message `at` of a connection, which should have been one of so many bytes."""
-    return case.departed(
-        f"message {at:,} that it sent {_where(attempt, number)} is not the one, of {counted(size, 'byte')}, "
-        "that follows from its table, its seed and what it had received"
-    )
-
-
-def _differs(line: Line, known: list[bytes]) -> bool:
-    at = len(line.links)
-    return 0 < at <= len(known) and line.links[-1] != known[at - 1]
-
-
-def _require_signed(
-    case: Case, attempt: Attempt, number: int, said: Said, line: Line | None, ended: bool
-) -> None:
-    """Raise unless the replay sent all that is known to have been sent, and came to what was signed."""
-    for seal in said.seals:
-        if line is None or not _came(line, seal):
-            raise case.incomplete(_changed(attempt, number))
-    sent = [] if line is None else line.links
-    if len(said.links) > len(sent):
-        if line is None or not ended or _exhausted(line):
-            raise case.incomplete(_changed(attempt, number))
-        raise case.departed(
-            f"{counted(len(said.links), 'message')} came from it {_where(attempt, number)}, where the "
-            f"protocol ends after {len(sent):,}"
-        )
-
-
-def _exhausted(line: Line) -> bool:
-    """Whether the record of what was received is at its end."""
-    before = len(line.came)
-    line.read_on(before + 1)
-    return len(line.came) == before
-
-
-def _came(line: Line, seal: Seal) -> bool:
-    """Whether the messages received are those that a seal is of."""
-    if not seal.received:
-        return True
-    line.read_on(seal.received)
-    return len(line.came) >= seal.received and line.came[seal.received - 1] == seal.received_link
-
-
-def _changed(attempt: Attempt, number: int) -> str:
-    return f"the messages received {_where(attempt, number)} are not all there, or not those it signed for"
-
-
-def _where(attempt: Attempt, number: int) -> str:
-    connection = f"worker {number}" if number else "the coordinator"
-    return f"as {connection} in attempt {attempt.number}"
 
 
 def make_evidence(state: State, name: str) -> Evidence:
@@ -329,7 +299,8 @@ def make_evidence(state: State, name: str) -> Evidence:
     partner = side.other
     sizes = {side: known.records, partner: known.partner_records}
     try:
-        meetings = {path: meeting_of(read_opening(path), sizes) for path in attempts(folder)}
+        about = about_run(name, agreement.digest)
+        meetings = {path: meeting_of(read_opening(path), sizes, about) for path in attempts(folder)}
         said = collect_all(folder, partner, meetings)
     except (OSError, ValueError):
         mend = "Restore it from a copy."

@@ -1,9 +1,10 @@
 """Replay both sides of a run against each other, from both tables and both seeds: needs no stored message.
 
 Both programs run in this process, each attempt to its end, also where it was cut: what comes behind the cut
-is simply not compared. The messages are those that two honest sides would have exchanged. Where one side
-departed from them, the other's answers differ, too, from then on, and rightly so; so who departed is the one
-whose first message that differs was sent before it had received any that does.
+is simply not compared. The messages are those that two honest sides would have exchanged. What a side
+signed is taken from the records of both, so that neither helps itself by emptying its own. Where one side
+departed, the other's answers differ, too, from then on, and rightly so: who departed is the one that signed
+for having received what an honest partner sends, and for having sent something else.
 """
 
 from __future__ import annotations
@@ -16,44 +17,35 @@ from dataclasses import dataclass, field
 from accord.errors import UsageError
 from accord.secure.party import Buffer
 from accord.session.book import Meeting
+from accord.session.evidence import Said, records
 from accord.session.record import read_badges
-from accord.session.replay import (
-    Attempt,
-    Case,
-    Replayed,
-    name_message,
-    run_attempt,
-    said_in,
-)
+from accord.session.replay import Attempt, Case, Replayed, require_seals, run_attempt
 from accord.session.replay_lines import Line, Remembered
+from accord.session.verdict import Fault, in_order, misstated, name_message, went_on, where
 from accord.side import Side
 
 Box = queue.SimpleQueue[bytes | None]
-
-
-@dataclass(frozen=True)
-class _First:
-    """The first message of a side, in the order of its program, that is not the one that was sent."""
-
-    connection: int
-    message: int
-    size: int
-    came: dict[int, int]
-    """How many messages it had received by then on each connection."""
 
 
 @dataclass
 class _Seen:
     """What is found out about one side in one attempt."""
 
+    said: dict[int, Said]
     lines: dict[int, _Wired] = field(default_factory=dict)
-    first: _First | None = None
     fault: BaseException | None = None
 
     def same(self, connection: int) -> float:
-        """How many messages on a connection are the same, from the first on."""
-        line = self.lines.get(connection)
-        return float("inf") if line is None or line.same is None else line.same
+        """How many messages on a connection are the same for certain, from the first on."""
+        line, said = self.lines.get(connection), self.said.get(connection)
+        good = 0
+        if line is None or said is None:
+            return float("inf")
+        for seal in in_order(said.seals):
+            if not _is_same(line.links, seal.sent, seal.sent_link):
+                return good
+            good = seal.sent
+        return float("inf")
 
 
 class _Wired(Line):
@@ -64,24 +56,19 @@ class _Wired(Line):
         meeting: Meeting,
         number: int,
         side: Side,
-        known: list[bytes],
+        said: Said | None,
         boxes: dict[Side, Box],
         seen: _Seen,
     ) -> None:
-        super().__init__(meeting, number, side, iter(boxes[side].get, None), known)
+        super().__init__(meeting, number, side, iter(boxes[side].get, None), said)
         self._out, self._seen = boxes[side.other], seen
-        self.same: int | None = None
+        self.by_then: dict[int, dict[int, int]] = {}
+        """How many messages the side had received on each connection when it sent which message."""
 
     def send(self, buffer: Buffer) -> None:
         super().send(buffer)
+        self.by_then[len(self.links)] = {number: len(line.came) for number, line in self._seen.lines.items()}
         self._out.put(bytes(buffer))
-
-    def differs(self) -> None:
-        if self.same is None:
-            self.same = len(self.links) - 1
-        if self._seen.first is None:
-            came = {number: len(line.came) for number, line in self._seen.lines.items()}
-            self._seen.first = _First(self.number, len(self.links), self.size, came)
 
 
 def replay_both(cases: dict[Side, Case]) -> dict[Side, Replayed]:
@@ -93,22 +80,49 @@ def replay_both(cases: dict[Side, Case]) -> dict[Side, Replayed]:
     totals = dict.fromkeys(Side, (0, 0, 0))
     for attempts in _common(cases):
         seen = _run_both(cases, attempts, journals)
+        faults = {side: _judge(attempts[side].number, seen[side], seen[side.other]) for side in Side}
+        # Who departed comes before what nothing can be said of: that may follow from it.
+        for side in sorted(Side, key=lambda side: not _is_departed(faults[side])):
+            cases[side].require(faults[side])
         for side in Side:
-            _require_followed(cases[side], attempts[side], seen[side], seen[side.other])
-            said = said_in(cases[side], attempts[side], None)
+            said = seen[side].said
             sent = sum(len(line.links) for line in seen[side].lines.values())
             signed = sum(len(one.seals) for one in said.values())
             count, messages, signatures = totals[side]
             totals[side] = count + 1, messages + sent, signatures + signed
+    for side in Side:
+        cases[side].require_signatures(totals[side][2])
     return {side: Replayed(a.manifest.run, cases[side].party, *totals[side]) for side in Side}
 
 
 def _common(cases: dict[Side, Case]) -> Iterator[dict[Side, Attempt]]:
-    """The attempts of which both sides know: in another nothing came from the partner."""
-    other = {attempt.meeting.name: attempt for attempt in cases[Side.B].attempts}
-    for attempt in cases[Side.A].attempts:
-        if attempt.meeting.name in other:
-            yield {Side.A: attempt, Side.B: other[attempt.meeting.name]}
+    """The attempts of both sides. One that a side lacks, though the other has its signatures, was taken away;
+    where it has none, that side may never have heard of it."""
+    names = {side: {attempt.meeting.name: attempt for attempt in cases[side].attempts} for side in Side}
+    for side in Side:
+        for name, attempt in names[side].items():
+            if name not in names[side.other] and any(one.seals()[1] for one in records(attempt.folder)):
+                lacking = cases[side.other]
+                raise lacking.incomplete(
+                    f"{lacking.party} lacks an attempt of which the partner has signatures"
+                )
+    for name, attempt in names[Side.A].items():
+        if name in names[Side.B]:
+            yield {Side.A: attempt, Side.B: names[Side.B][name]}
+
+
+def _said(cases: dict[Side, Case], attempts: dict[Side, Attempt], side: Side) -> dict[int, Said]:
+    """What a side signed, as the other holds it and as itself does; its own links help to name a message."""
+    case, attempt, found = cases[side], attempts[side], dict[int, Said]()
+    try:
+        for one in records(attempts[side.other].folder):
+            found[one.number] = Said([], one.seals()[1])
+        for one in records(attempt.folder):
+            taken = found[one.number].seals if one.number in found else []
+            found[one.number] = Said(one.sent(), list(dict.fromkeys([*taken, *one.seals()[0]])))
+    except (OSError, ValueError):
+        raise case.incomplete(f"the signatures of attempt {attempt.number} cannot be read") from None
+    return require_seals(case, attempt, found, "one of the records")
 
 
 def _run_both(
@@ -117,14 +131,13 @@ def _run_both(
     """One attempt, each side in a thread of its own."""
     connections = 1 + max(len(read_badges(attempt.folder)) for attempt in attempts.values())
     boxes: list[dict[Side, Box]] = [{side: queue.SimpleQueue() for side in Side} for _ in range(connections)]
-    seen = {side: _Seen() for side in Side}
+    seen = {side: _Seen(_said(cases, attempts, side)) for side in Side}
 
     def work(side: Side) -> None:
-        said, own = said_in(cases[side], attempts[side], None), seen[side]
+        own = seen[side]
 
         def line(number: int) -> Line:
-            known = said[number].links if number in said else []
-            made = _Wired(attempts[side].meeting, number, side, known, boxes[number], own)
+            made = _Wired(attempts[side].meeting, number, side, own.said.get(number), boxes[number], own)
             own.lines[number] = made
             return made
 
@@ -147,8 +160,43 @@ def _run_both(
     return seen
 
 
-def _require_followed(case: Case, attempt: Attempt, own: _Seen, other: _Seen) -> None:
-    """Raise if the first message of this side that differs follows from none that differs."""
-    first = own.first
-    if first is not None and all(came <= other.same(number) for number, came in first.came.items()):
-        raise name_message(case, attempt, first.connection, first.message, first.size)
+def _judge(attempt: int, own: _Seen, other: _Seen) -> Fault | None:
+    """What is wrong with what a side signed, if anything."""
+    found = [_judge_line(attempt, number, own, other) for number in sorted(own.said)]
+    faults = [fault for fault in found if fault is not None]
+    return next(filter(_is_departed, faults), faults[0] if faults else None)
+
+
+def _judge_line(attempt: int, number: int, own: _Seen, other: _Seen) -> Fault | None:
+    """A side departed at a seal if it had received, and signed so, what an honest partner sends, and sent
+    something else; on its other connections nothing may have come that differs."""
+    line, good = own.lines.get(number), 0
+    for seal in in_order(own.said[number].seals):
+        if line is None or not _is_same(line.came, seal.received, seal.received_link):
+            return _unclear(attempt, number)
+        if _is_same(line.links, seal.sent, seal.sent_link):
+            if (seal.sent, seal.received) not in line.marks:
+                return Fault(True, misstated(attempt, number, line, seal.sent, seal.received))
+            good = seal.sent
+            continue
+        last = {n: len(each.came) for n, each in own.lines.items()}
+        by_then = line.by_then.get(seal.sent, last)
+        if any(came > other.same(n) for n, came in by_then.items() if n != number):
+            return _unclear(attempt, number)
+        if len(line.links) < seal.sent:
+            return went_on(attempt, number, line, good, seal.sent)
+        return Fault(True, name_message(attempt, number, line, good, seal.sent))
+    return None
+
+
+def _is_same(links: list[bytes], count: int, link: bytes) -> bool:
+    return not count or (len(links) >= count and links[count - 1] == link)
+
+
+def _is_departed(fault: Fault | None) -> bool:
+    return fault is not None and fault.departed
+
+
+def _unclear(attempt: int, number: int) -> Fault:
+    place = where(attempt, number)
+    return Fault(False, f"what was signed {place} is not what two honest sides come to, and not by whom")

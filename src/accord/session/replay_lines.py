@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,24 +23,22 @@ from accord.protocols.shares import Share, cut
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Node
 from accord.secure.engine import Engine
-from accord.secure.party import Buffer, Party, run
+from accord.secure.party import Buffer, Party, Send, run
 from accord.secure.renewal import Renewing
 from accord.session.badges import Badge, exchange_badges
 from accord.session.book import Chain, Meeting
 from accord.session.crew import count_workers
+from accord.session.evidence import Said
 from accord.session.handshake import Hello
 from accord.session.routing import TOKEN
 from accord.side import Side
 
+T = TypeVar("T")
 Ints = NDArray[np.int64]
 
 
 class EndOfRecord(Exception):
     """There is no further message."""
-
-
-class Differs(Exception):
-    """A message that is not the one that was sent."""
 
 
 class Line:
@@ -52,28 +50,39 @@ class Line:
         number: int,
         side: Side,
         inbox: Iterator[Buffer],
-        known: list[bytes],
+        said: Said | None,
     ) -> None:
         self.number = number
-        self._inbox, self._known = inbox, known
+        self._inbox, self._known = inbox, {} if said is None else said.known
         self._sent, self._received = (Chain(meeting, number, s) for s in (side, side.other))
         self.links: list[bytes] = []
         self.came: list[bytes] = []
-        self.size = 0
-        """Bytes of the last message that was sent."""
+        self.sizes: list[int] = []
+        """Of the messages that were sent."""
+        self.off: list[int] = []
+        """Which messages, from 1 on, have another link than is known of them."""
+        self.marks: set[tuple[int, int]] = set()
+        """Where the side signs: behind how many messages sent and received."""
+        self.starved = False
+        """Whether the party waited for a message that is not there."""
 
     def send(self, buffer: Buffer) -> None:
-        self.size = len(buffer)
+        self.sizes.append(len(buffer))
         self.links.append(self._sent.add(buffer))
-        if len(self.links) <= len(self._known) and self.links[-1] != self._known[len(self.links) - 1]:
-            self.differs()
+        at = len(self.links)
+        if self._known.get(at, self.links[-1]) != self.links[-1]:
+            self.off.append(at)
 
-    def differs(self) -> None:
-        """The message that was just sent is not the known one."""
-        raise Differs
+    def mark(self) -> None:
+        """The side signs here."""
+        self.marks.add((len(self.links), len(self.came)))
 
     def receive(self, size: int, look: Callable[[Buffer], None] | None = None) -> Buffer:
-        message = self._next()
+        try:
+            message = self._next()
+        except EndOfRecord:
+            self.starved = True
+            raise
         if len(message) != size:
             raise PeerError(problem="a message of another size than was due")
         return message
@@ -92,6 +101,34 @@ class Line:
             raise EndOfRecord
         self.came.append(self._received.add(message))
         return message
+
+
+def run_noted(party: Party[T], line: Line, closes: bool = False) -> T:
+    """Run a party over a line, and note where it signs: if it `closes` its book, also at its end."""
+    found = run(_note(party, line), line)
+    if closes:
+        line.mark()
+    return found
+
+
+def _note(party: Party[T], line: Line) -> Party[T]:
+    try:
+        effect = next(party)
+        while True:
+            try:
+                answer = yield effect
+            except GeneratorExit:
+                raise
+            except BaseException as error:
+                effect = party.throw(error)
+                continue
+            if isinstance(effect, Send) and effect.signed:
+                line.mark()
+            effect = next(party) if answer is None else party.send(answer)
+    except StopIteration as end:
+        return end.value
+    finally:
+        party.close()
 
 
 class Remembered:
@@ -169,7 +206,7 @@ class _Worker:
         self._try(self._set_up, Derived(key).stream(MASKS))
 
     def _set_up(self, masks: Entropy) -> None:
-        self._session = run(self._engine.set_up(self.side, masks), self._line)
+        self._session = run_noted(self._engine.set_up(self.side, masks), self._line)
 
     def give(self, asked: _Asked, share: Share, table: Table) -> None:
         self._tasks.append((asked, share, share.rows(table, self.side is Side.A)))
@@ -186,7 +223,8 @@ class _Worker:
 
     def _one(self, asked: _Asked, share: Share, own: Table) -> None:
         party = self._engine.evaluate(self._session, self._circuit, share.blocks, own)
-        asked.found[share.worker] = share.first + np.flatnonzero(run(party, self._line))
+        matches = run_noted(party, self._line, closes=True)
+        asked.found[share.worker] = share.first + np.flatnonzero(matches)
 
     def _try(self, work: Callable[..., None], *arguments: Any) -> None:
         try:

@@ -44,7 +44,7 @@ from accord.secure.ot.settings import USUAL, Settings
 from accord.secure.party import Party, run
 from accord.secure.renewal import Renewing
 from accord.session import jobs
-from accord.session.book import Book, keep_book
+from accord.session.book import Book, close_book, keep_book
 from accord.session.channel import Patience, TlsChannel
 from accord.session.connect import Address, accept, keep_calling, make_context, trust
 from accord.session.desk import open_worker_book
@@ -127,7 +127,11 @@ class Worker:
         blocks = Blocks.of_sizes(job.a_counts, job.b_counts)
         self._channel.expect(job.seconds + expected_seconds(self._engine.name, blocks.pairs))
         party = self._engine.evaluate(self._session, self._circuit, blocks, job.table)
-        return self._answer(np.flatnonzero(self._run(party)), began)
+        found = np.flatnonzero(self._run(party))
+        if self._book is not None:
+            # Before the coordinator goes on with an answer, both workers have signed for it.
+            run(close_book(self._book), self._channel)
+        return self._answer(found, began)
 
     def _run(self, party: Party[T]) -> T:
         assert self._channel is not None
