@@ -32,8 +32,8 @@ _CHANGES = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A query that asks for a change by its first word, or by that of a part that it names first. Nothing can be
-changed in any case: this is so that it is told why, where a database would only say that it does not know such
-a query."""
+changed in any case: this is so that it is told why, where a database would only say that it does not know
+such a query."""
 
 
 class Relation(Protocol):
