@@ -117,10 +117,8 @@ def link(
     `trust_cluster`.
 
     `confirm` decides whether what the offer says is spent: `accord.ask` shows it to a person at a terminal,
-    `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`.
-
-    Raises an `AccordError`. Until `confirm` was asked nothing has left; a run that began and was cut can be
-    resumed, and the error then names it.
+    `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Until it was asked
+    nothing has left. Raises an `AccordError`; one that names a run can be gone on with by `resume`.
     """
     _require_kinds(data, agreement, partner, confirm, dataset, snapshot, layout)
     require_sound(agreement)
