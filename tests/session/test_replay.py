@@ -286,6 +286,15 @@ def test_an_invented_record_is_convicted_by_the_table_from_its_source(tmp_path: 
         replayed(both, Side.B, the_run(both))
 
 
+def test_an_extract_in_another_order_is_the_same_table(tmp_path: Path) -> None:
+    both = offices(tmp_path, "plain")
+    done(faults.link(both))
+    data = both[Side.B].data
+    head, *rows = data.read_text().splitlines(keepends=True)
+    data.write_text("".join([head, *reversed(rows)]))
+    require_honest(both)
+
+
 def test_another_seed_is_convicted(tmp_path: Path) -> None:
     both = offices(tmp_path, "plain")
     done(faults.link(both))

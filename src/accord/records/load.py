@@ -77,18 +77,19 @@ def load_records(
     tally: Tally | None = None,
     scratch: Scratch | None = None,
     watch: Watch = lambda rows: None,
+    by_id: bool = False,
 ) -> Records:
     """Read, check and encode one party's table.
 
     With `per_person` nobody may have more records than that, as the layout's person column tells. One record
     may go without such a column, since then the promise is to records; None asks for none. A `tally` takes
     what its owner may want to know, people included if their column is named. What is too much for memory
-    goes to `scratch`; `watch` hears how many rows are read. Rows of a database are put in the order of ids.
+    goes to `scratch`; `watch` hears how many rows are read. Rows of a database are put in the order of ids,
+    and with `by_id` those of any source.
     """
     try:
-        return _load(
-            source, fields, salt, disclose, layout or Layout(), per_person, tally, scratch or Scratch(), watch
-        )
+        own = (layout or Layout(), per_person, tally, scratch or Scratch(), watch, by_id)
+        return _load(source, fields, salt, disclose, *own)
     except MemoryError:
         # Arrow's own is one, too. A small file may hold very much: by compression, or one cell many times.
         place = find_place(source)
@@ -107,6 +108,7 @@ def _load(
     tally: Tally | None,
     scratch: Scratch,
     watch: Watch,
+    by_id: bool,
 ) -> Records:
     person = _person_column(layout, 1 if per_person is None and tally is not None else per_person)
     tally = tally or Tally()
@@ -154,7 +156,8 @@ def _load(
         raise DataError(table.name, found)
     if not read and table.is_file:
         raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
-    return replace(gathering.whole(by_id=not table.has_order), numbered=numbered and bool(read))
+    in_order = by_id or not table.has_order
+    return replace(gathering.whole(by_id=in_order), numbered=numbered and bool(read))
 
 
 @dataclass

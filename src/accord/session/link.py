@@ -272,16 +272,10 @@ def get_ready(
     shown, per_person = agreement.disclosed(side), task.protocol.records_per_person(side)
     scratch = Scratch(state.folder, "Make room there; nothing was charged.")
     watch = _Watch(tell)
-    records = load_records(
-        data,
-        agreement.fields,
-        agreement.salt,
-        shown,
-        layout,
-        per_person,
-        scratch=scratch,
-        watch=watch,
-    )
+    # So that whoever extracts the table again, in whatever order, has the table that was committed to.
+    by_id = agreement.accountable
+    own = (agreement.fields, agreement.salt, shown, layout, per_person)
+    records = load_records(data, *own, scratch=scratch, watch=watch, by_id=by_id)
     if watch.told:
         tell(Reading(watch.rows, done=True))
     require_size(records.size)

@@ -146,7 +146,8 @@ def open_case(state: State, name: str, data: TableLike | None, layout: Layout | 
 
 def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> Records:
     shown, per_person = agreement.disclosed(side), agreement.protocol.records_per_person(side)
-    return load_records(data, agreement.fields, agreement.salt, shown, layout, per_person)
+    own = (agreement.fields, agreement.salt, shown, layout, per_person)
+    return load_records(data, *own, by_id=True)
 
 
 def _open_attempt(case: Case, folder: Path) -> Attempt:
