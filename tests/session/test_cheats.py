@@ -123,7 +123,20 @@ def test_a_cut_gives_no_second_count(kind: str, tmp_path: Path, monkeypatch: pyt
         return true(own)
 
     monkeypatch.setattr(disclosed, "encode", encode)
-    both = faults.offices(tmp_path, kind)
+    # With greedy the noise decides how many of the matches fall into the first round; where all do, none is
+    # shown. That is so in fewer than one of five runs, so there is a false alarm in 5⁻⁸ at the most.
+    for turn in range(8):
+        cut_again_and_again(tmp_path / str(turn), kind)
+        assert len(shown) <= 2
+        if shown or kind == "plain":
+            return
+        shown.clear()
+    raise AssertionError("nothing was shown, so nothing was tried")
+
+
+def cut_again_and_again(folder: Path, kind: str) -> None:
+    """A run under a bound, cut and resumed until the bound has ended it."""
+    both = faults.offices(folder, kind)
     agreed = Agreement.model_validate(both[Side.A].agreement.model_dump() | {"most_matches": {"A": 2}})
     for office in both.values():
         office.agreement = agreed
@@ -133,5 +146,3 @@ def test_a_cut_gives_no_second_count(kind: str, tmp_path: Path, monkeypatch: pyt
     for frames in (*range(3, 60, 3), None):
         error = faults.resume(both, name, faults.Wire(frames=frames))[Side.A]
     assert isinstance(error, TooManyMatchesError), error
-    assert len(shown) <= 2
-    assert shown or kind == "plain", "nothing was shown, so nothing was tried"
