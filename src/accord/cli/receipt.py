@@ -108,7 +108,9 @@ def verify(
         typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
     else:
         _print_signers(signers)
-        say(_tell_accountable(receipt))
+        from accord.session.receipt import tell_accountable
+
+        say(tell_accountable(receipt))
     if not trusted:
         _refuse(receipt, signers)
     if place is not None and not as_json:
@@ -128,14 +130,6 @@ def _require_output(receipt: Receipt, state: State, out: Place) -> None:
         raise DataError(shown(out), [Fault("", problem, "Name the output of the run.")])
     key = read_output_key(state, receipt.facts["run"], receipt.facts["output"])
     require_output(receipt, key, read_truth(out), out)
-
-
-def _tell_accountable(receipt: Receipt) -> str:
-    bound, run = receipt.facts.get("accountable"), receipt.facts["run"]
-    if bound is None:
-        return "The run is not accountable: nobody can prove afterwards who followed the protocol."
-    days = counted(bound["keep_days"], "day")
-    return f"The run is accountable: for {days} each side can replay its part with `accord replay {run}`."
 
 
 def _print_signers(signers: Signers) -> None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from accord.agreement.disclosure import learned_about
+from accord.agreement.disclosure import CONDITION, learned_about
 from accord.agreement.document import Agreement
 from accord.privacy.number import show
 from accord.report.charts import Bar, bars
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, bullets, facts, page, paragraph, table
-from accord.session.receipt import Receipt
+from accord.session.receipt import Receipt, tell_accountable
 from accord.side import Side
 from accord.wording import counted
 
@@ -71,10 +71,7 @@ def guarantee(agreement: Agreement) -> Section:
         "For everything below that matches nothing in the other table, whatever the partner saw is at most "
         "e^ε times as likely as if it had been something else, but for a probability of δ."
     )
-    condition = (
-        "The condition: the partner followed the protocol, and was only curious. The promise is not for "
-        "records that match, which are disclosed, nor for the number of records."
-    )
+    condition = f"{CONDITION} It is not for records that match, which are disclosed, nor for sizes."
     return Section(
         "What is guaranteed, and when",
         join(
@@ -138,4 +135,7 @@ def signed(receipt: Receipt) -> Section:
         "Both signatures hold. Whether these are the cards of the two, their owners know: compare the "
         "fingerprints with them."
     )
-    return Section("The receipt", join([about, table("Signatures", names, rows, numbers=False), held]))
+    replay = paragraph(tell_accountable(receipt))
+    return Section(
+        "The receipt", join([about, table("Signatures", names, rows, numbers=False), held, replay])
+    )

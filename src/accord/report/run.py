@@ -134,5 +134,6 @@ def _time(run: Remembered) -> Section:
 
 def _receipt(run: Remembered) -> Section:
     if run.receipt is None:
-        return Section("The receipt", _missing("Both sides sign it at the end of a run; there is none yet."))
+        none = "Both sides sign it at the end of a run; there is none yet, or it cannot be read."
+        return Section("The receipt", _missing(none))
     return receipted.signed(run.receipt)

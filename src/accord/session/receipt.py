@@ -38,6 +38,7 @@ from accord.session.identity import Card, parse_card, sign, verify
 from accord.session.signed_output import is_signed
 from accord.session.state import State
 from accord.side import Side
+from accord.wording import counted
 
 _TAG = b"accord receipt 1\n"
 _MOST_BYTES = 1 << 24
@@ -266,6 +267,15 @@ def require_output(receipt: Receipt, key: bytes, pairs: pa.Table, place: Place) 
             problem=f"{name} does not hold the pairs that the receipt of the run names.",
             mend="It was changed, or it is the output of another run.",
         )
+
+
+def tell_accountable(receipt: Receipt) -> str:
+    """Whether the run can be replayed, in words."""
+    bound, run = receipt.facts.get("accountable"), receipt.facts["run"]
+    if bound is None:
+        return "The run is not accountable: nobody can prove afterwards who followed the protocol."
+    days = counted(bound["keep_days"], "day")
+    return f"The run is accountable: for {days} each side can replay its part with `accord replay {run}`."
 
 
 def _signed(body: Mapping[str, Any], side: Side) -> bytes:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
-from accord.errors import StateError
+from accord.errors import StateError, TrustError, UnreadableError
 from accord.privacy.events import Cost
 from accord.session.accounts import Account, account
 from accord.session.ledger import Ledger
@@ -93,7 +93,10 @@ def remember(state: State, name: str) -> Remembered:
 
 
 def _receipt(run: RunFolder) -> Receipt | None:
-    return read_receipt(run.receipt) if run.manifest.done else None
+    try:
+        return read_receipt(run.receipt) if run.manifest.done else None
+    except (TrustError, UnreadableError):
+        return None
 
 
 def _bins(run: RunFolder, agreement: Agreement, side: Side) -> Bins | None:
@@ -110,7 +113,10 @@ def _bins(run: RunFolder, agreement: Agreement, side: Side) -> Bins | None:
 
 def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> int | None:
     """From the counts that the partner opened, which are the answer of the second step of a run with bins."""
-    theirs = run.partner_counts()
+    try:
+        theirs = run.partner_counts()
+    except StateError:
+        return None
     if theirs is None or len(theirs) != len(real):
         return None
     task = agreement.task
