@@ -99,7 +99,7 @@ def look_ahead(
         return None
     try:
         question = Question(sizes, agreed_network(agreement))
-        meter = Speedometer(folder, measure=False)
+        meter = Speedometer(folder, measure=None)
         found = price_agreed(agreement, question, meter, own)
         guessed = meter.guessed
         if guessed and found.agreed.comparisons.expected >= _WORTH_MEASURING:
