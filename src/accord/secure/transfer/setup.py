@@ -4,6 +4,10 @@ A receives in distances and B in lookups, which balances the work; so each side 
 and the receiver of the other. The set-up is a value of its own: it is made once and serves any number of
 evaluations, and it counts what was used of it.
 
+Only the first extension, in which A receives, has base OTs from the group. In the second A is to choose among
+B's keys, which is just what the first one is for: so its first 128 OTs are the second one's base, by their
+hashes (`permutation.py`). That spares each side half of the group's arithmetic, and with it half of the time.
+
 The first message of each side says version and settings, so that two different programs part at once, and has
 half of what the session's permutation is keyed with.
 """
@@ -22,8 +26,8 @@ from accord.entropy import Entropy
 from accord.errors import PeerError
 from accord.secure.party import Party, Send, receive, send
 from accord.secure.transfer.base import COUNT, KEY, receive_base, send_base
-from accord.secure.transfer.extension import Receiver, Sender
-from accord.secure.transfer.permutation import Permutation
+from accord.secure.transfer.extension import Receiver, Sender, correction_words
+from accord.secure.transfer.permutation import Permutation, hash_blocks
 from accord.secure.transfer.tree import SEED, grow_trees, rebuild_trees
 from accord.side import Side
 
@@ -84,37 +88,71 @@ def set_up(
         raise PeerError(problem="another version or other settings of the engine")
     halves = half + said[len(hello) :] if side is Side.A else said[len(hello) :] + half
     pi.take_key(hashlib.sha256(_TAG + halves).digest()[:KEY])
+    delta = _draw_delta(entropy, doubles)
+    # Of each pair the key that leads away from the path is learnt.
+    choices = ~_path(delta, k)
     if side is Side.A:
-        receiver = yield from _receiver(k, entropy, pi)
-        sender = yield from _sender(k, entropy, pi, doubles)
+        receiver = yield from _receiver(k, entropy, pi, (yield from send_base(entropy)))
+        sender = yield from _sender(k, delta, pi, (yield from _choose(receiver, choices)))
     else:
-        sender = yield from _sender(k, entropy, pi, doubles)
-        receiver = yield from _receiver(k, entropy, pi)
+        sender = yield from _sender(k, delta, pi, (yield from receive_base(choices, entropy)))
+        receiver = yield from _receiver(k, entropy, pi, (yield from _offer(sender)))
     return Session(side, sender, receiver, entropy)
 
 
-def _receiver(k: int, entropy: Entropy, pi: Permutation) -> Party[Receiver]:
+def _choose(receiver: Receiver, choices: NDArray[np.bool_]) -> Party[NDArray[np.uint8]]:
+    """The chosen keys, (128, 16), from the first OTs of an extension."""
+    corrections = np.empty(correction_words(COUNT, receiver.rate), dtype=np.uint64)
+    chosen = np.packbits(choices, bitorder="little").view("<u8")
+    (tile,) = receiver.extend(chosen, corrections, COUNT)
+    keys = _hashed(receiver.pi, tile.rows)
+    yield from send(corrections)
+    return keys
+
+
+def _offer(sender: Sender) -> Party[NDArray[np.uint8]]:
+    """Both keys of each pair, (128, 2, 16)."""
+    corrections = (yield from receive(8 * correction_words(COUNT, sender.rate))).view("<u8")
+    (tile,) = sender.extend(corrections, COUNT)
+    keys = _hashed(sender.pi, tile.rows).reshape(2, COUNT, KEY)
+    return np.ascontiguousarray(keys.swapaxes(0, 1))
+
+
+def _hashed(pi: Permutation, rows: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    inner, outer = hash_blocks(pi, np.ascontiguousarray(rows))
+    return (inner ^ outer).view(np.uint8)
+
+
+def _receiver(k: int, entropy: Entropy, pi: Permutation, keys: NDArray[np.uint8]) -> Party[Receiver]:
     """The receiver of an extension is the sender of its base OTs."""
-    keys = yield from send_base(entropy)
     roots = np.frombuffer(entropy.bytes(COUNT // k * SEED), dtype=np.uint8).reshape(-1, SEED)
     leaves, sums = grow_trees(roots, keys, k)
     yield from send(sums)
     return Receiver(leaves.view("<u8"), k, pi)
 
 
-def _sender(k: int, entropy: Entropy, pi: Permutation, doubles: bool) -> Party[Sender]:
+def _sender(k: int, delta: NDArray[np.uint8], pi: Permutation, keys: NDArray[np.uint8]) -> Party[Sender]:
+    sums = (yield from receive(2 * SEED * COUNT)).reshape(COUNT, 2, SEED)
+    leaves = rebuild_trees(_path(delta, k), keys, sums, k)
+    pieces = _bits(delta).reshape(-1, k) @ (1 << np.arange(k))
+    return Sender(_order_leaves(leaves, pieces).view("<u8"), delta.view("<u8"), k, pi)
+
+
+def _draw_delta(entropy: Entropy, doubles: bool) -> NDArray[np.uint8]:
     delta = np.frombuffer(entropy.bytes(COUNT // 8), dtype=np.uint8).copy()
     delta[0] |= np.uint8(1)
     if doubles:
         delta[8] &= np.uint8(254)
-    bits = np.unpackbits(delta, bitorder="little").astype(np.bool_)
-    # Bit i of a piece of Δ is bit i of a leaf's number, and a path has the highest bit first.
-    path = bits.reshape(-1, k)[:, ::-1].reshape(-1)
-    keys = yield from receive_base(~path, entropy)
-    sums = (yield from receive(2 * SEED * COUNT)).reshape(COUNT, 2, SEED)
-    leaves = rebuild_trees(path, keys, sums, k)
-    pieces = bits.reshape(-1, k) @ (1 << np.arange(k))
-    return Sender(_order_leaves(leaves, pieces).view("<u8"), delta.view("<u8"), k, pi)
+    return delta
+
+
+def _bits(delta: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    return np.unpackbits(delta, bitorder="little").astype(np.bool_)
+
+
+def _path(delta: NDArray[np.uint8], k: int) -> NDArray[np.bool_]:
+    """Bit i of a piece of Δ is bit i of a leaf's number, and a path has the highest bit first."""
+    return _bits(delta).reshape(-1, k)[:, ::-1].reshape(-1)
 
 
 def _order_leaves(leaves: NDArray[np.uint8], pieces: NDArray[np.int64]) -> NDArray[np.uint8]:
