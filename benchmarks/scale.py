@@ -4,7 +4,7 @@ Places that hardly match (2 % do), in metres of a national grid, on a map that g
 holds as many records whatever the size and the comparisons grow with the records alone: a match is within
 100 m in the same hour, and a cell is 500 m wide. Two processes link them by `accord link`, over TLS,
 each with its own state, without greedy. Counted are the processor time of both and of all their workers, what
-passed between them, and the most anonymous memory of each.
+passed between them, and the most anonymous memory of each coordinator.
 
 A size is written to `docs/results/scale.csv` when it is done, with the load of the machine: minutes mean
 something on an idle machine alone, processor time nearly everywhere. `--slope` fits the processor time
@@ -96,7 +96,7 @@ def _draw(
     return points, rng.integers(0, 24, count)
 
 
-def measure(records: int, folder: Path) -> dict[str, object]:
+def measure(records: int, folder: Path, workers: int) -> dict[str, object]:
     """Both sides, until they are done."""
     agreed = read_agreement(folder / "agreement.toml")
     introduce(agreed, folder)
@@ -104,7 +104,7 @@ def measure(records: int, folder: Path) -> dict[str, object]:
     peaks: list[Peak] = []
 
     def start(side: Side, port: int) -> subprocess.Popen[str]:
-        child = link(side, agreed, folder, port, workers=1)
+        child = link(side, agreed, folder, port, workers)
         peaks.append(Peak(child.pid))
         peaks[-1].__enter__()
         return child
@@ -114,7 +114,7 @@ def measure(records: int, folder: Path) -> dict[str, object]:
         peak.__exit__()
     busy = sum(os.times()[2:4]) - sum(before[2:4])
     values = (
-        *(records, EPSILON, 1, facts["comparisons"], facts["matches"], facts["bytes"]),
+        *(records, EPSILON, workers, facts["comparisons"], facts["matches"], facts["bytes"]),
         *(round((time.perf_counter() - began) / 60, 2), round(busy / 60, 2)),
         *(peaks[0].anonymous, peaks[1].anonymous, round(load, 1)),
     )
@@ -133,7 +133,7 @@ def keep(row: dict[str, object]) -> None:
 def slope() -> float:
     """Of processor time against records, on log-log axes."""
     with RESULTS.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+        rows = [row for row in csv.DictReader(file) if row["workers"] == "1"]
     records = np.log([float(row["records"]) for row in rows])
     minutes = np.log([float(row["processor_minutes"]) for row in rows])
     return float(np.polyfit(records, minutes, 1)[0])
@@ -142,6 +142,7 @@ def slope() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("records", type=int, nargs="*")
+    parser.add_argument("--workers", type=int, default=1, help="of each side")
     parser.add_argument("--slope", action="store_true")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -155,7 +156,7 @@ def main() -> None:
             # Tables are made by another process, so that this one's memory is not in anybody's way.
             own = [sys.executable, "-m", "benchmarks.scale", str(records), "--make", name]
             subprocess.run(own, check=True)
-            row = measure(records, Path(name))
+            row = measure(records, Path(name), asked.workers)
         keep(row)
         print(row, flush=True)
     if asked.slope:

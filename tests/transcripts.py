@@ -5,7 +5,7 @@ A transcript is a few digests and public numbers. `python -m tests.transcripts` 
 that owners name, and releases named by snapshots, changed rows of ledgers alone, and no byte that travels.
 Version 3: hellos say how texts are read. Version 5: lookups take double OTs. Version 6: without greedy,
 matches are disclosed in slices, with the fields of the rule where both sides show them; the permutation has a
-key of the session.)
+key of the session. Version 7: the second extension of a set-up takes its base from the first.)
 """
 
 from __future__ import annotations

@@ -86,10 +86,10 @@ def test_a_set_up_has_a_fixed_price(engine: str) -> None:
     wire = Wire()
     a, b = (engine_named(engine).set_up(side, Fixed(side.value)) for side in Side)
     run_pair(a, b, wire)
-    # Hellos with halves of a key; in both directions a point, one a base OT, two seeds a base OT; then
-    # Paillier's hellos and key.
-    hello = garbled_batch.TAG if engine != "ot" else TAG + USUAL.hello
-    size, rounds = 2 * (len(hello) + 32) + 2 * (32 + 128 * (32 + 2 * 16)), 7
+    # Hellos with halves of a key; in one direction a point and one a base OT, in the other 128/k bits an OT
+    # of the extension; in both two seeds a base OT; then Paillier's hellos and key.
+    hello, k = (garbled_batch.TAG, garbled_batch.K) if engine != "ot" else (TAG + USUAL.hello, USUAL.k)
+    size, rounds = 2 * (len(hello) + 32 + 128 * 2 * 16) + 32 + 128 * 32 + 128 * 128 // k // 8, 5
     if engine.startswith("paillier"):
         made = PaillierEngine(packed=engine == "paillier-packed")
         size, rounds = size + 2 * len(made.hello) + made.bits // 8, rounds + 2

@@ -130,25 +130,32 @@ def test_two_workers_a_side_share_the_rounds(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Death:
-    """Somebody is killed −9, or interrupted, after so many rounds of side A."""
+    """Somebody is killed −9, or interrupted, after so many rounds of side A, and some milliseconds more."""
 
     side: Side
     worker: int | None
     rounds: int
     how: signal.Signals = signal.SIGKILL
+    later: int = 0
 
     def __call__(self, meeting: Meeting) -> None:
         meeting.see_workers(2)
         for _ in range(self.rounds):
             meeting.both[Side.A].event("progress")
+        time.sleep(self.later / 1000)
         process = meeting.both[self.side].popen
         os.kill(process.pid if self.worker is None else meeting.workers[self.side][self.worker], self.how)
 
 
+MOMENTS = [(0, 0), (0, 15), (0, 40), (0, 90), (1, 0), (1, 15), (1, 40), (1, 90), (2, 0), (2, 25)]
+"""Ten, of each worker: in its set-up, before, within and between rounds."""
 DEATHS = [
-    *(Death(side, worker, rounds) for side in Side for worker in (0, 1) for rounds in (0, 1)),
-    Death(Side.A, 0, 2),
-    Death(Side.B, 1, 2),
+    *(
+        Death(side, worker, rounds, later=later)
+        for side in Side
+        for worker in (0, 1)
+        for rounds, later in MOMENTS
+    ),
     Death(Side.A, None, 1),
     Death(Side.B, None, 0),
     Death(Side.A, None, 1, signal.SIGINT),
@@ -158,7 +165,7 @@ DEATHS = [
 
 def named(death: Death) -> str:
     who = "coordinator" if death.worker is None else f"worker{death.worker}"
-    return f"{death.side.value}-{who}-{death.rounds}-{death.how.name}"
+    return f"{death.side.value}-{who}-{death.rounds}+{death.later}ms-{death.how.name}"
 
 
 @pytest.mark.slow

@@ -31,9 +31,9 @@ from accord.workload import PEOPLE
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
-OT_WIRE = "03894aca9d83ece2a1dc4c01b6c5ab9b3c9d588983f9d6bc57d2536617def6f9"
-SCORE_WIRE = "6df85b0ea45448b2f52980566688c73ec273a3c234e27fa9517447a9b50fd201"
-SILENT_WIRE = "7cb19469b2637f2a0ae9a11375f9469698aafdeb1ddf163fba29685b44419bd2"
+OT_WIRE = "b5da914797796879d41e8cc1444b70359b982a931433c17814ceb03c0279149e"
+SCORE_WIRE = "e4f3542c2ae015c1633e53175e86f8e4b219fd6b22f3b82a6624a48f25ae3e3a"
+SILENT_WIRE = "504b1f0472ffaf9eb261ee427243d7923d4459e3fa6ef54b29dc75f5eb343786"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 
