@@ -31,6 +31,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
 from accord.datasets.starter import starter
 from accord.records.sinks import write_table
+from accord.session.speed import Speedometer
 from accord.side import Side
 from benchmarks.linkage import introduce, link, outcomes, ports
 from benchmarks.memory import Peak
@@ -100,6 +101,9 @@ def measure(records: int, folder: Path, workers: int) -> dict[str, object]:
     """Both sides, until they are done."""
     agreed = read_agreement(folder / "agreement.toml")
     introduce(agreed, folder)
+    for side in Side:
+        # As `accord plan` does beforehand: the machine is measured once, and not by every linkage.
+        Speedometer(folder / f"state-{side.value}")(agreed, agreed.task)
     began, before, load = time.perf_counter(), os.times(), os.getloadavg()[0]
     peaks: list[Peak] = []
 
