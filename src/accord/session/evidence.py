@@ -1,20 +1,23 @@
 """Evidence of what a partner signed in a run, for its replay: hashes and signatures, no data.
 
-Who wants the partner to replay a run hands over what it holds of the partner's word: the pledge, and for each
-attempt and connection the links of the messages that came, with the partner's signatures of them; and what
-it signed itself (`heard`), so that the partner cannot exchange what it received. A partner that changed its
-own record is held to these. What counts are the signatures: a link that none of them covers is left out, and
-the others only serve to name a message (verdict.py).
+Who wants the partner to replay a run hands over what it holds of the partner's word: the pledge, the sizes
+that both announced, and for each attempt and connection the links of the messages that came, with the
+partner's signatures of them. A partner that changed its own record is held to these. What counts are the
+signatures: a link that none of them covers is left out, the others only serve to name a message (verdict.py),
+and sizes are believed where the partner signed for a meeting with them (book.py). Nothing in it rests on the
+word of who hands it over: a seal says itself what its signer had received, and from a side's own seals all
+that it sent follows. What the accuser says that it had sent would prove nothing, and is not asked.
 
     {"evidence": 1, "run": …, "agreement": …, "side": "B", "card": PEM, "pledge": hex,
-     "meetings": {NAME: {NUMBER: {"links": hex, "seals": [hex, …], "heard": [hex, …]}, …}, …}}
+     "records": {"A": 300, "B": 280},
+     "meetings": {NAME: {NUMBER: {"links": hex, "seals": [hex, …]}, …}, …}}
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -36,7 +39,11 @@ _Hex = Annotated[str, StringConstraints(pattern="^([0-9a-f]{2})*$")]
 class _Connection(Spec):
     links: _Hex
     seals: list[_Hex]
-    heard: list[_Hex]
+
+
+class _Records(Spec):
+    A: int
+    B: int
 
 
 class _File(Spec):
@@ -46,6 +53,7 @@ class _File(Spec):
     side: Literal["A", "B"]
     card: str
     pledge: _Hex
+    records: _Records
     meetings: dict[_Hex, dict[_Number, _Connection]]
 
 
@@ -56,8 +64,6 @@ class Said:
     links: list[bytes]
     """Of the messages that it sent, up to its last signature: not signed one by one, and of no weight."""
     seals: list[Seal]
-    heard: list[Seal] = field(default_factory=list)
-    """What its partner signed on the same connection."""
 
     @property
     def known(self) -> dict[int, bytes]:
@@ -75,6 +81,8 @@ class Evidence:
     side: Side
     card: Card
     pledge: Pledge
+    sizes: dict[Side, int]
+    """As both announced them, by the word of who hands this over."""
     meetings: dict[bytes, dict[int, Said]]
     """By the name of the meeting and the number of the connection."""
 
@@ -88,11 +96,11 @@ def judge_seals(said: Said, about: bytes, meeting: bytes, number: int, side: Sid
 
 def collect(record: Kept, meeting: Meeting, side: Side) -> Said:
     """What the partner, which is `side`, signed on a connection of which this is the record."""
-    own, seals = record.seals()
+    _, seals = record.seals()
     last = max((seal.sent for seal in seals), default=0)
     chain, messages = Chain(meeting, record.number, side), record.received()
     links = [chain.add(message) for _, message in zip(range(last), messages, strict=False)]
-    return Said(links, seals, own)
+    return Said(links, seals)
 
 
 def collect_all(folder: Path, side: Side, meeting_at: dict[Path, Meeting]) -> dict[bytes, dict[int, Said]]:
@@ -116,7 +124,6 @@ def encode_evidence(evidence: Evidence) -> bytes:
             str(number): {
                 "links": b"".join(said.links).hex(),
                 "seals": [encode_seal(seal).hex() for seal in said.seals],
-                "heard": [encode_seal(seal).hex() for seal in said.heard],
             }
             for number, said in connections.items()
         }
@@ -129,6 +136,7 @@ def encode_evidence(evidence: Evidence) -> bytes:
         "side": evidence.side.value,
         "card": evidence.card.pem.decode(),
         "pledge": encode_pledge(evidence.pledge).hex(),
+        "records": {side.value: count for side, count in evidence.sizes.items()},
         "meetings": meetings,
     }
     return json.dumps(body).encode()
@@ -162,12 +170,15 @@ def decode_evidence(content: bytes, path: Path) -> Evidence:
         bytes.fromhex(name): {int(number): _said(one) for number, one in connections.items()}
         for name, connections in found.meetings.items()
     }
-    return Evidence(found.run, found.agreement, side, card, pledge, meetings)
+    sizes = {Side.A: found.records.A, Side.B: found.records.B}
+    if not all(0 <= size < 1 << 64 for size in sizes.values()):
+        raise ValueError("not sizes")
+    return Evidence(found.run, found.agreement, side, card, pledge, sizes, meetings)
 
 
 def _said(found: _Connection) -> Said:
     links = bytes.fromhex(found.links)
     if len(links) % LINK:
         raise ValueError("not links")
-    seals, heard = ([decode_seal(bytes.fromhex(one)) for one in some] for some in (found.seals, found.heard))
-    return Said([links[at : at + LINK] for at in range(0, len(links), LINK)], seals, heard)
+    seals = [decode_seal(bytes.fromhex(one)) for one in found.seals]
+    return Said([links[at : at + LINK] for at in range(0, len(links), LINK)], seals)

@@ -6,9 +6,13 @@ must come to everything that the side signed then: by its own record, or by the 
 (verdict.py).
 
     followed      every message up to the last signature is the same
-    departed      the table or the seed is not the pledged one; or a message differs, which is named
+    departed      the table or the seed is not the pledged one; the table has another size than it announced;
+                  or a message differs, which is named
     incomplete    the messages that were received are not all there, or not those that were signed for; or
                   nothing was signed
+
+A replay that fails for a reason of its own, such as a full disk, is no verdict: only what a party raises at
+its partner, or at its own bound, is a part of the protocol.
 
 With the tables and seeds of both sides no stored message is needed: both run against each other
 (replay_both.py). *Learns*: who runs this sees nothing that it does not hold.
@@ -24,7 +28,16 @@ from pathlib import Path
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Derived
-from accord.errors import AccordError, DepartedError, NoRoomError, StateError, UsageError
+from accord.errors import (
+    AccordError,
+    DepartedError,
+    NoRoomError,
+    PeerError,
+    RefusedError,
+    StateError,
+    TooManyMatchesError,
+    UsageError,
+)
 from accord.protocols.base import prepare
 from accord.protocols.mine import Mine
 from accord.protocols.slots import table_digest
@@ -32,6 +45,7 @@ from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sources import TableLike
+from accord.records.vectors import readers, texts_digest
 from accord.session import noise_format
 from accord.session.book import Meeting, about_run, meeting_of
 from accord.session.desk import Promise, nonces_of, read_cards, read_promise
@@ -45,6 +59,7 @@ from accord.session.state import State
 from accord.session.store import Manifest, open_run
 from accord.session.verdict import Fault, judge
 from accord.side import Side
+from accord.wording import counted
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,8 @@ class Attempt:
     """One attempt, as its opening has it."""
 
     folder: Path
+    told: dict[Side, bytes]
+    """Both hellos, as they were said."""
     hellos: dict[Side, Hello]
     meeting: Meeting
 
@@ -101,6 +118,11 @@ class Case:
         return [_open_attempt(self, path) for path in attempts(self.folder)]
 
     @property
+    def sizes(self) -> dict[Side, int]:
+        """What both announced, by the run's own folder."""
+        return {self.side: self.manifest.records, self.side.other: self.manifest.partner_records}
+
+    @property
     def about(self) -> bytes:
         return about_run(self.manifest.run, self.agreement.digest)
 
@@ -115,6 +137,12 @@ class Case:
         """Raise what was found, if anything was."""
         if fault is not None:
             raise self.departed(fault.problem) if fault.departed else self.incomplete(fault.problem)
+
+    def require_size(self, announced: int) -> None:
+        """Raise unless the table has the size that the side signed for."""
+        if announced != self.records.size:
+            said = f"it signed that it has {counted(announced, 'record')}"
+            raise self.departed(f"{said}, and the table that it was committed to has {self.records.size:,}")
 
     def require_signatures(self, count: int) -> None:
         """Raise where there is nothing to hold the side to."""
@@ -154,10 +182,12 @@ def _open_attempt(case: Case, folder: Path) -> Attempt:
     try:
         told = read_opening(folder)
         hellos = {side: decode_hello(content, case.agreement.party(side)) for side, content in told.items()}
+    except RefusedError:
+        # Of the hellos' version, which changes with every message of the protocol.
+        raise case.incomplete(f"attempt {int(folder.name)} was made by another version of Accord") from None
     except (OSError, ValueError, AccordError):
         raise case.incomplete(f"the beginning of attempt {int(folder.name)} cannot be read") from None
-    sizes = {case.side: case.records.size, case.side.other: case.manifest.partner_records}
-    return Attempt(folder, hellos, meeting_of(told, sizes, case.about))
+    return Attempt(folder, told, hellos, meeting_of(told, case.sizes, case.about))
 
 
 def _require_pledged(case: Case) -> None:
@@ -171,7 +201,19 @@ def _require_pledged(case: Case) -> None:
     if made[32:] != pledge.seed:
         raise case.departed("the seed is not the one that it was committed to")
     if made[:32] != pledge.table:
+        _require_same_readers(case)
         raise case.departed("the table is not the one that it was committed to")
+
+
+def _require_same_readers(case: Case) -> None:
+    """Raise where texts are read in another way than in the run: then any table would differ."""
+    try:
+        known = {attempt.hellos[case.side].texts for attempt in case.attempts}
+    except StateError:
+        return
+    if known - {texts_digest()}:
+        reason = "texts are read here in another way than in the run, so that no table would be its own"
+        raise case.incomplete(f"{reason}; here are {readers()}")
 
 
 def replay_side(case: Case, evidence: Evidence | None = None) -> Replayed:
@@ -182,6 +224,8 @@ def replay_side(case: Case, evidence: Evidence | None = None) -> Replayed:
     if evidence is not None:
         _require_about(case, evidence)
     said = {a.number: said_in(case, a, evidence) for a in case.attempts}
+    if any(one.seals for each in said.values() for one in each.values()):
+        case.require_size(case.manifest.records)
     journal, lines = Remembered(), list[Line]()
     for attempt in case.attempts:
         lines += _replay_attempt(case, attempt, journal, said[attempt.number])
@@ -209,26 +253,43 @@ def _require_about(case: Case, evidence: Evidence) -> None:
         try:
             judge_seals(said, case.about, name, 0, case.side, evidence.card)
         except ValueError:
-            raise UsageError(
-                problem="The evidence has signatures of another run, or such as its card did not make."
-            ) from None
+            raise _false_evidence() from None
+        if name in {meeting_of(a.told, evidence.sizes, case.about).name for a in case.attempts}:
+            case.require_size(evidence.sizes[case.side])
         raise case.incomplete("it lacks an attempt of which the partner has signatures")
 
 
+def _false_evidence() -> UsageError:
+    problem = "The evidence has signatures of another run, or such as its card did not make."
+    return UsageError(problem=problem)
+
+
 def said_in(case: Case, attempt: Attempt, evidence: Evidence | None) -> dict[int, Said]:
-    """What the side signed on each connection of an attempt: by the evidence, or by its own record. What the
-    partner signed there is taken from both."""
-    try:
-        own = {one.number: Said(one.sent(), *one.seals()) for one in records(attempt.folder)}
-    except (OSError, ValueError):
-        raise case.incomplete(f"the signatures of attempt {attempt.number} cannot be read") from None
+    """What the side signed on each connection of an attempt: by the evidence, or by its own record. Where the
+    evidence knows nothing of a connection, the own record may say what was received there."""
+    own = _said_by_itself(case, attempt, evidence is None)
     if evidence is None:
-        return require_seals(case, attempt, own, "its record")
+        return own
     said = evidence.meetings.get(attempt.meeting.name, {})
-    for number, one in said.items():
-        if number in own:
-            said = said | {number: replace(one, heard=[*one.heard, *own[number].heard])}
-    return require_seals(case, attempt, said, "the evidence")
+    try:
+        if 0 in said:
+            judge_seals(said[0], case.about, attempt.meeting.name, 0, case.side, evidence.card)
+    except ValueError:
+        raise _false_evidence() from None
+    return own | require_seals(case, attempt, said, "the evidence")
+
+
+def _said_by_itself(case: Case, attempt: Attempt, needed: bool) -> dict[int, Said]:
+    """What the side's own record has; where that is not needed, nothing if it does not hold."""
+    try:
+        found = {one.number: Said(one.sent(), one.seals()[0]) for one in records(attempt.folder)}
+        return require_seals(case, attempt, found, "its record")
+    except (OSError, ValueError, StateError) as error:
+        if not needed:
+            return {}
+        if isinstance(error, StateError):
+            raise
+        raise case.incomplete(f"the signatures of attempt {attempt.number} cannot be read") from None
 
 
 def require_seals(case: Case, attempt: Attempt, said: dict[int, Said], whose: str) -> dict[int, Said]:
@@ -249,26 +310,36 @@ def require_seals(case: Case, attempt: Attempt, said: dict[int, Said], whose: st
 
 def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callable[[int], Line]) -> bool:
     """Run the side's program again over these lines; whether it came to an end of its own."""
-    side, nonces = case.side, nonces_of(attempt.hellos)
+    nonces = nonces_of(attempt.hellos)
 
     def key(number: int) -> bytes:
         return case.promise.seed.connection(number, attempt.number, nonces)
 
     staff = Staff(attempt.hellos, read_badges(attempt.folder), line, key)
     mine = replace(case.mine, entropy=Derived(key(0)), journal=journal, staff=staff)
-    task, ended = case.agreement.task, True
+    try:
+        ended = _run_again(case, attempt, mine, journal, line)
+        staff.finish()
+    except NoRoomError as error:
+        raise case.incomplete(f"this machine is too small for its replay: {error.problem}") from None
+    return ended
+
+
+def _run_again(
+    case: Case, attempt: Attempt, mine: Mine, journal: Remembered, line: Callable[[int], Line]
+) -> bool:
+    task, side = case.agreement.task, case.side
     try:
         journal.meet(attempt.hellos[side].steps, attempt.hellos[side.other].steps)
         run_noted(task.protocol.party(task, mine, case.agreement.engine.build()), line(0), closes=True)
     except EndOfRecord:
-        ended = False
-    except NoRoomError as error:
-        raise case.incomplete(f"this machine is too small for its replay: {error.problem}") from None
-    except AccordError:
+        return False
+    except NoRoomError:
+        raise
+    except (PeerError, TooManyMatchesError):
         # As then: a side that refuses what it is told sends nothing more.
         pass
-    staff.finish()
-    return ended
+    return True
 
 
 def _replay_attempt(case: Case, attempt: Attempt, journal: Remembered, said: dict[int, Said]) -> list[Line]:
@@ -307,4 +378,4 @@ def make_evidence(state: State, name: str) -> Evidence:
         mend = "Restore it from a copy."
         raise StateError(path=folder / "record", reason="it cannot be read", mend=mend) from None
     card = read_cards(folder)[partner]
-    return Evidence(name, agreement.digest, partner, card, promise.pledges[partner], said)
+    return Evidence(name, agreement.digest, partner, card, promise.pledges[partner], sizes, said)

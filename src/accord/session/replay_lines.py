@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import MASKS, Derived, Entropy
-from accord.errors import AccordError, PeerError
+from accord.errors import NoRoomError, PeerError
 from accord.protocols.comparers import Comparer, InTurn
 from accord.protocols.journal import UNDER_WAY, Answer
 from accord.protocols.shares import Share, cut
@@ -202,7 +202,7 @@ class _Worker:
         self.side, self._engine, self._circuit, self._line = side, Renewing(engine), circuit, line
         self._tasks: deque[tuple[_Asked, Share, Table]] = deque()
         self._session: Any = None
-        self._ended: EndOfRecord | AccordError | None = None
+        self._ended: EndOfRecord | PeerError | None = None
         self._try(self._set_up, Derived(key).stream(MASKS))
 
     def _set_up(self, masks: Entropy) -> None:
@@ -229,7 +229,9 @@ class _Worker:
     def _try(self, work: Callable[..., None], *arguments: Any) -> None:
         try:
             work(*arguments)
-        except (EndOfRecord, AccordError) as end:
+        except NoRoomError:
+            raise
+        except (EndOfRecord, PeerError) as end:
             self._ended = end
 
     def require(self, asked: _Asked) -> None:
