@@ -14,7 +14,7 @@ from accord.session.record import Kept, attempts
 from accord.session.replay import make_evidence
 from accord.side import Side
 from tests.session import faults
-from tests.session.test_replay import done, offices, the_run
+from tests.session.replays import done, offices, the_run
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -57,9 +57,9 @@ def test_what_was_changed_is_refused(tmp_path: Path) -> None:
         {"evidence": 2},
         {"card": "none"},
         {"more": 1},
-        {"meetings": {"00": {"0": {"links": "00", "seals": [], "heard": []}}}},
-        {"meetings": {"00": {"0": {"links": "", "seals": ["00"], "heard": []}}}},
-        {"meetings": {"00": {"-1": {"links": "", "seals": [], "heard": []}}}},
+        {"meetings": {"00": {"0": {"links": "00", "seals": []}}}},
+        {"meetings": {"00": {"0": {"links": "", "seals": ["00"]}}}},
+        {"meetings": {"00": {"-1": {"links": "", "seals": []}}}},
     ):
         path.write_text(json.dumps(whole | change))
         with pytest.raises(TrustError, match="is no evidence that its card signed"):

@@ -15,7 +15,7 @@ from accord.session.replay_both import replay_both
 from accord.side import Side
 from tests.protocols.worlds import agreement
 from tests.session import faults, worlds
-from tests.session.test_replay import accountable
+from tests.session.replays import accountable
 from tests.session.test_workers import Death, crowds, meet, named, require_done
 
 

@@ -92,6 +92,12 @@ def replay(
         sent, signed = counted(one.messages, "message"), counted(one.signatures, "signature")
         tries = counted(one.attempts, "attempt")
         say(f"{one.party} followed the protocol with this table: {sent} in {tries}, {signed}.")
+        say(f"Read from its columns: {', '.join(map(_tell_column, one.columns.items()))}.")
+
+
+def _tell_column(pair: tuple[str, str]) -> str:
+    name, column = pair
+    return name if name == column else f"{name} ('{column}')"
 
 
 def _read_layout(columns: Path | None) -> Layout | None:

@@ -73,6 +73,9 @@ class Replayed:
     """That the replay sent; those up to the last signature are the same."""
     signatures: int
     """Of this side, which all fit."""
+    columns: dict[str, str]
+    """By agreed name, and for `id`: the column of the table that it was read from. Which one it is, each side
+    chooses, and no commitment shows that it is the right one."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ class Case:
     side: Side
     promise: Promise
     cards: dict[Side, Card]
+    layout: Layout
     records: Records
 
     @cached_property
@@ -129,6 +133,12 @@ class Case:
     @property
     def party(self) -> str:
         return self.agreement.party(self.side)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Which column each agreed name was read from, and the id unless it is the number of the row."""
+        ids = {} if self.layout.id_row else {"id": self.layout.id}
+        return ids | {name: self.layout.source(name).column for name in self.agreement.names}
 
     def departed(self, problem: str) -> DepartedError:
         return DepartedError(party=self.party, run=self.manifest.run, problem=problem)
@@ -166,8 +176,8 @@ def open_case(state: State, name: str, data: TableLike | None, layout: Layout | 
     side, promise = Side(known.side), read_promise(folder)
     cards = read_cards(folder)
     source = data if data is not None else known.source()
-    records = _load(agreement, side, source, layout or known.read_layout())
-    case = Case(folder, known, agreement, side, promise, cards, records)
+    read = layout or known.read_layout()
+    case = Case(folder, known, agreement, side, promise, cards, read, _load(agreement, side, source, read))
     _require_pledged(case)
     return case
 
@@ -232,7 +242,8 @@ def replay_side(case: Case, evidence: Evidence | None = None) -> Replayed:
     signatures = sum(len(one.seals) for each in said.values() for one in each.values())
     case.require_signatures(signatures)
     sent = sum(len(line.links) for line in lines)
-    return Replayed(case.manifest.run, case.party, len(case.attempts), sent, signatures)
+    run, count = case.manifest.run, len(case.attempts)
+    return Replayed(run, case.party, count, sent, signatures, case.columns)
 
 
 def _require_about(case: Case, evidence: Evidence) -> None:

@@ -95,9 +95,14 @@ def replay_both(cases: dict[Side, Case]) -> dict[Side, Replayed]:
         cases[side].require_signatures(found.signatures[side])
     return {
         side: Replayed(
-            a.manifest.run, cases[side].party, len(both), found.messages[side], found.signatures[side]
+            a.manifest.run,
+            case.party,
+            len(both),
+            found.messages[side],
+            found.signatures[side],
+            case.columns,
         )
-        for side in Side
+        for side, case in cases.items()
     }
 
 
