@@ -11,9 +11,10 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.errors import DepartedError, StateError
+from accord.session.case import open_case
 from accord.session.course import Linked
 from accord.session.evidence import decode_evidence, encode_evidence
-from accord.session.replay import Replayed, make_evidence, open_case, replay_side
+from accord.session.replay import Replayed, make_evidence, replay_side
 from accord.side import Side
 from tests.session import cheats, faults
 from tests.session.faults import Office

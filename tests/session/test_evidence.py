@@ -31,7 +31,7 @@ def test_it_is_read_again_and_holds_no_message(tmp_path: Path) -> None:
     for connections in made.meetings.values():
         for number, said in connections.items():
             assert said.seals
-            judge_seals(said, about, next(iter(made.meetings)), number, Side.B, made.card)
+            judge_seals(said.seals, about, next(iter(made.meetings)), number, Side.B, made.card)
     (attempt,) = attempts(state.run(name))
     for message in Kept(attempt, 0).received():
         if len(message) >= 16:
@@ -57,9 +57,9 @@ def test_what_was_changed_is_refused(tmp_path: Path) -> None:
         {"evidence": 2},
         {"card": "none"},
         {"more": 1},
-        {"meetings": {"00": {"0": {"links": "00", "seals": []}}}},
-        {"meetings": {"00": {"0": {"links": "", "seals": ["00"]}}}},
-        {"meetings": {"00": {"-1": {"links": "", "seals": []}}}},
+        {"meetings": {"00": {"0": {"links": "00", "seals": [], "heard": []}}}},
+        {"meetings": {"00": {"0": {"links": "", "seals": ["00"], "heard": []}}}},
+        {"meetings": {"00": {"-1": {"links": "", "seals": [], "heard": []}}}},
     ):
         path.write_text(json.dumps(whole | change))
         with pytest.raises(TrustError, match="is no evidence that its card signed"):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from accord.errors import DepartedError, StateError, UsageError
+from accord.session.case import Case, open_case
 from accord.session.record import attempts
-from accord.session.replay import Case, open_case
 from accord.session.replay_both import replay_both
 from accord.side import Side
 from tests.session import cheats, faults

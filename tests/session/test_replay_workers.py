@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from accord.errors import StateError
+from accord.session.case import open_case
 from accord.session.course import Linked
 from accord.session.receipt import read_receipt
 from accord.session.record import attempts
-from accord.session.replay import make_evidence, open_case, replay_side
+from accord.session.replay import make_evidence, replay_side
 from accord.session.replay_both import replay_both
 from accord.side import Side
 from tests.protocols.worlds import agreement

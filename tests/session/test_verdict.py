@@ -13,11 +13,14 @@ import pytest
 
 from accord.errors import AccordError, DepartedError, ScratchError, StateError, UsageError
 from accord.protocols import bound, disclose, disclosed
-from accord.session import handshake, replay
+from accord.session import case as cases
+from accord.session import handshake
 from accord.session.book import Book, Chain, Meeting, Seal, signed_bytes
+from accord.session.case import open_case
 from accord.session.evidence import Evidence, Said, decode_evidence, encode_evidence
-from accord.session.record import attempts
-from accord.session.replay import make_evidence, open_case, replay_side
+from accord.session.identity import sign
+from accord.session.record import Kept, attempts
+from accord.session.replay import make_evidence, replay_side
 from accord.session.replay_both import replay_both
 from accord.session.seed import decode_seed
 from accord.session.store import list_runs
@@ -94,6 +97,52 @@ def test_a_record_that_was_changed_does_not_help(tmp_path: Path) -> None:
     (attempt / "0.sent").unlink()
     with pytest.raises(DepartedError, match=SHOWN):
         replayed(both, Side.B, name)
+
+
+def inverted(attempt: Path, number: int) -> None:
+    """The record of an attempt with one received message, from 1 on, in which every bit is another."""
+    messages = list(Kept(attempt, 0).received())
+    messages[number - 1] = bytes(byte ^ 255 for byte in messages[number - 1])
+    body = b"".join(len(one).to_bytes(8, "little") + one for one in messages)
+    (attempt / "0.received").write_bytes(b"accord received 1\n" + body)
+
+
+def test_what_was_received_last_cannot_be_made_up_for_the_next_attempt(tmp_path: Path) -> None:
+    """B claims that everything matches as the last thing that it says, before it signs again, and is cut. Both
+    keep that and go on with it. Then B makes its record such that A's tables had said so."""
+    agreed, wire = cheats.agreement(name="all-pairs", disclose=()), Wire()
+    with cheats.claim_all():
+        done(faults.link(accountable(cheats.offices(tmp_path / "whole", agreed)), wire))
+        at = next(n for n, (_, body) in enumerate(wire.passed) if len(body) == 16)
+        both = accountable(cheats.offices(tmp_path / "cut", agreed))
+        faults.link(both, Wire(frames=at, told=True))
+        name = the_run(both)
+        done(faults.resume(both, name))
+    with pytest.raises(DepartedError, match="in attempt 2 is not the one"):
+        replayed(both, Side.B, name)
+    first, _ = attempts(both[Side.B].state.run(name))
+    inverted(first, len(list(Kept(first, 0).received())))
+    assert replayed(both, Side.B, name, evidence=False).attempts == 2, "B's own record is as it should be"
+    with pytest.raises(StateError, match="in attempt 1 are not all there, or not those"):
+        replayed(both, Side.B, name)
+    with pytest.raises(DepartedError, match="bob departed"):
+        replay_both({side: open_case(office.state, name, None) for side, office in both.items()})
+
+
+def test_an_attempt_that_nobody_else_knows_is_not_replayed(tmp_path: Path) -> None:
+    both = offices(tmp_path, "greedy")
+    faults.link(both, Wire(frames=40, told=True))
+    name = the_run(both)
+    (first,) = attempts(both[Side.B].state.run(name))
+    made_up = first.with_name("0002")
+    shutil.copytree(first, made_up)
+    opening = bytearray((first / "opening").read_bytes())
+    opening[70] ^= 1
+    (made_up / "opening").write_bytes(opening)
+    (made_up / "0.seals").write_bytes(b"accord seals 1\n")
+    done(faults.resume(both, name))
+    assert replayed(both, Side.B, name).attempts == 2
+    assert replayed(both, Side.B, name, evidence=False).attempts == 3
 
 
 def test_a_side_that_goes_on_where_the_protocol_ends_is_convicted(tmp_path: Path) -> None:
@@ -356,7 +405,7 @@ def test_where_texts_are_read_in_another_way_no_table_is_judged(
     done(faults.link(both))
     name, data = the_run(both), both[Side.B].data
     data.write_text(data.read_text() + "B99,7,7\n")
-    monkeypatch.setattr(replay, "texts_digest", lambda: bytes(32))
+    monkeypatch.setattr(cases, "texts_digest", lambda: bytes(32))
     with pytest.raises(StateError, match="read here in another way than in the run"):
         replayed(both, Side.B, name)
 
@@ -369,16 +418,31 @@ def test_a_record_of_another_version_is_told_so(tmp_path: Path, monkeypatch: pyt
         replayed(both, Side.B, the_run(both))
 
 
-def _false_seal(one: dict[str, Any]) -> None:
-    one["seals"][0] = one["seals"][0][:-2] + f"{int(one['seals'][0][-2:], 16) ^ 1:02x}"
+@pytest.mark.parametrize("which", ["seals", "heard"])
+def test_a_false_signature_is_the_accusers_and_no_verdict(which: str, tmp_path: Path) -> None:
+    def falsify(one: dict[str, Any]) -> None:
+        one[which][0] = one[which][0][:-2] + f"{int(one[which][0][-2:], 16) ^ 1:02x}"
 
-
-def test_a_false_signature_is_the_accusers_and_no_verdict(tmp_path: Path) -> None:
     both = offices(tmp_path, "plain")
     done(faults.link(both))
     case = open_case(both[Side.B].state, the_run(both), None)
     with pytest.raises(UsageError, match="such as its card did not make"):
-        replay_side(case, forged(both, _false_seal))
+        replay_side(case, forged(both, falsify))
+
+
+def test_what_an_accuser_signs_anew_is_refuted_by_what_it_had_signed(tmp_path: Path) -> None:
+    both = offices(tmp_path, "plain")
+    done(faults.link(both))
+    name = the_run(both)
+    case, true = open_case(both[Side.B].state, name, None), make_evidence(both[Side.A].state, name)
+    ((meeting, connections),) = true.meetings.items()
+    heard = []
+    for seal in connections[0].heard:
+        other = replace(seal, sent_link=bytes(32))
+        signature = sign(both[Side.A].state, signed_bytes(case.about, meeting, 0, Side.A, other))
+        heard.append(replace(other, signature=signature))
+    false = {meeting: {0: replace(connections[0], heard=heard)}}
+    assert replay_side(case, replace(true, meetings=false)) == replay_side(case, true)
 
 
 def test_sizes_that_an_accuser_makes_up_change_nothing(tmp_path: Path) -> None:

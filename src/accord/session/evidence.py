@@ -2,22 +2,22 @@
 
 Who wants the partner to replay a run hands over what it holds of the partner's word: the pledge, the sizes
 that both announced, and for each attempt and connection the links of the messages that came, with the
-partner's signatures of them. A partner that changed its own record is held to these. What counts are the
-signatures: a link that none of them covers is left out, the others only serve to name a message (verdict.py),
-and sizes are believed where the partner signed for a meeting with them (book.py). Nothing in it rests on the
-word of who hands it over: a seal says itself what its signer had received, and from a side's own seals all
-that it sent follows. What the accuser says that it had sent would prove nothing, and is not asked.
+partner's signatures of them; and what it signed itself for the coordinators' connection (`heard`), so that
+the partner cannot exchange what it received last. A partner that changed its own record is held to these
+(held.py). What counts are the signatures: a link that none of them covers is left out, the others only serve
+to name a message (verdict.py), and sizes are believed where the partner signed for a meeting with them
+(book.py).
 
     {"evidence": 1, "run": …, "agreement": …, "side": "B", "card": PEM, "pledge": hex,
      "records": {"A": 300, "B": 280},
-     "meetings": {NAME: {NUMBER: {"links": hex, "seals": [hex, …]}, …}, …}}
+     "meetings": {NAME: {NUMBER: {"links": hex, "seals": [hex, …], "heard": [hex, …]}, …}, …}}
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -39,6 +39,7 @@ _Hex = Annotated[str, StringConstraints(pattern="^([0-9a-f]{2})*$")]
 class _Connection(Spec):
     links: _Hex
     seals: list[_Hex]
+    heard: list[_Hex]
 
 
 class _Records(Spec):
@@ -64,6 +65,10 @@ class Said:
     links: list[bytes]
     """Of the messages that it sent, up to its last signature: not signed one by one, and of no weight."""
     seals: list[Seal]
+    heard: list[Seal] = field(default_factory=list)
+    """What its partner signed on the same connection, by the partner's own record."""
+    sure: list[Seal] = field(default_factory=list)
+    """The same by the record of the side itself."""
 
     @property
     def known(self) -> dict[int, bytes]:
@@ -87,20 +92,21 @@ class Evidence:
     """By the name of the meeting and the number of the connection."""
 
 
-def judge_seals(said: Said, about: bytes, meeting: bytes, number: int, side: Side, card: Card) -> None:
+def judge_seals(seals: list[Seal], about: bytes, meeting: bytes, number: int, side: Side, card: Card) -> None:
     """Raise ValueError unless the owner of the card signed each seal."""
     judge = verifier(card)
-    for seal in said.seals:
+    for seal in seals:
         judge(seal.signature, signed_bytes(about, meeting, number, side, seal))
 
 
 def collect(record: Kept, meeting: Meeting, side: Side) -> Said:
     """What the partner, which is `side`, signed on a connection of which this is the record."""
-    _, seals = record.seals()
+    own, seals = record.seals()
     last = max((seal.sent for seal in seals), default=0)
     chain, messages = Chain(meeting, record.number, side), record.received()
     links = [chain.add(message) for _, message in zip(range(last), messages, strict=False)]
-    return Said(links, seals)
+    # A worker that signs at the end of a share leaves nothing that its coordinator goes on with.
+    return Said(links, seals, [] if record.number else own)
 
 
 def collect_all(folder: Path, side: Side, meeting_at: dict[Path, Meeting]) -> dict[bytes, dict[int, Said]]:
@@ -124,6 +130,7 @@ def encode_evidence(evidence: Evidence) -> bytes:
             str(number): {
                 "links": b"".join(said.links).hex(),
                 "seals": [encode_seal(seal).hex() for seal in said.seals],
+                "heard": [encode_seal(seal).hex() for seal in said.heard],
             }
             for number, said in connections.items()
         }
@@ -180,5 +187,5 @@ def _said(found: _Connection) -> Said:
     links = bytes.fromhex(found.links)
     if len(links) % LINK:
         raise ValueError("not links")
-    seals = [decode_seal(bytes.fromhex(one)) for one in found.seals]
-    return Said([links[at : at + LINK] for at in range(0, len(links), LINK)], seals)
+    seals, heard = ([decode_seal(bytes.fromhex(one)) for one in some] for some in (found.seals, found.heard))
+    return Said([links[at : at + LINK] for at in range(0, len(links), LINK)], seals, heard)

@@ -22,9 +22,11 @@ from dataclasses import dataclass, field
 from accord.errors import StateError, UsageError
 from accord.secure.party import Buffer
 from accord.session.book import Meeting
+from accord.session.case import Attempt, Case
 from accord.session.evidence import Said, judge_seals, records
+from accord.session.held import require_seals
 from accord.session.record import Kept, read_badges
-from accord.session.replay import Attempt, Case, Replayed, require_seals, run_attempt
+from accord.session.replay import Replayed, run_attempt
 from accord.session.replay_lines import Line, Remembered
 from accord.session.verdict import Fault, in_order, misstated, name_message, went_on, where
 from accord.side import Side
@@ -157,7 +159,7 @@ def _common(cases: dict[Side, Case]) -> Iterator[dict[Side, Attempt]]:
 def _require_known(holder: Case, attempt: Attempt, lacking: Case) -> None:
     """Raise for an attempt that a side does not know, though the other has its signatures: for what it said
     there of its size, if that is it."""
-    taken = Said([], Kept(attempt.folder, 0).seals()[1])
+    taken = Kept(attempt.folder, 0).seals()[1]
     try:
         judge_seals(taken, holder.about, attempt.meeting.name, 0, lacking.side, lacking.cards[lacking.side])
     except ValueError:

@@ -138,12 +138,15 @@ class Remembered:
         self._answers: list[bytes] = []
         self._next = self._shared = 0
 
-    def meet(self, steps: int, partner_steps: int) -> None:
-        """Begin an attempt of which this side said that it had kept so many steps."""
-        if steps > len(self._answers):
+    def meet(self, own: Hello, partner: Hello) -> None:
+        """Begin an attempt with these hellos: they say how many steps each had kept, and the commitments
+        again, which are the answer of the first."""
+        if own.steps > len(self._answers):
             raise EndOfRecord
-        del self._answers[steps:]
-        self._next, self._shared = 0, min(steps, partner_steps)
+        del self._answers[own.steps :]
+        if self._answers and self._answers[0] != partner.commitments:
+            raise EndOfRecord
+        self._next, self._shared = 0, min(own.steps, partner.steps)
 
     @property
     def again(self) -> int:

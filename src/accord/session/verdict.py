@@ -11,10 +11,11 @@ comes to the same point, and then, seal after seal:
 
 Links between two seals were not signed one by one, and whoever hands them over may have made them up: they
 help to name a message once a seal does not fit, and do nothing else. A party is a function of what it
-received, and a seal at a place where the program signs fixes just what it had received by then: so a side
-whose seals all fit sent what it had to, whatever else its record says. With several connections the seals of
-all of them are first held against what was received, since what a coordinator sends follows from what its
-workers received.
+received, and a seal at a place where the program signs fixes just what it had received by then: so up to its
+last seal a side whose seals all fit sent what it had to. Behind it, answers may have come that the next
+attempt goes on with; there what the partner signed as sent must be what was received. With several
+connections the seals of all of them are first held against what was received, since what a coordinator sends
+follows from what its workers received.
 """
 
 from __future__ import annotations
@@ -61,7 +62,15 @@ def _judge_line(attempt: int, number: int, line: Line | None, said: Said, waits:
         if (seal.sent, seal.received) not in line.marks:
             return Fault(True, misstated(attempt, number, line, seal.sent, seal.received))
         good = seal.sent
-    return None
+    return None if line is None or _is_heard(line, said) else lost(attempt, number)
+
+
+def _is_heard(line: Line, said: Said) -> bool:
+    """Whether what the partner signed as sent is what was received, if that came; what its own word from
+    then confirms is not asked again."""
+    sure = max((seal.sent for seal in said.sure if _came(line, seal.sent, seal.sent_link)), default=0)
+    later = [seal for seal in said.heard if seal.sent > sure]
+    return all(_came(line, seal.sent, seal.sent_link) or len(line.came) < seal.sent for seal in later)
 
 
 def _all_came(line: Line | None, said: Said) -> bool:
