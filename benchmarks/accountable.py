@@ -18,7 +18,8 @@ from accord.agreement.document import Agreement
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.records.sinks import write_table
-from accord.session.replay import open_case, replay_side
+from accord.session.case import open_case
+from accord.session.replay import replay_side
 from accord.session.state import State
 from benchmarks.linkage import DATA, cases, introduce, link, outcomes, ports
 

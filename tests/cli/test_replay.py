@@ -11,7 +11,7 @@ from accord.side import Side
 from tests.cli.terminal import Done, accord
 from tests.session import cheats, faults
 from tests.session.faults import Office
-from tests.session.test_replay import accountable, done, offices, the_run
+from tests.session.replays import accountable, done, offices, the_run
 
 
 @pytest.fixture(autouse=True)

@@ -10,13 +10,15 @@ in the same process, or in another, is honest. None of them needs anything that 
                    four bits of Δ that belong to the tree. Sixteen guesses, and under the right one answers
                    are no coins. Who has Δ has both labels of every wire. B reports the true answers.
     claim_all      `ot`: B reports that everything matches, and does not ask itself whether it does.
+    change_message any engine: a bit of one message is another, whatever that is good for.
+    pledge_fewer   B pledges the table that it has, and links one with more records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.protocols.disclose import DiscloseAtEnd
-from accord.records.columns import Bits
+from accord.records.columns import Bits, Records
 from accord.secure.garbled import engine as garbled_engine
 from accord.secure.garbled.batch import BatchSide as GarbledSide
 from accord.secure.garbled.batch import batch_sizes, run_evaluator, run_garbler
@@ -37,6 +39,7 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Party, Receive, Send, receive, send
 from accord.secure.transfer.extension import collect, padded_count
 from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
+from accord.session import book, desk
 from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Office
@@ -190,6 +193,53 @@ def claim_all() -> Iterator[None]:
         patch.setattr(ot_engine, "run_b", claim)
         patch.setattr(DiscloseAtEnd, "_require_matches", believe)
         yield
+
+
+@dataclass
+class Change:
+    """One changed message, by its number among those that a side sends."""
+
+    at: int
+    sent: int = 0
+    """How many messages there were."""
+    done: bool = False
+
+
+@contextmanager
+def change_message(at: int, side: Side = Side.B) -> Iterator[Change]:
+    """A side flips a bit of one message, and goes on, signing for what it sent."""
+    change, true = Change(at), book._keep
+
+    def keep(effect: Send | Receive, own: book.Book) -> Party[Buffer | None]:
+        if isinstance(effect, Send) and own._side is side:
+            change.sent += 1
+            if change.sent == at and len(effect.buffer):
+                other = bytearray(effect.buffer)
+                other[len(other) // 2] ^= 1
+                effect, change.done = replace(effect, buffer=bytes(other)), True
+        return (yield from true(effect, own))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(book, "_keep", keep)
+        yield change
+
+
+@contextmanager
+def pledge_fewer(office: Office, invented: str) -> Iterator[None]:
+    """This office commits to its table, and links one with these rows added; it keeps the former."""
+    source, true = office.data.read_text(), desk.table_digest
+    pledged = true(office.ready().records)
+    office.data.write_text(source + invented)
+    cheat = true(office.ready().records)
+
+    def digest(records: Records) -> bytes:
+        found = true(records)
+        return pledged if found == cheat else found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(desk, "table_digest", digest)
+        yield
+    office.data.write_text(source)
 
 
 TREES, PIECE = 32, 4

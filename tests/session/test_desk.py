@@ -22,8 +22,8 @@ from accord.session.seed import PLEDGE
 from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Line, Office, Wire
+from tests.session.replays import done, offices, the_run
 from tests.session.test_canaries import found, stored
-from tests.session.test_replay import done, offices, the_run
 from tests.session.test_tampered import flipped, tampered
 
 pytestmark = pytest.mark.usefixtures("quick")

@@ -14,7 +14,7 @@ from accord.session.record import Kept, attempts
 from accord.session.replay import make_evidence
 from accord.side import Side
 from tests.session import faults
-from tests.session.test_replay import done, offices, the_run
+from tests.session.replays import done, offices, the_run
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -31,7 +31,7 @@ def test_it_is_read_again_and_holds_no_message(tmp_path: Path) -> None:
     for connections in made.meetings.values():
         for number, said in connections.items():
             assert said.seals
-            judge_seals(said, about, next(iter(made.meetings)), number, Side.B, made.card)
+            judge_seals(said.seals, about, next(iter(made.meetings)), number, Side.B, made.card)
     (attempt,) = attempts(state.run(name))
     for message in Kept(attempt, 0).received():
         if len(message) >= 16:

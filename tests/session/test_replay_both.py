@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from accord.errors import DepartedError, StateError, UsageError
+from accord.session.case import Case, open_case
 from accord.session.record import attempts
-from accord.session.replay import Case, open_case
 from accord.session.replay_both import replay_both
 from accord.side import Side
 from tests.session import cheats, faults
 from tests.session.faults import Office, Wire
-from tests.session.test_replay import CHEATS, SHOWN, accountable, done, offices, the_run
+from tests.session.replays import CHEATS, SHOWN, accountable, done, offices, the_run
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -67,6 +67,25 @@ def test_who_empties_its_record_is_told_all_the_same(tmp_path: Path) -> None:
         replay_both(cases(both))
     shutil.rmtree(attempt)
     with pytest.raises(StateError, match="bob lacks an attempt"):
+        replay_both(cases(both))
+
+
+@pytest.mark.parametrize("side", Side)
+def test_who_departs_between_two_signatures_is_told_by_what_the_other_received(
+    side: Side, tmp_path: Path
+) -> None:
+    """In the set-up of the engine: by its next signature a cheat has received other answers. Its own record
+    is not needed; without the other's nobody can tell who it was, and nobody is convicted."""
+    both = offices(tmp_path, "plain")
+    with cheats.change_message(3, side):
+        faults.link(both)
+    name = the_run(both)
+    (attempt,) = attempts(both[side].state.run(name))
+    (attempt / "0.received").unlink()
+    known = {each: open_case(office.state, name, None) for each, office in both.items()}
+    with pytest.raises(DepartedError, match=f"{both[side].agreement.party(side)} departed .* message 3 "):
+        replay_both(known)
+    with pytest.raises(StateError, match="is not what two honest sides come to, and not by whom"):
         replay_both(cases(both))
 
 

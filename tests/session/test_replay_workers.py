@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 from accord.errors import StateError
+from accord.session.case import open_case
 from accord.session.course import Linked
 from accord.session.receipt import read_receipt
 from accord.session.record import attempts
-from accord.session.replay import make_evidence, open_case, replay_side
+from accord.session.replay import make_evidence, replay_side
 from accord.session.replay_both import replay_both
 from accord.side import Side
 from tests.protocols.worlds import agreement
 from tests.session import faults, worlds
-from tests.session.test_replay import accountable
+from tests.session.replays import accountable
 from tests.session.test_workers import Death, crowds, meet, named, require_done
 
 

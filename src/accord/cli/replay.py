@@ -92,6 +92,12 @@ def replay(
         sent, signed = counted(one.messages, "message"), counted(one.signatures, "signature")
         tries = counted(one.attempts, "attempt")
         say(f"{one.party} followed the protocol with this table: {sent} in {tries}, {signed}.")
+        say(f"Read from its columns: {', '.join(map(_tell_column, one.columns.items()))}.")
+
+
+def _tell_column(pair: tuple[str, str]) -> str:
+    name, column = pair
+    return name if name == column else f"{name} ('{column}')"
 
 
 def _read_layout(columns: Path | None) -> Layout | None:
@@ -103,8 +109,9 @@ def _read_layout(columns: Path | None) -> Layout | None:
 def _replay_one(
     state: State, run: str, data: Path | None, layout: Layout | None, against: Path | None
 ) -> Replayed:
+    from accord.session.case import open_case
     from accord.session.evidence import read_evidence
-    from accord.session.replay import open_case, replay_side
+    from accord.session.replay import replay_side
 
     found = None if against is None else read_evidence(against)
     return replay_side(open_case(state, run, data, layout), found)
@@ -113,7 +120,7 @@ def _replay_one(
 def _replay_two(
     state: State, partner: State, run: str, data: Path | None, layout: Layout | None, other: Path | None
 ) -> list[Replayed]:
-    from accord.session.replay import open_case
+    from accord.session.case import open_case
     from accord.session.replay_both import replay_both
 
     cases = (open_case(state, run, data, layout), open_case(partner, run, other))

@@ -1,12 +1,15 @@
 """Evidence of what a partner signed in a run, for its replay: hashes and signatures, no data.
 
-Who wants the partner to replay a run hands over what it holds of the partner's word: the pledge, and for each
-attempt and connection the links of the messages that came, with the partner's signatures of them; and what
-it signed itself (`heard`), so that the partner cannot exchange what it received. A partner that changed its
-own record is held to these. What counts are the signatures: a link that none of them covers is left out, and
-the others only serve to name a message (verdict.py).
+Who wants the partner to replay a run hands over what it holds of the partner's word: the pledge, the sizes
+that both announced, and for each attempt and connection the links of the messages that came, with the
+partner's signatures of them; and what it signed itself for the coordinators' connection (`heard`), so that
+the partner cannot exchange what it received last. A partner that changed its own record is held to these
+(held.py). What counts are the signatures: a link that none of them covers is left out, the others only serve
+to name a message (verdict.py), and sizes are believed where the partner signed for a meeting with them
+(book.py).
 
     {"evidence": 1, "run": …, "agreement": …, "side": "B", "card": PEM, "pledge": hex,
+     "records": {"A": 300, "B": 280},
      "meetings": {NAME: {NUMBER: {"links": hex, "seals": [hex, …], "heard": [hex, …]}, …}, …}}
 """
 
@@ -39,6 +42,11 @@ class _Connection(Spec):
     heard: list[_Hex]
 
 
+class _Records(Spec):
+    A: int
+    B: int
+
+
 class _File(Spec):
     evidence: Literal[1]
     run: str
@@ -46,6 +54,7 @@ class _File(Spec):
     side: Literal["A", "B"]
     card: str
     pledge: _Hex
+    records: _Records
     meetings: dict[_Hex, dict[_Number, _Connection]]
 
 
@@ -57,7 +66,9 @@ class Said:
     """Of the messages that it sent, up to its last signature: not signed one by one, and of no weight."""
     seals: list[Seal]
     heard: list[Seal] = field(default_factory=list)
-    """What its partner signed on the same connection."""
+    """What its partner signed on the same connection, by the partner's own record."""
+    sure: list[Seal] = field(default_factory=list)
+    """The same by the record of the side itself."""
 
     @property
     def known(self) -> dict[int, bytes]:
@@ -75,14 +86,16 @@ class Evidence:
     side: Side
     card: Card
     pledge: Pledge
+    sizes: dict[Side, int]
+    """As both announced them, by the word of who hands this over."""
     meetings: dict[bytes, dict[int, Said]]
     """By the name of the meeting and the number of the connection."""
 
 
-def judge_seals(said: Said, about: bytes, meeting: bytes, number: int, side: Side, card: Card) -> None:
+def judge_seals(seals: list[Seal], about: bytes, meeting: bytes, number: int, side: Side, card: Card) -> None:
     """Raise ValueError unless the owner of the card signed each seal."""
     judge = verifier(card)
-    for seal in said.seals:
+    for seal in seals:
         judge(seal.signature, signed_bytes(about, meeting, number, side, seal))
 
 
@@ -92,7 +105,8 @@ def collect(record: Kept, meeting: Meeting, side: Side) -> Said:
     last = max((seal.sent for seal in seals), default=0)
     chain, messages = Chain(meeting, record.number, side), record.received()
     links = [chain.add(message) for _, message in zip(range(last), messages, strict=False)]
-    return Said(links, seals, own)
+    # A worker that signs at the end of a share leaves nothing that its coordinator goes on with.
+    return Said(links, seals, [] if record.number else own)
 
 
 def collect_all(folder: Path, side: Side, meeting_at: dict[Path, Meeting]) -> dict[bytes, dict[int, Said]]:
@@ -129,6 +143,7 @@ def encode_evidence(evidence: Evidence) -> bytes:
         "side": evidence.side.value,
         "card": evidence.card.pem.decode(),
         "pledge": encode_pledge(evidence.pledge).hex(),
+        "records": {side.value: count for side, count in evidence.sizes.items()},
         "meetings": meetings,
     }
     return json.dumps(body).encode()
@@ -162,7 +177,10 @@ def decode_evidence(content: bytes, path: Path) -> Evidence:
         bytes.fromhex(name): {int(number): _said(one) for number, one in connections.items()}
         for name, connections in found.meetings.items()
     }
-    return Evidence(found.run, found.agreement, side, card, pledge, meetings)
+    sizes = {Side.A: found.records.A, Side.B: found.records.B}
+    if not all(0 <= size < 1 << 64 for size in sizes.values()):
+        raise ValueError("not sizes")
+    return Evidence(found.run, found.agreement, side, card, pledge, sizes, meetings)
 
 
 def _said(found: _Connection) -> Said:

@@ -5,6 +5,11 @@ is simply not compared. The messages are those that two honest sides would have 
 signed is taken from the records of both, so that neither helps itself by emptying its own. Where one side
 departed, the other's answers differ, too, from then on, and rightly so: who departed is the one that signed
 for having received what an honest partner sends, and for having sent something else.
+
+Who departs between two of its signatures has received other answers by the next one, and that next one is
+the first that tells. Then the messages that the *other* side received are followed, if it has them: from
+them follows what it sent, as long as it was honest; and who signed for having received just that, and sent
+something else, departed. So a cheat that empties its own record gains nothing before a partner that kept its.
 """
 
 from __future__ import annotations
@@ -14,12 +19,14 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from accord.errors import UsageError
+from accord.errors import StateError, UsageError
 from accord.secure.party import Buffer
 from accord.session.book import Meeting
-from accord.session.evidence import Said, records
-from accord.session.record import read_badges
-from accord.session.replay import Attempt, Case, Replayed, require_seals, run_attempt
+from accord.session.case import Attempt, Case
+from accord.session.evidence import Said, judge_seals, records
+from accord.session.held import require_seals
+from accord.session.record import Kept, read_badges
+from accord.session.replay import Replayed, run_attempt
 from accord.session.replay_lines import Line, Remembered
 from accord.session.verdict import Fault, in_order, misstated, name_message, went_on, where
 from accord.side import Side
@@ -57,18 +64,20 @@ class _Wired(Line):
         number: int,
         side: Side,
         said: Said | None,
-        boxes: dict[Side, Box],
+        inbox: Iterator[Buffer],
+        out: Box | None,
         seen: _Seen,
     ) -> None:
-        super().__init__(meeting, number, side, iter(boxes[side].get, None), said)
-        self._out, self._seen = boxes[side.other], seen
+        super().__init__(meeting, number, side, inbox, said)
+        self._out, self._seen = out, seen
         self.by_then: dict[int, dict[int, int]] = {}
         """How many messages the side had received on each connection when it sent which message."""
 
     def send(self, buffer: Buffer) -> None:
         super().send(buffer)
         self.by_then[len(self.links)] = {number: len(line.came) for number, line in self._seen.lines.items()}
-        self._out.put(bytes(buffer))
+        if self._out is not None:
+            self._out.put(bytes(buffer))
 
 
 def replay_both(cases: dict[Side, Case]) -> dict[Side, Replayed]:
@@ -76,23 +85,59 @@ def replay_both(cases: dict[Side, Case]) -> dict[Side, Replayed]:
     a, b = cases[Side.A], cases[Side.B]
     if a.manifest.run != b.manifest.run or (a.side, b.side) != (Side.A, Side.B):
         raise UsageError(problem="These are not the two sides of one run.")
-    journals = {side: Remembered() for side in Side}
-    totals = dict.fromkeys(Side, (0, 0, 0))
-    for attempts in _common(cases):
-        seen = _run_both(cases, attempts, journals)
-        faults = {side: _judge(attempts[side].number, seen[side], seen[side.other]) for side in Side}
-        # Who departed comes before what nothing can be said of: that may follow from it.
-        for side in sorted(Side, key=lambda side: not _is_departed(faults[side])):
-            cases[side].require(faults[side])
+    both = list(_common(cases))
+    found = _replay(cases, both, None)
+    _require_departed(cases, found.faults)
+    if found.faults:
         for side in Side:
-            said = seen[side].said
-            sent = sum(len(line.links) for line in seen[side].lines.values())
-            signed = sum(len(one.seals) for one in said.values())
-            count, messages, signatures = totals[side]
-            totals[side] = count + 1, messages + sent, signatures + signed
+            faults = _replay(cases, both, side).faults
+            _require_departed(cases, {side.other: faults.get(side.other)})
     for side in Side:
-        cases[side].require_signatures(totals[side][2])
-    return {side: Replayed(a.manifest.run, cases[side].party, *totals[side]) for side in Side}
+        cases[side].require(found.faults.get(side))
+        cases[side].require_signatures(found.signatures[side])
+    return {
+        side: Replayed(
+            a.manifest.run,
+            case.party,
+            len(both),
+            found.messages[side],
+            found.signatures[side],
+            case.columns,
+        )
+        for side, case in cases.items()
+    }
+
+
+@dataclass
+class _Found:
+    """What came of all attempts, or of those up to the first with a fault."""
+
+    messages: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
+    signatures: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
+    faults: dict[Side, Fault | None] = field(default_factory=dict)
+
+
+def _replay(cases: dict[Side, Case], both: list[dict[Side, Attempt]], recorded: Side | None) -> _Found:
+    """Replay attempt after attempt: against each other, or with one side on the messages of its record."""
+    journals = {side: Remembered() for side in Side}
+    found = _Found()
+    for attempts in both:
+        seen = _run_both(cases, attempts, journals, recorded)
+        faults = {side: _judge(attempts[side].number, seen[side], seen[side.other]) for side in Side}
+        for side, each in seen.items():
+            found.messages[side] += sum(len(line.links) for line in each.lines.values())
+            found.signatures[side] += sum(len(one.seals) for one in each.said.values())
+        if any(faults.values()):
+            found.faults = faults
+            break
+    return found
+
+
+def _require_departed(cases: dict[Side, Case], faults: dict[Side, Fault | None]) -> None:
+    """Raise for a side that departed: that comes before what nothing can be said of, and may cause it."""
+    for side, fault in faults.items():
+        if fault is not None and fault.departed:
+            cases[side].require(fault)
 
 
 def _common(cases: dict[Side, Case]) -> Iterator[dict[Side, Attempt]]:
@@ -102,13 +147,27 @@ def _common(cases: dict[Side, Case]) -> Iterator[dict[Side, Attempt]]:
     for side in Side:
         for name, attempt in names[side].items():
             if name not in names[side.other] and any(one.seals()[1] for one in records(attempt.folder)):
-                lacking = cases[side.other]
-                raise lacking.incomplete(
-                    f"{lacking.party} lacks an attempt of which the partner has signatures"
-                )
+                _require_known(cases[side], attempt, cases[side.other])
     for name, attempt in names[Side.A].items():
         if name in names[Side.B]:
+            for side in Side:
+                if any(one.seals for one in _said(cases, {s: names[s][name] for s in Side}, side).values()):
+                    cases[side].require_size(cases[side].manifest.records)
             yield {Side.A: attempt, Side.B: names[Side.B][name]}
+
+
+def _require_known(holder: Case, attempt: Attempt, lacking: Case) -> None:
+    """Raise for an attempt that a side does not know, though the other has its signatures: for what it said
+    there of its size, if that is it."""
+    taken = Kept(attempt.folder, 0).seals()[1]
+    try:
+        judge_seals(taken, holder.about, attempt.meeting.name, 0, lacking.side, lacking.cards[lacking.side])
+    except ValueError:
+        raise holder.incomplete(
+            f"it has signatures of attempt {attempt.number} that {lacking.party} did not make"
+        ) from None
+    lacking.require_size(holder.manifest.partner_records)
+    raise lacking.incomplete(f"{lacking.party} lacks an attempt of which the partner has signatures")
 
 
 def _said(cases: dict[Side, Case], attempts: dict[Side, Attempt], side: Side) -> dict[int, Said]:
@@ -126,7 +185,10 @@ def _said(cases: dict[Side, Case], attempts: dict[Side, Attempt], side: Side) ->
 
 
 def _run_both(
-    cases: dict[Side, Case], attempts: dict[Side, Attempt], journals: dict[Side, Remembered]
+    cases: dict[Side, Case],
+    attempts: dict[Side, Attempt],
+    journals: dict[Side, Remembered],
+    recorded: Side | None,
 ) -> dict[Side, _Seen]:
     """One attempt, each side in a thread of its own."""
     connections = 1 + max(len(read_badges(attempt.folder)) for attempt in attempts.values())
@@ -134,15 +196,20 @@ def _run_both(
     seen = {side: _Seen(_said(cases, attempts, side)) for side in Side}
 
     def work(side: Side) -> None:
-        own = seen[side]
+        own, attempt = seen[side], attempts[side]
 
         def line(number: int) -> Line:
-            made = _Wired(attempts[side].meeting, number, side, own.said.get(number), boxes[number], own)
+            box = boxes[number]
+            inbox: Iterator[Buffer] = iter(box[side].get, None)
+            if side is recorded:
+                inbox = Kept(attempt.folder, number).received()
+            out = None if side.other is recorded else box[side.other]
+            made = _Wired(attempt.meeting, number, side, own.said.get(number), inbox, out, own)
             own.lines[number] = made
             return made
 
         try:
-            run_attempt(cases[side], attempts[side], journals[side], line)
+            run_attempt(cases[side], attempt, journals[side], line)
         except BaseException as error:
             own.fault = error
         finally:
@@ -154,8 +221,11 @@ def _run_both(
         thread.start()
     for thread in threads:
         thread.join()
-    for own in seen.values():
-        if own.fault is not None:
+    for side, own in seen.items():
+        # A record that cannot be read, or that asks for more than this machine has, is followed up to there.
+        if own.fault is not None and not (
+            side is recorded and isinstance(own.fault, OSError | ValueError | StateError)
+        ):
             raise own.fault
     return seen
 
@@ -164,7 +234,7 @@ def _judge(attempt: int, own: _Seen, other: _Seen) -> Fault | None:
     """What is wrong with what a side signed, if anything."""
     found = [_judge_line(attempt, number, own, other) for number in sorted(own.said)]
     faults = [fault for fault in found if fault is not None]
-    return next(filter(_is_departed, faults), faults[0] if faults else None)
+    return next((fault for fault in faults if fault.departed), faults[0] if faults else None)
 
 
 def _judge_line(attempt: int, number: int, own: _Seen, other: _Seen) -> Fault | None:
@@ -191,10 +261,6 @@ def _judge_line(attempt: int, number: int, own: _Seen, other: _Seen) -> Fault | 
 
 def _is_same(links: list[bytes], count: int, link: bytes) -> bool:
     return not count or (len(links) >= count and links[count - 1] == link)
-
-
-def _is_departed(fault: Fault | None) -> bool:
-    return fault is not None and fault.departed
 
 
 def _unclear(attempt: int, number: int) -> Fault:

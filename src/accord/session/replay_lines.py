@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import MASKS, Derived, Entropy
-from accord.errors import AccordError, PeerError
+from accord.errors import NoRoomError, PeerError
 from accord.protocols.comparers import Comparer, InTurn
 from accord.protocols.journal import UNDER_WAY, Answer
 from accord.protocols.shares import Share, cut
@@ -138,12 +138,15 @@ class Remembered:
         self._answers: list[bytes] = []
         self._next = self._shared = 0
 
-    def meet(self, steps: int, partner_steps: int) -> None:
-        """Begin an attempt of which this side said that it had kept so many steps."""
-        if steps > len(self._answers):
+    def meet(self, own: Hello, partner: Hello) -> None:
+        """Begin an attempt with these hellos: they say how many steps each had kept, and the commitments
+        again, which are the answer of the first."""
+        if own.steps > len(self._answers):
             raise EndOfRecord
-        del self._answers[steps:]
-        self._next, self._shared = 0, min(steps, partner_steps)
+        del self._answers[own.steps :]
+        if self._answers and self._answers[0] != partner.commitments:
+            raise EndOfRecord
+        self._next, self._shared = 0, min(own.steps, partner.steps)
 
     @property
     def again(self) -> int:
@@ -202,7 +205,7 @@ class _Worker:
         self.side, self._engine, self._circuit, self._line = side, Renewing(engine), circuit, line
         self._tasks: deque[tuple[_Asked, Share, Table]] = deque()
         self._session: Any = None
-        self._ended: EndOfRecord | AccordError | None = None
+        self._ended: EndOfRecord | PeerError | None = None
         self._try(self._set_up, Derived(key).stream(MASKS))
 
     def _set_up(self, masks: Entropy) -> None:
@@ -229,7 +232,9 @@ class _Worker:
     def _try(self, work: Callable[..., None], *arguments: Any) -> None:
         try:
             work(*arguments)
-        except (EndOfRecord, AccordError) as end:
+        except NoRoomError:
+            raise
+        except (EndOfRecord, PeerError) as end:
             self._ended = end
 
     def require(self, asked: _Asked) -> None:

@@ -10,9 +10,12 @@ comes to the same point, and then, seal after seal:
                                                         could invent the rest afterwards
 
 Links between two seals were not signed one by one, and whoever hands them over may have made them up: they
-help to name a message once a seal does not fit, and do nothing else. What the partner signed as sent must be
-what the record says was received; with several connections that is asked of all of them first, since what a
-coordinator sends follows from what its workers received.
+help to name a message once a seal does not fit, and do nothing else. A party is a function of what it
+received, and a seal at a place where the program signs fixes just what it had received by then: so up to its
+last seal a side whose seals all fit sent what it had to. Behind it, answers may have come that the next
+attempt goes on with; there what the partner signed as sent must be what was received. With several
+connections the seals of all of them are first held against what was received, since what a coordinator sends
+follows from what its workers received.
 """
 
 from __future__ import annotations
@@ -59,19 +62,23 @@ def _judge_line(attempt: int, number: int, line: Line | None, said: Said, waits:
         if (seal.sent, seal.received) not in line.marks:
             return Fault(True, misstated(attempt, number, line, seal.sent, seal.received))
         good = seal.sent
-    return None if _all_came(line, said) else lost(attempt, number)
+    return None if line is None or _is_heard(line, said) else lost(attempt, number)
+
+
+def _is_heard(line: Line, said: Said) -> bool:
+    """Whether what the partner signed as sent is what was received, if that came; what its own word from
+    then confirms is not asked again."""
+    sure = max((seal.sent for seal in said.sure if _came(line, seal.sent, seal.sent_link)), default=0)
+    later = [seal for seal in said.heard if seal.sent > sure]
+    return all(_came(line, seal.sent, seal.sent_link) or len(line.came) < seal.sent for seal in later)
 
 
 def _all_came(line: Line | None, said: Said) -> bool:
-    """Whether all that either side signed for was received."""
-    due = [(seal.received, seal.received_link) for seal in said.seals if seal.received]
-    heard = [(seal.sent, seal.sent_link) for seal in said.heard if seal.sent]
+    """Whether all that the side signed for was received."""
+    due = [seal for seal in said.seals if seal.received]
     if line is None:
         return not due
-    # What the partner sent last may never have come.
-    return all(_came(line, *one) for one in due) and all(
-        _came(line, *one) or len(line.came) < one[0] for one in heard
-    )
+    return all(_came(line, seal.received, seal.received_link) for seal in due)
 
 
 def _came(line: Line, count: int, link: bytes) -> bool:

@@ -1,0 +1,183 @@
+"""One side of an accountable run before its replay: what its messages follow from, if that is as pledged.
+
+Table and seed must be those that the side signed for when the run began (seed.py). What was announced of the
+table's size is in every meeting, and so in all that was signed there (book.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.errors import AccordError, DepartedError, RefusedError, StateError, UsageError
+from accord.protocols.base import prepare
+from accord.protocols.mine import Mine
+from accord.protocols.slots import table_digest
+from accord.records.columns import Records
+from accord.records.layout import Layout
+from accord.records.load import load_records
+from accord.records.sources import TableLike
+from accord.records.vectors import readers, texts_digest
+from accord.session import noise_format
+from accord.session.book import Meeting, about_run, meeting_of
+from accord.session.desk import Promise, read_cards, read_promise
+from accord.session.handshake import Hello, decode_hello
+from accord.session.identity import Card
+from accord.session.record import attempts, read_opening
+from accord.session.seed import require_pledge
+from accord.session.state import State
+from accord.session.store import Manifest, open_run
+from accord.session.verdict import Fault
+from accord.side import Side
+from accord.wording import counted
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt, as its opening has it."""
+
+    folder: Path
+    told: dict[Side, bytes]
+    """Both hellos, as they were said."""
+    hellos: dict[Side, Hello]
+    meeting: Meeting
+
+    @property
+    def number(self) -> int:
+        return int(self.folder.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One side of a run with all that it follows from."""
+
+    folder: Path
+    manifest: Manifest
+    agreement: Agreement
+    side: Side
+    promise: Promise
+    cards: dict[Side, Card]
+    layout: Layout
+    records: Records
+
+    @cached_property
+    def mine(self) -> Mine:
+        """The side as it was fixed then: its slots follow from table, noise and seed."""
+        task, size = self.agreement.task, self.manifest.partner_records
+        try:
+            noise = noise_format.decode((self.folder / "noise").read_bytes())
+        except (OSError, ValueError):
+            raise self.incomplete("the noise of the run cannot be read") from None
+        padding, entropy = task.protocol.padding(task, self.side.other, size), self.promise.seed.slots()
+        return prepare(task, self.side, self.records, size, noise, entropy, (), padding)
+
+    @cached_property
+    def attempts(self) -> list[Attempt]:
+        return [_open_attempt(self, path) for path in attempts(self.folder)]
+
+    @property
+    def sizes(self) -> dict[Side, int]:
+        """What both announced, by the run's own folder."""
+        return {self.side: self.manifest.records, self.side.other: self.manifest.partner_records}
+
+    @property
+    def about(self) -> bytes:
+        return about_run(self.manifest.run, self.agreement.digest)
+
+    @property
+    def party(self) -> str:
+        return self.agreement.party(self.side)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Which column each agreed name was read from, and the id unless it is the number of the row."""
+        ids = {} if self.layout.id_row else {"id": self.layout.id}
+        return ids | {name: self.layout.source(name).column for name in self.agreement.names}
+
+    def departed(self, problem: str) -> DepartedError:
+        return DepartedError(party=self.party, run=self.manifest.run, problem=problem)
+
+    def require(self, fault: Fault | None) -> None:
+        """Raise what was found, if anything was."""
+        if fault is not None:
+            raise self.departed(fault.problem) if fault.departed else self.incomplete(fault.problem)
+
+    def require_size(self, announced: int) -> None:
+        """Raise unless the table has the size that the side signed for."""
+        if announced != self.records.size:
+            said = f"it signed that it has {counted(announced, 'record')}"
+            raise self.departed(f"{said}, and the table that it was committed to has {self.records.size:,}")
+
+    def require_signatures(self, count: int) -> None:
+        """Raise where there is nothing to hold the side to."""
+        if not count:
+            raise self.incomplete(
+                f"{self.party} did not get as far as a signature in what is known of the run"
+            )
+
+    def incomplete(self, reason: str) -> StateError:
+        mend = "With the tables and seeds of both sides the run can be replayed without it."
+        return StateError(path=self.folder / "record", reason=reason, mend=mend)
+
+
+def open_case(state: State, name: str, data: TableLike | None, layout: Layout | None = None) -> Case:
+    """One side of a run, if its table and its seed are those that it pledged."""
+    found = open_run(state, name)
+    known, folder = found.manifest, state.run(name)
+    agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
+    if not agreement.accountable:
+        raise UsageError(problem=f"The run {name} is not accountable: nothing was kept to replay it.")
+    side, promise = Side(known.side), read_promise(folder)
+    cards = read_cards(folder)
+    source = data if data is not None else known.source()
+    read = layout or known.read_layout()
+    case = Case(folder, known, agreement, side, promise, cards, read, _load(agreement, side, source, read))
+    _require_pledged(case)
+    return case
+
+
+def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> Records:
+    shown, per_person = agreement.disclosed(side), agreement.protocol.records_per_person(side)
+    own = (agreement.fields, agreement.salt, shown, layout, per_person)
+    return load_records(data, *own, by_id=True)
+
+
+def _open_attempt(case: Case, folder: Path) -> Attempt:
+    try:
+        told = read_opening(folder)
+        hellos = {side: decode_hello(content, case.agreement.party(side)) for side, content in told.items()}
+    except RefusedError:
+        # Of the hellos' version, which changes with every message of the protocol.
+        raise case.incomplete(f"attempt {int(folder.name)} was made by another version of Accord") from None
+    except (OSError, ValueError, AccordError):
+        raise case.incomplete(f"the beginning of attempt {int(folder.name)} cannot be read") from None
+    return Attempt(folder, told, hellos, meeting_of(told, case.sizes, case.about))
+
+
+def _require_pledged(case: Case) -> None:
+    """Raise unless table and seed are those that were signed for."""
+    pledge = case.promise.pledges[case.side]
+    try:
+        require_pledge(pledge, case.cards[case.side], case.manifest.run, case.agreement.digest, case.side)
+    except ValueError:
+        raise case.incomplete("its pledge is not signed with its card") from None
+    made = case.promise.seed.commitments(case.side, table_digest(case.records))
+    if made[32:] != pledge.seed:
+        raise case.departed("the seed is not the one that it was committed to")
+    if made[:32] != pledge.table:
+        _require_same_readers(case)
+        raise case.departed("the table is not the one that it was committed to")
+
+
+def _require_same_readers(case: Case) -> None:
+    """Raise where texts are read in another way than in the run: then any table would differ."""
+    try:
+        known = {attempt.hellos[case.side].texts for attempt in case.attempts}
+    except StateError:
+        return
+    if known - {texts_digest()}:
+        reason = "texts are read here in another way than in the run, so that no table would be its own"
+        raise case.incomplete(f"{reason}; here are {readers()}")
