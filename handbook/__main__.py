@@ -1,4 +1,4 @@
-"""`python -m handbook build [FOLDER]` makes the site; `python -m handbook pictures` draws all pictures anew."""
+"""`python -m handbook build [FOLDER]` makes the site, `python -m handbook pictures` draws all pictures."""
 
 from __future__ import annotations
 

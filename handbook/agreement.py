@@ -37,6 +37,7 @@ _KINDS = {
     "Options": "`[engine]`: `{}`",
     "": "`{}`",
 }
+_FILES = re.compile(r" \([\w/]+\.(?:py|md)\)")
 _PROTOCOL = "`[protocol]`: `{}`"
 
 
@@ -45,9 +46,11 @@ def agreement_page() -> str:
     schema = Agreement.model_json_schema()
     parts = schema["$defs"]
     classes = {known.__name__: known for known in _all_specs(Spec)}
-    names = {name: _title(name, part) for name, part in parts.items()}
+    # What no agreement may name is not shown.
+    leaky = {name for name, known in classes.items() if getattr(known, "leaky", "")}
+    names = {name: _title(name, part) for name, part in parts.items() if name not in leaky}
     page = [_HEAD, *_section("Agreement", "The whole", schema, names, classes)]
-    for name in sorted(parts, key=lambda name: names[name].replace("`", "").casefold()):
+    for name in sorted(names, key=lambda name: names[name].replace("`", "").casefold()):
         page += _section(name, names[name], parts[name], names, classes)
     return "\n".join(page)
 
@@ -85,9 +88,16 @@ def _section(
     rows = []
     for key, value in part.get("properties", {}).items():
         default = "required" if key in part.get("required", ()) else _default(value)
-        cells = [f"`{key}`", _kind(value, names), default, said.get(key, "")]
+        cells = [f"`{key}`", _kind(value, names), default, said.get(key) or _plain_meaning(key, value)]
         rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     yield "\n".join(["| key | value | default | meaning |", "|---|---|---|---|", *rows, ""])
+
+
+def _plain_meaning(key: str, value: Mapping[str, Any]) -> str:
+    """What needs no docstring: the word that tells the kind of a part, and whose half of a pair it is."""
+    if "const" in value:
+        return "says which kind this is"
+    return f"of party {key}" if key in ("A", "B") else ""
 
 
 def _documented(kind: type[Spec]) -> dict[str, str]:
@@ -101,6 +111,7 @@ def _documented(kind: type[Spec]) -> dict[str, str]:
                 for (owner, key), lines in written.items()
                 if owner == known.__name__
             } | found
+    found = {key: _FILES.sub("", words) for key, words in found.items()}
     aliases = {key: field.alias for key, field in kind.model_fields.items() if field.alias}
     return {aliases.get(key, key): words for key, words in found.items()}
 
@@ -114,12 +125,12 @@ def _default(value: Mapping[str, Any]) -> str:
 def _kind(value: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """In words: which values are allowed."""
     if "$ref" in value:
-        title = names[value["$ref"].rpartition("/")[2]]
-        return f"[{title}](#{slug(title)})"
+        title = names.get(value["$ref"].rpartition("/")[2])
+        return f"[{title}](#{slug(title)})" if title else ""
     for key in ("anyOf", "oneOf"):
         if key in value:
             kinds = [_kind(one, names) for one in value[key] if one.get("type") != "null"]
-            return ", or ".join(dict.fromkeys(kinds))
+            return ", or ".join(dict.fromkeys(filter(None, kinds)))
     if "const" in value:
         return f"`{json.dumps(value['const'])}`"
     if "enum" in value:
@@ -132,7 +143,8 @@ def _plain_kind(value: Mapping[str, Any], names: Mapping[str, str]) -> str:
         case "array":
             return f"a list: {_kind(value.get('items', {}), names)}"
         case "object":
-            return f"a table: {_kind(value.get('additionalProperties', {}), names)}"
+            inner = [*value.get("patternProperties", {}).values(), value.get("additionalProperties", {})]
+            return f"a table: {_kind(inner[0], names)}"
         case "string":
             form = f" of the form `{value['pattern']}`" if "pattern" in value else ""
             return f"a text{form}"

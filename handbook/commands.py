@@ -13,8 +13,8 @@ from accord.cli import app
 
 _HEAD = """# All commands and their options
 
-Written from the code, as `accord COMMAND --help` shows it. [The command line](../cli.md) says how commands work together, and
-what exit codes and events mean.
+Written from the code, as `accord COMMAND --help` shows it. [The command line](../cli.md) says how commands
+work together, and what exit codes and events mean.
 """
 
 

@@ -1,10 +1,9 @@
-"""How Sphinx makes the site. It is read by `python -m handbook build`, on pages that `stage.py` has put in order."""
+"""How Sphinx makes the site, of pages that `stage.py` has put in order."""
 
 from __future__ import annotations
 
-from handbook.theme import setup as setup
-
 import accord
+from handbook.theme import setup as setup
 
 project = "Accord"
 author = copyright = "The Accord authors"
@@ -13,7 +12,7 @@ html_title = "Accord"
 language = "en"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-# As a code host names its headings, so that a link to one works there and here, and a broken one is a warning.
+# As a code host names its headings: a link to one works there and here, and a broken one is a warning.
 myst_heading_anchors = 4
 myst_enable_extensions: list[str] = []
 # Attributes of several results have the name of a type, such as bytes.
@@ -34,6 +33,8 @@ html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_use_index = False
+html_domain_indices = False
 html_show_sourcelink = False
 html_show_sphinx = False
 # Summaries of what was found are fetched, which a browser refuses to pages that are files.

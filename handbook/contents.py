@@ -39,6 +39,25 @@ INSIDE = {
 }
 """Pages that stand under another page."""
 
+TITLES = {
+    "own-table": "Your own tables",
+    "planning": "Planning: what it costs",
+    "fields": "Fields",
+    "learning": "Learning weights",
+    "quality": "Quality beside other tools",
+    "security": "Who learns what",
+    "privacy": "Privacy: what is protected",
+    "threat-model": "The threat model",
+    "databases": "Databases",
+    "scale": "Scale: more cores",
+    "cluster": "Scale: a Ray cluster",
+    "engines": "Engines",
+    "wire": "The wire",
+    "evaluation": "The evaluation",
+    "reporting": "Reporting a weakness",
+}
+"""Short names for the side bar, where a page's own title is a sentence."""
+
 ELSEWHERE = {
     "CONTRIBUTING.md": "contributing",
     "SECURITY.md": "reporting",
@@ -62,6 +81,7 @@ def arrange(pages: Iterable[str]) -> list[Chapter]:
 def toctree(pages: Iterable[str], caption: str | None, beside: str) -> str:
     """A directive that puts pages into the side bar, as it is written in the folder of a page."""
     folder = PurePosixPath(beside).parent
-    names = [str(PurePosixPath(page).relative_to(folder)) for page in pages]
+    paths = {page: str(PurePosixPath(page).relative_to(folder)) for page in pages}
+    names = [f"{TITLES[page]} <{path}>" if page in TITLES else path for page, path in paths.items()]
     head = f":caption: {caption}\n" if caption else ""
     return "\n".join(["", "```{toctree}", f"{head}:hidden:", "", *names, "```", ""])

@@ -1,4 +1,4 @@
-"""The figure of the README: how many secure comparisons a linkage takes as tables grow, from committed results."""
+"""The figure of the README: secure comparisons as tables grow, from committed results."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What all drawings share: a frame that reads in light and in dark, words that wrap, a title and what it shows.
+"""What all drawings share: a frame that reads in light and in dark, words that wrap, a title, what it shows.
 
 A drawing that is an image follows the reader's system; inside a page of the site it follows the page, whose
-style sets the same colours (`static/site.css`). It is about as wide as a phone, so that its words stay legible
-there; elsewhere it is not made larger than its words should be.
+style sets the same colours (`static/site.css`). It is about as wide as a phone, so that its words stay
+legible there; elsewhere it is not made larger than its words should be.
 """
 
 from __future__ import annotations
@@ -18,12 +18,17 @@ LINE = 19
 _LETTER = 8.0
 """How wide a letter is, nearly always at the most."""
 
-_LIGHT = "--ink:#1b1f24;--quiet:#4d5661;--line:#8a939e;--main:#0b5cad;--soft:#e6f0fa;--other:#a8480a;--paper:#ffffff"
-_DARK = "--ink:#e8eaed;--quiet:#b4bcc6;--line:#7b8590;--main:#7cb8f5;--soft:#1c2c3d;--other:#f0a868;--paper:#16191d"
+_LIGHT = (
+    "--ink:#1b1f24;--quiet:#4d5661;--line:#8a939e;--main:#0b5cad;--soft:#e6f0fa;--other:#a8480a;--paper:#fff"
+)
+_DARK = (
+    "--ink:#e8eaed;--quiet:#b4bcc6;--line:#7b8590;--main:#7cb8f5;"
+    "--soft:#1c2c3d;--other:#f0a868;--paper:#16191d"
+)
 _STYLE = (
     f".drawing{{{_LIGHT};max-width:100%;height:auto}}"
     f"@media (prefers-color-scheme:dark){{.drawing{{{_DARK}}}}}"
-    ".drawing text{font:15px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:var(--ink)}"
+    ".drawing text{font:15px system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:var(--ink)}"
     ".drawing .quiet{fill:var(--quiet)}.drawing .strong{font-weight:600}"
     ".drawing .small{font-size:13px}"
     ".drawing .on-line{paint-order:stroke;stroke:var(--paper);stroke-width:5px}"

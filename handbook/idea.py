@@ -1,4 +1,4 @@
-"""The picture of the idea on the home page: two tables, bins with dummies, a comparison that shows nothing, pairs."""
+"""The picture of the idea on the home page: two tables, bins with dummies, and the pairs that match."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from accord.report.markup import Markup, element, join
 from handbook.drawing import WIDE, arrow, box, drawing, lines
 
 _SAYS = (
-    "A and B each hold a table of people. Each sorts its records into the same three agreed bins and adds dummies, "
-    "drawn as dashed circles, so that the size of a bin tells little about any record. Records of equal bins are "
-    "compared without being shown. Both sides get the pairs that match, and nothing else."
+    "A and B each hold a table of people. Each sorts its records into the same three agreed bins and adds "
+    "dummies, drawn as dashed circles, so that the size of a bin tells little about any record. Records of "
+    "equal bins are compared without being shown. Both sides get the pairs that match, and nothing else."
 )
 _TABLES = (
     ("A's table", ("A1  Rosa Griffin", "A2  Paul Weiss", "A3  Ada Moor")),

@@ -21,7 +21,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def record_demo() -> str:
-    """Run `accord demo` at a terminal; who learned what, and which pairs were found, as it says it in the end."""
+    """Run `accord demo` at a terminal; its last words on who learned what, and which pairs were found."""
     shown = _typed([sys.executable, "-m", "accord", "demo"])
     lines = [
         line.rsplit("\r", 1)[-1].rstrip()

@@ -1,8 +1,8 @@
 """All pages of the site in one folder, as Sphinx reads them.
 
-Pages are written for a code host: a link names a file of the repository. Here each link leads to the page that
-the file has become, or to the file beside it; a link to anything that is not on the site (a source file)
-leaves its words. Code blocks are not read.
+Pages are written for a code host: a link names a file of the repository. Here each link leads to the
+page that the file has become, or to the file beside it; a link to anything that is not on the site (a
+source file) leaves its words. Code blocks are not read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def stage(folder: Path, root: Path = ROOT) -> None:
     (reference / "commands.md").write_text(commands_page())
     (reference / "agreement.md").write_text(agreement_page())
     (reference / "python.md").write_text(python_page())
-    _add_notebooks(folder, root)
+    list_notebooks(folder, root)
     _add_contents(folder)
 
 
@@ -72,7 +72,7 @@ def relink(source: str, text: str, root: Path) -> str:
     return "".join(part if part.startswith("```") else _LINK.sub(moved, part) for part in parts)
 
 
-def _add_notebooks(folder: Path, root: Path) -> None:
+def list_notebooks(folder: Path, root: Path) -> None:
     """List the notebooks of `examples/`, each with its title and its first sentences, to be downloaded."""
     lines = [line for path in sorted((root / "examples").glob("*.ipynb")) for line in _told(path, folder)]
     page = folder / "notebooks.md"

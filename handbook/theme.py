@@ -1,9 +1,14 @@
-"""What the site does beyond its theme: drawings stand in the page itself, so that they follow light and dark."""
+"""What the site does beyond its theme.
+
+Drawings stand in the page itself, so that they follow its switch between light and dark. What may scroll
+sideways on a narrow screen can be reached with the keyboard.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -15,6 +20,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """What Sphinx calls."""
     app.connect("doctree-read", _inline_drawings)
     app.connect("autodoc-process-docstring", _escape_bars)
+    app.connect("html-page-context", _reach_scrolling)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -28,6 +34,15 @@ def _inline_drawings(app: Sphinx, tree: nodes.document) -> None:
             )
             image.parent.replace(image, frame)
             app.env.images.pop(uri, None)
+
+
+def _reach_scrolling(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None
+) -> None:
+    body = context.get("body", "").replace(
+        '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'
+    )
+    context["body"] = body.replace("<pre>", '<pre tabindex="0">')
 
 
 def _escape_bars(
