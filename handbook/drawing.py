@@ -32,7 +32,7 @@ _STYLE = (
     ".drawing .quiet{fill:var(--quiet)}.drawing .strong{font-weight:600}"
     ".drawing .small{font-size:13px}"
     ".drawing .on-line{paint-order:stroke;stroke:var(--paper);stroke-width:5px}"
-    ".drawing .mono{font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}"
+    ".drawing .mono{font-size:14px;font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}"
     ".drawing .good{fill:var(--main)}.drawing .frame{fill:var(--paper);stroke:var(--line)}"
     ".drawing .box{fill:var(--soft);stroke:var(--main)}.drawing .rule{stroke:var(--line);fill:none}"
     ".drawing .arrow{stroke:var(--main);stroke-width:1.6;fill:none}.drawing .tip{fill:var(--main)}"

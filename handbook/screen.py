@@ -69,7 +69,7 @@ def _row(line: str, y: float) -> Markup:
     """A line whose letters take their columns, whatever font there is; headings and commands stand out."""
     first = len(line) - len(line.lstrip())
     body = line[first:]
-    kind = "mono small" + (" strong" if re.match(r"(What|Found|Missed|\$)", line) else "")
+    kind = "mono" + (" strong" if re.match(r"(What|Found|Missed|\$)", line) else "")
     return element(
         "text",
         body,

@@ -181,15 +181,9 @@ def test_pages_have_a_title_a_language_a_main_part_and_headings_in_order(site: S
         assert read.title is not None, page
         assert titles.setdefault(read.title.get_text(), page) == page
         assert len(read.select("main, [role=main]")) == 1, page
-        # What a search finds is added by a script, below a heading of its own.
-        levels = [
-            int(tag.name[1])
-            for tag in read.select("h1, h2, h3, h4, h5, h6")
-            if not tag.find_parent("noscript")
-        ]
-        if page != "search.html":
-            assert levels.count(1) == 1, page
-            assert levels[0] == 1, page
+        levels = [int(tag.name[1]) for tag in read.select("h1, h2, h3, h4, h5, h6")]
+        assert levels.count(1) == 1, page
+        assert levels[0] == 1, page
         assert all(later <= level + 1 for level, later in pairwise(levels)), (
             page,
             levels,
