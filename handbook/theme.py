@@ -55,5 +55,5 @@ def _escape_bars(
 def _unique(drawn: str, name: str) -> str:
     """Without its declaration, and with ids that no other drawing of a page has."""
     body = re.sub(r"^<\?xml.*?\?>\s*", "", drawn)
-    body = re.sub(r'(\bid="|url\(#|aria-labelledby=")([\w-]+)', rf"\1{name}-\2", body)
+    body = re.sub(r'(\bid="|url\(#|aria-(?:labelledby|describedby)=")([\w-]+)', rf"\1{name}-\2", body)
     return body
