@@ -190,6 +190,15 @@ def test_pages_have_a_title_a_language_a_main_part_and_headings_in_order(site: S
         )
 
 
+def test_side_bars_have_names_and_what_scrolls_can_be_reached(site: Site) -> None:
+    for page, read in site.pages.items():
+        names = [str(bar.get("aria-label")) for bar in read.select("aside")]
+        assert len(names) == len(set(names)), page
+        assert "None" not in names, page
+        assert all(part.get("tabindex") == "0" for part in read.select(".table-wrapper, pre")), page
+        assert all(part.get("aria-level") for part in read.select("[role=heading]")), page
+
+
 def test_pictures_say_what_they_show(site: Site) -> None:
     drawn = 0
     for page, read in site.pages.items():
