@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: install demo test check lint slow bench quality reproduce clean
+.PHONY: install demo test check lint slow bench quality reproduce docs pictures clean
 
 $(VENV)/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -54,6 +54,12 @@ quality: $(VENV)/.runtime .venv-peers/.done  ## precision, recall and F1 beside 
 
 reproduce: $(VENV)/.runtime  ## the paper's evaluation, in evaluation/; QUICK=--quick for a small one
 	$(BIN)/python -m reproduction all $(QUICK)
+
+docs: $(VENV)/.dev  ## the documentation as a site: build/docs/index.html; a warning is an error
+	$(BIN)/python -m handbook build build/docs
+
+pictures: $(VENV)/.dev  ## every drawing of README and docs, from text; the demo's screen from a run
+	$(BIN)/python -m handbook pictures
 
 clean:
 	rm -rf $(VENV) .venv-peers

@@ -83,7 +83,7 @@ NAMING = [
 def test_source_files_that_are_named_exist(text: Path) -> None:
     known = [
         f"/{path.relative_to(ROOT)}"
-        for folder in ("src", "tests", "reproduction")
+        for folder in ("src", "tests", "reproduction", "handbook")
         for path in (ROOT / folder).rglob("*.py")
     ]
     for name in re.findall(r"`([\w/]+\.py)`", text.read_text()):

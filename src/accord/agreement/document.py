@@ -161,6 +161,7 @@ class OtherEngine(Spec):
     """An engine without options."""
 
     name: Literal["garbled", "paillier", "paillier-packed"]
+    """Which engine."""
 
     def build(self) -> Engine:
         return engine_named(self.name)
@@ -196,22 +197,31 @@ class Agreement(Spec):
     """
 
     version: Literal[1]
+    """Of this format. It fixes every default."""
     salt: Annotated[str, StringConstraints(pattern=SALT_PATTERN)]
     """Public; spreads texts over hashes and filters. Nothing rests on its secrecy."""
     parties: Parties
+    """The names of the two organisations."""
     fields: Annotated[dict[Name, FieldSpec], AfterValidator(_say_once)] = Field(min_length=1)
+    """What records are compared on, by agreed names."""
     rule: RuleText
+    """When two records match."""
     learnt_from: Origin | None = None
-    """Whose data the weights of the rule were learnt from; None where nobody learnt them."""
+    """Whose data the weights of the rule were learnt from, if anybody learnt them."""
     blocking: BlockingSpec = ()
+    """Which pairs are compared: by parts that must all agree, or by passes of which one is enough."""
     protocol: ProtocolOptions
+    """What travels between the two, and what it promises to each side."""
     disclose: DisclosedColumns = DisclosedColumns()
+    """Columns that a matching record shows, besides its id."""
     one_to_one: StrictBool = False
     """Whether both sides keep the best one-to-one set of the pairs found (protocols/one_to_one.py)."""
     most_matches: MostMatches | None = None
-    """Who shows no more than so many of its records; None where all that match are shown."""
+    """How many of its records each side shows at the most; without it, all that match."""
     engine: EngineOptions
+    """How records are compared without being shown: a name, or a table with its options."""
     expected: Expected | None = None
+    """How many records each side expects to have: by it a run is priced before it begins."""
     accountable: StrictBool = False
     """Whether each side can be asked to replay its part of a run (docs/replay.md)."""
     keep_days: StrictInt = Field(KEEP_DAYS, ge=1, le=36500)

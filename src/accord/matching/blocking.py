@@ -62,6 +62,7 @@ class PassSpec(Spec):
     name: Annotated[str, StringConstraints(pattern=PASS_PATTERN)] | None = None
     """What reports call it; "pass 1" and so on where none is given."""
     parts: tuple[PartSpec, ...]
+    """Parts of a blocking, on all of which two records must agree to meet in this pass."""
 
     @field_validator("parts")
     @classmethod
@@ -77,6 +78,7 @@ class Passes(Spec):
     model_config = ConfigDict(populate_by_name=True)
 
     passes: tuple[PassSpec, ...] = Field(alias="pass", min_length=1, max_length=64)
+    """Two records are compared if they meet in one of these."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

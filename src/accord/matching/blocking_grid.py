@@ -35,9 +35,13 @@ class GridSpec(Spec):
 
     kind: Literal["grid"]
     fields: tuple[Name, ...] = Field(min_length=1, max_length=3)
+    """One field for each axis."""
     cell: Exact
+    """The side of a cell, in the unit of the fields."""
     style: Literal["neighbours", "replicate"]
+    """Whether neighbouring cells are compared, or B copies a record into each cell within its reach."""
     reach: Exact | None = None
+    """With `replicate`: how far apart two records may be and still meet for certain."""
 
     @model_validator(mode="after")
     def _fits(self) -> GridSpec:

@@ -35,7 +35,9 @@ class KeySpec(Spec):
 
     kind: Literal["key"]
     field: _Names
+    """The field, or several."""
     buckets: StrictInt | None = Field(default=None, ge=1, le=5_000_000)
+    """Into so many bins values are hashed; without it each value has its own."""
 
     @model_validator(mode="after")
     def _fits(self) -> KeySpec:

@@ -39,8 +39,11 @@ class LshSpec(Spec):
 
     kind: Literal["lsh"]
     field: Name
+    """A text with a Bloom filter."""
     positions: StrictInt = Field(ge=1, le=22)
+    """How many bits of the filter make a code."""
     tables: StrictInt = Field(ge=1, le=1000)
+    """How many codes a record has; two records meet if one agrees."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -41,8 +41,11 @@ class Privacy(Protected):
     """One side's guarantee for its records or people that match nothing, and the noise that gives it."""
 
     epsilon: Exact = Field(gt=0, le=64)
+    """ε of the promise to each record, or person, of this side."""
     delta: Exact = Field(ge=Fraction(1, 2**128), lt=1)
+    """δ of that promise."""
     noise: Literal["auto", "geometric", "gaussian", "paper", "negligible"]
+    """The distribution of dummies; `auto` takes the one that needs fewer."""
 
     @model_validator(mode="after")
     def _fits(self) -> Privacy:
@@ -77,7 +80,9 @@ class Laplace(Sorted):
 
     name: Literal["laplace"]
     A: Privacy
+    """What is promised to the records of A."""
     B: Privacy
+    """What is promised to those of B."""
 
     @classmethod
     def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:

@@ -60,7 +60,9 @@ class LocalSide(Protected):
     """One side's ε for each of its records or people, or the statement that its bins may be known."""
 
     epsilon: Exact | None = Field(default=None, gt=0, le=64)
+    """ε of each report."""
     public: StrictBool = False
+    """Whether the bins of this side may be known; then it has no ε."""
 
     @model_validator(mode="after")
     def _fits(self) -> LocalSide:
@@ -87,7 +89,9 @@ class LocalDp(Binned):
 
     name: Literal["local-dp"]
     A: LocalSide
+    """How the records of A report."""
     B: LocalSide
+    """How those of B do."""
     window: StrictInt = Field(ge=1, le=5_000_000)
     """k': a record of A is compared with those in this many bins of B, from its own on, round the end."""
     spread: StrictInt | None = Field(default=None, ge=1, le=5_000_000)

@@ -48,18 +48,21 @@ class Drop(Spec):
     """A step of cleaning that takes whole words out: dots in them and commas behind them do not count."""
 
     drop: tuple[str, ...] = Field(min_length=1, max_length=256)
+    """The words that are taken out."""
 
 
 class Prefix(Spec):
     """The first so many characters of the cleaned text."""
 
     prefix: StrictInt = Field(ge=1, le=_LONGEST_CUT)
+    """How many characters."""
 
 
 class Suffix(Spec):
     """The last so many characters of the cleaned text."""
 
     suffix: StrictInt = Field(ge=1, le=_LONGEST_CUT)
+    """How many characters."""
 
 
 def _read_step(given: Any) -> Any:

@@ -49,8 +49,11 @@ class Bloom(Spec):
 
     kind: Literal["bloom"]
     bits: StrictInt = Field(ge=8, le=8192)
+    """How long the filter is."""
     hashes: StrictInt = Field(ge=1, le=100)
+    """How many bits each q-gram sets."""
     grams: StrictInt = Field(ge=1, le=8)
+    """How many letters a q-gram has."""
 
 
 class Hash(Spec):
@@ -71,7 +74,9 @@ class Letters(Spec):
 
     kind: Literal["letters"]
     length: StrictInt = Field(ge=1, le=LONGEST_TEXT)
+    """The most letters."""
     alphabet: str = Field(default=ALPHABET, min_length=1, max_length=63)
+    """The letters that count, in their order."""
 
     @model_validator(mode="after")
     def _fits(self) -> Letters:
@@ -122,6 +127,7 @@ class TextField(_Field):
         Annotated[Bloom | Hash | Letters, Field(discriminator="kind")],
         BeforeValidator(_preset, json_schema_input_type=Literal["hash", "paper"] | Bloom | Hash | Letters),
     ]
+    """What becomes of the text: a hash, a filter, or its letters."""
 
     hash_key: Name | None = None
     """Under which name texts are hashed, by default the field's own: fields that share it are comparable."""
@@ -162,8 +168,11 @@ class NumberField(_Ranged):
 
     type: Literal["number"]
     min: Exact
+    """The least value."""
     max: Exact
+    """The largest value."""
     step: Exact
+    """Values are whole multiples of it, from `min`."""
 
     @model_validator(mode="after")
     def _fits(self) -> NumberField:
@@ -217,6 +226,7 @@ class CategoryField(_Field):
 
     type: Literal["category"]
     values: tuple[str, ...] = Field(min_length=1, max_length=1_000_000)
+    """The public list."""
     other: Literal["error", "bin", "skip"] = "error"
     """What a value outside the list means: a fault; one more value, 'other'; a record to leave out."""
 
@@ -251,6 +261,7 @@ class FrequencyField(_Field):
 
     type: Literal["frequency"]
     list: Annotated[str, StringConstraints(pattern=LIST_PATTERN)]
+    """The name of the list: one that ships, or one of which both have a copy."""
     digest: Annotated[str, StringConstraints(pattern=DIGEST_PATTERN)]
     """Of the list's values and counts, as they are read; nobody goes on with another one."""
     shares: tuple[Exact, ...] = Field(min_length=1, max_length=16)
@@ -277,7 +288,9 @@ class DateField(_Ranged):
 
     type: Literal["date"]
     min: date
+    """The first day."""
     max: date
+    """The last day."""
 
     @model_validator(mode="after")
     def _fits(self) -> DateField:

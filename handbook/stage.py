@@ -1,0 +1,100 @@
+"""All pages of the site in one folder, as Sphinx reads them.
+
+Pages are written for a code host: a link names a file of the repository. Here each link leads to the
+page that the file has become, or to the file beside it; a link to anything that is not on the site (a
+source file) leaves its words. Code blocks are not read.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from handbook.agreement import agreement_page
+from handbook.commands import commands_page
+from handbook.contents import ELSEWHERE, INSIDE, arrange, toctree
+from handbook.python import python_page
+
+ROOT = Path(__file__).parents[1]
+_LINK = re.compile(r"(?P<bang>!?)\[(?P<words>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<to>[^)\s]+)\)")
+_FENCE = re.compile(r"^(```.*?^```$)", re.M | re.S)
+
+
+def stage(folder: Path, root: Path = ROOT) -> None:
+    """Fill an empty folder with all pages of a repository."""
+    shutil.copytree(root / "docs", folder, dirs_exist_ok=True)
+    for source, page in _sources(root).items():
+        target = folder / f"{page}.md"
+        target.parent.mkdir(exist_ok=True, parents=True)
+        target.write_text(relink(source, (root / source).read_text(), root))
+    reference = folder / "reference"
+    reference.mkdir()
+    (reference / "commands.md").write_text(commands_page())
+    (reference / "agreement.md").write_text(agreement_page())
+    (reference / "python.md").write_text(python_page())
+    list_notebooks(folder, root)
+    _add_contents(folder)
+
+
+def _sources(root: Path) -> dict[str, str]:
+    """The files of a repository that are pages, and which page each is."""
+    found = {
+        f"docs/{path.relative_to(root / 'docs').as_posix()}": path.relative_to(root / "docs")
+        for path in sorted((root / "docs").rglob("*.md"))
+    }
+    pages = {source: str(PurePosixPath(path).with_suffix("")) for source, path in found.items()}
+    return pages | {source: page for source, page in ELSEWHERE.items() if page != "index"}
+
+
+def relink(source: str, text: str, root: Path) -> str:
+    """The text of a page with its links as they are on the site; `source` is its path in the repository."""
+    pages = _sources(root) | ELSEWHERE
+    here = posixpath.dirname(pages[source])
+
+    def moved(link: re.Match[str]) -> str:
+        to, _, anchor = link["to"].partition("#")
+        if not to or ":" in to:
+            return link[0]
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), to))
+        if target in pages:
+            where = posixpath.relpath(f"{pages[target]}.md", here or ".")
+        elif target.startswith("docs/"):
+            where = posixpath.relpath(target.removeprefix("docs/"), here or ".")
+        else:
+            return link["words"]
+        return f"{link['bang']}[{link['words']}]({where}{'#' if anchor else ''}{anchor})"
+
+    parts = _FENCE.split(text)
+    return "".join(part if part.startswith("```") else _LINK.sub(moved, part) for part in parts)
+
+
+def list_notebooks(folder: Path, root: Path) -> None:
+    """List the notebooks of `examples/`, each with its title and its first sentences, to be downloaded."""
+    lines = [line for path in sorted((root / "examples").glob("*.ipynb")) for line in _told(path, folder)]
+    page = folder / "notebooks.md"
+    page.write_text(page.read_text() + "\n" + "\n".join(lines or ["There are none yet."]) + "\n")
+
+
+def _told(path: Path, folder: Path) -> Iterator[str]:
+    cells = json.loads(path.read_text())["cells"]
+    words = next(("".join(c["source"]) for c in cells if c["cell_type"] == "markdown"), "")
+    title, _, rest = words.strip().partition("\n")
+    first = rest.strip().partition("\n\n")[0].replace("\n", " ")
+    shutil.copy(path, folder / path.name)
+    # Links in a notebook are its own; here they would lead nowhere.
+    yield f"## {title.lstrip('# ') or path.stem}\n"
+    yield f"{_LINK.sub(lambda link: link['words'], first)}\n"
+    yield f"[{path.name}]({path.name})\n"
+
+
+def _add_contents(folder: Path) -> None:
+    pages = [str(path.relative_to(folder).with_suffix("")) for path in sorted(folder.rglob("*.md"))]
+    chapters = [toctree(chapter.pages, chapter.name, "index") for chapter in arrange(pages) if chapter.pages]
+    inner = {page: [toctree(under, None, page)] for page, under in INSIDE.items()}
+    for page, trees in {"index": chapters, **inner}.items():
+        path = folder / f"{page}.md"
+        path.write_text(path.read_text() + "".join(trees))

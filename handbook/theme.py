@@ -1,0 +1,67 @@
+"""What the site does beyond its theme.
+
+Drawings stand in the page itself, so that they follow its switch between light and dark. What may scroll
+sideways on a narrow screen can be reached with the keyboard.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+_DRAWN = ("diagrams/", "pictures/")
+_WANTED = {
+    # Whatever may have to be scrolled can be reached with the keyboard.
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    "<pre>": '<pre tabindex="0">',
+    # Two side bars need two names; and a heading of no level is none.
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+    '<aside class="toc-drawer': '<aside aria-label="On this page" class="toc-drawer',
+    '<p class="caption" role="heading">': '<p class="caption">',
+}
+"""What the theme writes, and what a screen reader and a keyboard need instead."""
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """What Sphinx calls."""
+    app.connect("doctree-read", _inline_drawings)
+    app.connect("autodoc-process-docstring", _escape_bars)
+    app.connect("build-finished", _tidy)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _inline_drawings(app: Sphinx, tree: nodes.document) -> None:
+    for image in list(tree.findall(nodes.image)):
+        uri = image["uri"]
+        if uri.startswith(_DRAWN) and uri.endswith(".svg"):
+            drawn = (Path(app.srcdir) / uri).read_text()
+            frame = nodes.raw(
+                "", f'<figure class="drawing">{_unique(drawn, Path(uri).stem)}</figure>', format="html"
+            )
+            image.parent.replace(image, frame)
+            app.env.images.pop(uri, None)
+
+
+def _tidy(app: Sphinx, failure: Exception | None) -> None:
+    for path in [] if failure else sorted(Path(app.outdir).rglob("*.html")):
+        page = path.read_text()
+        for written, wanted in _WANTED.items():
+            page = page.replace(written, wanted)
+        path.write_text(page)
+
+
+def _escape_bars(
+    _app: Sphinx, _what: str, _name: str, _of: object, _options: object, lines: list[str]
+) -> None:
+    """Docstrings are plain text: |a| is a size in them, and not markup."""
+    lines[:] = [line.replace("|", "\\|") for line in lines]
+
+
+def _unique(drawn: str, name: str) -> str:
+    """Without its declaration, and with ids that no other drawing of a page has."""
+    body = re.sub(r"^<\?xml.*?\?>\s*", "", drawn)
+    body = re.sub(r'(\bid="|url\(#|aria-(?:labelledby|describedby)=")([\w-]+)', rf"\1{name}-\2", body)
+    return body
