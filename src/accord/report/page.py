@@ -21,27 +21,46 @@ body { margin: 0 auto; max-width: 52rem; padding: 1rem 1.2rem 3rem; color: var(-
   background: var(--paper); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.2rem;
   border-bottom: 1px solid var(--line); } h3 { font-size: 1rem; margin-bottom: .2rem; }
-p.lead { font-size: 1.05rem; } .quiet { color: var(--quiet); } .missing { color: var(--other); }
+p.lead { font-size: 1.05rem; } .quiet { color: var(--quiet); } .missing, .bad { color: var(--other); }
+.good { color: var(--good); } .good, .bad { font-weight: 600; }
 table { border-collapse: collapse; width: 100%; margin: .6rem 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--quiet); padding-bottom: .2rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0;
-  border-bottom: 1px solid var(--soft); } td, th { min-width: 4rem; }
+  border-bottom: 1px solid var(--soft); min-width: 4rem; }
 td.number, th.number { text-align: right; white-space: nowrap; overflow-wrap: normal; }
 th[scope=row] { font-weight: 600; min-width: 9rem; }
 code { font-family: ui-monospace, monospace; font-size: .92em; }
+pre { white-space: pre-wrap; background: var(--soft); padding: .6rem .9rem; font-size: .85rem; }
 dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .2rem 1rem; }
 dt { font-weight: 600; } dd { margin: 0; }
-figure { margin: 1rem 0; } figcaption { color: var(--quiet); } svg { width: 100%; height: auto; }
-.key { list-style: none; padding: 0; } svg.mark { width: 1rem; height: 1rem; vertical-align: -.15rem; }
+dl.bars { display: block; } .bars div { margin-bottom: .6rem; } .bars dt { font-weight: 400; }
+.bars dd { display: flex; gap: .5rem; align-items: center; margin: 0; }
+.bars svg { flex: 1 1 0; min-width: 0; } .bars span { flex: 0 0 8.5rem; font-variant-numeric: tabular-nums; }
+figure { margin: 1rem 0; } figcaption { color: var(--quiet); } .paint { position: absolute; }
+.plot { display: block; width: 100%; height: 300px; padding: 32px 16px 48px 60px; overflow: visible; }
+.plot text { fill: var(--ink); font: 13px system-ui, sans-serif; }
+.edge { stroke: var(--line); } .level { stroke: var(--line); stroke-width: .5; }
+.area { fill: var(--main); fill-opacity: .18; }
+.key { list-style: none; padding: 0; margin: .4rem 0; } .key li { display: flex; gap: .5rem; }
+.key svg { flex: 0 0 1rem; height: 1rem; margin-top: .25rem; overflow: visible; }
 .wide { overflow-x: auto; } .wide:focus { outline: 2px solid var(--main); }
-svg text { fill: var(--ink); font: 13px system-ui, sans-serif; }
 .note { border-left: .3rem solid var(--main); background: var(--soft); padding: .6rem .9rem; }
-summary { cursor: pointer; color: var(--main); }
-@media (max-width: 34rem) { dl { display: block; } dd { margin: 0 0 .5rem; } }
-@media print { :root { --ink: #000; --paper: #fff; --soft: #eee; --quiet: #333; --main: #005a8f;
-  --other: #a84300; --good: #00694b; } body { max-width: none; font-size: 10pt; }
-  h2 { break-after: avoid; } figure, table { break-inside: avoid; } }
+summary { cursor: pointer; color: var(--main); padding: .2rem 0; }
+@media (max-width: 34rem) { dl { display: block; } dd { margin: 0 0 .5rem; }
+  .bars span { flex-basis: 6.5rem; } th[scope=row] { min-width: 7.5rem; } }
+@media print { :root { color-scheme: light; --ink: #000; --paper: #fff; --soft: #eee; --line: #777;
+  --quiet: #333; --main: #005a8f; --other: #a84300; --good: #00694b; }
+  body { max-width: none; font-size: 10pt; padding: 0; } h2, h3 { break-after: avoid; }
+  figure, tr, .note { break-inside: avoid; } .wide { overflow: visible; }
+  details:not(.whole) { display: none; } .whole::details-content { content-visibility: visible; } }
 """)
+HATCHED = "url(#hatch)"
+"""A filling that is told from a plain one without colours."""
+_PAINT = Markup(
+    '<svg class="paint" width="0" height="0" aria-hidden="true"><defs><pattern id="hatch" width="6" '
+    'height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" '
+    'y2="6" style="stroke:var(--other);stroke-width:3"></line></pattern></defs></svg>'
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +88,7 @@ def page(title: str, lead: str, sections: list[Section]) -> str:
         name = f"part-{number}"
         heading = element("h2", section.title, id=name)
         parts.append(element("section", heading, section.body, aria_labelledby=name))
-    body = element("body", element("main", join(parts)))
+    body = element("body", _PAINT, element("main", join(parts)))
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
 
 
@@ -104,4 +123,9 @@ def table(caption: str, names: list[str], rows: list[list[str]], numbers: bool =
         element("tbody", join(body)),
     )
     # A keyboard can scroll what it can reach.
-    return element("div", whole, _class="wide", tabindex=0, role="region", aria_label=caption)
+    return element("div", whole, _class="wide", tabindex=0, role="group", aria_label=caption)
+
+
+def unfold(summary: str, text: str) -> Markup:
+    """A long text to unfold; on paper it is all there."""
+    return element("details", element("summary", summary), element("pre", text), _class="whole")

@@ -6,7 +6,8 @@ A plan that was made with somebody's table is for its owner's eyes, and says so.
 from __future__ import annotations
 
 from accord.planning.figures import Option, Plan, cost, lasting
-from accord.report.charts import Axis, Bar, Line, bars, lines
+from accord.report.charts import Bar, bars
+from accord.report.curves import Axis, Line, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, bullets, page, paragraph, table
 from accord.wording import counted, sized

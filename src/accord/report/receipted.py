@@ -15,7 +15,7 @@ from accord.agreement.document import Agreement
 from accord.privacy.number import show
 from accord.report.charts import Bar, bars
 from accord.report.markup import Markup, element, join
-from accord.report.page import Section, bullets, facts, page, paragraph, table
+from accord.report.page import Section, bullets, facts, page, paragraph, table, unfold
 from accord.session.receipt import Receipt, tell_accountable
 from accord.side import Side
 from accord.wording import counted
@@ -54,7 +54,7 @@ def agreed(agreement: Agreement) -> Section:
         ("Protocol", f"{agreement.protocol.name}, with the engine {agreement.engine.name}"),
         ("Digest", element("code", agreement.digest)),
     ]
-    whole = element("details", element("summary", "The whole agreement"), element("pre", agreement.to_toml()))
+    whole = unfold("The whole agreement", agreement.to_toml())
     return Section("What was agreed", join([facts(shown), whole]))
 
 

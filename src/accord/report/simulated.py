@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from accord.quality.known import PairFacts
 from accord.quality.report import Quality
-from accord.report.charts import Axis, Bar, Line, bars, lines
+from accord.report.charts import Bar, bars
+from accord.report.curves import Axis, Line, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, facts, page, paragraph, table
 from accord.side import Side
