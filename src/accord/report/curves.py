@@ -133,8 +133,9 @@ def _trace(number: int, points: Points, scales: list[_Scale], joined: bool) -> l
         for x, y in points:
             left, top = 100 * scales[0].place(x), HEIGHT * (1 - scales[1].place(y))
             # A room without a size of its own: its middle is the point, wherever that is.
-            room = {"x": f"{left:.2f}%", "y": f"{top:.1f}", "overflow": "visible", "width": 1, "height": 1}
-            shapes.append(element("svg", _mark(number, 0, 0), **room))
+            place = {"x": f"{left:.2f}%", "y": f"{top:.1f}"}
+            mark = _mark(number, 0, 0)
+            shapes.append(element("svg", mark, width=1, height=1, overflow="visible", **place))
     return shapes
 
 

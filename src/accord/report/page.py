@@ -27,7 +27,7 @@ table { border-collapse: collapse; width: 100%; margin: .6rem 0; font-variant-nu
 caption { text-align: left; color: var(--quiet); padding-bottom: .2rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0;
   border-bottom: 1px solid var(--soft); min-width: 4rem; }
-td.number, th.number { text-align: right; white-space: nowrap; overflow-wrap: normal; }
+td.number, th.number { text-align: right; overflow-wrap: normal; }
 th[scope=row] { font-weight: 600; min-width: 9rem; }
 code { font-family: ui-monospace, monospace; font-size: .92em; }
 pre { white-space: pre-wrap; background: var(--soft); padding: .6rem .9rem; font-size: .85rem; }
@@ -43,15 +43,19 @@ figure { margin: 1rem 0; } figcaption { color: var(--quiet); } .paint { position
 .area { fill: var(--main); fill-opacity: .18; }
 .key { list-style: none; padding: 0; margin: .4rem 0; } .key li { display: flex; gap: .5rem; }
 .key svg { flex: 0 0 1rem; height: 1rem; margin-top: .25rem; overflow: visible; }
-.wide { overflow-x: auto; } .wide:focus { outline: 2px solid var(--main); }
 .note { border-left: .3rem solid var(--main); background: var(--soft); padding: .6rem .9rem; }
 summary { cursor: pointer; color: var(--main); padding: .2rem 0; }
 @media (max-width: 34rem) { dl { display: block; } dd { margin: 0 0 .5rem; }
-  .bars span { flex-basis: 6.5rem; } th[scope=row] { min-width: 7.5rem; } }
+  .bars span { flex-basis: 6.5rem; } table, caption, tbody, tr, th, td { display: block; }
+  thead { position: absolute; clip-path: inset(50%); height: 1px; width: 1px; overflow: hidden; }
+  tr { padding: .3rem 0; border-bottom: 1px solid var(--line); } th, td { border: 0; padding: .1rem 0; }
+  td, td.number { display: flex; gap: 1rem; justify-content: space-between; text-align: left; }
+  td::before { content: attr(data-name); content: attr(data-name) / ""; color: var(--quiet); flex: 0 0 8rem; }
+  td span { text-align: right; } }
 @media print { :root { color-scheme: light; --ink: #000; --paper: #fff; --soft: #eee; --line: #777;
   --quiet: #333; --main: #005a8f; --other: #a84300; --good: #00694b; }
   body { max-width: none; font-size: 10pt; padding: 0; } h2, h3 { break-after: avoid; }
-  figure, tr, .note { break-inside: avoid; } .wide { overflow: visible; }
+  figure, tr, .note { break-inside: avoid; }
   details:not(.whole) { display: none; } .whole::details-content { content-visibility: visible; } }
 """)
 HATCHED = "url(#hatch)"
@@ -106,24 +110,29 @@ def facts(pairs: list[tuple[str, Markup | str | int]]) -> Markup:
 
 
 def table(caption: str, names: list[str], rows: list[list[str]], numbers: bool = True) -> Markup:
-    """A table whose first column names the row; the others are `numbers` to compare, or words."""
+    """A table whose first column names the row; the others are `numbers` to compare, or words.
+
+    On a phone the cells of a row are under each other, each with its column's name. Roles are spelt out,
+    since a browser forgets that a table is one when it is laid out in another way.
+    """
     kind = {"_class": "number"} if numbers else {}
-    head = [element("th", names[0], scope="col")]
-    head += [element("th", name, scope="col", **kind) for name in names[1:]]
-    body = [
-        element(
-            "tr", element("th", row[0], scope="row"), join([element("td", cell, **kind) for cell in row[1:]])
-        )
-        for row in rows
-    ]
-    whole = element(
+    head = [element("th", names[0], scope="col", role="columnheader")]
+    head += [element("th", name, scope="col", role="columnheader", **kind) for name in names[1:]]
+    body = []
+    for row in rows:
+        cells = [
+            element("td", element("span", cell), role="cell", data_name=name, **kind)
+            for name, cell in zip(names[1:], row[1:], strict=True)
+        ]
+        first = element("th", row[0], scope="row", role="rowheader")
+        body.append(element("tr", first, join(cells), role="row"))
+    return element(
         "table",
         element("caption", caption),
-        element("thead", element("tr", join(head))),
-        element("tbody", join(body)),
+        element("thead", element("tr", join(head), role="row"), role="rowgroup"),
+        element("tbody", join(body), role="rowgroup"),
+        role="table",
     )
-    # A keyboard can scroll what it can reach.
-    return element("div", whole, _class="wide", tabindex=0, role="group", aria_label=caption)
 
 
 def unfold(summary: str, text: str) -> Markup:
