@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 _MOST_COLUMNS = 120
 
 
-def fill(says: str, real: Ints, dummies: Ints) -> Markup:
+def fill(title: str, says: str, real: Ints, dummies: Ints) -> Markup:
     """How bins are filled up, the largest first; many of them share a column."""
     order = np.argsort(-(real + dummies), kind="stable")
     groups = [group for group in np.array_split(order, min(_MOST_COLUMNS, len(order))) if len(group)]
@@ -24,4 +24,4 @@ def fill(says: str, real: Ints, dummies: Ints) -> Markup:
         drawn.append(Bar(name, float(real[group].mean()), float(dummies[group].mean())))
         first = last + 1
     several = "" if len(groups) == len(order) else f", about {len(order) // len(groups)} in a column"
-    return columns("Slots in a bin", says, drawn, ("records", "dummies"), f"bins by size{several}")
+    return columns(title, says, drawn, ("records", "dummies"), f"bins by size{several}")

@@ -28,6 +28,7 @@ def describe_plan(plan: Plan) -> str:
         Section("Where the time goes", _time(ranked[:6], plan)),
         Section("Cost against ε", _epsilon(plan)),
         Section("Recall against cost", _recall(plan)),
+        Section("How bins fill up with dummies", _dummies(ranked[:6], plan)),
         Section("All options", _options(ranked, plan)),
     ]
     lead = f"{counted(a, 'record')} of A and {b:,} of B, network {plan.network} (Mbit/s and ms). "
@@ -57,6 +58,16 @@ def _time(shown: list[Option], plan: Plan) -> Markup:
         "and of network and waiting. Beside each bar is how long it lasts, since both go on at once."
     )
     return bars("Where the time goes", says, drawn, ("processor", "network and waiting"))
+
+
+def _dummies(shown: list[Option], plan: Plan) -> Markup:
+    records = sum(plan.sizes)
+    drawn = [
+        Bar(_name(one, plan), records, one.dummies.expected, f"{one.dummies.expected:,.0f} dummies")
+        for one in shown
+    ]
+    says = "The records of both sides, and the dummies that both are expected to fill their bins up with."
+    return bars("Records and dummies", says, drawn, ("records", "dummies"))
 
 
 def _epsilon(plan: Plan) -> Markup:

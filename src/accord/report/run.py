@@ -132,7 +132,7 @@ def _bins(agreement: Agreement, side: Side, bins: Bins | None) -> Section:
         f"({dummies / max(1, real + dummies):.0%}) are dummies. The partner saw how long each is and not "
         "where it is divided."
     )
-    return Section(title, fill(says, bins.real, bins.dummies))
+    return Section(title, fill("Slots in a bin", says, bins.real, bins.dummies))
 
 
 _PHASES = {
