@@ -39,8 +39,6 @@ LOOKS = (
     Look("phone-dark", 390, "dark"),
     Look("desk-dark", 1280, "dark"),
     Look("paper", 794, media="print"),
-    # A browser that is in the dark prints on white paper all the same.
-    Look("paper-dark", 794, "dark", "print"),
 )
 
 _SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
