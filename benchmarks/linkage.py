@@ -68,7 +68,7 @@ def party(side: Side, folder: Path, port: int) -> None:
         "dummies": outcome.dummies,
         "bytes": meter.sent + meter.received,
         "seconds": round(seconds, 2),
-        "phases": {name: round(value, 2) for name, value in asdict(outcome.seconds).items()},
+        "phases": {name: round(lap["seconds"], 2) for name, lap in asdict(outcome.phases).items()},
         "peak_mib": round(peak_mib()),
     }
     print(json.dumps(facts), flush=True)

@@ -1,17 +1,21 @@
-"""What every test shares: a quiet, repeatable hypothesis, compiled kernels, the folder of real data and a
-PostgreSQL server."""
+"""What every test shares: a quiet, repeatable hypothesis, compiled kernels, the folder of real data, a
+PostgreSQL server and a browser."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.kernels import compile_all
 from tests.postgres import Server, binaries, running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[1]
 
@@ -63,6 +67,16 @@ def postgres_server() -> Iterator[Server]:
         pytest.skip("no PostgreSQL server is here: `apt-get install postgresql`")
     with running(found) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium of this process of tests, likewise."""
+    # Not at the import of this file: few tests need it, and every process of tests reads it.
+    from tests import browser as browsing
+
+    with browsing.running() as found:
+        yield found
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from accord.errors import DataError, UsageError
 from accord.matching.evaluate import Tables
 from accord.matching.join import Index, has_index
 from accord.matching.meeting import each_meeting
-from accord.protocols.base import Release, prepare
+from accord.protocols.base import Ints, Release, prepare
 from accord.protocols.binned import MOST_TRIED
 from accord.protocols.mine import Mine, Watch
 from accord.protocols.outcome import Outcome
@@ -98,6 +98,9 @@ class Simulation(Paired):
     """What each pass of the blocking brings together of the pairs that the rule accepts."""
     promises: Mapping[Side, Promised]
     engine: str
+    filled: Mapping[Side, tuple[Ints, Ints]]
+    """Of the first run, by bin: how many records are in it, and how many dummies; nothing where a protocol
+    has no bins to fill up."""
     advice: tuple[str, ...]
     """What is worth knowing of the protocol under this rule."""
     leaks: str
@@ -218,10 +221,10 @@ def simulate(
     figures: list[Trial] = []
     for number in range(runs):
         entropy = System() if seed is None else seeded_run(seed, number)
-        outcome, figure = _run(agreement, left, right, releases, engine, entropy, watch)
+        outcome, figure, filled = _run(agreement, left, right, releases, engine, entropy, watch)
         figures.append(figure)
         if number == 0:
-            first = _as_rows(outcome, right)
+            first, filled_first = _as_rows(outcome, right), filled
     return Simulation(
         runs=tuple(figures),
         records_a=left.size,
@@ -235,6 +238,7 @@ def simulate(
         passes=by_pass(agreement, left, right, accepted.pieces(), noise),
         promises={side: _promised(agreement, release) for side, release in releases.items()},
         engine=engine,
+        filled=filled_first,
         advice=tuple(agreement.protocol.advice(agreement.task)),
         leaks=agreement.protocol.leaky,
         seconds=time.perf_counter() - began,
@@ -329,7 +333,7 @@ def _run(
     engine: str,
     entropy: Entropy,
     watch: Watch,
-) -> tuple[Outcome, Trial]:
+) -> tuple[Outcome, Trial, dict[Side, tuple[Ints, Ints]]]:
     began = time.perf_counter()
     chosen = _engine(agreement, engine)
     a = make_mine(releases[Side.A], left, right.size, entropy.stream("A"), watch)
@@ -337,7 +341,8 @@ def _run(
     wire, task = Wire(), agreement.task
     parties = [task.protocol.party(task, mine, chosen) for mine in (a, b)]
     outcome, other = run_pair(parties[0], parties[1], wire)
-    return outcome, Trial(
+    filled = {mine.side: mine.slots.filled for mine in (a, b) if task.protocol.padded}
+    figure = Trial(
         matches=len(outcome.pairs),
         matches_found=outcome.matches_found,
         comparisons=outcome.comparisons,
@@ -347,6 +352,7 @@ def _run(
         bytes=wire.bytes,
         seconds=time.perf_counter() - began,
     )
+    return outcome, figure, filled
 
 
 def _as_rows(outcome: Outcome, right: Records) -> Pairs:

@@ -14,7 +14,8 @@ from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.protocols import confirm as confirm_module
 from accord.protocols.confirm import confirm, output_digest
-from accord.protocols.outcome import Digest, Outcome, Seconds
+from accord.protocols.outcome import Digest, Outcome
+from accord.protocols.phases import Phases
 from accord.records.id_order import IdOrder
 from accord.records.pairs import order_pairs
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
@@ -32,7 +33,7 @@ def outcome(side: Side, rows: list[tuple[int, int]], partner_ids: list[str]) -> 
     both = (IdOrder.of(own), found[0]), (IdOrder.of(ids), found[1])
     a, b = both if side is Side.A else both[::-1]
     pairs = order_pairs(a[0], b[0], [(a[1], b[1])], Scratch())
-    return Outcome(side, pairs, ids, pa.table({}), 9, 9, 0, 0, 0, (), Seconds())
+    return Outcome(side, pairs, ids, pa.table({}), 9, 9, 0, 0, 0, (), Phases())
 
 
 def of_a(*rows: tuple[int, int]) -> Outcome:

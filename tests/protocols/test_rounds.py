@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import Seeded
 from accord.protocols import rounds
-from accord.protocols.mine import Mine, Stopwatch
+from accord.protocols.mine import Mine
 from accord.protocols.rounds import Rounds
 from accord.records.columns import rows_of
 from accord.secure.blocks import Blocks, Table
@@ -41,7 +41,7 @@ def one_side(dummies: int = DUMMIES) -> tuple[Mine, Rounds]:
     mine = worlds.side(agreed, Side.A, ROWS, Seeded(3), dummies)
     schedule: Any = None
     comparer: Any = None
-    return mine, Rounds(agreed.task, mine, comparer, schedule, Stopwatch(mine.clock))
+    return mine, Rounds(agreed.task, mine, comparer, schedule, mine.stopwatch)
 
 
 def test_a_dummy_is_read_as_some_record_and_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def test_a_table_without_a_record_has_dummies_all_the_same() -> None:
     agreed = worlds.agreement(greedy=False)
     mine = worlds.side(agreed, Side.A, [], Seeded(3), 2)
     nobody: Any = None
-    table = Rounds(agreed.task, mine, nobody, nobody, Stopwatch(mine.clock))._inputs(np.arange(5))
+    table = Rounds(agreed.task, mine, nobody, nobody, mine.stopwatch)._inputs(np.arange(5))
     assert not table.real.any()
     assert all(values.shape[0] == 5 and not values.any() for values in table.inputs.values())
 

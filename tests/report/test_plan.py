@@ -16,7 +16,7 @@ def test_a_plan_says_what_to_take_and_who_may_see_it() -> None:
     require_quiet(page)
     assert Outline(page).headings == [
         *("What a linkage would cost", "What to take", "Where the time goes"),
-        *("Cost against ε", "Recall against cost", "All options"),
+        *("Cost against ε", "Recall against cost", "How bins fill up with dummies", "All options"),
     ]
     assert "it may be shown to the partner" in page
     assert "(chosen" in page

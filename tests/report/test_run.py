@@ -29,7 +29,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> dict[Side, Office]:
 
 def _remembered(office: Office) -> Remembered:
     assert office.run is not None
-    return remember(office.state, office.run.manifest.run)
+    found = remember(office.state, office.run.manifest.run)
+    assert isinstance(found, Remembered)
+    return found
 
 
 @pytest.mark.parametrize("whose", ["own", "shared"])
@@ -44,7 +46,12 @@ def test_its_owner_is_told_everything_in_order(done: dict[Side, Office]) -> None
     known = _remembered(done[Side.A])
     page = describe_run(known)
     assert Outline(page).headings[1:] == [
-        *("The run", "What was agreed", "What is guaranteed, and when", "What each side learnt"),
+        *(
+            "The run",
+            "What was agreed",
+            "What is guaranteed, and when",
+            "What each side learnt, step by step",
+        ),
         *(
             "What it cost",
             "From all pairs to the matches",

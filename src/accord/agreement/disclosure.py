@@ -7,6 +7,9 @@ protocol and is curious. `CONDITION` says so, and stands wherever they do.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.matching.implied import accepts_unseen
@@ -25,26 +28,54 @@ _MOST_LOSSES = 3
 """Ways of matching that are told of one by one: a rule with several `or` has dozens."""
 
 
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a run, and what the partner learns in it; nothing, if there are no lines."""
+
+    name: Literal["agreement", "meeting", "bins", "comparisons", "matches"]
+    when: str
+    lines: tuple[str, ...]
+
+
 def learned_about(agreement: Agreement, side: Side) -> list[str]:
     """What the partner learns about this side's table."""
-    own, partner = agreement.party(side), agreement.party(side.other)
-    told = agreement.leakage(side)
-    lines = [f"how many records {own} has;", *told.guarantee.of_all]
-    lines.append(
-        f"of each record that matches one of {partner}{_tell_most(told)}: {_tell_shown(told, partner)};"
+    found = {stage.name: stage.lines for stage in learned_by_stage(agreement, side)}
+    lines = [*found["meeting"], *found["bins"], *found["matches"], *found["agreement"]]
+    return [*lines, "nothing else: no similarity, no value of a record without a match."]
+
+
+def learned_by_stage(agreement: Agreement, side: Side) -> list[Stage]:
+    """The same, in the order in which the partner learns it."""
+    own, told = agreement.party(side), agreement.leakage(side)
+    return [
+        Stage("agreement", "With the agreement", _of_rule(told, own)),
+        Stage("meeting", "When the two sides meet", (f"how many records {own} has;",)),
+        Stage("bins", "Before anything is compared", told.guarantee.of_all),
+        Stage("comparisons", "While records are compared", ()),
+        Stage("matches", "Of records that match", _of_matches(told, agreement.party(side.other))),
+    ]
+
+
+def _of_rule(told: Leakage, own: str) -> tuple[str, ...]:
+    if told.learnt_from == "nothing":
+        return ()
+    table = f"another table of {own}" if told.learnt_from == "another table" else f"this table of {own}"
+    return (
+        f"what the rule tells of {table}, from which its weights and its threshold were learnt: (ε, δ) "
+        "does not cover it;",
     )
-    lines += told.guarantee.of_matches
+
+
+def _of_matches(told: Leakage, partner: str) -> tuple[str, ...]:
+    lines = [
+        f"of each record that matches one of {partner}{_tell_most(told)}: {_tell_shown(told, partner)};",
+        *told.guarantee.of_matches,
+    ]
     if told.fields:
         beyond = ", also where the blocking does not compare them" if told.beyond_blocking else ""
         lines.append(
             f"that a match discloses its fields of rule and blocking at once ({', '.join(told.fields)}), so "
             f"that {partner} can find its other matches{beyond};"
-        )
-    if told.learnt_from != "nothing":
-        table = f"another table of {own}" if told.learnt_from == "another table" else f"this table of {own}"
-        lines.append(
-            f"what the rule tells of {table}, from which its weights and its threshold were learnt: (ε, δ) "
-            "does not cover it;"
         )
     if told.chosen_by:
         lines.append(
@@ -52,8 +83,7 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
             "which both keep the best one-to-one set of the pairs found; a pair that is dropped is not in "
             "the output, but was disclosed all the same;"
         )
-    lines.append("nothing else: no similarity, no value of a record without a match.")
-    return lines
+    return tuple(lines)
 
 
 def _tell_most(told: Leakage) -> str:

@@ -9,6 +9,7 @@ other snapshots, and of runs without one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from accord.privacy.budget import Budget, check
 from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Cost, Event
 from accord.privacy.noise import losses
+from accord.privacy.number import show
 from accord.side import Side
 from accord.simulation import release_of
 
@@ -33,6 +35,12 @@ class Composed:
     releases: int
     sums: Cost
     epsilon: float
+
+    def tell(self) -> str:
+        """In words; the exact one only where it is smaller."""
+        sums = f"ε = {show(self.sums.epsilon)}, δ = {show(self.sums.delta)}"
+        tighter = self.epsilon < 0.999 * float(self.sums.epsilon)
+        return f"{sums} by the sums" + (f"; ε = {self.epsilon:.4g} by exact composition" if tighter else "")
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,14 @@ class SideFacts:
     again: Composed | None
     warnings: tuple[str, ...]
 
+    def tell_suspicion(self) -> str:
+        """What ε means, in words; rounded up. *Requires* a cost."""
+        assert self.cost is not None
+        such = "record" if self.records_per_person == 1 else "person"
+        most = math.ceil(1000 / (1 + math.exp(-float(self.cost.epsilon)))) / 10
+        further = f"further only with probability {self.beyond:.2g}" if self.beyond else "not further"
+        return f"a suspicion of 50 % about such a {such} can rise to {most:g} %, {further}"
+
 
 @dataclass(frozen=True)
 class Afterwards:
@@ -66,6 +82,13 @@ class Afterwards:
     """Whether the data set has a budget at all."""
     refusal: str
     """Why the budget does not allow the run; empty where it does."""
+
+    @property
+    def verdict(self) -> str:
+        allowed = "the budget allows it"
+        return self.refusal or (
+            allowed if self.limited else "it has no limit; `accord ledger budget` sets one"
+        )
 
 
 def side_facts(agreement: Agreement, side: Side, records: int | None) -> SideFacts:

@@ -11,6 +11,7 @@ import typer
 from accord.cli.audit_agreement import agreement
 from accord.cli.audit_protocol import protocol
 from accord.cli.options import example
+from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ def noise(
     drawing: Annotated[
         Path | None, typer.Option("--draw", help="Draw the curve into this .png, .svg or .pdf.")
     ] = None,
+    page: HtmlFile = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the file of --draw if it is there.")
+        bool, typer.Option("--force", help="Replace the files of --draw and --html if they are there.")
     ] = False,
 ) -> None:
     """Print the exact δ(ε) curve of a noise against the claim."""
@@ -63,12 +65,18 @@ def noise(
         from accord.drawing import require_place
 
         require_place(drawing, (), force)
+    if page is not None:
+        require_page(page, (), force)
     name = noise or AUTO
     found = audit(as_claimed(name, epsilon, delta, bins_per_record, records, records_per_person))
     if drawing is not None:
         from accord.auditing.draw_noise import save
 
         save(found, drawing, replace=force)
+    if page is not None:
+        from accord.report.audited import describe_noise_audit
+
+        write_page(page, describe_noise_audit(found), force, private=False)
     for warning in found.setting.warnings:
         say(f"Warning: {warning}", err=True)
     if as_json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +11,11 @@ import typer
 from accord.cli.completion import complete_account
 from accord.cli.ledger import open_ledger
 from accord.cli.options import Json, StateOption
+from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.terminal import say
 from accord.wording import counted
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from accord.agreement.document import Agreement
     from accord.auditing.setting import Afterwards, Composed, SideFacts
 
@@ -33,6 +31,8 @@ def agreement(
         ),
     ] = None,
     party: Annotated[str | None, typer.Option(help="Whose data set it is: A, B or the party's name.")] = None,
+    page: HtmlFile = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of --html.")] = False,
     state: StateOption = None,
     as_json: Json = False,
 ) -> None:
@@ -46,9 +46,15 @@ def agreement(
     from accord.errors import AuditError
     from accord.side import Side
 
+    if page is not None:
+        require_page(page, (file,), force)
     agreed = read_agreement(file)
     sides = [side_facts(agreed, side, records) for side in Side]
     account = _account(agreed, records, dataset, party, state)
+    if page is not None:
+        from accord.report.audited import describe_agreement_audit
+
+        write_page(page, describe_agreement_audit(agreed, sides, account), force, private=account is not None)
     facts = facts_of(agreed)
     if as_json:
         body = facts | {
@@ -105,7 +111,6 @@ def _side_lines(facts: SideFacts) -> list[str]:
     from accord.privacy.number import show
     from accord.protocols.people import whom
 
-    such = "record" if facts.records_per_person == 1 else "person"
     if facts.public:
         return ["none: the agreement calls the bins of this side public"]
     if facts.cost is None:
@@ -113,8 +118,7 @@ def _side_lines(facts: SideFacts) -> list[str]:
     epsilon, delta = facts.cost.epsilon, facts.cost.delta
     lines = [
         f"promise      (ε, δ) = ({show(epsilon)}, {show(delta)}) {whom(facts.records_per_person)}",
-        f"in words     a suspicion of 50 % about such a {such} can rise to {_suspicion(epsilon)} %, "
-        + (f"further only with probability {facts.beyond:.2g}" if facts.beyond else "not further"),
+        f"in words     {facts.tell_suspicion()}",
     ]
     if facts.noise is not None:
         noise = facts.noise
@@ -125,34 +129,16 @@ def _side_lines(facts: SideFacts) -> list[str]:
             "run again    under the same --snapshot: nothing more, since the same noise is used",
         ]
     if facts.again is not None:
-        lines.append(
-            f"{facts.again.releases} runs      {_describe_composed(facts.again)}, with other snapshots"
-        )
+        lines.append(f"{facts.again.releases} runs      {facts.again.tell()}, with other snapshots")
     return lines + [f"warning      {line}" for line in facts.warnings]
 
 
-def _suspicion(epsilon: Fraction) -> str:
-    """Where an even suspicion can rise to, in per cent, rounded up."""
-    return f"{math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 10:g}"
-
-
 def _account_lines(account: Afterwards) -> list[str]:
-    allowed = (
-        "the budget allows it" if account.limited else "it has no limit; `accord ledger budget` sets one"
-    )
     return [
-        f"spent        {_describe_composed(account.before) if account.before.releases else 'nothing'}",
-        f"after a run  {_describe_composed(account.after)}, unless its snapshot is paid for",
-        f"verdict      {account.refusal or allowed}",
+        f"spent        {account.before.tell() if account.before.releases else 'nothing'}",
+        f"after a run  {account.after.tell()}, unless its snapshot is paid for",
+        f"verdict      {account.verdict}",
     ]
-
-
-def _describe_composed(found: Composed) -> str:
-    from accord.privacy.number import show
-
-    sums = f"ε = {show(found.sums.epsilon)}, δ = {show(found.sums.delta)}"
-    tighter = found.epsilon < 0.999 * float(found.sums.epsilon)
-    return f"{sums} by the sums" + (f"; ε = {found.epsilon:.4g} by exact composition" if tighter else "")
 
 
 def _side_json(facts: SideFacts) -> dict[str, Any]:

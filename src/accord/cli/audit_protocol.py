@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.cli.options import Json, read_own_layout
+from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.terminal import progress, say
 from accord.side import Side
 
@@ -19,15 +20,11 @@ if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.auditing.cases import Case
     from accord.auditing.histories import History
-    from accord.auditing.protocol import CaseFinding, Finding, Verdict
+    from accord.auditing.protocol import CaseFinding, Verdict
     from accord.records.columns import Records
 
 EPSILON, DELTA = "1.6", "1e-5"
 """The paper's; for the built-in cases, and to judge what promises nothing."""
-_COMPOSED = (
-    "Claimed of a history is its composed promise: what the ledger adds up, ε and δ, over all runs that it "
-    "charged; one that repeats a paid snapshot adds nothing."
-)
 
 
 @dataclass(frozen=True)
@@ -83,8 +80,9 @@ def protocol(
     drawing: Annotated[
         Path | None, typer.Option("--draw", help="Draw the worst case into this .png, .svg or .pdf.")
     ] = None,
+    page: HtmlFile = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the file of --draw if it is there.")
+        bool, typer.Option("--force", help="Replace the files of --draw and --html if they are there.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -106,8 +104,12 @@ def protocol(
         from accord.drawing import require_place
 
         require_place(drawing, (), force)
+    if page is not None:
+        read = (agreement, a, b, a_neighbour, b_neighbour, columns_a, columns_b, drawing)
+        require_page(page, read, force)
     files = {Side.A: _Files(a, a_neighbour, columns_a), Side.B: _Files(b, b_neighbour, columns_b)}
-    if any(named.table or named.neighbour for named in files.values()):
+    own = any(named.table or named.neighbour for named in files.values())
+    if own:
         if case is not None:
             raise UsageError(problem="--case names built-in tables; leave it out, or your own tables.")
         if over_time:
@@ -125,6 +127,10 @@ def protocol(
         from accord.auditing.draw_protocol import save
 
         save(name, verdict, drawing, replace=force)
+    if page is not None:
+        from accord.report.audited import describe_protocol_audit
+
+        write_page(page, describe_protocol_audit(name, verdict, trials), force, private=own)
     if as_json:
         typer.echo(_json(name, verdict, trials))
     else:
@@ -258,19 +264,11 @@ def _facts(found: CaseFinding) -> dict[str, Any]:
 
 
 def _words(name: str, verdict: Verdict, trials: int) -> str:
-    from accord.auditing.histories import History
+    from accord.auditing.telling import NO_PROOF, tell_trials, tell_verdict
 
-    worst = verdict.worst.finding
-    if verdict.leaky:
-        said = f"leaky: {name} does not keep {_claim(worst)}; ε is at least {worst.epsilon_lower:.2f}."
-    else:
-        said = f"no leak found: {name} at {' and '.join(_claims(verdict))}."
-    most = min(found.finding.epsilon_most for found in verdict.findings)
     lines = [
-        said,
-        f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; so many could show "
-        f"an ε of {most:.1f} at the most.",
-        *([_COMPOSED] if any(isinstance(found.case, History) for found in verdict.findings) else []),
+        tell_verdict(name, verdict),
+        *tell_trials(verdict, trials),
         "",
         "case      of  ε at least  claimed  the two tables differ in",
     ]
@@ -283,17 +281,5 @@ def _words(name: str, verdict: Verdict, trials: int) -> str:
         if finding.leaky:
             lines.append(f"{'':35}told apart by: {', '.join(found.looked_at[:3])}")
     if not verdict.leaky:
-        lines += ["", "An audit can convict, it cannot prove; the proof is in docs/privacy.md."]
+        lines += ["", NO_PROOF]
     return "\n".join(lines)
-
-
-def _claim(finding: Finding) -> str:
-    return f"(ε, δ) = ({finding.epsilon_claimed:g}, {finding.delta_claimed:g})"
-
-
-def _claims(verdict: Verdict) -> list[str]:
-    """What was claimed: once if it is the same for both sides."""
-    by_side = {found.case.side.value: _claim(found.finding) for found in verdict.findings}
-    if len(set(by_side.values())) == 1:
-        return [next(iter(by_side.values()))]
-    return [f"{claim} for {side}" for side, claim in sorted(by_side.items())]

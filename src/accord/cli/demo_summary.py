@@ -202,13 +202,12 @@ def _describe_learned(about: SideFigures, by: SideFigures, columns: str, bins: i
 
 def _describe_example(title: str, example: Example | None, width: int | None) -> list[str]:
     """A pair with its cells, one record below the other."""
-    from accord.cli.simulate_quality import why
     from accord.cli.table import lay_out
 
     if example is None:
         return [f"{title}: no pair", ""]
     pair = example.pair
-    reason = "" if pair.found else f"; {why(pair)}"
+    reason = "" if pair.found else f"; {pair.why}"
     errors = f" ({example.errors})" if example.errors else ""
     rows: Sequence[Sequence[str]] = (pair.id_a, *example.cells_a), (pair.id_b, *example.cells_b)
     laid = lay_out("", ("id", *example.columns), rows, None if width is None else width - 2).split("\n")[1:]

@@ -33,14 +33,21 @@ def report(
     """
     from accord.errors import UsageError
     from accord.report.receipted import share as share_run
-    from accord.report.run import describe_run
-    from accord.session.remembered import remember
+    from accord.report.run import describe_forgotten, describe_run
+    from accord.session.remembered import Forgotten, remember
     from accord.session.state import open_state
 
     require_page(out, (), force, "out")
     found = remember(open_state(state, os.environ, new=False), run)
-    if share and found.receipt is None:
+    if isinstance(found, Forgotten):
+        if share:
+            raise UsageError(problem=f"The run {run} was forgotten; a shared report is made of its receipt.")
+        content = describe_forgotten(found)
+    elif not share:
+        content = describe_run(found)
+    elif found.receipt is None:
         raise UsageError(problem=f"The run {run} has no receipt yet, and a shared report is made of it.")
-    content = share_run(found.agreement, found.receipt) if share and found.receipt else describe_run(found)
+    else:
+        content = share_run(found.agreement, found.receipt)
     write_page(out, content, force, "out", private=not share)
     say("It may be shown to others." if share else "It is for your own eyes.")

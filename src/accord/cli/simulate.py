@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from accord.quality.report import Quality
     from accord.records.layout import Layout
     from accord.records.sources import Place
+    from accord.report.simulated import Cells
     from accord.simulation import Simulation
 
 _PROTOCOLS = (
@@ -104,7 +105,7 @@ def simulate(
     from accord.quality.picture import save
     from accord.records.sources import input_files, input_places
     from accord.records.targets import as_target_or_none, require_free, write_pairs
-    from accord.report.simulated import describe_simulation
+    from accord.report.simulated import NO_CELLS, describe_simulation
     from accord.session.output import output_headings
     from accord.simulation import peak_mib
     from accord.simulation import simulate as run
@@ -159,7 +160,8 @@ def simulate(
     if picture is not None and quality is not None:
         save(quality, picture, replace=force)
     if page is not None:
-        write_page(page, describe_simulation(result, quality), force, private=True)
+        cells = NO_CELLS if quality is None else _cells(quality, agreed, (a, layout_a), (b, layout_b))
+        write_page(page, describe_simulation(result, quality, cells), force, private=True)
     if as_json:
         typer.echo(json.dumps(facts))
     else:
@@ -182,6 +184,14 @@ def _require_picture(
     require_place(picture, inputs, force, "picture")
     if isinstance(out, Path) and out.resolve() == picture.resolve():
         raise UsageError(problem="`out=` and `picture=` are one file: name two.")
+
+
+def _cells(quality: Quality, agreement: Agreement, a: tuple[Place, Layout], b: tuple[Place, Layout]) -> Cells:
+    """What the rule reads of the pairs to look at: the page is for those who may see both tables."""
+    from accord.report.simulated import Cells
+
+    columns, found = read_cells(quality, agreement, {"A": a, "B": b})
+    return Cells(columns, found["A"], found["B"])
 
 
 def _say_quality(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Place, Layout]]) -> None:

@@ -126,7 +126,7 @@ def _some(curve: Curve) -> list[Point]:
 
 def _describe_pair(pair: PairFacts, columns: Sequence[str], cells: Cells, width: int | None) -> str:
     sum_ = "" if pair.score is None else f"score {pair.score}, "
-    lines = [f"  {pair.id_a} – {pair.id_b}: {sum_}{'true' if pair.true else 'not true'}, {why(pair)}"]
+    lines = [f"  {pair.id_a} – {pair.id_b}: {sum_}{'true' if pair.true else 'not true'}, {pair.why}"]
     if pair.levels:
         weights = (f"{', '.join(one.fields)} {one.weight:+} ({one.level})" for one in pair.levels)
         lines.append(f"    {'; '.join(weights)}")
@@ -145,15 +145,6 @@ def _describe_pair(pair: PairFacts, columns: Sequence[str], cells: Cells, width:
     return "\n".join(plain(line) for line in lines)
 
 
-def why(pair: PairFacts) -> str:
-    """Why a pair was found, or was not."""
-    if pair.found:
-        return "found"
-    refused = "" if pair.accepted else "the rule refuses it"
-    apart = "" if pair.meets else "it meets in no pass"
-    return " and ".join(filter(None, (refused, apart))) or "the protocol passed it over"
-
-
 def read_cells(
     quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[TableLike, Layout]]
 ) -> tuple[list[str], Cells]:
@@ -162,7 +153,7 @@ def read_cells(
     from accord.records.schema import agreed_columns
     from accord.records.showing import show_rows
 
-    pairs = [pair for some in quality.pairs.values() for pair in some]
+    pairs = [pair for some in (*quality.pairs.values(), quality.missed_pairs) for pair in some]
     ids = {"A": {pair.id_a for pair in pairs}, "B": {pair.id_b for pair in pairs}}
     columns = list(agreed_columns({name: agreement.fields[name] for name in fields_of(agreement.rule)}))
     cells = {side: show_rows(source, ids[side], columns, layout) for side, (source, layout) in tables.items()}

@@ -19,7 +19,8 @@ from accord.protocols.base import Task
 from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records, take
 from accord.protocols.journal import Answer, step
 from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome, Seconds
+from accord.protocols.outcome import Outcome
+from accord.protocols.phases import Phases
 from accord.protocols.seen import Seen
 from accord.protocols.slots import SomeInts, slots_among
 from accord.ranges import contained
@@ -88,7 +89,7 @@ class Found:
         """These pairs (own row, number of the partner's record) match."""
         self._matches.add(rows * self._width + numbers)
 
-    def outcome(self, comparisons: int, rounds: int, seconds: Seconds) -> Outcome:
+    def outcome(self, comparisons: int, rounds: int, phases: Phases) -> Outcome:
         """Everything found, as this side's outcome; it is handed over and no longer kept."""
         ids, columns = self._seen.texts()
         side, orders = self._mine.side, (self._mine.records.by_id, IdOrder.of(ids))
@@ -106,7 +107,7 @@ class Found:
             rounds=rounds,
             dummies=int((self._mine.slots.record < 0).sum()),
             released=self._mine.released,
-            seconds=seconds,
+            phases=phases,
             partner_fields=self._seen.fields(),
         )
 

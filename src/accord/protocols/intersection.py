@@ -67,7 +67,8 @@ from accord.protocols.lines import (
 )
 from accord.protocols.mine import Mine, Status
 from accord.protocols.one_to_one import keep_best, require_matches, work_of
-from accord.protocols.outcome import CONFIRMED, Outcome, Seconds
+from accord.protocols.outcome import CONFIRMED, Outcome
+from accord.protocols.phases import Phases
 from accord.protocols.slots import COMMITMENT, Slots, exchange_commitments, shuffle_slots
 from accord.ranges import distinct
 from accord.records.columns import Records
@@ -175,7 +176,7 @@ def lists(side: Side, own: int, partner: int, size: int) -> bool:
 
 def intersect(task: Task, options: Intersecting, mine: Mine, engine: Engine) -> Party[Outcome]:
     """One side of an intersection."""
-    began = mine.clock()
+    clock = mine.stopwatch
     run = _Side(task, options, mine, engine)
     # Nothing is opened here; it binds both to their tables should the run be cut and go on.
     made = whole(exchange_commitments(mine.slots, mine.side))
@@ -183,7 +184,7 @@ def intersect(task: Task, options: Intersecting, mine: Mine, engine: Engine) -> 
     mine.expect(0, _WORK_A_VALUE * run.total)
     asked = run.list_all() if run.lists else run.look_up()
     found = yield from step(mine.journal, asked, run.outcome)
-    outcome = replace(found, seconds=Seconds(compare=mine.clock() - began))
+    outcome = replace(found, phases=Phases(compare=clock.lap()))
     mine.watch(Status(run.total, run.total, len(outcome.pairs)))
     mine.expect(0, work_of(task, len(outcome.pairs)))
     outcome = keep_best(task, mine, outcome)
@@ -373,7 +374,7 @@ class _Side:
             rounds=1,
             dummies=dummies,
             released=self.own.released,
-            seconds=Seconds(),
+            phases=Phases(),
             partner_fields=theirs.fields if self.task.one_to_one else {},
         )
 

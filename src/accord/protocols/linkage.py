@@ -25,9 +25,10 @@ from accord.protocols.disclose import DiscloseAtEnd
 from accord.protocols.found import Found
 from accord.protocols.greedy import GreedyClean
 from accord.protocols.journal import Answer, step, whole
-from accord.protocols.mine import Mine, Stopwatch
+from accord.protocols.mine import Mine
 from accord.protocols.one_to_one import keep_best, work_of
-from accord.protocols.outcome import Outcome, Seconds
+from accord.protocols.outcome import Outcome
+from accord.protocols.phases import Phases
 from accord.protocols.rounds import Rounds
 from accord.protocols.slots import exchange_commitments, exchange_counts, partner_counts
 from accord.secure.engine import Engine
@@ -38,7 +39,7 @@ from accord.side import Side
 def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[Outcome]:
     """One side of the linkage."""
     engine.supports(task.lowered.node)
-    clock = Stopwatch(mine.clock)
+    clock = mine.stopwatch
     counts = yield from _open_counts(task, options, mine)
     own = mine.slots.counts
     schedule = options.schedule(task, (own, counts) if mine.side is Side.A else (counts, own))
@@ -57,8 +58,8 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
     yield from rounds.run(disclosing, min(options.steps_at_once, comparer.under_way))
     yield from disclosing.finish()
 
-    seconds = Seconds(set_up, rounds.compare_seconds, rounds.disclose_seconds + clock.lap())
-    outcome = found.outcome(rounds.comparisons, rounds.count, seconds)
+    phases = Phases(set_up, rounds.compared, rounds.disclosed + clock.lap())
+    outcome = found.outcome(rounds.comparisons, rounds.count, phases)
     mine.expect(0, work_of(task, len(outcome.pairs)))
     outcome = keep_best(task, mine, outcome)
     digest = yield from confirm(mine.records.ids, outcome, mine.entropy)

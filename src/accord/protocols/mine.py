@@ -15,6 +15,7 @@ from accord.errors import DataError, Fault
 from accord.privacy.events import Event
 from accord.protocols.comparers import InTurn, Staff
 from accord.protocols.journal import Forgetful, Journal
+from accord.protocols.phases import Stopwatch
 from accord.protocols.slots import ANY_PADDING, Padding, Slots
 from accord.records.columns import Records
 from accord.side import Side
@@ -67,16 +68,10 @@ class Mine:
     watch: Watch = lambda status: None
     expect: Expect = lambda comparisons, clear: None
     clock: Callable[[], float] = time.perf_counter
+    traffic: Callable[[], int] = lambda: 0
+    """Bytes so far, where somebody counts them."""
 
-
-class Stopwatch:
-    """Time by laps."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._last = clock()
-
-    def lap(self) -> float:
-        """Seconds since the last lap."""
-        last, self._last = self._last, self._clock()
-        return self._last - last
+    @property
+    def stopwatch(self) -> Stopwatch:
+        """One that starts now."""
+        return Stopwatch(self.clock, self.traffic)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from accord.privacy.events import Event
+from accord.protocols.phases import Phases
 from accord.records.columns import Columns
 from accord.records.id_order import Rows
 from accord.records.pairs import Pairs
@@ -22,15 +23,6 @@ class Digest:
 
     key: bytes
     value: bytes
-
-
-@dataclass(frozen=True)
-class Seconds:
-    """Time by phase."""
-
-    set_up: float = 0.0
-    compare: float = 0.0
-    disclose: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +44,7 @@ class Outcome:
     """One's own dummies."""
     released: tuple[Event, ...]
     """What this side released about its table."""
-    seconds: Seconds
+    phases: Phases
     digest: Digest = Digest(b"", b"")
     """Empty before both confirmed."""
     partner_fields: Columns = field(default_factory=dict, repr=False)

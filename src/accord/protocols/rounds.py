@@ -22,7 +22,8 @@ from accord.matching.rule import fields_of
 from accord.protocols.base import Task
 from accord.protocols.comparers import Comparer
 from accord.protocols.journal import Answer, unfit
-from accord.protocols.mine import Mine, Status, Stopwatch
+from accord.protocols.mine import Mine, Status
+from accord.protocols.phases import Lap, Stopwatch
 from accord.protocols.schedule import Round, Schedule
 from accord.records.columns import rows_of
 from accord.secure.blocks import Blocks, Table
@@ -68,7 +69,7 @@ class Rounds:
         self._asked = 0
         """Begun, and not kept."""
         self.comparisons = self.count = 0
-        self.compare_seconds = self.disclose_seconds = 0.0
+        self.compared = self.disclosed = Lap()
 
     def run(self, disclosing: Disclosing, at_once: int) -> Party[None]:
         """Round after round until nothing is left to compare; up to so many are under way at once."""
@@ -80,9 +81,9 @@ class Rounds:
             if not begun:
                 return
             pairs = yield from self._end(begun.popleft())
-            self.compare_seconds += self._clock.lap()
+            self.compared += self._clock.lap()
             yield from disclosing.take(pairs)
-            self.disclose_seconds += self._clock.lap()
+            self.disclosed += self._clock.lap()
             self._mine.watch(Status(self.comparisons, most, disclosing.matches))
 
     def _next_round(self) -> Round | None:

@@ -68,6 +68,13 @@ class Slots:
         """The first slot of every bin."""
         return np.cumsum(self.counts) - self.counts
 
+    @property
+    def filled(self) -> tuple[Ints, Ints]:
+        """How many slots of every bin hold a record, and how many are dummies."""
+        bins = np.repeat(np.arange(len(self.counts)), self.counts)
+        real = np.bincount(bins[self.record >= 0], minlength=len(self.counts)).astype(np.int64)
+        return real, self.counts - real
+
     def records_of(self, slots: Ints) -> Ints:
         """The records of these slots, in numbers to calculate with."""
         return self.record[slots].astype(np.int64)

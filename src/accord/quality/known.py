@@ -55,6 +55,15 @@ class PairFacts:
     """None where the rule has none."""
     levels: tuple[Weighed, ...]
 
+    @property
+    def why(self) -> str:
+        """Why it was found, or was not."""
+        if self.found:
+            return "found"
+        refused = "" if self.accepted else "the rule refuses it"
+        apart = "" if self.meets else "it meets in no pass"
+        return " and ".join(filter(None, (refused, apart))) or "the protocol passed it over"
+
 
 @dataclass(frozen=True)
 class Known:

@@ -73,6 +73,8 @@ class Quality:
     pairs: Mapping[str, tuple[PairFacts, ...]]
     """Some pairs to look at: `below` and `above` the threshold of a score, for other rules `missed` and
     `false` ones."""
+    missed_pairs: tuple[PairFacts, ...]
+    """Some true pairs that were not found, those first that are most alike: under any rule."""
 
 
 def judge(known: Known, shown: int, noise: str | None = None) -> Quality:
@@ -87,6 +89,7 @@ def judge(known: Known, shown: int, noise: str | None = None) -> Quality:
         passes=_passes(known, noise),
         curve=None if traced is None else traced[0],
         pairs={name: known.describe(keys) for name, keys in named.items()},
+        missed_pairs=known.describe(_oddest(known, shown)["missed"]),
     )
 
 

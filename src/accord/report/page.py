@@ -21,27 +21,50 @@ body { margin: 0 auto; max-width: 52rem; padding: 1rem 1.2rem 3rem; color: var(-
   background: var(--paper); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.2rem;
   border-bottom: 1px solid var(--line); } h3 { font-size: 1rem; margin-bottom: .2rem; }
-p.lead { font-size: 1.05rem; } .quiet { color: var(--quiet); } .missing { color: var(--other); }
+p.lead { font-size: 1.05rem; } .quiet { color: var(--quiet); } .missing, .bad { color: var(--other); }
+.good { color: var(--good); } .good, .bad { font-weight: 600; }
 table { border-collapse: collapse; width: 100%; margin: .6rem 0; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--quiet); padding-bottom: .2rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0;
-  border-bottom: 1px solid var(--soft); } td, th { min-width: 4rem; }
-td.number, th.number { text-align: right; white-space: nowrap; overflow-wrap: normal; }
+  border-bottom: 1px solid var(--soft); min-width: 4rem; }
+td.number, th.number { text-align: right; overflow-wrap: normal; }
 th[scope=row] { font-weight: 600; min-width: 9rem; }
 code { font-family: ui-monospace, monospace; font-size: .92em; }
+pre { white-space: pre-wrap; background: var(--soft); padding: .6rem .9rem; font-size: .85rem; }
 dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .2rem 1rem; }
 dt { font-weight: 600; } dd { margin: 0; }
-figure { margin: 1rem 0; } figcaption { color: var(--quiet); } svg { width: 100%; height: auto; }
-.key { list-style: none; padding: 0; } svg.mark { width: 1rem; height: 1rem; vertical-align: -.15rem; }
-.wide { overflow-x: auto; } .wide:focus { outline: 2px solid var(--main); }
-svg text { fill: var(--ink); font: 13px system-ui, sans-serif; }
+dl.bars { display: block; } .bars div { margin-bottom: .6rem; } .bars dt { font-weight: 400; }
+.bars dd { display: flex; gap: .5rem; align-items: center; margin: 0; }
+.bars svg { flex: 1 1 0; min-width: 0; } .bars span { flex: 0 0 8.5rem; font-variant-numeric: tabular-nums; }
+figure { margin: 1rem 0; } figcaption { color: var(--quiet); } .paint { position: absolute; }
+.plot { display: block; width: 100%; height: 300px; padding: 32px 16px 48px 60px; overflow: visible; }
+.plot text { fill: var(--ink); font: 13px system-ui, sans-serif; }
+.edge { stroke: var(--line); } .level { stroke: var(--line); stroke-width: .5; }
+.area { fill: var(--main); fill-opacity: .18; }
+.key { list-style: none; padding: 0; margin: .4rem 0; } .key li { display: flex; gap: .5rem; }
+.key svg { flex: 0 0 1rem; height: 1rem; margin-top: .25rem; overflow: visible; }
 .note { border-left: .3rem solid var(--main); background: var(--soft); padding: .6rem .9rem; }
-summary { cursor: pointer; color: var(--main); }
-@media (max-width: 34rem) { dl { display: block; } dd { margin: 0 0 .5rem; } }
-@media print { :root { --ink: #000; --paper: #fff; --soft: #eee; --quiet: #333; --main: #005a8f;
-  --other: #a84300; --good: #00694b; } body { max-width: none; font-size: 10pt; }
-  h2 { break-after: avoid; } figure, table { break-inside: avoid; } }
+summary { cursor: pointer; color: var(--main); padding: .2rem 0; }
+@media (max-width: 34rem) { dl { display: block; } dd { margin: 0 0 .5rem; }
+  .bars span { flex-basis: 6.5rem; } table, caption, tbody, tr, th, td { display: block; }
+  thead { position: absolute; clip-path: inset(50%); height: 1px; width: 1px; overflow: hidden; }
+  tr { padding: .3rem 0; border-bottom: 1px solid var(--line); } th, td { border: 0; padding: .1rem 0; }
+  td, td.number { display: flex; gap: 1rem; justify-content: space-between; text-align: left; }
+  td::before { content: attr(data-name); content: attr(data-name) / ""; color: var(--quiet); flex: 0 0 8rem; }
+  td span { text-align: right; } }
+@media print { :root { color-scheme: light; --ink: #000; --paper: #fff; --soft: #eee; --line: #777;
+  --quiet: #333; --main: #005a8f; --other: #a84300; --good: #00694b; }
+  body { max-width: none; font-size: 10pt; padding: 0; } h2, h3 { break-after: avoid; }
+  figure, tr, .note { break-inside: avoid; }
+  details:not(.whole) { display: none; } .whole::details-content { content-visibility: visible; } }
 """)
+HATCHED = "url(#hatch)"
+"""A filling that is told from a plain one without colours."""
+_PAINT = Markup(
+    '<svg class="paint" width="0" height="0" aria-hidden="true"><defs><pattern id="hatch" width="6" '
+    'height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" '
+    'y2="6" style="stroke:var(--other);stroke-width:3"></line></pattern></defs></svg>'
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +92,7 @@ def page(title: str, lead: str, sections: list[Section]) -> str:
         name = f"part-{number}"
         heading = element("h2", section.title, id=name)
         parts.append(element("section", heading, section.body, aria_labelledby=name))
-    body = element("body", element("main", join(parts)))
+    body = element("body", _PAINT, element("main", join(parts)))
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
 
 
@@ -87,21 +110,31 @@ def facts(pairs: list[tuple[str, Markup | str | int]]) -> Markup:
 
 
 def table(caption: str, names: list[str], rows: list[list[str]], numbers: bool = True) -> Markup:
-    """A table whose first column names the row; the others are `numbers` to compare, or words."""
+    """A table whose first column names the row; the others are `numbers` to compare, or words.
+
+    On a phone the cells of a row are under each other, each with its column's name. Roles are spelt out,
+    since a browser forgets that a table is one when it is laid out in another way.
+    """
     kind = {"_class": "number"} if numbers else {}
-    head = [element("th", names[0], scope="col")]
-    head += [element("th", name, scope="col", **kind) for name in names[1:]]
-    body = [
-        element(
-            "tr", element("th", row[0], scope="row"), join([element("td", cell, **kind) for cell in row[1:]])
-        )
-        for row in rows
-    ]
-    whole = element(
+    head = [element("th", names[0], scope="col", role="columnheader")]
+    head += [element("th", name, scope="col", role="columnheader", **kind) for name in names[1:]]
+    body = []
+    for row in rows:
+        cells = [
+            element("td", element("span", cell), role="cell", data_name=name, **kind)
+            for name, cell in zip(names[1:], row[1:], strict=True)
+        ]
+        first = element("th", row[0], scope="row", role="rowheader")
+        body.append(element("tr", first, join(cells), role="row"))
+    return element(
         "table",
         element("caption", caption),
-        element("thead", element("tr", join(head))),
-        element("tbody", join(body)),
+        element("thead", element("tr", join(head), role="row"), role="rowgroup"),
+        element("tbody", join(body), role="rowgroup"),
+        role="table",
     )
-    # A keyboard can scroll what it can reach.
-    return element("div", whole, _class="wide", tabindex=0, role="region", aria_label=caption)
+
+
+def unfold(summary: str, text: str) -> Markup:
+    """A long text to unfold; on paper it is all there."""
+    return element("details", element("summary", summary), element("pre", text), _class="whole")

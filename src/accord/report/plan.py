@@ -6,7 +6,8 @@ A plan that was made with somebody's table is for its owner's eyes, and says so.
 from __future__ import annotations
 
 from accord.planning.figures import Option, Plan, cost, lasting
-from accord.report.charts import Axis, Bar, Line, bars, lines
+from accord.report.charts import Bar, bars
+from accord.report.curves import Axis, Line, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, bullets, page, paragraph, table
 from accord.wording import counted, sized
@@ -27,6 +28,7 @@ def describe_plan(plan: Plan) -> str:
         Section("Where the time goes", _time(ranked[:6], plan)),
         Section("Cost against ε", _epsilon(plan)),
         Section("Recall against cost", _recall(plan)),
+        Section("How bins fill up with dummies", _dummies(ranked[:6], plan)),
         Section("All options", _options(ranked, plan)),
     ]
     lead = f"{counted(a, 'record')} of A and {b:,} of B, network {plan.network} (Mbit/s and ms). "
@@ -56,6 +58,16 @@ def _time(shown: list[Option], plan: Plan) -> Markup:
         "and of network and waiting. Beside each bar is how long it lasts, since both go on at once."
     )
     return bars("Where the time goes", says, drawn, ("processor", "network and waiting"))
+
+
+def _dummies(shown: list[Option], plan: Plan) -> Markup:
+    records = sum(plan.sizes)
+    drawn = [
+        Bar(_name(one, plan), records, one.dummies.expected, f"{one.dummies.expected:,.0f} dummies")
+        for one in shown
+    ]
+    says = "The records of both sides, and the dummies that both are expected to fill their bins up with."
+    return bars("Records and dummies", says, drawn, ("records", "dummies"))
 
 
 def _epsilon(plan: Plan) -> Markup:

@@ -7,15 +7,16 @@ account, its files, its columns' own names) cannot be here, since it is not give
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-from accord.agreement.disclosure import CONDITION, learned_about
+from accord.agreement.disclosure import CONDITION, Stage, advice, learned_by_stage
 from accord.agreement.document import Agreement
 from accord.privacy.number import show
 from accord.report.charts import Bar, bars
 from accord.report.markup import Markup, element, join
-from accord.report.page import Section, bullets, facts, page, paragraph, table
+from accord.report.page import Section, bullets, facts, page, paragraph, table, unfold
 from accord.session.receipt import Receipt, tell_accountable
 from accord.side import Side
 from accord.wording import counted
@@ -33,7 +34,7 @@ def share(agreement: Agreement, receipt: Receipt) -> str:
     sections = [
         agreed(agreement),
         guarantee(agreement),
-        learned(agreement),
+        learned(agreement, said),
         funnel(said, None),
         signed(receipt),
     ]
@@ -51,11 +52,24 @@ def agreed(agreement: Agreement) -> Section:
         ("A match is", element("code", str(agreement.rule))),
         ("Fields", ", ".join(agreement.names)),
         ("Compared", f"records that share one of {counted(plan.bins, 'bin')}{passes}; {finds}"),
+        *(
+            (f"{side.value} shows of a match", ", ".join(["its id", *_columns(agreement, side)]))
+            for side in Side
+        ),
         ("Protocol", f"{agreement.protocol.name}, with the engine {agreement.engine.name}"),
         ("Digest", element("code", agreement.digest)),
     ]
-    whole = element("details", element("summary", "The whole agreement"), element("pre", agreement.to_toml()))
-    return Section("What was agreed", join([facts(shown), whole]))
+    whole = unfold("The whole agreement", agreement.to_toml())
+    return Section("What was agreed", join([facts(shown), *_worth_knowing(agreement), whole]))
+
+
+def _columns(agreement: Agreement, side: Side) -> tuple[str, ...]:
+    return tuple(agreement.disclosed(side))
+
+
+def _worth_knowing(agreement: Agreement) -> list[Markup]:
+    notes = advice(agreement)
+    return [element("h3", "Worth knowing"), bullets(notes)] if notes else []
 
 
 def guarantee(agreement: Agreement) -> Section:
@@ -84,13 +98,42 @@ def guarantee(agreement: Agreement) -> Section:
     )
 
 
-def learned(agreement: Agreement) -> Section:
-    """Who learnt what."""
-    parts = []
+def learned(agreement: Agreement, said: Mapping[str, Any] | None = None) -> Section:
+    """Who learnt what, step by step; with the numbers of a receipt, if there is one."""
+    parts = [paragraph("In the order in which it is learnt. What matches nothing is named at no step.")]
     for side in Side:
         who, whose = agreement.party(side.other), agreement.party(side)
-        parts += [element("h3", f"{who} about the table of {whose}"), bullets(learned_about(agreement, side))]
-    return Section("What each side learnt", join(parts))
+        steps = [_step(stage, agreement, side, said) for stage in learned_by_stage(agreement, side)]
+        parts += [
+            element("h3", f"{who} ({side.other.value}) about the table of {whose} ({side.value})"),
+            element("ol", join(steps)),
+        ]
+    parts.append(paragraph("Nothing else: no similarity, no value of a record without a match."))
+    return Section("What each side learnt, step by step", join(parts))
+
+
+def _step(stage: Stage, agreement: Agreement, side: Side, said: Mapping[str, Any] | None) -> Markup:
+    if stage.name == "comparisons":
+        lines = ["which records match, and of the others nothing;"]
+    else:
+        lines = list(stage.lines) or ["nothing;"]
+    if said is not None:
+        lines += _in_numbers(stage, agreement, side, said)
+    return element("li", element("strong", stage.when), bullets(lines))
+
+
+def _in_numbers(stage: Stage, agreement: Agreement, side: Side, said: Mapping[str, Any]) -> list[str]:
+    """What the receipt says of a step, in numbers that both sides have."""
+    party = said["parties"][side.value]
+    if stage.name == "meeting":
+        return [f"it said {party['records']:,}."]
+    if stage.name == "bins" and agreement.leakage(side).guarantee.told == "noisy counts":
+        return [f"it showed {party['noisy_total']:,} in all bins, dummies included."]
+    if stage.name == "comparisons":
+        return [f"{said['comparisons']:,} comparisons were made."]
+    if stage.name == "matches":
+        return [f"{counted(said['matches'], 'pair is', 'pairs are')} in the output."]
+    return []
 
 
 def funnel(said: Mapping[str, Any], real: int | None) -> Section:
@@ -105,9 +148,10 @@ def funnel(said: Mapping[str, Any], real: int | None) -> Section:
     share = said["comparisons"] / max(1, sizes[0] * sizes[1])
     says = (
         f"{counted(sizes[0], 'record')} and {counted(sizes[1], 'record')} make "
-        f"{sizes[0] * sizes[1]:,} pairs; "
-        f"{said['comparisons']:,} comparisons were made ({share:.2%}), those with dummies included, and "
-        f"{said['matches']:,} pairs are in the output. Each power of ten takes the same length."
+        f"{sizes[0] * sizes[1]:,} pairs; {said['comparisons']:,} comparisons were made ({share:.2%}), and "
+        f"{said['matches']:,} pairs are in the output. How many of the compared were candidates, two real "
+        "records, neither side knows: the other's dummies are among them. Each power of ten takes the same "
+        "length."
     )
     return Section("From all pairs to the matches", bars("Pairs", says, drawn, log=True))
 
@@ -118,8 +162,15 @@ def signed(receipt: Receipt) -> Section:
     rows = []
     for side in Side:
         party = said["parties"][side.value]
-        cells = [f"{party['name']} ({side.value})", party["card"], party["time"], f"Accord {party['accord']}"]
-        rows.append(cells)
+        rows.append(
+            [
+                f"{party['name']} ({side.value})",
+                party["card"],
+                receipt.signatures[side].hex(),
+                party["time"],
+                f"Accord {party['accord']}",
+            ]
+        )
     about = facts(
         [
             ("Run", element("code", said["run"])),
@@ -130,12 +181,12 @@ def signed(receipt: Receipt) -> Section:
             ("Noisy totals", " and ".join(f"{said['parties'][s.value]['noisy_total']:,}" for s in Side)),
         ]
     )
-    names = ["signed by", "fingerprint of the card", "at, by its clock", "with"]
+    names = ["signed by", "fingerprint of the card", "signature", "at, by its clock", "with"]
     held = paragraph(
         "Both signatures hold. Whether these are the cards of the two, their owners know: compare the "
         "fingerprints with them."
     )
+    whole = unfold("What both have signed", json.dumps(said, indent=1, ensure_ascii=False))
     replay = paragraph(tell_accountable(receipt))
-    return Section(
-        "The receipt", join([about, table("Signatures", names, rows, numbers=False), held, replay])
-    )
+    signatures = table("Signatures", names, rows, numbers=False)
+    return Section("The receipt", join([about, signatures, held, replay, whole]))

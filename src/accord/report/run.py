@@ -5,24 +5,25 @@ What is not kept any more, or not yet, is said where it would stand.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
 
 from accord.agreement.document import Agreement
+from accord.privacy.events import Cost
 from accord.privacy.number import show
 from accord.report import receipted
-from accord.report.charts import Bar, bars, columns
-from accord.report.markup import Markup
+from accord.report.charts import Bar, bars
+from accord.report.filling import fill
+from accord.report.markup import Markup, element, join
 from accord.report.page import Section, facts, page, paragraph
 from accord.session.accounts import Account
-from accord.session.remembered import Bins, Remembered
+from accord.session.remembered import Bins, Forgotten, Remembered
 from accord.side import Side
-from accord.wording import counted
+from accord.wording import counted, sized
 
 _OWN_EYES = (
     "For your eyes only: this page tells what your partner must not learn, such as which slots were dummies. "
     "`accord report RUN --share` makes one for others."
 )
-_MOST_COLUMNS = 200
 
 
 def describe_run(run: Remembered) -> str:
@@ -32,7 +33,7 @@ def describe_run(run: Remembered) -> str:
         _what_happened(run),
         receipted.agreed(agreement),
         receipted.guarantee(agreement),
-        receipted.learned(agreement),
+        receipted.learned(agreement, run.receipt.facts if run.receipt is not None else None),
         _spent(run),
         _funnel(run),
         _bins(agreement, run.side, run.bins),
@@ -76,10 +77,13 @@ def _snapshot(run: Remembered) -> str:
 def _spent(run: Remembered) -> Section:
     if run.charged is None or run.account is None:
         return Section("What it cost", _missing("The ledger does not have this run."))
-    of_run = f"ε = {show(run.charged.epsilon)}, δ = {show(run.charged.delta)}"
-    if not run.charged.epsilon:
+    return _charged(run.charged, run.account)
+
+
+def _charged(charged: Cost, account: Account) -> Section:
+    of_run = f"ε = {show(charged.epsilon)}, δ = {show(charged.delta)}"
+    if not charged.epsilon:
         of_run += ": nothing was released that had not been paid for"
-    account = run.account
     whole = f"ε = {show(account.spent.epsilon)}, δ = {show(account.spent.delta)}"
     shown: list[tuple[str, Markup | str | int]] = [
         ("This run", of_run),
@@ -88,7 +92,20 @@ def _spent(run: Remembered) -> Section:
     ]
     for partner, cost in account.shown.items():
         shown.append((f"Shown to {partner}", f"ε = {show(cost.epsilon)}, δ = {show(cost.delta)}"))
-    return Section("What it cost", facts(shown))
+    return Section("What it cost", join([facts(shown), _budget(charged, account)]))
+
+
+def _budget(charged: Cost, account: Account) -> Markup:
+    """ε of the account as a bar, where it has a limit."""
+    if account.left is None:
+        return Markup("")
+    before = float(account.spent.epsilon - charged.epsilon)
+    drawn = [
+        Bar("other runs", before, shown=f"ε = {show(account.spent.epsilon - charged.epsilon)}"),
+        Bar("this run", float(charged.epsilon), shown=f"ε = {show(charged.epsilon)}"),
+        Bar("left", float(account.left.epsilon), shown=f"ε = {show(account.left.epsilon, up=False)}"),
+    ]
+    return bars("ε of the account", "How the ε of the account is divided, by sums.", drawn)
 
 
 def _left(account: Account) -> str:
@@ -115,21 +132,33 @@ def _bins(agreement: Agreement, side: Side, bins: Bins | None) -> Section:
         f"({dummies / max(1, real + dummies):.0%}) are dummies. The partner saw how long each is and not "
         "where it is divided."
     )
-    order = np.argsort(-(bins.real + bins.dummies), kind="stable")
-    groups = np.array_split(order, min(_MOST_COLUMNS, len(order)))
-    drawn = [Bar("", float(bins.real[g].mean()), float(bins.dummies[g].mean())) for g in groups if len(g)]
-    axis = "bins" if len(order) <= _MOST_COLUMNS else f"bins, about {len(order) // len(groups)} in a column"
-    return Section(title, columns("Slots in a bin", says, drawn, ("records", "dummies"), axis))
+    return Section(title, fill("Slots in a bin", says, bins.real, bins.dummies))
+
+
+_PHASES = {
+    "set_up": "counts of bins, and the engine's set-up",
+    "compare": "comparisons",
+    "disclose": "disclosure of what matches",
+}
 
 
 def _time(run: Remembered) -> Section:
     title = "Time and bytes"
     if run.phases is None or run.bytes is None:
         return Section(title, _missing("They were not kept: the run is not done, or older than this report."))
-    drawn = [Bar(name, seconds, shown=f"{seconds:,.1f} s") for name, seconds in run.phases.items()]
     since = ", since it was resumed" if run.resumes else ""
-    says = f"Where the time went{since}; {run.bytes / 2**20:,.1f} MiB passed in both directions."
-    return Section(title, bars("Seconds by phase", says, drawn))
+    times = [Bar(_PHASES.get(n, n), taken, shown=f"{taken:,.2f} s") for n, taken in run.phases.items()]
+    drawn = bars("Seconds by phase", f"Where the time went{since}.", times)
+    return Section(title, join([drawn, _traffic(run.bytes, run.traffic, since)]))
+
+
+def _traffic(octets: int, by_phase: Mapping[str, int] | None, since: str) -> Markup:
+    says = f"{sized(octets)} passed in both directions{since}."
+    if by_phase is None:
+        return join([paragraph(says), _missing("By phase they were not kept: the run is older than that.")])
+    rest = octets - sum(by_phase.values())
+    parts = {**{_PHASES.get(n, n): part for n, part in by_phase.items()}, "greeting, digests, receipt": rest}
+    return bars("Bytes by phase", says, [Bar(n, part, shown=sized(part)) for n, part in parts.items()])
 
 
 def _receipt(run: Remembered) -> Section:
@@ -137,3 +166,25 @@ def _receipt(run: Remembered) -> Section:
         none = "Both sides sign it at the end of a run; there is none yet, or it cannot be read."
         return Section("The receipt", _missing(none))
     return receipted.signed(run.receipt)
+
+
+def describe_forgotten(run: Forgotten) -> str:
+    """The page of a run of which the ledger alone knows."""
+    gone = (
+        "What the run kept is not here any more: it was forgotten, or its folder is gone. What was agreed "
+        "and guaranteed, who learnt what, how many pairs matched, its bins, its times and its receipt cannot "
+        "be told. Your partner has a copy of the receipt, and of the agreement with the digest below."
+    )
+    shown: list[tuple[str, Markup | str | int]] = [
+        ("Run", run.name),
+        ("Partner", run.partner),
+        ("Began", run.at),
+        ("Table", f"the data set '{run.dataset}'" + (f", snapshot '{run.snapshot}'" if run.snapshot else "")),
+        ("Agreement", element("code", run.agreement)),
+    ]
+    sections = [
+        Section("What is missing", _missing(gone)),
+        Section("What the ledger knows", facts(shown)),
+        _charged(run.charged, run.account),
+    ]
+    return page(f"Run {run.name} with {run.partner}, forgotten", "For your eyes only.", sections)

@@ -1,38 +1,87 @@
 """A simulation as a page, for whoever may see both tables: what was found, what it cost, and how good it is.
 
-Ids of pairs to look at are on it, and no other value of a record.
+Of pairs to look at their ids are on it, and with `cells` what the rule reads of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from accord.quality.known import PairFacts
 from accord.quality.report import Quality
-from accord.report.charts import Axis, Bar, Line, bars, lines
-from accord.report.markup import Markup, join
+from accord.report.charts import Bar, bars
+from accord.report.curves import Axis, Line, lines
+from accord.report.filling import fill
+from accord.report.markup import Markup, element, join
 from accord.report.page import Section, facts, page, paragraph, table
 from accord.side import Side
 from accord.simulation import Simulation
 from accord.wording import counted
 
+Row = Sequence[str | None]
+
 _OWN_EYES = "For the eyes of those who may see both tables."
 _PAIRS = {
     "below": "Just below the threshold",
     "above": "Just above the threshold",
-    "missed": "True pairs that were missed, those first that are most alike",
     "false": "Found pairs that are false, those first that are least alike",
 }
 
 
-def describe_simulation(result: Simulation, quality: Quality | None) -> str:
-    """The page; with `quality` where the true pairs are known."""
-    sections = [_found(result), Section("From all pairs to the matches", _funnel(result)), _promises(result)]
+@dataclass(frozen=True)
+class Cells:
+    """What records of pairs to look at have in some columns, by id."""
+
+    columns: Sequence[str]
+    a: Mapping[str, Row]
+    b: Mapping[str, Row]
+
+
+NO_CELLS = Cells((), {}, {})
+
+
+def describe_simulation(result: Simulation, quality: Quality | None, cells: Cells = NO_CELLS) -> str:
+    """The page; with `quality` where the true pairs are known, and with values of the pairs to look at."""
+    sections = [
+        _found(result),
+        Section("From all pairs to the matches", _funnel(result)),
+        _promises(result),
+        *([_filled(result)] if result.filled else []),
+        Section("Where the time goes", _time(result)),
+    ]
     if len(result.passes) > 1:
-        sections.append(Section("Passes", _passes(result)))
+        sections.append(Section("Recall against cost, by pass", _passes(result)))
     if quality is not None:
-        sections += [_quality(quality), _fields(quality), *_curve(quality), *_pairs(quality)]
+        sections += [_quality(quality), _missed(quality, cells), _fields(quality), *_curve(quality)]
+        sections += _pairs(quality, cells)
     title = f"Simulation of {counted(result.records_a, 'record')} and {result.records_b:,}"
     lead = f"{result.leaks} {_OWN_EYES}" if result.leaks else _OWN_EYES
     return page(title, lead, sections)
+
+
+def _filled(result: Simulation) -> Section:
+    parts = []
+    for side, (real, dummies) in result.filled.items():
+        records, more = int(real.sum()), int(dummies.sum())
+        says = (
+            f"{counted(len(real), 'bin')} of {side.value}, the largest first: {records:,} slots hold records "
+            f"and {more:,} ({more / max(1, records + more):.0%}) are dummies. The partner sees their sums."
+        )
+        parts.append(fill(f"Slots in a bin of {side.value}", says, real, dummies))
+    return Section("How bins fill up with dummies", join(parts))
+
+
+def _time(result: Simulation) -> Markup:
+    runs = sum(run.seconds for run in result.runs)
+    parts = {
+        "reading both tables, and the rest": max(0.0, result.seconds - result.join_seconds - runs),
+        "all pairs that the rule accepts, in the clear": result.join_seconds,
+        f"{counted(len(result.runs), 'run')} of the protocol": runs,
+    }
+    ideal = " The engine 'ideal' compares in the clear: a real one takes longer." * (result.engine == "ideal")
+    says = f"{result.seconds:.1f} seconds in one process.{ideal}"
+    return bars("Seconds", says, [Bar(name, each, shown=f"{each:,.2f} s") for name, each in parts.items()])
 
 
 def _found(result: Simulation) -> Section:
@@ -78,11 +127,19 @@ def _promises(result: Simulation) -> Section:
 
 def _passes(result: Simulation) -> Markup:
     names = ["pass", "recall", "with those before", "candidate pairs"]
-    rows = [
-        [one.name, f"{one.recall:.4f}", f"{one.recall_so_far:.4f}", f"{one.candidate_pairs:,}"]
-        for one in result.passes
-    ]
-    return table("What each pass brings together, of the pairs that the rule accepts", names, rows)
+    rows, points, so_far = [], [(0.0, 0.0)], 0
+    for one in result.passes:
+        so_far += one.candidate_pairs
+        points.append((float(so_far), one.recall_so_far))
+        cells = [f"{one.recall:.4f}", f"{one.recall_so_far:.4f}", f"{one.candidate_pairs:,}"]
+        rows.append([one.name, *cells])
+    says = (
+        "Pass after pass: the share of the pairs that the rule accepts that they bring together, against the "
+        "candidate pairs that they cost."
+    )
+    axes = Axis("candidate pairs, in all passes so far"), Axis("recall", 1)
+    drawn = lines("Recall against cost", says, [Line("after each pass", points)], axes)
+    return join([drawn, table("What each pass brings together", names, rows)])
 
 
 def _quality(quality: Quality) -> Section:
@@ -139,21 +196,32 @@ def _curve(quality: Quality) -> list[Section]:
     ]
 
 
-def _pairs(quality: Quality) -> list[Section]:
+def _missed(quality: Quality, cells: Cells) -> Section:
+    title = "Examples of missed pairs"
+    if not quality.missed_pairs:
+        return Section(title, paragraph("None was missed, or none was asked for."))
+    says = "True pairs that were not found, those first that are most alike."
+    return Section(title, join([paragraph(says), *(_pair(one, cells) for one in quality.missed_pairs)]))
+
+
+def _pairs(quality: Quality, cells: Cells) -> list[Section]:
     shown = [
-        table(
-            _PAIRS[name],
-            ["A and B", "score", "is", "differs in", "lacks"],
-            [_row(one) for one in some],
-            False,
-        )
+        join([element("h3", _PAIRS[name]), *(_pair(one, cells) for one in some)])
         for name, some in quality.pairs.items()
-        if some
+        if some and name != "missed"
     ]
     return [Section("Pairs to look at", join(shown))] if shown else []
 
 
-def _row(pair: PairFacts) -> list[str]:
-    score = "" if pair.score is None else f"{pair.score:,}"
-    is_so = f"{'true' if pair.true else 'not true'}, {'found' if pair.found else 'not found'}"
-    return [f"{pair.id_a} and {pair.id_b}", score, is_so, ", ".join(pair.differs), ", ".join(pair.lacks)]
+def _pair(pair: PairFacts, cells: Cells) -> Markup:
+    """A pair with what is known of it: beside each other where values may be seen, else in words."""
+    score = "" if pair.score is None else f"score {pair.score:,}, "
+    apart = (("they differ in", pair.differs), ("lack", pair.lacks))
+    told = "; ".join(f"{word} {', '.join(names)}" for word, names in apart if names)
+    about = f"{score}{'true' if pair.true else 'not true'}, {pair.why}{'; ' if told else ''}{told}"
+    name = f"{pair.id_a} and {pair.id_b}: {about}"
+    a, b = cells.a.get(pair.id_a), cells.b.get(pair.id_b)
+    if a is None or b is None:
+        return paragraph(name)
+    rows = [[column, x or "", y or ""] for column, x, y in zip(cells.columns, a, b, strict=True)]
+    return table(name, ["column", f"A: {pair.id_a}", f"B: {pair.id_b}"], rows, numbers=False)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -327,6 +327,7 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
     mine = replace(
         kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect,
         entropy=own.entropy if desk is None else desk.entropy,
+        traffic=lambda: line.sent + line.received + own.team.figures().traffic,
     )  # fmt: skip
     expect(0, 0)
     party = task.protocol.party(task, mine, agreement.engine.build())
@@ -342,14 +343,14 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         found=found,
         matches_found=outcome.matches_found,
         comparisons=outcome.comparisons,
-        bytes=line.sent + line.received + figures.sent + figures.received,
+        bytes=mine.traffic(),
         seconds=line.seconds,
         cost=own.event.cost,
         charged=kept.charged,
         receipt=kept.run.receipt,
         out=own.out,
     )
-    kept.run.change(phases=asdict(outcome.seconds), bytes=linked.bytes)
+    kept.run.keep_phases(outcome.phases, linked.bytes)
     own.tell(_done(linked, (own.peak(), *figures.peaks)))
     return linked
 

@@ -96,6 +96,10 @@ class Figures:
     links: tuple[dict[Side, bytes], ...] = ()
     """Of each in an accountable run: the last links of what A and B sent (book.py)."""
 
+    @property
+    def traffic(self) -> int:
+        return self.sent + self.received
+
 
 class Team(Protocol):
     """Who works for a side of a run."""

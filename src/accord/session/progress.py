@@ -27,7 +27,7 @@ def progress_of(status: Status, line: Metered, workers: Figures) -> Progress:
         comparisons=status.comparisons,
         most_comparisons=status.most_comparisons,
         matches=status.matches,
-        bytes=line.sent + line.received + workers.sent + workers.received,
+        bytes=line.sent + line.received + workers.traffic,
         seconds=round(seconds, 2),
         seconds_left=round(seconds / share - seconds, 1) if share else None,
         rates=workers.rates,

@@ -129,6 +129,7 @@ class Receipt:
 
     facts: Mapping[str, Any]
     cards: Mapping[Side, Card]
+    signatures: Mapping[Side, bytes]
 
 
 @dataclass(frozen=True)
@@ -237,8 +238,9 @@ def decode_receipt(content: bytes, path: Path) -> Receipt:
         found = json.loads(content)
         body, signatures = found["receipt"], found["signatures"]
         cards = {side: parse_card(signatures[side.value]["card"].encode(), path) for side in Side}
+        signed = {side: bytes.fromhex(signatures[side.value]["signature"]) for side in Side}
         for side in Side:
-            verify(cards[side], bytes.fromhex(signatures[side.value]["signature"]), _signed(body, side))
+            verify(cards[side], signed[side], _signed(body, side))
             if body["parties"][side.value]["card"] != cards[side].fingerprint:
                 raise ValueError("signed with another card")
         # Whoever makes two cards can sign anything; what is shown must at least have the right form.
@@ -248,7 +250,7 @@ def decode_receipt(content: bytes, path: Path) -> Receipt:
             problem=f"{path} is not a receipt that both sides signed, or it was changed.",
             mend="Ask the partner for its copy.",
         ) from None
-    return Receipt(body, cards)
+    return Receipt(body, cards, signed)
 
 
 def require_output(receipt: Receipt, key: bytes, pairs: pa.Table, place: Place) -> None:

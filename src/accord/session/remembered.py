@@ -18,7 +18,7 @@ from accord.agreement.file import parse_agreement
 from accord.errors import StateError, TrustError, UnreadableError
 from accord.privacy.events import Cost
 from accord.session.accounts import Account, account
-from accord.session.ledger import Ledger
+from accord.session.ledger import Entry, Ledger
 from accord.session.receipt import Receipt, read_receipt
 from accord.session.state import State
 from accord.session.store import RunFolder, open_run
@@ -56,21 +56,40 @@ class Remembered:
     out: str
     phases: Mapping[str, float] | None
     bytes: int | None
+    traffic: Mapping[str, int] | None
+    """Of these bytes, by phase."""
     charged: Cost | None
     account: Account | None
     receipt: Receipt | None
     bins: Bins | None
 
 
-def remember(state: State, name: str) -> Remembered:
-    """What is kept of a run; raises if there is no such run."""
+@dataclass(frozen=True)
+class Forgotten:
+    """What the ledger still knows of a run that was forgotten, or whose folder is gone."""
+
+    name: str
+    partner: str
+    dataset: str
+    snapshot: str
+    agreement: str
+    """Its digest, in hex."""
+    at: str
+    charged: Cost
+    account: Account
+
+
+def remember(state: State, name: str) -> Remembered | Forgotten:
+    """What is kept of a run; raises if nothing is known of one of this name."""
+    ledger = Ledger(state.ledger)
+    entries = ledger.runs()
+    entry = next((one for one in entries if one.run == name), None)
+    if entry is not None and not state.run(name).exists():
+        return _forgotten(entry, account(entry.dataset, entries, ledger.budgets()))
     run = open_run(state, name)
     known = run.manifest
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     side = Side(known.side)
-    ledger = Ledger(state.ledger)
-    entries = ledger.runs()
-    entry = next((one for one in entries if one.run == name), None)
     return Remembered(
         name=name,
         agreement=agreement,
@@ -85,10 +104,24 @@ def remember(state: State, name: str) -> Remembered:
         out=known.out,
         phases=known.phases,
         bytes=known.bytes,
+        traffic=known.traffic,
         charged=entry.cost if entry is not None else None,
         account=account(entry.dataset, entries, ledger.budgets()) if entry is not None else None,
         receipt=_receipt(run),
         bins=_bins(run, agreement, side),
+    )
+
+
+def _forgotten(entry: Entry, whole: Account) -> Forgotten:
+    return Forgotten(
+        name=entry.run,
+        partner=entry.partner,
+        dataset=entry.dataset,
+        snapshot=entry.snapshot or "",
+        agreement=entry.agreement.hex(),
+        at=entry.at.isoformat(),
+        charged=entry.cost,
+        account=whole,
     )
 
 
@@ -106,9 +139,8 @@ def _bins(run: RunFolder, agreement: Agreement, side: Side) -> Bins | None:
         return None
     if agreement.leakage(side).guarantee.told != "noisy counts":
         return None
-    bins = np.repeat(np.arange(len(slots.counts)), slots.counts)
-    real = np.bincount(bins[slots.record >= 0], minlength=len(slots.counts)).astype(np.int64)
-    return Bins(side, real, slots.counts - real, _compared(run, agreement, side, real))
+    real, dummies = slots.filled
+    return Bins(side, real, dummies, _compared(run, agreement, side, real))
 
 
 def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> int | None:

@@ -32,6 +32,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import ClosedError, StateError, UsageError
+from accord.protocols.phases import Lap, Phases
 from accord.protocols.slots import Ints, Slots, read_counts
 from accord.records.address import find_address
 from accord.records.layout import Layout
@@ -89,6 +90,8 @@ class Manifest:
     """Seconds by phase, since the two sides met last; once the run is done."""
     bytes: int | None = None
     """Sent and received, likewise."""
+    traffic: dict[str, int] | None = None
+    """Of these, by phase; what is left is the greeting, the output's digest and the receipt."""
 
     @property
     def closed(self) -> bool:
@@ -134,6 +137,15 @@ class RunFolder:
     def scratch(self) -> Scratch:
         """For what is too much for memory: beside the journal, which has the room and the owner for it."""
         return Scratch(self._folder, f"Make room there; then go on with `accord resume {self.manifest.run}`.")
+
+    def keep_phases(self, phases: Phases, octets: int) -> None:
+        """What the phases took, and how many bytes went in all. *Requires*: the run is locked."""
+        laps: dict[str, Lap] = vars(phases)
+        self.change(
+            phases={name: lap.seconds for name, lap in laps.items()},
+            traffic={name: lap.bytes for name, lap in laps.items()},
+            bytes=octets,
+        )
 
     def open_journal(self) -> FileJournal:
         """The journal, to go on with. *Requires*: the run is locked."""

@@ -1,0 +1,44 @@
+"""What an audit of a protocol found, in words: the same on a terminal and on a page."""
+
+from __future__ import annotations
+
+from accord.auditing.histories import History
+from accord.auditing.protocol import Finding, Verdict
+
+NO_PROOF = "An audit can convict, it cannot prove; the proof is in docs/privacy.md."
+_COMPOSED = (
+    "Claimed of a history is its composed promise: what the ledger adds up, ε and δ, over all runs that it "
+    "charged; one that repeats a paid snapshot adds nothing."
+)
+
+
+def tell_verdict(name: str, verdict: Verdict) -> str:
+    """Leaky, or not seen to be."""
+    if not verdict.leaky:
+        return f"no leak found: {name} at {' and '.join(_claims(verdict))}."
+    worst = verdict.worst.finding
+    return f"leaky: {name} does not keep {claim_of(worst)}; ε is at least {worst.epsilon_lower:.2f}."
+
+
+def tell_trials(verdict: Verdict, trials: int) -> list[str]:
+    """How much was tried, what it could have shown, and what is claimed of several runs in a row."""
+    most = min(found.finding.epsilon_most for found in verdict.findings)
+    tried = (
+        f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; so many could show an "
+        f"ε of {most:.1f} at the most."
+    )
+    over_time = any(isinstance(found.case, History) for found in verdict.findings)
+    return [tried, *([_COMPOSED] if over_time else [])]
+
+
+def claim_of(finding: Finding) -> str:
+    """What was claimed."""
+    return f"(ε, δ) = ({finding.epsilon_claimed:g}, {finding.delta_claimed:g})"
+
+
+def _claims(verdict: Verdict) -> list[str]:
+    """What was claimed: once if it is the same for both sides."""
+    by_side = {found.case.side.value: claim_of(found.finding) for found in verdict.findings}
+    if len(set(by_side.values())) == 1:
+        return [next(iter(by_side.values()))]
+    return [f"{claim} for {side}" for side, claim in sorted(by_side.items())]

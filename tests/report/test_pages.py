@@ -1,0 +1,109 @@
+"""Every kind of page as a reader's browser shows it: quiet, readable by all, on a phone, a desk and paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from accord.agreement.adjusting import adjust
+from accord.datasets.people import generate_people
+from accord.datasets.starter import starter
+from accord.privacy.audit import audit
+from accord.privacy.budget import Budget
+from accord.privacy.calibration import as_claimed
+from accord.report.audited import describe_noise_audit, describe_protocol_audit
+from accord.report.plan import describe_plan
+from accord.report.receipted import share
+from accord.report.run import describe_forgotten, describe_run
+from accord.report.simulated import Cells, describe_simulation
+from accord.session.plan import plan
+from accord.session.remembered import Forgotten, Remembered, remember
+from accord.side import Side
+from accord.simulation import simulate
+from tests.browser import LOOKS, Look, complain
+from tests.report.hostile import ALL, TAG, spoil
+from tests.report.outline import Outline, require_quiet
+from tests.report.test_audited import agreement_page, verdict
+from tests.session import faults
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Remembered:
+    """A run that is done; tests only read it."""
+    both = faults.offices(tmp_path_factory.mktemp("done"))
+    faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
+    office = both[Side.A]
+    assert office.run is not None
+    found = remember(office.state, office.run.manifest.run)
+    assert isinstance(found, Remembered)
+    return found
+
+
+def _simulated() -> str:
+    """With examples, values and all."""
+    people = generate_people(60, None, 1)
+    result = simulate(people.a, people.b, adjust(starter("people"), epsilon="8", delta="1e-3"), seed=1)
+    quality = result.quality(people.truth, 2)
+    columns = ["given", "surname"]
+    a, b = (
+        {row["id"]: [row[name] for name in columns] for row in table.to_pylist()}
+        for table in (people.a, people.b)
+    )
+    return describe_simulation(result, quality, Cells(columns, a, b))
+
+
+def _pages(known: Remembered) -> Iterator[tuple[str, str]]:
+    assert known.receipt is not None
+    assert known.account is not None
+    assert known.charged is not None
+    yield "run", describe_run(known)
+    yield "shared", share(known.agreement, known.receipt)
+    yield "hostile", describe_run(spoil(known))
+    gone = Forgotten("r", "bob", "table", "", "00", "2026", known.charged, known.account)
+    yield "forgotten", describe_forgotten(gone)
+    yield "plan", describe_plan(plan(starter("places"), records=(400, 400)))
+    yield "simulated", _simulated()
+    yield "noise", describe_noise_audit(audit(as_claimed("geometric", "1.6", "2^-40")))
+    yield "agreement", agreement_page(starter("people"), Budget(None, 0))
+    yield "leaky", describe_protocol_audit("laplace", verdict(2.45), 200)
+
+
+def test_a_browser_has_nothing_to_complain_of(known: Remembered, browser: Browser, tmp_path: Path) -> None:
+    files = []
+    for name, content in _pages(known):
+        files.append(tmp_path / f"{name}.html")
+        files[-1].write_text(content)
+    assert complain(browser, files, tmp_path / "pictures") == []
+    assert len(list((tmp_path / "pictures").glob("*.png"))) == len(files) * len(LOOKS)
+
+
+def test_who_reads_in_the_dark_prints_on_white_paper(
+    known: Remembered, browser: Browser, tmp_path: Path
+) -> None:
+    file = tmp_path / "run.html"
+    file.write_text(describe_run(known))
+    look = Look("paper-dark", 794, "dark", "print")
+    assert complain(browser, [file], tmp_path, [look]) == []
+    page = browser.new_page(color_scheme="dark")
+    page.goto(file.as_uri())
+    background = "() => getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) != "rgb(255, 255, 255)"
+    page.emulate_media(media="print")
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+    page.close()
+
+
+def test_hostile_texts_are_shown_as_they_are_spelt(known: Remembered) -> None:
+    """In a browser: above."""
+    spoilt = spoil(known)
+    assert spoilt.receipt is not None
+    for page in (describe_run(spoilt), share(spoilt.agreement, spoilt.receipt)):
+        require_quiet(page)
+        assert TAG not in page
+        assert "&lt;script&gt;" in page
+        assert not [c for c in page if not c.isprintable() and c != "\n"]
+        assert Outline(page).headings[-1] == "The receipt"
+    assert len({*ALL}) == 4
