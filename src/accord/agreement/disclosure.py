@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
+from accord.arguments import require
 from accord.matching.implied import accepts_unseen
 from accord.matching.rule import Same, fields_of, predicates
 from accord.protocols.base import Leakage
@@ -27,6 +28,8 @@ _MOST_LOSSES = 3
 
 def learned_about(agreement: Agreement, side: Side) -> list[str]:
     """What the partner learns about this side's table."""
+    require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
+    require("side", side, "a Side, accord.Side.A or accord.Side.B", Side)
     own, partner = agreement.party(side), agreement.party(side.other)
     told = agreement.leakage(side)
     lines = [f"how many records {own} has;", *told.guarantee.of_all]
