@@ -1,4 +1,4 @@
-"""From Python as from the command line: a key is made once, and a card is exchanged only on its owner's word."""
+"""From Python as from the command line: a key is made once, and a card exchanged only on its owner's word."""
 
 from __future__ import annotations
 

@@ -57,7 +57,8 @@ def test_every_notice_has_words() -> None:
 
 
 def test_how_far_it_is_is_told_now_and_then() -> None:
-    now, lines = 0.0, []
+    lines: list[str] = []
+    now = 0.0
     narrator = Narrator(lines.append, lambda: now)
     for second in range(60):
         now = second / 2

@@ -55,7 +55,10 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
             "which both keep the best one-to-one set of the pairs found; a pair that is dropped is not in "
             "the output, but was disclosed all the same;"
         )
-    lines.append("nothing else: no similarity, no value of a record without a match.")
+    # What leaks tells more than the lines above, and has words of its own.
+    lines.append(
+        agreement.protocol.leaky or "nothing else: no similarity, no value of a record without a match."
+    )
     return lines
 
 
