@@ -167,6 +167,30 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
         {name: ("a.toml", None) for name in ("ours", "theirs")},
     ),
     accord.ask: ({}, {"offer": (None, True, AGREED)}),
+    accord.adjust: (
+        {"agreement": AGREED},
+        {
+            "agreement": ("agreement.toml", None),
+            "protocol": TEXT,
+            "epsilon": ([1], True, b"1"),
+            "delta": ([1], True, b"1"),
+            "greedy": ("no", 1),
+            **{name: ("3", True, 1.5) for name in ("prune", "window", "spread", "records_per_person")},
+        },
+    ),
+    accord.learned_about: (
+        {"agreement": AGREED, "side": accord.Side.A},
+        {"agreement": ("agreement.toml", None), "side": ("A", None)},
+    ),
+    accord.identity: (
+        {"name": "us"},
+        {"name": TEXT, "out": PATH, "renew": FLAG, "force": FLAG, "state": PATH},
+    ),
+    accord.trust: (
+        {"partner": "bob", "card": "bob.card"},
+        {"partner": (*TEXT, None), "card": (*PATH, None), "force": FLAG, "state": PATH},
+    ),
+    accord.narrate: ({}, {}),
 }
 
 

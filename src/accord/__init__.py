@@ -11,13 +11,18 @@ The public face. Three verbs: `plan` says what an agreement will cost, and what 
     linked = accord.link("a.csv", agreement, partner="south-shop", listen=":7000", confirm=accord.ask)
 
 An `Agreement` holds what both parties sign up to: `read_agreement` and `parse_agreement` give one, `diff`
-says how two differ; the words of a rule (`same`, `hamming`, …) build a `Rule` in Python, and a `Layout` says
-how one's own file is laid out. A table is a file, an address in a database, anything that speaks Arrow, or a
-`Query` over a connection. `learn` finds the weights of a rule's score and returns a `Learnt`. `plan`
-returns a `Plan`, `simulate` a `Simulation`, with what each `Side` is `Promised`, the others a `Linked`.
-`link` charges an account that its owner made with `set_budget`, asks its `confirm` with an `Offer` before
-anything leaves (`ask` a person, or `agree` in scripts), tells its `tell` a `Notice` as things happen, and
-takes from a `Reach` how long to wait. What goes wrong is an `AccordError`; `accord.errors` has them all.
+says how two differ, `learned_about` what the partner learns of a `Side`, in words, and `adjust` gives it with
+another protocol or other options, to simulate and plan. The words of a rule (`same`, `hamming`, …) build a
+`Rule` in Python, and a `Layout` says how one's own file is laid out. A table is a file, an address in a
+database, anything that speaks Arrow, or a `Query` over a connection. `learn` finds the weights of a rule's
+score and returns a `Learnt`. `plan` returns a `Plan`, `simulate` a `Simulation`, with what each `Side` is
+`Promised`, the others a `Linked`.
+
+Before the first `link` one makes an `identity` and comes to `trust` the partner's `Card`. `link` charges an
+account that its owner made with `set_budget`, asks its `confirm` with an `Offer` before anything leaves
+(`ask` a person, or `agree` in scripts), tells its `tell` a `Notice` as things happen (`narrate` puts them
+into words), and takes from a `Reach` how long to wait. What goes wrong is an `AccordError`; `accord.errors`
+has them all.
 
 Names are imported when they are first used, so that `import accord` costs nothing.
 """
@@ -28,7 +33,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from accord.agreement.adjusting import adjust as adjust
     from accord.agreement.differences import diff as diff
+    from accord.agreement.disclosure import learned_about as learned_about
     from accord.agreement.document import Agreement as Agreement
     from accord.agreement.file import parse_agreement as parse_agreement
     from accord.agreement.file import read_agreement as read_agreement
@@ -56,9 +63,13 @@ if TYPE_CHECKING:
     from accord.session.accounts import set_budget as set_budget
     from accord.session.channel import Patience as Patience
     from accord.session.connection import Reach as Reach
+    from accord.session.identity import Card as Card
+    from accord.session.introduction import identity as identity
+    from accord.session.introduction import trust as trust
     from accord.session.link import Linked as Linked
     from accord.session.link import link as link
     from accord.session.link import resume as resume
+    from accord.session.narrator import narrate as narrate
     from accord.session.notices import Charged as Charged
     from accord.session.notices import Connected as Connected
     from accord.session.notices import Done as Done
@@ -77,8 +88,10 @@ if TYPE_CHECKING:
     from accord.simulation import simulate as simulate
 
 _HOME = {
+    "accord.agreement.adjusting": ("adjust",),
     "accord.agreement.document": ("Agreement",),
     "accord.agreement.differences": ("diff",),
+    "accord.agreement.disclosure": ("learned_about",),
     "accord.agreement.file": ("parse_agreement", "read_agreement"),
     "accord.errors": ("AccordError",),
     "accord.learning.learn": ("Learnt", "learn"),
@@ -94,7 +107,10 @@ _HOME = {
     "accord.session.accounts": ("set_budget",),
     "accord.session.channel": ("Patience",),
     "accord.session.connection": ("Reach",),
+    "accord.session.identity": ("Card",),
+    "accord.session.introduction": ("identity", "trust"),
     "accord.session.link": ("Linked", "link", "resume"),
+    "accord.session.narrator": ("narrate",),
     "accord.session.notices": (
         *("Notice", "Reading", "Listening", "Waiting", "Connected", "Charged", "Progress", "Done"),
     ),

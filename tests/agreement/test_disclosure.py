@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from accord.agreement.adjusting import adjust
 from accord.agreement.disclosure import advice, learned_about
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter, starter_text
@@ -141,3 +144,13 @@ def test_advice_on_values_that_are_rare() -> None:
         )
         told = "nothing agrees because a value is rare: a record with such a value may match"
         assert any(told in note for note in notes) == warned
+
+
+@pytest.mark.parametrize("name", ["blocking", "laplace-suppress"])
+def test_of_a_protocol_that_leaks_nobody_says_that_nothing_else_is_learnt(name: str) -> None:
+    agreed = adjust(starter("products"), protocol=name)
+    lines = learned_about(agreed, Side.A)
+    assert "how many records fall into each of 496 bins" in lines[1]
+    assert lines[-1] == agreed.protocol.leaky
+    assert not any(line.startswith("nothing else") for line in lines)
+    assert lines[1].startswith("exactly") == (name == "blocking")

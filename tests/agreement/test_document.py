@@ -343,3 +343,13 @@ def test_a_list_decides_nothing_about_whether_a_record_is_left_out() -> None:
     assert silent != starter("products").task.placement
     assert _with_field("rare", **skipping | {"list": "other", "shares": ["1/2"]}).task.placement == silent
     assert _with_field("rare", **skipping | {"clean": ["accents"]}).task.placement != silent
+
+
+def test_at_first_sight() -> None:
+    agreed = starter("products")
+    assert repr(agreed) == str(agreed)
+    assert repr(agreed) == (f"<Agreement: north-shop and south-shop, laplace, digest {agreed.digest[:16]}…>")
+    shown = agreed._repr_html_()
+    assert "same(day) and same(brand) and hamming(name) &lt;= 5" in shown
+    assert "laplace; A: ε = 1.6, B: ε = 1.6" in shown
+    assert agreed.digest in shown

@@ -17,6 +17,7 @@ import typer
 
 from accord import __version__
 from accord.cli import app
+from accord.cli.steps import STEPS
 from accord.records.layout import Layout, read_layout
 from tests.cli.terminal import accord, accord_process
 
@@ -86,6 +87,18 @@ def test_examples_work_one_after_the_other(tmp_path: Path, monkeypatch: pytest.M
             accord(tmp_path, "identity", "--name", "south-shop", "--state", "theirs")
         done = accord(tmp_path, *shown_example(tuple(words.split()))[1:])
         assert done.returncode == 0, done.stderr
+
+
+def test_help_goes_the_way_of_a_newcomer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    help = typer.Context(COMMANDS[()], info_name="accord").get_help()
+    sections = re.findall(r"^(\w[^\n]*):\n((?:  [a-z]+ .*\n)+)", help, re.M)
+    shown = {title: re.findall(r"^  ([a-z]+) ", lines, re.M) for title, lines in sections}
+    assert shown == {title: [*names] for title, names in STEPS.items()}
+    commands = [name for names in STEPS.values() for name in names]
+    assert sorted(commands) == sorted(words[0] for words in COMMANDS if len(words) == 1), "each once"
+    way = ["demo", "init", "check", "plan", "identity", "partner", "ledger", "link", "report"]
+    assert [name for name in commands if name in way] == way
 
 
 def test_version(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.cli.terminal import environment, free_port
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
-MORE = [ROOT / "CONTRIBUTING.md", ROOT / "reproduction" / "README.md"]
+MORE = [ROOT / "CONTRIBUTING.md", ROOT / "reproduction" / "README.md", ROOT / "examples" / "README.md"]
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 A block marked ```sh NAME is typed in the terminal NAME. The sections of a page are its steps; in each step
 the terminals work at the same time. A block marked ```text NAME is what that terminal shows. Every question
-is answered with yes, and those of `accord init --from` with Enter, or as ANSWERS says. The one thing that is
+is answered with yes, and those of `accord init --from` with Enter, or as ANSWERS says. The block marked
+```text python is the same from Python. The one thing that is
 changed is the port, since a test cannot own a number.
 """
 
@@ -16,10 +17,16 @@ import subprocess
 import time
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyarrow.csv import write_csv
 
+import accord
+from accord.datasets.products import generate_products
+from accord.datasets.starter import starter
 from tests.cli.terminal import environment, free_port
+from tests.session.worlds import in_threads
 
 ROOT = Path(__file__).parents[2]
 SHOPS, REGISTERS = ("north-shop", "south-shop"), ("north-register", "south-register")
@@ -140,3 +147,42 @@ def require_quality(folder: Path) -> None:
         pairs, truth = ({tuple(row[:2]) for row in islice(csv.reader(f), 1, None)} for f in (found, known))
     assert len(pairs & truth) >= 0.95 * len(truth)
     assert len(pairs & truth) >= 0.95 * len(pairs)
+
+
+def test_the_same_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block marked ```text python, as north-shop; south-shop is another thread."""
+    page, port = (ROOT / "docs" / "quickstart.md").read_text(), free_port()
+    (program,) = blocks(page, "text python")
+    north, south = tmp_path / "north", tmp_path / "south"
+    north.mkdir()
+    made, agreed = generate_products(300, None, 0), starter("products")
+    write_csv(made.a, north / "a.csv")
+    (north / "agreement.toml").write_text(agreed.to_toml())
+    accord.identity("south-shop", out=north / "south-shop.card", state=south)
+    accord.set_budget("products", epsilon=2, delta="1e-9", state=south)
+    monkeypatch.chdir(north)
+    monkeypatch.setenv("XDG_STATE_HOME", str(north / "state"))
+    monkeypatch.setattr("builtins.input", lambda question: "y")
+
+    def link_south() -> accord.Linked:
+        card = north / "north-shop.card"
+        while not card.exists() or not card.read_bytes().endswith(b"-----END CERTIFICATE-----\n"):
+            time.sleep(0.05)
+        accord.trust("north-shop", card, state=south)
+        way = f"localhost:{port}"
+        return accord.link(
+            made.b,
+            agreed,
+            partner="north-shop",
+            snapshot="2026-11",
+            connect=way,
+            confirm=accord.agree,
+            state=south,
+        )
+
+    names: dict[str, Any] = {}
+    ends = in_threads(lambda: exec(program.replace(f":{PORT}", f":{port}"), names), link_south)
+    assert not isinstance(ends[0], BaseException), ends[0]
+    assert isinstance(ends[1], accord.Linked), ends[1]
+    assert names["linked"].pairs.equals(ends[1].pairs)
+    assert names["linked"].matches > 50

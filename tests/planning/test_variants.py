@@ -62,6 +62,18 @@ def test_protocols_are_those_that_rule_and_blocking_allow() -> None:
     assert {"psi", "psi-expand", "all-pairs"} <= {one.protocol.name for one in other_protocols(exact)}
 
 
+@pytest.mark.parametrize("kind", ["products", "places", "people", "patients", "customers"])
+def test_greedy_is_tried_only_where_a_match_shows_what_it_needs(kind: str) -> None:
+    agreed = starter(kind)
+    tried = [greedy for one in (agreed, *other_protocols(agreed)) for greedy in greedy_variants(one)]
+    for one in tried:
+        require_sound(one)
+    switched = agreed.protocol.model_copy(update={"greedy": True})
+    shows = {*agreed.disclose.A} >= {*agreed.names}
+    assert (agreed.model_copy(update={"protocol": switched}) in tried) == shows
+    assert shows == (kind in ("products", "places")), "both happen"
+
+
 def test_greedy_and_epsilon_change_and_nothing_else() -> None:
     agreed = starter("products")
     same, other = greedy_variants(agreed)

@@ -80,3 +80,9 @@ def test_a_limit_beyond_all_floats_refuses_and_does_not_fail(epsilon: int) -> No
     release = released(calibrate("geometric", "1", "2^-40"))
     with pytest.raises(BudgetError):
         check("d", Budget(Cost(Fraction(epsilon), Fraction(1, 2**60))), [release], 1, release)
+
+
+def test_numbers_are_shown_as_people_write_them() -> None:
+    assert repr(LIMIT) == "<Budget: ε = 1, δ = 0.000001; 5 runs>"
+    assert repr(Budget()) == "<Budget: no limit on ε and δ; any number of runs>"
+    assert repr(Cost(Fraction("1.6"), Fraction(1, 1 << 40))) == "<ε = 1.6, δ = 2^-40>"

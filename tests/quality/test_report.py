@@ -93,3 +93,17 @@ def test_what_is_no_truth_is_refused() -> None:
         done.quality(people(20).truth, pairs=-1)
     with pytest.raises(UsageError, match="`truth=` is a table"):
         done.quality(3)  # type: ignore[arg-type]
+
+
+def test_a_notebook_shows_the_figures_and_no_value_of_a_record() -> None:
+    quality = judge(know(agree(PLAIN), people(200)), 3)
+    shown, line = quality._repr_html_(), repr(quality)
+    assert f"{quality.scores.truth_recall:.4f}" in shown
+    assert f"{quality.scores.truth_recall:.4f}" in line
+    assert all(f"<th>{one.field}</th><td>{one.differing}</td>" in shown for one in quality.fields)
+    assert "id_a" not in line
+    assert "\n" not in line
+    missed = quality.missed
+    lost = (missed.unknown, missed.refused, missed.apart, missed.refused_and_apart, missed.passed_over)
+    assert f"; {sum(lost)} missed, {quality.false} false>" in line
+    assert sum(lost) == round((1 - quality.scores.truth_recall) * quality.scores.true_pairs) > 0

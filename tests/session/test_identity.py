@@ -179,7 +179,7 @@ def test_a_second_name_needs_a_word(tmp_path: Path) -> None:
     runner.invoke(app, ["identity", "--name", "a", *words])
     again = runner.invoke(app, ["identity", "--name", "b", *words])
     assert isinstance(again.exception, UsageError)
-    assert "--renew" in str(again.exception)
+    assert "`renew=True`" in str(again.exception)
 
 
 def test_a_card_takes_nobody_elses_place(tmp_path: Path) -> None:

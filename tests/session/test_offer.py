@@ -227,3 +227,13 @@ def test_the_salt_is_in_a_name_only_where_free_text_is_hashed_with_it() -> None:
     assert place("00000000", **bloom) == place("00000000"), "how a text is encoded leaves nobody out"
     error = {"name": {"type": "text", "encoder": "hash"}}
     assert place("00000000", **error) != place("00000000")
+
+
+def test_an_offer_prints_as_the_screen_and_shows_itself_in_a_line(tmp_path: Path) -> None:
+    ledger, agreed = Ledger(tmp_path / "ledger"), agreement()
+    ledger.set_budget("set", Budget())
+    offer = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
+    assert str(offer) == describe(offer)
+    assert "What bob will learn about your table:" in str(offer)
+    assert repr(offer).startswith("<Offer: to bob, of 'set', 2 records, spends ε = ")
+    assert "\n" not in repr(offer)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import tomli_w
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
+from accord.arguments import require, require_flag, require_text_or_none
 from accord.errors import UsageError
+from accord.exact import Number
 from accord.protocols.base import Protocol
 from accord.protocols.registry import protocol_named
 
@@ -17,8 +21,8 @@ def adjust(
     agreement: Agreement,
     *,
     protocol: str | None = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
     prune: int | None = None,
     greedy: bool | None = None,
     window: int | None = None,
@@ -29,6 +33,12 @@ def adjust(
 
     Also with one that no two parties may agree on, since it leaks: the result says what.
     """
+    require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
+    require_text_or_none("protocol", protocol, "all-pairs")
+    given: dict[str, object] = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
+    given |= {"window": window, "spread": spread, "records_per_person": records_per_person}
+    for name, value in given.items():
+        _require_kind(name, value)
     changed = agreement.model_dump(mode="json")
     options = changed["protocol"]
     kind = protocol_named(options["name"] if protocol is None else protocol)
@@ -36,13 +46,21 @@ def adjust(
         options = _carry_over(options, kind.draft("1.6", "2^-40", {}), kind)
     if not kind.blocked:
         changed["blocking"] = []
-    given = {"epsilon": epsilon, "delta": delta, "prune": prune, "greedy": greedy}
-    given |= {"window": window, "spread": spread, "records_per_person": records_per_person}
     for name, value in given.items():
         if value is not None:
             _set_option(kind, options, name, value)
     text = tomli_w.dumps(_without_none(changed | {"protocol": options}))
     return parse_agreement(text, "What is asked for", simulated=True)
+
+
+def _require_kind(name: str, value: object) -> None:
+    """Raise for an option of a wrong kind."""
+    if name in ("epsilon", "delta") and value is not None:
+        require(name, value, "a number, or a text such as '2^-40'", int, float, str, Fraction, Decimal)
+    elif name == "greedy" and value is not None:
+        require_flag(name, value)
+    elif value is not None:
+        require(name, value, "a whole number", int)
 
 
 def _set_option(kind: type[Protocol], options: dict[str, Any], name: str, value: object) -> None:

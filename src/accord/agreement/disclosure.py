@@ -12,6 +12,7 @@ from typing import Literal
 
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
+from accord.arguments import require
 from accord.matching.implied import accepts_unseen
 from accord.matching.rule import Same, fields_of, predicates
 from accord.protocols.base import Leakage
@@ -39,9 +40,13 @@ class Stage:
 
 def learned_about(agreement: Agreement, side: Side) -> list[str]:
     """What the partner learns about this side's table."""
+    require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
+    require("side", side, "a Side, accord.Side.A or accord.Side.B", Side)
     found = {stage.name: stage.lines for stage in learned_by_stage(agreement, side)}
     lines = [*found["meeting"], *found["bins"], *found["matches"], *found["agreement"]]
-    return [*lines, "nothing else: no similarity, no value of a record without a match."]
+    # What leaks tells more than these lines, and has words of its own.
+    rest = agreement.protocol.leaky or "nothing else: no similarity, no value of a record without a match."
+    return [*lines, rest]
 
 
 def learned_by_stage(agreement: Agreement, side: Side) -> list[Stage]:

@@ -10,6 +10,7 @@ Comments, the order of keys and the spelling of numbers and of the rule do not c
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -247,6 +248,34 @@ class Agreement(Spec):
         later = type(self).model_fields.items()
         unsaid = [name for name, of in later if name in _LATER and getattr(self, name) == of.default]
         return {name: value for name, value in write(self).items() if name not in unsaid}
+
+    def _facts(self) -> dict[str, str]:
+        """What is worth seeing at first sight."""
+        promises = (self.protocol.guarantee(self.task, side).epsilon for side in Side)
+        told = ["no promise" if epsilon is None else f"ε = {float(epsilon):g}" for epsilon in promises]
+        shown = (f"{self.party(side)}: {', '.join(('id', *self.disclosed(side)))}" for side in Side)
+        return {
+            "parties": f"{self.parties.A} (A) and {self.parties.B} (B)",
+            "a match is": str(self.rule),
+            "blocking": ", ".join(f"{one.name or 'one pass'}" for one in self.passes) or "none",
+            "protocol": f"{self.protocol.name}; A: {told[0]}, B: {told[1]}",
+            "a match shows": "; ".join(shown),
+            "digest": self.digest,
+        }
+
+    def __repr__(self) -> str:
+        """From what is written alone: also of an agreement that is not sound."""
+        names = f"{self.parties.A} and {self.parties.B}"
+        return f"<Agreement: {names}, {self.protocol.name}, digest {self.digest[:16]}…>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """For notebooks. Every text is escaped: the partner wrote some of it."""
+        rows = (
+            f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._facts().items()
+        )
+        return f"<table>{''.join(rows)}</table>"
 
     def canonical(self) -> bytes:
         """The bytes that are compared: a domain tag, then JSON with sorted keys and the defaults."""

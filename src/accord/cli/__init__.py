@@ -27,12 +27,14 @@ from accord.cli.plan import plan
 from accord.cli.report import report
 from accord.cli.runs import runs
 from accord.cli.simulate import simulate
+from accord.cli.steps import Stepwise
 from accord.cli.terminal import SayingHandler, say
 from accord.cli.words import as_options
 from accord.errors import AccordError
 
 app = typer.Typer(
     name="accord",
+    cls=Stepwise,
     help="Private record linkage between two organisations, without a third party.",
     epilog=example("accord demo"),
     no_args_is_help=True,

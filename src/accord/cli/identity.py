@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +13,6 @@ from accord.cli.completion import complete_partner
 from accord.cli.options import Json, StateOption, example
 from accord.cli.table import print_table
 from accord.cli.terminal import say
-from accord.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from accord.session.identity import Card
@@ -39,25 +36,11 @@ def identity(
     as_json: Json = False,
 ) -> None:
     """Make your identity, once, and write the card for partners."""
-    from accord.records.sinks import write_file
-    from accord.session.identity import make_identity, own_card, require_name
+    from accord.session.introduction import default_place
+    from accord.session.introduction import identity as make
 
-    opened = _open(state)
-    card = own_card(opened)
-    if card is not None and name not in (None, card.name) and not renew:
-        problem = f"You are '{card.name}' already. A new name needs a new card: add --renew."
-        raise UsageError(problem=problem)
-    chosen = name or (card.name if card is not None else None)
-    if chosen is None:
-        raise UsageError(problem="Say what your card is to call you: accord identity --name 'Hospital A'.")
-    require_name(chosen)
-    path = out or Path(re.sub(r"[^A-Za-z0-9._-]+", "-", chosen).strip("-.") + ".card")
-    # Before a key is made: the old one would be gone, and the new card not written.
-    is_there = _judge_place(path, opened, None if renew else card, force)
-    if card is None or renew:
-        card = make_identity(opened, chosen, datetime.now(UTC))
-    if not is_there:
-        write_file(path, card.pem, replace=force)
+    card = make(name, out=out, renew=renew, force=force, state=state)
+    path = out or default_place(card.name)
     if as_json:
         typer.echo(json.dumps(_facts(card) | {"card": str(path)}, ensure_ascii=False))
         return
@@ -85,22 +68,11 @@ def add(
     state: StateOption = None,
 ) -> None:
     """Trust this card, and no other, for this partner."""
-    from accord.session.identity import own_card, read_card
-    from accord.session.partners import add_partner, partners
+    from accord.session.introduction import trust
+    from accord.session.partners import partners
 
-    found, opened = read_card(card), _open(state)
-    own = own_card(opened)
-    if own is not None and own.der == found.der:
-        raise UsageError(
-            problem=f"{card} is your own card: you are '{own.name}'. Name the card that the partner sent you."
-        )
-    old = partners(opened).get(name)
-    if old is not None and old.der != found.der and not force:
-        raise UsageError(
-            problem=f"You know {name} by another card. Known: {old.fingerprint}. New: {found.fingerprint}. "
-            "Compare the new one with the partner over the phone; then add --force to replace the old one."
-        )
-    add_partner(opened, name, found)
+    old = partners(_open(state)).get(name)
+    found = trust(name, card, force=force, state=state)
     say(
         f"{name}\nFingerprint  {found.fingerprint}\nCalls itself {found.name}, valid to {found.ends:%Y-%m-%d}"
     )
@@ -150,16 +122,3 @@ def _open(state: Path | None, *, new: bool = True) -> State:
 
 def _facts(card: Card) -> dict[str, str]:
     return {"name": card.name, "fingerprint": card.fingerprint, "valid_to": card.ends.isoformat()}
-
-
-def _judge_place(path: Path, state: State, card: Card | None, force: bool) -> bool:
-    """Whether the card is there already; raises if it cannot be written, or if something would be lost."""
-    from accord.records.sinks import require_target, require_writable
-
-    require_writable(path, endings=())
-    if path.parent.resolve().is_relative_to(state.folder.resolve()):
-        raise OutputError(path=path, reason="nothing but Accord itself writes into the state folder")
-    if card is not None and path.is_file() and path.read_bytes() == card.pem:
-        return True
-    require_target(path, [], force, endings=())
-    return False

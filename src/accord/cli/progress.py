@@ -11,19 +11,8 @@ import typer
 
 from accord.cli.terminal import Counter, make_bars, say
 from accord.errors import InterruptedEarlyError
-from accord.session.notices import (
-    Charged,
-    Connected,
-    Done,
-    Dropped,
-    Listening,
-    Mended,
-    Notice,
-    Progress,
-    Reading,
-    Waiting,
-    encode_notice,
-)
+from accord.session.narrator import tell_in_words
+from accord.session.notices import Connected, Notice, Progress, Reading, encode_notice
 from accord.wording import counted
 
 _EVENTS_A_SECOND = 5.0
@@ -76,7 +65,7 @@ class Display:
         elif isinstance(notice, Progress):
             self._advance(notice)
         else:
-            say(_sentence(notice), err=True)
+            say(tell_in_words(notice), err=True)
 
     def _count(self, notice: Reading) -> None:
         """How many rows were read: nobody knows of how many."""
@@ -100,24 +89,3 @@ class Display:
             self._bar.start()
         told = f"{counted(notice.matches, 'match', 'matches')}, {notice.bytes / 1e6:,.0f} MB"
         self._bar.update(self._task, completed=notice.comparisons, total=notice.most_comparisons, told=told)
-
-
-def _sentence(notice: Listening | Waiting | Dropped | Connected | Mended | Charged | Done) -> str:
-    match notice:
-        case Listening(partner, port):
-            return f"Waiting for {partner} at port {port}."
-        case Waiting(partner, host, port, reason):
-            return f"Waiting for {partner} to listen at {host}, port {port}: {reason}."
-        case Dropped(partner, host, reason, dropped):
-            told = f"Still waiting for {partner}; {dropped:,} dropped so far."
-            return f"Dropped a caller from {host}: {reason}. {told}"
-        case Connected(partner):
-            return f"Connected to {partner}; both cards are right."
-        case Mended(run, step):
-            told = "ended in an answer that was cut while it was written, which never counted"
-            return f"The journal of run {run} {told}: step {step} is done again."
-        case Charged(run):
-            return f"Run {run}."
-        case Done():
-            work = f"{counted(notice.comparisons, 'comparison')}, {notice.bytes:,} bytes"
-            return f"{work}, {notice.seconds:.1f} s. Receipt of run {notice.run} is kept."

@@ -24,9 +24,12 @@ from accord.matching.blocking_grid import GridSpec
 from accord.matching.blocking_key import KeyPart, KeySpec
 from accord.matching.blocking_lsh import LshSpec
 from accord.matching.implied import reach
+from accord.matching.rule import fields_of
 from accord.matching.thresholds import step_of
 from accord.protocols.base import Protocol
 from accord.protocols.registry import PROTOCOLS
+from accord.records.schema import is_shown
+from accord.side import Side
 
 EPSILONS = tuple(Fraction(text) for text in ("0.1", "0.3", "1", "3", "10"))
 MOST_BLOCKINGS = 24
@@ -58,12 +61,21 @@ def blockings(agreement: Agreement, sizes: tuple[int, int]) -> list[Agreement]:
 
 
 def greedy_variants(agreement: Agreement) -> list[Agreement]:
-    """With greedy and without, the agreed first; the agreement alone where there is no such choice."""
+    """With greedy and without, the agreed first; the agreement alone where there is no such choice.
+
+    Greedy shows the fields of rule and blocking, and a plan does not decide to show more than was agreed.
+    """
     protocol: Any = agreement.protocol
-    if "greedy" not in protocol.options:
+    if "greedy" not in protocol.options or not (protocol.greedy or _shows_all(agreement)):
         return [agreement]
     changed = protocol.model_copy(update={"greedy": not protocol.greedy})
     return [agreement, agreement.model_copy(update={"protocol": changed})]
+
+
+def _shows_all(agreement: Agreement) -> bool:
+    """Whether a match shows every field of rule and blocking, on both sides."""
+    names = (*fields_of(agreement.rule), *agreement.blocking_fields)
+    return all(is_shown(name, agreement.disclosed(side), agreement.fields) for side in Side for name in names)
 
 
 def with_epsilon(agreement: Agreement, epsilon: Fraction) -> Agreement | None:

@@ -22,12 +22,18 @@ MOST_EPSILON = 1_000
 """A larger limit limits nothing, and says so less plainly than none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Budget:
     """The most that all releases about a data set may come to; None is no limit."""
 
     cost: Cost | None = None
     runs: int | None = None
+
+    def __repr__(self) -> str:
+        cost = "no limit on ε and δ"
+        if self.cost is not None:
+            cost = f"ε = {show(self.cost.epsilon)}, δ = {show(self.cost.delta)}"
+        return f"<Budget: {cost}; {'any number of runs' if self.runs is None else counted(self.runs, 'run')}>"
 
 
 def check(dataset: str, budget: Budget, past: Sequence[Event], runs: int, asked: Event) -> None:

@@ -21,19 +21,23 @@ from accord.errors import UsageError
 from accord.exact import text
 from accord.privacy.calibration import AnyNoise, Setting
 from accord.privacy.noise import KINDS, MOST_PER_PERSON
-from accord.privacy.number import exact
+from accord.privacy.number import exact, show
 from accord.privacy.randomised_response import Response
 
 VERSION = 1
 LONGEST = 4096
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cost:
     """An (ε, δ) guarantee."""
 
     epsilon: Fraction
     delta: Fraction
+
+    def __repr__(self) -> str:
+        """As people write it: fractions with a denominator of 2^40 say little."""
+        return f"<ε = {show(self.epsilon)}, δ = {show(self.delta)}>"
 
     def __add__(self, other: Cost) -> Cost:
         # δ = 1 promises nothing, and more than that means nothing.

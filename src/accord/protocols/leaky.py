@@ -21,7 +21,7 @@ from accord.entropy import Entropy, arrangement
 from accord.matching.blocking import Blocking
 from accord.privacy import noise_suppress
 from accord.protocols.base import Guarantee, Ints, Options, Release, Task
-from accord.protocols.binned import OF_MATCHES, Sorted, tell_true_bins
+from accord.protocols.binned import OF_MATCHES, Sorted, tell_bins
 from accord.protocols.linkage import link_bins
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
@@ -57,7 +57,7 @@ class PlainBlocking(Sorted):
         return link_bins(task, self, mine, engine)
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:
-        return Guarantee("true bins", None, None, tell_true_bins(task), OF_MATCHES)
+        return Guarantee("true bins", None, None, (f"exactly {_tell_counts(task)};",), OF_MATCHES)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,12 @@ class Suppress(Sorted):
         return link_bins(task, self, mine, engine)
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:
-        return Guarantee("suppressed counts", None, None, (), OF_MATCHES)
+        told = f"{_tell_counts(task)}, with dummies added or records left out;"
+        return Guarantee("suppressed counts", None, None, (told,), OF_MATCHES)
+
+
+def _tell_counts(task: Task) -> str:
+    return f"how many records fall into each of {tell_bins(task)}"
 
 
 def suppress_slots(blocking: Blocking, side: Side, records: Records, noise: Ints, entropy: Entropy) -> Slots:

@@ -9,7 +9,7 @@ of the same pairs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from accord.matching.evaluate import Indices
 from accord.quality.curve import Curve, trace
 from accord.quality.known import Known, PairFacts, rate
 from accord.ranges import contained
+from accord.records.results import html_row
 from accord.truth import Scores, f1, share
+from accord.wording import counted
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class FieldQuality:
     """Found pairs that are false and agree in this field."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Quality:
     """Matches against the true pairs; nothing in it is a value of a record."""
 
@@ -75,6 +77,36 @@ class Quality:
     `false` ones."""
     missed_pairs: tuple[PairFacts, ...]
     """Some true pairs that were not found, those first that are most alike: under any rule."""
+
+    def __repr__(self) -> str:
+        found, lost = self.scores, sum(asdict(self.missed).values())
+        return (
+            f"<Quality: recall {found.truth_recall:.4f}, precision {found.truth_precision:.4f}, F1 "
+            f"{found.truth_f1:.4f} of {counted(found.true_pairs, 'true pair')}; {lost:,} missed, "
+            f"{self.false:,} false>"
+        )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the figures, why true pairs were missed, and which field loses them."""
+        found, missed = self.scores, self.missed
+        head = {
+            "recall": f"{found.truth_recall:.4f} of {counted(found.true_pairs, 'true pair')}",
+            "precision": f"{found.truth_precision:.4f}; {self.false:,} found pairs are false",
+            "F1": f"{found.truth_f1:.4f}",
+            "missed: the rule refuses them": f"{missed.refused:,}",
+            "missed: they meet in no pass": f"{missed.apart:,}",
+            "missed: both": f"{missed.refused_and_apart:,}",
+            "missed: passed over by the protocol": f"{missed.passed_over:,}",
+            "missed: a record is not there": f"{missed.unknown:,}",
+        }
+        names = ("field", "true pairs that differ", "found", "true pairs that lack it", "found", "recall")
+        rows = [
+            (f.field, f.differing, f.differing_found, f.lacking, f.lacking_found, f"{f.recall:.3f}")
+            for f in self.fields
+        ]
+        facts = "".join(html_row(pair, "th", "td") for pair in head.items())
+        fields = "".join(html_row(row, "th", "td") for row in rows)
+        return f"<table>{facts}</table><table>{html_row(names, 'th', 'th')}{fields}</table>"
 
 
 def judge(known: Known, shown: int, noise: str | None = None) -> Quality:

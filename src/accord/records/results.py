@@ -67,16 +67,17 @@ class Paired:
 
     def _repr_html_(self) -> str:
         """For notebooks. Every text is escaped: the partner wrote some of it."""
-        facts = "".join(_row((name, value), "th", "td") for name, value in self._facts().items())
+        facts = "".join(html_row((name, value), "th", "td") for name, value in self._facts().items())
         shown = self.found.head(_SHOWN)
-        head = _row(shown.column_names, "th", "th")
-        rows = "".join(_row(row.values(), "td", "td") for row in shown.to_pylist())
+        head = html_row(shown.column_names, "th", "th")
+        rows = "".join(html_row(row.values(), "td", "td") for row in shown.to_pylist())
         hidden = len(self.found) - shown.num_rows
         more = f"<p>… and {hidden:,} more pairs</p>" if hidden > 0 else ""
         return f"<table>{facts}</table><table>{head}{rows}</table>{more}"
 
 
-def _row(cells: Any, first: str, rest: str) -> str:
+def html_row(cells: Any, first: str, rest: str) -> str:
+    """A row of a table, escaped: the first cell between tags of one name, the rest of another."""
     texts = ["" if cell is None else html.escape(str(cell)) for cell in cells]
     tags = [first, *[rest] * (len(texts) - 1)]
     return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for tag, text in zip(tags, texts, strict=True))}</tr>"

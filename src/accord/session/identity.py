@@ -16,7 +16,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,15 +34,18 @@ _BEGIN_CARD = b"-----BEGIN CERTIFICATE-----"
 _RENEW = "Make a new one with `accord identity --renew` and hand the new card to your partners."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Card:
     """A certificate that names a party: public."""
 
     name: str
-    pem: bytes = field(repr=False)
-    der: bytes = field(repr=False)
+    pem: bytes
+    der: bytes
     begins: datetime
     ends: datetime
+
+    def __repr__(self) -> str:
+        return f"<Card: {self.name}, fingerprint {self.fingerprint}, valid to {self.ends:%Y-%m-%d}>"
 
     @property
     def fingerprint(self) -> str:

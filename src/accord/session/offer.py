@@ -28,7 +28,7 @@ _TOLD_ANYWAY = ("epsilon-high", "delta-above-one-over-n")
 """Warnings that the promise itself comes with."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Offer:
     """What the owner of the data is asked to agree to."""
 
@@ -53,6 +53,15 @@ class Offer:
     """What this machine lacks room for, in words."""
     outlook: Outlook | None = None
     """What the run is expected to take, as far as one's own table tells."""
+
+    def __str__(self) -> str:
+        """The screen that `ask` shows."""
+        return describe(self)
+
+    def __repr__(self) -> str:
+        spends = f"spends ε = {show(self.cost.epsilon)}, δ = {show(self.cost.delta)}"
+        records = counted(self.records, "record")
+        return f"<Offer: to {self.partner}, of '{self.dataset}', {records}, {spends}>"
 
     @property
     def partner(self) -> str:
