@@ -47,6 +47,7 @@ from accord.protocols.base import Leakage, Task
 from accord.protocols.bound import Bounds, MostRecords
 from accord.protocols.mine import MOST_RECORDS
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
+from accord.protocols.series import Series
 from accord.records.recipe import ColumnName
 from accord.records.schema import FieldSpec, FrequencyField, Name, Spec, TextField, agreed_columns
 from accord.secure.engine import Engine
@@ -185,7 +186,7 @@ EngineOptions = Annotated[
 ]
 
 
-_LATER = ("expected", "learnt_from", "most_matches", "one_to_one", "accountable", "keep_days")
+_LATER = ("expected", "learnt_from", "most_matches", "one_to_one", "accountable", "keep_days", "series")
 KEEP_DAYS = 365
 
 
@@ -211,6 +212,8 @@ class Agreement(Spec):
     most_matches: MostMatches | None = None
     """Who shows no more than so many of its records; None where all that match are shown."""
     engine: EngineOptions
+    series: Series | None = None
+    """What is declared of a series of runs over growing tables; None where every run is one by itself."""
     expected: Expected | None = None
     accountable: StrictBool = False
     """Whether each side can be asked to replay its part of a run (docs/replay.md)."""
