@@ -174,7 +174,7 @@ def run_with(
     assert isinstance(options, Binned)
     assert series is not None
     number = len(sides[0].looks)
-    meeting = Meeting((number, number), (number + 1, number + 1))
+    meeting, engine = Meeting((number, number), (number + 1, number + 1)), IdealEngine()
     parties = []
     for place, (side, table) in enumerate(zip(sides, tables, strict=True)):
         mine, _ = side.take_part(table, number + 1, Seeded(place), noise[place])
@@ -182,7 +182,7 @@ def run_with(
             padding = options.padding(agreed.task, side.side.other, 20)
             mine = Mine(mine.side, mine.records, mine.partner_size, mine.slots, mine.entropy, (), padding)
         run = SeriesRun(series, meeting, old[1 - place])
-        parties.append(link_series(agreed.task, options, mine, IdealEngine(), run))
+        parties.append(link_series(agreed.task, options, mine, engine, run))
     run_pair(parties[0], parties[1])
 
 
@@ -383,8 +383,9 @@ def view(agreed: Agreement, number: int, b: Table, counts: tuple[int, ...], plac
     other = Mine(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(5))
     meeting = Meeting((number, number), (number + 1, number + 1))
     before = np.array(counts)[: 2 * number], side.counts[: 2 * number]
+    engine = IdealEngine()
     parties = [
-        link_series(agreed.task, options, mine, IdealEngine(), SeriesRun(series, meeting, old))
+        link_series(agreed.task, options, mine, engine, SeriesRun(series, meeting, old))
         for mine, old in zip((own, other), before, strict=True)
     ]
     left, _ = run_pair(parties[0], parties[1], tape)

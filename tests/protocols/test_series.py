@@ -14,7 +14,8 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Seeded
 from accord.errors import AgreementError
-from accord.privacy.events import Cost
+from accord.privacy.accounting import exact
+from accord.privacy.events import Cost, decode, encode
 from accord.protocols.series import Meeting, series_slots
 from accord.side import Side
 from tests.protocols import worlds
@@ -32,7 +33,21 @@ def test_declared_sizes_are_those_of_the_agreement_alone() -> None:
     assert series is not None
     assert [series.declared(Side.A, batch) for batch in range(3)] == [20, 10, 10]
     assert [series.announced(Side.B, batches) for batches in range(4)] == [0, 20, 30, 40]
-    assert series.cost(Cost(Fraction(2), Fraction(1, 10))) == Cost(Fraction(6), Fraction(271, 1000))
+
+
+def test_a_series_costs_what_its_versions_cost() -> None:
+    for versions in (1, 3):
+        agreed = agreement({"versions": versions})
+        assert agreed.series is not None
+        batch = agreed.protocol.release(agreed.task, Side.A, 20).event
+        whole = agreed.series.event(batch)
+        assert whole.cost == Cost(Fraction(versions), 1 - (1 - Fraction(1, 1000)) ** versions)
+        assert decode(encode(whole)) == whole
+        assert (whole == batch) == (versions == 1)
+        assert batch is not None
+        # Exactly: as many releases as there are versions, of which each changes one bin up and one down.
+        for epsilon in (Fraction(1, 2), Fraction(2)):
+            assert exact([whole]).delta(epsilon) == exact([batch] * versions).delta(epsilon)
 
 
 grown = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=6)

@@ -21,8 +21,7 @@ then depends on who else arrives, so the promise holds for histories in which no
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ from pydantic import Field, StrictInt
 
 from accord.entropy import Entropy
 from accord.matching.blocking import Blocking
-from accord.privacy.events import Cost
+from accord.privacy.events import MOST_VERSIONS, Cost, Event, NoisyCounts
 from accord.protocols.base import Fault, Protocol
 from accord.protocols.bound import MostRecords
 from accord.protocols.slots import Slots, shuffle_slots
@@ -39,8 +38,8 @@ from accord.records.schema import Spec
 from accord.side import Side
 
 Ints = NDArray[np.int64]
-MOST_VERSIONS = 64
 MOST_BATCHES = 10_000
+"""Of a side: more months than anybody links."""
 
 
 class First(Spec):
@@ -76,9 +75,12 @@ class Series(Spec):
             return 0
         return self.declared(side, 0) + (batches - 1) * self.declared(side, 1)
 
-    def cost(self, one: Cost) -> Cost:
-        """What a whole series costs whose every batch is released at this cost."""
-        return Cost(self.versions * one.epsilon, 1 - (1 - Fraction(one.delta)) ** self.versions)
+    def event(self, batch: Event | None) -> NoisyCounts:
+        """What a whole series releases, whose every batch is released so."""
+        assert isinstance(batch, NoisyCounts)
+        one = batch.cost
+        cost = Cost(self.versions * one.epsilon, 1 - (1 - one.delta) ** self.versions)
+        return replace(batch, cost=cost, versions=self.versions)
 
 
 @dataclass(frozen=True)

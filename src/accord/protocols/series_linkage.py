@@ -56,6 +56,13 @@ def link_series(task: Task, options: Binned, mine: Mine, engine: Engine, run: Se
     return (yield from compare_bins(task, options, mine, engine, theirs, schedule, clock))
 
 
+def series_party(task: Task, mine: Mine, engine: Engine, run: SeriesRun) -> Party[Outcome]:
+    """One side of a run of the task's protocol in a series; no agreement declares one for another."""
+    options = task.protocol
+    assert isinstance(options, Binned)
+    return link_series(task, options, mine, engine, run)
+
+
 def _require_counts(task: Task, options: Binned, mine: Mine, run: SeriesRun, counts: Ints) -> None:
     """Raise unless the partner's counts go on from those that it has shown."""
     partner, bins = mine.side.other, task.blocking.bins

@@ -42,6 +42,7 @@ from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
 from accord.protocols.mine import Mine, Status
 from accord.protocols.outcome import Outcome
+from accord.protocols.series_linkage import SeriesRun, series_party
 from accord.protocols.slots import Padding, Slots, commitments
 from accord.records.columns import Records
 from accord.records.layout import Layout
@@ -55,6 +56,7 @@ from accord.session.connection import Reach
 from accord.session.crew import Alone, Errand, Team
 from accord.session.desk import Desk, Promise, make_promise, open_desk, promise_files
 from accord.session.handshake import NONCE, Hello, Wish, exchange_sizes, greet, require_same_run, run_name
+from accord.session.handshake_series import exchange_openings
 from accord.session.identity import Card
 from accord.session.interrupts import hold_interrupts
 from accord.session.journal_file import FileJournal
@@ -66,6 +68,7 @@ from accord.session.peak import held_bytes
 from accord.session.progress import progress_of
 from accord.session.receipt import Statement
 from accord.session.room import most_slots, require_room
+from accord.session.series import OwnSeries
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, create_run
 from accord.side import Side
@@ -151,6 +154,8 @@ class Ready:
     """Who compares."""
     peak: Callable[[], int] = held_bytes
     """The most memory that this process has held."""
+    series: OwnSeries | None = None
+    """The series that the run goes on with, if any."""
 
     @property
     def partner(self) -> str:
@@ -158,6 +163,8 @@ class Ready:
 
     @property
     def event(self) -> Event:
+        if self.series is not None:
+            return self.series.event
         # Only what leaks tells the ledger nothing, and no agreement may name that.
         assert self.release.event is not None
         return self.release.event
@@ -169,8 +176,9 @@ class Ready:
     def ask(self, run: str) -> Ask:
         """The question to the ledger."""
         digest = bytes.fromhex(self.agreement.digest)
+        series = None if self.series is None else self.series.look(self.release, self.records, self.entropy)
         place = self.release.place
-        return Ask(run, self.dataset, self.partner, digest, place, self.event, self.snapshot)
+        return Ask(run, self.dataset, self.partner, digest, place, self.event, self.snapshot, series)
 
     def padding(self, partner_size: int) -> Padding:
         """The dummies that a partner with so many records can have."""
@@ -190,6 +198,7 @@ class Kept:
     mine: Mine
     journal: FileJournal
     charged: Cost
+    series: SeriesRun | None = None
 
 
 def begin(own: Ready, line: Line) -> Party[Linked]:
@@ -199,18 +208,30 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
     require_same_run(hello, other, own.partner)
     name = run_name(hello, other)
+    joined = yield from _join_series(own)
     promise = yield from make_promise(
         own.state, own.agreement, own.side, own.cards, name, own.records, own.entropy
     )
     size = yield from exchange_sizes(own.records.size, own.partner)
-    require_room(own.agreement.task, own.side, own.partner, own.records.size, size)
+    batches = (1, 1) if joined is None else (joined.own(own.side)[1], joined.own(own.side.other)[1])
+    require_room(own.agreement.task, own.side, own.partner, own.records.size, size, batches)
+    if joined is not None and size != joined.series.announced(own.side.other, batches[1]):
+        raise PeerError(problem="another size than the agreement declares")
     with hold_interrupts():
         charged, mine, files = _charge(own, name, size, promise)
-        run = _store(own, _manifest(own, name, mine), mine, charged, files)
+        run = _store(own, _manifest(own, name, mine, joined), mine, charged, files)
         line.started(name)
     own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
     with run.lock(), closing(run.open_journal()) as journal:
-        return (yield from _judge(own, Kept(run, mine, journal, charged), line, (hello, other)))
+        return (yield from _judge(own, Kept(run, mine, journal, charged, joined), line, (hello, other)))
+
+
+def _join_series(own: Ready) -> Party[SeriesRun | None]:
+    """Make sure that both stand at the same run of the same series, if it is one."""
+    if own.series is None:
+        return None
+    total = yield from exchange_openings(own.series.opening(), own.side, own.partner)
+    return own.series.run(total)
 
 
 def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
@@ -245,6 +266,11 @@ def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[
     charged = Ledger(own.state.ledger).charge(ask, own.draw, datetime.now(UTC))
     noise = own.draw() if ask.key is None else charged.noise
     task, events = own.agreement.task, (own.event,)
+    if own.series is not None:
+        assert charged.look is not None
+        slots = own.series.slots(task, own.records, charged.look, own.entropy)
+        files = {"counts": own.series.past.counts.astype("<i8").tobytes()}
+        return charged.cost, own.mine(slots, size), files
     entropy = own.entropy if promise is None else promise.seed.slots()
     mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
     return charged.cost, mine, {} if promise is None else promise_files(promise, own.cards, noise)
@@ -255,7 +281,7 @@ def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dic
     try:
         return create_run(own.state, manifest, mine.slots, files)
     except StateError as error:
-        named = own.snapshot is not None or own.event.cost == NO_COST
+        named = own.snapshot is not None or own.series is not None or own.event.cost == NO_COST
         raise UnstoredError(
             run=manifest.run,
             path=error.path,
@@ -266,7 +292,11 @@ def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dic
         ) from None
 
 
-def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
+def _manifest(own: Ready, name: str, mine: Mine, joined: SeriesRun | None) -> Manifest:
+    of_series: dict[str, Any] = {}
+    if own.series is not None and joined is not None:
+        numbers = {"series_run": own.series.number, "look": own.series.after + 1}
+        of_series = {"series": own.series.name, **numbers, **asdict(joined.meeting)}
     return Manifest(
         run=name,
         partner=own.partner,
@@ -285,6 +315,7 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
         listen=own.reach.listen,
         connect=own.reach.connect,
         raw=own.raw,
+        **of_series,
     )
 
 
@@ -329,7 +360,11 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         entropy=own.entropy if desk is None else desk.entropy,
     )  # fmt: skip
     expect(0, 0)
-    party = task.protocol.party(task, mine, agreement.engine.build())
+    party = (
+        task.protocol.party(task, mine, agreement.engine.build())
+        if kept.series is None
+        else series_party(task, mine, agreement.engine.build(), kept.series)
+    )
     outcome = yield from (party if desk is None else desk.keep(party))
     found = arrange_output(agreement, own.records, outcome)
     if own.out is not None:

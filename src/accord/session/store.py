@@ -7,6 +7,8 @@
     receipt     the receipt, once both sides have signed it
     key-DIGEST  the key of the digest of the output that a receipt names; a run that is done again has another
                 key, and whichever receipt is there finds its own
+    counts      of a run of a series: the partner's noisy counts of the batches that it had shown before
+    pairs       of a run of a series that is done: the pairs that it found
     seed, noise, pledges, record    of an accountable run: record.py
 
 Every file has a version; the journal's is in `journal_file.py`. Whoever changes anything here holds the lock.
@@ -89,6 +91,16 @@ class Manifest:
     """Seconds by phase, since the two sides met last; once the run is done."""
     bytes: int | None = None
     """Sent and received, likewise."""
+    series: str = ""
+    """What the series is called, if it is a run of one; then also:"""
+    series_run: int = 0
+    """The number of the run with this partner, from 1 on."""
+    look: int = 0
+    """How many looks at the table the ledger had with this run."""
+    seen: tuple[int, int] = (0, 0)
+    """Batches of A and of B that had met before."""
+    total: tuple[int, int] = (0, 0)
+    """Batches of A and of B in this run."""
 
     @property
     def closed(self) -> bool:
@@ -160,6 +172,14 @@ class RunFolder:
                 return read_counts(file.read(found.ends[2] - found.starts[1]))
         except (OSError, ValueError) as error:
             raise unreadable(path, error) from None
+
+    def counts_before(self) -> Ints:
+        """The partner's counts that a run of a series began with."""
+        path = self._folder / "counts"
+        try:
+            return np.frombuffer(path.read_bytes(), "<i8").astype(np.int64)
+        except (OSError, ValueError):
+            raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
 
     def slots(self) -> Slots:
         """The slots that the run began with."""
