@@ -29,7 +29,7 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
     """What the partner learns about this side's table."""
     own, partner = agreement.party(side), agreement.party(side.other)
     told = agreement.leakage(side)
-    lines = [f"how many records {own} has;", *told.guarantee.of_all]
+    lines = [_tell_size(agreement, side), *told.guarantee.of_all]
     lines.append(
         f"of each record that matches one of {partner}{_tell_most(told)}: {_tell_shown(told, partner)};"
     )
@@ -54,6 +54,16 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
         )
     lines.append("nothing else: no similarity, no value of a record without a match.")
     return lines
+
+
+def _tell_size(agreement: Agreement, side: Side) -> str:
+    if agreement.series is None:
+        return f"how many records {agreement.party(side)} has;"
+    first, more = (agreement.series.declared(side, batch) for batch in (0, 1))
+    return (
+        f"nothing of how many records {agreement.party(side)} has, only the sizes that are declared here: "
+        f"{first:,} in the first run of a series, and {more:,} more in every later one;"
+    )
 
 
 def _tell_most(told: Leakage) -> str:

@@ -311,6 +311,8 @@ class Agreement(Spec):
     def leakage(self, side: Side) -> Leakage:
         """What the partner learns about this side's table."""
         told = self.protocol.leakage(self.task, side)
+        if self.series is not None:
+            told = replace(told, guarantee=self.series.guarantee(told.guarantee, told.bins))
         return replace(told, learnt_from=learnt_about(self.learnt_from, side))
 
     @property

@@ -28,9 +28,11 @@ from numpy.typing import NDArray
 from pydantic import Field, StrictInt
 
 from accord.entropy import Entropy
+from accord.exact import text
 from accord.matching.blocking import Blocking
 from accord.privacy.events import MOST_VERSIONS, Cost, Event, NoisyCounts
-from accord.protocols.base import Fault, Protocol
+from accord.privacy.number import show
+from accord.protocols.base import Fault, Guarantee, Protocol
 from accord.protocols.bound import MostRecords
 from accord.protocols.slots import Slots, shuffle_slots
 from accord.records.columns import Records
@@ -75,12 +77,28 @@ class Series(Spec):
             return 0
         return self.declared(side, 0) + (batches - 1) * self.declared(side, 1)
 
+    def cost(self, batch: Cost) -> Cost:
+        """What a whole series costs whose every batch costs this."""
+        return Cost(self.versions * batch.epsilon, 1 - (1 - batch.delta) ** self.versions)
+
+    def guarantee(self, batch: Guarantee, bins: int) -> Guarantee:
+        """What all runs of a series promise, whose every batch is promised this."""
+        assert batch.epsilon is not None
+        assert batch.delta is not None
+        cost = self.cost(Cost(batch.epsilon, batch.delta))
+        versions = "" if self.versions == 1 else f" that has changed less than {self.versions} times"
+        told = (
+            f"how many records of each batch fall into each of {bins:,} bins, with dummies added: "
+            f"(ε, δ) = ({text(cost.epsilon)}, {show(cost.delta)}) for each record{versions} that matches "
+            "nothing, once for all runs of the series;"
+        )
+        of_matches = (*batch.of_matches, "in which run of the series such a record first took part;")
+        return replace(batch, epsilon=cost.epsilon, delta=cost.delta, of_all=(told,), of_matches=of_matches)
+
     def event(self, batch: Event | None) -> NoisyCounts:
         """What a whole series releases, whose every batch is released so."""
         assert isinstance(batch, NoisyCounts)
-        one = batch.cost
-        cost = Cost(self.versions * one.epsilon, 1 - (1 - one.delta) ** self.versions)
-        return replace(batch, cost=cost, versions=self.versions)
+        return replace(batch, cost=self.cost(batch.cost), versions=self.versions)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -47,7 +46,6 @@ from accord.protocols.slots import Padding, Slots, commitments
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.pairing import PairTable
-from accord.records.results import Paired
 from accord.records.sources import TableLike, settle
 from accord.records.targets import Target, require_free, settled, write_pairs
 from accord.secure.party import Party
@@ -61,6 +59,8 @@ from accord.session.identity import Card
 from accord.session.interrupts import hold_interrupts
 from accord.session.journal_file import FileJournal
 from accord.session.ledger import Ask, Ledger
+from accord.session.linked import Linked as Linked
+from accord.session.linked import done
 from accord.session.notices import Tell
 from accord.session.output import arrange_output, output_headings
 from accord.session.pace import expected_seconds
@@ -68,47 +68,10 @@ from accord.session.peak import held_bytes
 from accord.session.progress import progress_of
 from accord.session.receipt import Statement
 from accord.session.room import most_slots, require_room
-from accord.session.series import OwnSeries
+from accord.session.series import OwnSeries, series_facts
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, create_run
 from accord.side import Side
-from accord.wording import tell_kept
-
-
-@dataclass(frozen=True, repr=False)
-class Linked(Paired):
-    """What a linkage gave to this side."""
-
-    run: str
-    found: PairTable
-    """The pairs as rows of two tables, in an order that is the same on both sides."""
-    matches_found: int | None
-    """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""
-    comparisons: int
-    bytes: int
-    """Sent and received."""
-    seconds: float
-    cost: Cost
-    """The guarantee of this side's release."""
-    charged: Cost
-    """What was charged for it: nothing if the same release had been paid for."""
-    receipt: Path
-    out: Target | None = None
-    """Where the pairs were written."""
-
-    @property
-    def matches(self) -> int:
-        return len(self.found)
-
-    def _facts(self) -> dict[str, str]:
-        charged = f"ε = {show(self.charged.epsilon)}, δ = {show(self.charged.delta)}"
-        return {
-            "run": self.run,
-            "matches": tell_kept(self.matches, self.matches_found),
-            "comparisons": f"{self.comparisons:,}",
-            "charged": charged,
-            "seconds": f"{self.seconds:.1f}",
-        }
 
 
 class Line(heard.Line, Protocol):
@@ -369,6 +332,8 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
     found = arrange_output(agreement, own.records, outcome)
     if own.out is not None:
         _write(own, kept, own.out, found)
+    if kept.series is not None:
+        kept.run.keep_pairs(found)
     figures = own.team.figures()
     bound = None if desk is None else desk.facts(agreement, figures.links)
     yield from _sign(own, kept, outcome, bound)
@@ -385,7 +350,7 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         out=own.out,
     )
     kept.run.change(phases=asdict(outcome.seconds), bytes=linked.bytes)
-    own.tell(_done(linked, (own.peak(), *figures.peaks)))
+    own.tell(done(linked, (own.peak(), *figures.peaks)))
     return linked
 
 
@@ -412,23 +377,8 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome, bound: dict[str, Any] | None
     mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now)
     theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
     statements = {own.side: mine, own.side.other: theirs}
-    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, bound)
+    told = None if own.series is None else series_facts(own.series.name, kept.run.manifest, own.agreement)
+    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, bound, told)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     digest, numbers = outcome.digest, (len(outcome.pairs), outcome.matches_found)
     kept.run.keep_receipt(content, digest.key, digest.value.hex(), *numbers)
-
-
-def _done(linked: Linked, peaks: tuple[int, ...]) -> notices.Done:
-    return notices.Done(
-        run=linked.run,
-        matches=linked.matches,
-        comparisons=linked.comparisons,
-        bytes=linked.bytes,
-        seconds=round(linked.seconds, 3),
-        epsilon=float(linked.cost.epsilon),
-        delta=float(linked.cost.delta),
-        charged_epsilon=float(linked.charged.epsilon),
-        charged_delta=float(linked.charged.delta),
-        matches_found=linked.matches_found,
-        peak_mib=tuple(-(-peak >> 20) for peak in peaks),
-    )

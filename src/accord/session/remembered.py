@@ -108,7 +108,9 @@ def _bins(run: RunFolder, agreement: Agreement, side: Side) -> Bins | None:
         return None
     bins = np.repeat(np.arange(len(slots.counts)), slots.counts)
     real = np.bincount(bins[slots.record >= 0], minlength=len(slots.counts)).astype(np.int64)
-    return Bins(side, real, slots.counts - real, _compared(run, agreement, side, real))
+    # In a series only some of the bins meet in a run.
+    compared = None if run.manifest.series else _compared(run, agreement, side, real)
+    return Bins(side, real, slots.counts - real, compared)
 
 
 def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> int | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import DataError, Fault, SeriesError, StateError, UsageError
 from accord.privacy.events import NoisyCounts
-from accord.privacy.release import series_key
+from accord.privacy.release import fold_name, series_key
 from accord.protocols.base import Release, Task
 from accord.protocols.batches import (
     Changes,
@@ -42,7 +43,7 @@ from accord.session.ledger import Ledger, check_name
 from accord.session.ledger_series import SeriesBook, SeriesLook
 from accord.session.offer import SeriesOffer
 from accord.session.state import State
-from accord.session.store import RunFolder, list_runs
+from accord.session.store import Manifest, RunFolder, list_runs
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -164,6 +165,20 @@ def take_part(
         return _reenter(state, agreement, part, table, release)
     check_name("series", part.name)
     return _enter(state, agreement, side, dataset, part, table, release)
+
+
+def series_facts(name: str, run: Manifest, agreement: Agreement) -> dict[str, Any]:
+    """What a receipt says of a run of a series, the same on both sides."""
+    series = agreement.series
+    assert series is not None
+    batches = dict(zip(Side, run.total, strict=True))
+    return {
+        "name": fold_name(name),
+        "run": run.series_run,
+        "batches": {side.value: count for side, count in batches.items()},
+        "announced": {side.value: series.announced(side, count) for side, count in batches.items()},
+        "versions": series.versions,
+    }
 
 
 def require_declared(agreement: Agreement, series: str | None, snapshot: str | None) -> None:

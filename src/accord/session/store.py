@@ -31,12 +31,14 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import ClosedError, StateError, UsageError
 from accord.protocols.slots import Ints, Slots, read_counts
 from accord.records.address import find_address
 from accord.records.layout import Layout
+from accord.records.pairing import PairTable
 from accord.records.sources import Place
 from accord.records.targets import Target, as_target_or_none
 from accord.session.connection import Reach
@@ -201,6 +203,22 @@ class RunFolder:
         write_private(self._folder / f"key-{digest}", key)
         write_private(self.receipt, content)
         self.change(done=True, matches=matches, matches_found=matches_found)
+
+    def keep_pairs(self, found: PairTable) -> None:
+        """Keep the pairs of a run of a series, from which all pairs of the series are put together."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, found.schema) as file:
+            for batch in found.to_batches():
+                file.write_batch(batch)
+        write_private(self._folder / "pairs", sink.getvalue().to_pybytes())
+
+    def pairs(self) -> pa.Table:
+        """The pairs of a run of a series that is done."""
+        path = self._folder / "pairs"
+        try:
+            return pa.ipc.open_file(pa.BufferReader(path.read_bytes())).read_all()
+        except (OSError, pa.ArrowInvalid):
+            raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
 
     def refuse(self, problem: str) -> None:
         """Count a wrong answer, on disk, before the partner hears of it; raises if it was one too many."""
