@@ -86,7 +86,7 @@ def exchange_openings(own: Opening, side: Side, partner: str) -> Party[int]:
         behind, ahead = (partner, "you") if theirs.run < own.run else ("you", partner)
         raise RefusedError(
             problem=f"{partner} is at run {theirs.run:,} of the series '{own.name}', and you are at run "
-            f"{own.run:,}. {_MEND.format(behind=behind.capitalize(), ahead=ahead)}"
+            f"{own.run:,}. {_MEND.format(behind=behind, ahead=ahead)}"
         )
     if (theirs.seen, theirs.counts) != (own.seen, own.counts):
         raise RefusedError(
