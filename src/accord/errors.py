@@ -137,6 +137,13 @@ class SnapshotError(AccordError):
     exit_code = 6
 
 
+class SeriesError(AccordError):
+    """The series '{series}' of '{dataset}' cannot go on: {reason}. Nothing was drawn and nothing was charged.
+    A new series has another name with `series=`, and is a new release that is charged."""
+
+    exit_code = 6
+
+
 class LedgerError(AccordError):
     """The ledger {path} cannot be used: {reason}. {mend}"""
 

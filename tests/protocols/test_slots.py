@@ -102,7 +102,7 @@ def test_commitments_hide_and_bind() -> None:
 def exchange(mine: Slots, side: Side) -> Party[np.ndarray]:
     """Both steps, without a journal."""
     committed = yield from exchange_commitments(mine, side)
-    opened = yield from exchange_counts(mine)
+    opened = yield from exchange_counts(mine, len(mine.counts))
     return partner_counts(committed, opened, side)
 
 

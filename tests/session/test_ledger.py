@@ -344,7 +344,7 @@ def test_files_that_are_no_ledger_of_this_version_are_refused(tmp_path: Path, pa
         Ledger(tmp_path / "text")
     Ledger(path)
     with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 3")
+        db.execute("PRAGMA user_version = 4")
     db.close()
     with pytest.raises(LedgerError, match="version that made it"):
         Ledger(path)

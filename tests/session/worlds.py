@@ -96,7 +96,7 @@ def link_both(
             listening.set()
 
     def second() -> Linked:
-        assert listening.wait(20)
+        assert listening.wait(60)
         assert port, "A never listened"
         way = {"connect": f"127.0.0.1:{port[0]}", "tell": b.told.append}
         given = options(b, B_ROWS, agreed) | way | (b_options or {})

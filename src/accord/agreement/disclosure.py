@@ -54,7 +54,7 @@ def learned_by_stage(agreement: Agreement, side: Side) -> list[Stage]:
     own, told = agreement.party(side), agreement.leakage(side)
     return [
         Stage("agreement", "With the agreement", _of_rule(told, own)),
-        Stage("meeting", "When the two sides meet", (f"how many records {own} has;",)),
+        Stage("meeting", "When the two sides meet", (_tell_size(agreement, side),)),
         Stage("bins", "Before anything is compared", told.guarantee.of_all),
         Stage("comparisons", "While records are compared", ()),
         Stage("matches", "Of records that match", _of_matches(told, agreement.party(side.other))),
@@ -89,6 +89,16 @@ def _of_matches(told: Leakage, partner: str) -> tuple[str, ...]:
             "the output, but was disclosed all the same;"
         )
     return tuple(lines)
+
+
+def _tell_size(agreement: Agreement, side: Side) -> str:
+    if agreement.series is None:
+        return f"how many records {agreement.party(side)} has;"
+    first, more = (agreement.series.declared(side, batch) for batch in (0, 1))
+    return (
+        f"nothing of how many records {agreement.party(side)} has, only the sizes that are declared here: "
+        f"{first:,} in the first run of a series, and {more:,} more in every later one;"
+    )
 
 
 def _tell_most(told: Leakage) -> str:

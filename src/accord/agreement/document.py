@@ -48,6 +48,7 @@ from accord.protocols.base import Leakage, Task
 from accord.protocols.bound import Bounds, MostRecords
 from accord.protocols.mine import MOST_RECORDS
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
+from accord.protocols.series import Series
 from accord.records.recipe import ColumnName
 from accord.records.schema import FieldSpec, FrequencyField, Name, Spec, TextField, agreed_columns
 from accord.secure.engine import Engine
@@ -187,7 +188,7 @@ EngineOptions = Annotated[
 ]
 
 
-_LATER = ("expected", "learnt_from", "most_matches", "one_to_one", "accountable", "keep_days")
+_LATER = ("expected", "learnt_from", "most_matches", "one_to_one", "accountable", "keep_days", "series")
 KEEP_DAYS = 365
 
 
@@ -221,6 +222,8 @@ class Agreement(Spec):
     """How many of its records each side shows at the most; without it, all that match."""
     engine: EngineOptions
     """How records are compared without being shown: a name, or a table with its options."""
+    series: Series | None = None
+    """What is declared of a series of runs over growing tables; None where every run is one by itself."""
     expected: Expected | None = None
     """How many records each side expects to have: by it a run is priced before it begins."""
     accountable: StrictBool = False
@@ -347,6 +350,8 @@ class Agreement(Spec):
     def leakage(self, side: Side) -> Leakage:
         """What the partner learns about this side's table."""
         told = self.protocol.leakage(self.task, side)
+        if self.series is not None:
+            told = replace(told, guarantee=self.series.guarantee(told.guarantee, told.bins))
         return replace(told, learnt_from=learnt_about(self.learnt_from, side))
 
     @property

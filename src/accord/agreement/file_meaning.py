@@ -24,6 +24,7 @@ from accord.matching.rule import Rule, fields_of
 from accord.matching.rule_check import rule_faults
 from accord.protocols.base import Protocol
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
+from accord.protocols.series import series_faults
 from accord.records.schema import FieldSpec, is_made, is_shown
 from accord.side import Side
 
@@ -59,6 +60,8 @@ class _Salvaged:
     one_to_one: bool
     kept_for_nothing: bool
     """Whether days are named for which a run can be replayed that cannot be."""
+    accountable: bool
+    series: bool
 
     @property
     def blocked(self) -> bool:
@@ -101,6 +104,8 @@ def _salvage(data: Mapping[str, Any]) -> _Salvaged:
         disclose=_valid(DisclosedColumns, data.get("disclose", {})),
         one_to_one=data.get("one_to_one") is True,
         kept_for_nothing="keep_days" in data and not data.get("accountable", False),
+        accountable=data.get("accountable") is True,
+        series="series" in data,
     )
 
 
@@ -140,6 +145,8 @@ def meaning_faults(data: Mapping[str, Any], simulated: bool) -> Iterator[tuple[W
         fields = found.fields if known else None
         blocking = [list(one.parts.values()) for one in found.passes]
         yield from found.protocol.faults(found.rule, fields, blocking, simulated)
+    if found.series and found.protocol is not None:
+        yield from series_faults(found.protocol, found.one_to_one, found.accountable)
 
 
 def _party_faults(parties: Parties) -> Iterator[tuple[Where, str]]:

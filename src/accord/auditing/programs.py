@@ -101,7 +101,7 @@ def redrawn(agreement: Agreement) -> Program:
         for attempt in range(ABORTED):
             begun = own(side, records, partner, entropy.stream(f"attempt {attempt}"))
             yield from exchange_commitments(begun.slots, side)
-            yield from exchange_counts(begun.slots)
+            yield from exchange_counts(begun.slots, len(begun.slots.counts))
         return (yield from once(side, records, partner, entropy, engine))
 
     return party

@@ -30,7 +30,8 @@ def forget(
         bool,
         typer.Option(
             "--force",
-            help="Also the noise of a snapshot, which is then charged anew, and what a replay needs.",
+            help="Also the noise of a snapshot, which is then charged anew, a run of a series, which then "
+            "cannot go on, and what a replay needs.",
         ),
     ] = False,
     state: StateOption = None,
@@ -54,6 +55,13 @@ def forget(
             problem=f"The noise of {run} is that of snapshot '{kept[0].snapshot}' of '{kept[0].dataset}'. "
             f"Without it the next link under that name is charged ε = {show(kept[0].event.cost.epsilon)} "
             "again. Add --force to forget it all the same."
+        )
+    series = [entry for entry in ledger.runs() if entry.run == run and entry.stored and entry.series]
+    if series and not force:
+        raise UsageError(
+            problem=f"{run} is a run of the series '{series[0].series}' of '{series[0].dataset}'. Without it "
+            "the series cannot go on, and a new one is charged ε = "
+            f"{show(series[0].event.cost.epsilon)} again. Add --force to forget it all the same."
         )
     if not force:
         _require_past(opened, run)

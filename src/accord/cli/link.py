@@ -116,6 +116,17 @@ def link(
             show_default=False,
         ),
     ] = None,
+    series: Annotated[
+        str | None,
+        typer.Option(
+            help="Begin or go on with the series NAME: what is new in the table is compared, for one ε.",
+            show_default=False,
+        ),
+    ] = None,
+    unchanged_only: Annotated[
+        bool,
+        typer.Option("--unchanged-only", help="In a series: records that changed take part no more."),
+    ] = False,
     columns: LayoutFile = None,
     column: ColumnPairs = None,
     id: IdColumn = None,
@@ -176,6 +187,8 @@ def link(
             raw=raw,
             workers=_number_or_name(workers),
             trust_cluster=trust_cluster,
+            series=series,
+            unchanged_only=unchanged_only,
         )
     _show(linked, as_json, raw)
 

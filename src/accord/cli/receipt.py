@@ -58,6 +58,9 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
     if bound := facts.get("accountable"):
         days = counted(bound["keep_days"], "day")
         say(f"Accountable  for {days}; both are bound to their tables, their seeds and all messages")
+    if series := facts.get("series"):
+        sizes = " and ".join(f"{series['announced'][side]:,} for {side}" for side in ("A", "B"))
+        say(f"Series       '{series['name']}', run {series['run']:,}; declared so far: {sizes}")
     for side, party in facts["parties"].items():
         shown = ", ".join(_printable(name) for name in party["disclosed"]) or "no column"
         epsilon, delta = (party[name] or "none" for name in ("epsilon", "delta"))

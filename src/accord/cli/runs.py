@@ -69,6 +69,8 @@ def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
         "ended": known.ended or None,
         "matches": known.matches,
         "matches_found": known.matches_found,
+        "series": known.series or None,
+        "series_run": known.series_run or None,
         "out": known.out or None,
         "receipt": str(run.receipt) if known.done else None,
     }
@@ -87,6 +89,8 @@ def _row(run: RunFolder, steps: int | None) -> list[str]:
     state = "ended by most_matches" if known.state == "most_matches" else str(known.state)
     if known.matches is not None and known.matches_found is not None:
         state += f", {tell_kept(known.matches, known.matches_found)}"
+    if known.series:
+        state += f"; run {known.series_run:,} of the series '{known.series}'"
     if steps is None:
         return [known.run, known.partner, known.dataset, began, "–", str(known.resumes), "broken"]
     return [known.run, known.partner, known.dataset, began, str(steps), str(known.resumes), state]

@@ -73,7 +73,10 @@ class Total:
 
 def exact(events: Sequence[Event]) -> Total:
     """All the events together."""
-    groups = Counter(event for event in map(_require_known, events) if event.cost != NO_COST)
+    groups: Counter[Event] = Counter()
+    for event in map(_require_known, events):
+        if event.cost != NO_COST:
+            groups[event] += event.versions if isinstance(event, NoisyCounts) else 1
     if not groups:
         return Total(nothing(), Fraction(0))
     distance = sum((_distance(event) * times for event, times in groups.items()), Fraction(0))
@@ -131,7 +134,8 @@ def _chunks(event: Event, times: int) -> list[tuple[Losses, int]]:
 
 def _losses(event: Event) -> Losses:
     match event:
-        case NoisyCounts(drawn, bins, _, people):
+        case NoisyCounts(drawn, bins, _, people, _):
+            # Of one version: whoever adds up counts a release for each.
             return noise.losses(drawn, bins, people)
         case Reports(response, people):
             return repeat(response.losses(), people)

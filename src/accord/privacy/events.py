@@ -26,6 +26,8 @@ from accord.privacy.randomised_response import Response
 
 VERSION = 1
 LONGEST = 4096
+MOST_VERSIONS = 64
+"""Of one id in a series: each costs what one release costs."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,12 +52,14 @@ NO_COST = Cost(Fraction(0), Fraction(0))
 @dataclass(frozen=True)
 class NoisyCounts:
     """The noisy size of every bin; a record is in at most `bins_per_record`; `cost` is the promise, for a
-    person with up to `records_per_person`."""
+    person with up to `records_per_person`. In a series each batch is such a release, and an id is in at most
+    `versions` of them: `cost` is that of all."""
 
     noise: AnyNoise
     bins_per_record: int
     cost: Cost
     records_per_person: int = 1
+    versions: int = 1
 
 
 @dataclass(frozen=True)
@@ -123,11 +127,11 @@ def encode(event: Event) -> bytes:
     """The event's canonical bytes."""
     body: dict[str, object] = {"accord event": VERSION, "kind": type(event).__name__}
     match event:
-        case NoisyCounts(noise, bins, cost, people):
+        case NoisyCounts(noise, bins, cost, people, versions):
             kind = next(name for name, kind in KINDS.items() if kind is type(noise))
             values = {f.name: _write(getattr(noise, f.name)) for f in fields(noise)}
             body |= {"noise": {"kind": kind, **values}, "bins_per_record": bins, **_cost(cost)}
-            body |= _people(people)
+            body |= _people(people) | ({"versions": versions} if versions != 1 else {})
         case Promise(cost):
             body |= _cost(cost)
         case Reports(response, people):
@@ -163,7 +167,7 @@ def _event(body: dict[str, object]) -> Event:
             if not isinstance(noise, dict) or not isinstance(bins, int):
                 raise ValueError("wrong types")
             drawn = _noise(KINDS[noise["kind"]], noise)
-            return NoisyCounts(drawn, bins, _read_cost(body), _read_people(body))
+            return NoisyCounts(drawn, bins, _read_cost(body), _read_people(body), _read_versions(body))
         case "AllPairs":
             return AllPairs()
         case "Intersection":
@@ -215,6 +219,13 @@ def _read_people(body: dict[str, object]) -> int:
     found = body.get("records_per_person", 1)
     if not isinstance(found, int) or not 1 <= found <= MOST_PER_PERSON:
         raise ValueError("no number of records")
+    return found
+
+
+def _read_versions(body: dict[str, object]) -> int:
+    found = body.get("versions", 1)
+    if not isinstance(found, int) or not 1 <= found <= MOST_VERSIONS:
+        raise ValueError("no number of versions")
     return found
 
 

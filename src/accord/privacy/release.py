@@ -14,6 +14,9 @@ partner, the engine, thresholds, pruning and columns: what is told does not depe
 A *snapshot* is the owner's word that the table is the one that it called so before. The word is checked: with
 its first use a digest of the table's ids and bins is kept, and another table under the name is refused before
 anyone is called.
+
+A *series* is one release, too, made bit by bit: its batches are named by their numbers, each has noise of its
+own, and all of them are paid for with the first [MATHS §4.6].
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from accord.privacy.events import Event, encode
 
 _RELEASE = b"accord release v2\0"
 _PLACE = b"accord place v1\0"
+_SERIES = b"accord series v1\0"
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 """Variation selectors and fillers: they change nothing that one sees."""
 
@@ -55,6 +59,11 @@ def release_key(account: str, snapshot: str | None, run: str, place: bytes, even
     """32 bytes, the same for the same release: of this snapshot, or without one of this run."""
     table = (b"run", run.encode()) if snapshot is None else (b"snapshot", fold_name(snapshot).encode())
     return _digest(_RELEASE, fold_name(account).encode(), *table, place, encode(event))
+
+
+def series_key(account: str, series: str, terms: bytes, event: Event) -> bytes:
+    """32 bytes, the same for the same series: `terms` are all on which its batches depend, and the side."""
+    return _digest(_SERIES, fold_name(account).encode(), fold_name(series).encode(), terms, encode(event))
 
 
 def _digest(tag: bytes, *parts: bytes) -> bytes:

@@ -99,16 +99,22 @@ class Binned(Protocol):
         """Whether the largest bins come first, and the percentile of the noisy sizes at which to stop."""
         return False, 0
 
-    def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule:
-        """What is compared when, with these noisy counts of A and of B."""
+    def schedule(
+        self, task: Task, counts: tuple[Ints, Ints], pairs: tuple[Indices, Indices] | None = None
+    ) -> Schedule:
+        """What is compared when, with these noisy counts of A and of B; `pairs` are those of bins that meet,
+        where it is not all of them."""
         node = task.lowered.node
         values = (sum(of.length for of in inputs(node, side)) for side in Side)
         rows = most_rows((next(values), next(values)))
-        return Schedule(self._ordered(task, counts), counts, self.slab, self.greedy, grown=GROWN, rows=rows)
+        ordered = self._ordered(task, counts, self.pairs(task) if pairs is None else pairs)
+        return Schedule(ordered, counts, self.slab, self.greedy, grown=GROWN, rows=rows)
 
-    def _ordered(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+    def _ordered(
+        self, task: Task, counts: tuple[Ints, Ints], pairs: tuple[Indices, Indices]
+    ) -> tuple[Ints, Ints]:
         """The pairs of bins that are compared, in their order."""
-        pairs, (sort, prune) = self.pairs(task), self.order
+        sort, prune = self.order
         per_record = [task.blocking.per_record(side) for side in Side]
         chosen = order_pairs(pairs, counts, sort, prune, pooled=per_record[0] == per_record[1])
         return pairs[0][chosen], pairs[1][chosen]
@@ -117,7 +123,7 @@ class Binned(Protocol):
         return self.schedule(task, counts).most_comparisons
 
     def compared(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-        left, right = self._ordered(task, counts)
+        left, right = self._ordered(task, counts, self.pairs(task))
         return counts[0][left], counts[1][right]
 
     def sends(self, task: Task, sizes: tuple[int, int]) -> int:

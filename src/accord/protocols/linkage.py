@@ -16,6 +16,7 @@ here nothing is removed before it was matched against everything.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from accord.protocols.base import Ints, Task
@@ -28,8 +29,9 @@ from accord.protocols.journal import Answer, step, whole
 from accord.protocols.mine import Mine
 from accord.protocols.one_to_one import keep_best, work_of
 from accord.protocols.outcome import Outcome
-from accord.protocols.phases import Phases
+from accord.protocols.phases import Phases, Stopwatch
 from accord.protocols.rounds import Rounds
+from accord.protocols.schedule import Schedule
 from accord.protocols.slots import exchange_commitments, exchange_counts, partner_counts
 from accord.secure.engine import Engine
 from accord.secure.party import Party
@@ -40,9 +42,26 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
     """One side of the linkage."""
     engine.supports(task.lowered.node)
     clock = mine.stopwatch
-    counts = yield from _open_counts(task, options, mine)
+
+    def judge(counts: Ints) -> None:
+        options.require_counts(task, mine.side.other, counts, mine.partner_size, mine.padding)
+
+    counts = yield from open_counts(mine, len(mine.slots.counts), judge)
     own = mine.slots.counts
     schedule = options.schedule(task, (own, counts) if mine.side is Side.A else (counts, own))
+    return (yield from compare_bins(task, options, mine, engine, counts, schedule, clock))
+
+
+def compare_bins(
+    task: Task,
+    options: Binned,
+    mine: Mine,
+    engine: Engine,
+    counts: Ints,
+    schedule: Schedule,
+    clock: Stopwatch,
+) -> Party[Outcome]:
+    """Steps 2 to 6, with the partner's counts known and what is compared when."""
     comparer = yield from mine.staff.gather(
         mine.side, engine, task.lowered.node, mine.entropy, schedule.most_comparisons
     )
@@ -66,14 +85,15 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
     return replace(outcome, digest=digest)
 
 
-def _open_counts(task: Task, options: Binned, mine: Mine) -> Party[Ints]:
-    """The partner's counts, to which it was committed before it saw ours."""
+def open_counts(mine: Mine, bins: int, judge: Callable[[Ints], None]) -> Party[Ints]:
+    """The partner's counts in so many bins, to which it was committed before it saw ours; `judge` raises
+    before they are kept if they cannot be."""
     made = whole(exchange_commitments(mine.slots, mine.side))
     committed = yield from step(mine.journal, made, lambda answer: bytes(answer[0]))
 
     def read(opened: Answer) -> Ints:
         counts = partner_counts(committed, bytes(opened[0]), mine.side)
-        options.require_counts(task, mine.side.other, counts, mine.partner_size, mine.padding)
+        judge(counts)
         return counts
 
-    return (yield from step(mine.journal, whole(exchange_counts(mine.slots)), read))
+    return (yield from step(mine.journal, whole(exchange_counts(mine.slots, bins)), read))

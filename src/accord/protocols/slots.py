@@ -215,13 +215,13 @@ def exchange_commitments(slots: Slots, side: Side) -> Party[bytes]:
     return (yield from receive(COMMITMENT)).tobytes()
 
 
-def exchange_counts(slots: Slots) -> Party[bytes]:
-    """Open the counts; what the partner opened. *Requires*: its commitments are kept.
+def exchange_counts(slots: Slots, bins: int) -> Party[bytes]:
+    """Open the counts; what the partner opened, in so many bins. *Requires*: its commitments are kept.
 
     *Learns*: each side the other's noisy counts.
     """
     yield Send(slots.salt[:_SALT] + slots.counts.astype("<i8").tobytes())
-    return (yield from receive(_SALT + 8 * len(slots.counts))).tobytes()
+    return (yield from receive(_SALT + 8 * bins)).tobytes()
 
 
 def exchanged_bytes(bins: int) -> int:

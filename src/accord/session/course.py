@@ -17,7 +17,6 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,11 +41,11 @@ from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
 from accord.protocols.mine import Mine, Status
 from accord.protocols.outcome import Outcome
+from accord.protocols.series_linkage import SeriesRun, series_party
 from accord.protocols.slots import Padding, Slots, commitments
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.pairing import PairTable
-from accord.records.results import Paired
 from accord.records.sources import TableLike, settle
 from accord.records.targets import Target, require_free, settled, write_pairs
 from accord.secure.party import Party
@@ -55,10 +54,13 @@ from accord.session.connection import Reach
 from accord.session.crew import Alone, Errand, Team
 from accord.session.desk import Desk, Promise, make_promise, open_desk, promise_files
 from accord.session.handshake import NONCE, Hello, Wish, exchange_sizes, greet, require_same_run, run_name
+from accord.session.handshake_series import exchange_openings
 from accord.session.identity import Card
 from accord.session.interrupts import hold_interrupts
 from accord.session.journal_file import FileJournal
 from accord.session.ledger import Ask, Ledger
+from accord.session.linked import Linked as Linked
+from accord.session.linked import done
 from accord.session.notices import Tell
 from accord.session.output import arrange_output, output_headings
 from accord.session.pace import expected_seconds
@@ -66,46 +68,10 @@ from accord.session.peak import held_bytes
 from accord.session.progress import progress_of
 from accord.session.receipt import Statement
 from accord.session.room import most_slots, require_room
+from accord.session.series import OwnSeries, series_facts
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, create_run
 from accord.side import Side
-from accord.wording import tell_kept
-
-
-@dataclass(frozen=True, repr=False)
-class Linked(Paired):
-    """What a linkage gave to this side."""
-
-    run: str
-    found: PairTable
-    """The pairs as rows of two tables, in an order that is the same on both sides."""
-    matches_found: int | None
-    """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""
-    comparisons: int
-    bytes: int
-    """Sent and received."""
-    seconds: float
-    cost: Cost
-    """The guarantee of this side's release."""
-    charged: Cost
-    """What was charged for it: nothing if the same release had been paid for."""
-    receipt: Path
-    out: Target | None = None
-    """Where the pairs were written."""
-
-    @property
-    def matches(self) -> int:
-        return len(self.found)
-
-    def _facts(self) -> dict[str, str]:
-        charged = f"ε = {show(self.charged.epsilon)}, δ = {show(self.charged.delta)}"
-        return {
-            "run": self.run,
-            "matches": tell_kept(self.matches, self.matches_found),
-            "comparisons": f"{self.comparisons:,}",
-            "charged": charged,
-            "seconds": f"{self.seconds:.1f}",
-        }
 
 
 class Line(heard.Line, Protocol):
@@ -151,6 +117,8 @@ class Ready:
     """Who compares."""
     peak: Callable[[], int] = held_bytes
     """The most memory that this process has held."""
+    series: OwnSeries | None = None
+    """The series that the run goes on with, if any."""
 
     @property
     def partner(self) -> str:
@@ -158,6 +126,8 @@ class Ready:
 
     @property
     def event(self) -> Event:
+        if self.series is not None:
+            return self.series.event
         # Only what leaks tells the ledger nothing, and no agreement may name that.
         assert self.release.event is not None
         return self.release.event
@@ -169,8 +139,9 @@ class Ready:
     def ask(self, run: str) -> Ask:
         """The question to the ledger."""
         digest = bytes.fromhex(self.agreement.digest)
+        series = None if self.series is None else self.series.look(self.release, self.records, self.entropy)
         place = self.release.place
-        return Ask(run, self.dataset, self.partner, digest, place, self.event, self.snapshot)
+        return Ask(run, self.dataset, self.partner, digest, place, self.event, self.snapshot, series)
 
     def padding(self, partner_size: int) -> Padding:
         """The dummies that a partner with so many records can have."""
@@ -190,6 +161,7 @@ class Kept:
     mine: Mine
     journal: FileJournal
     charged: Cost
+    series: SeriesRun | None = None
 
 
 def begin(own: Ready, line: Line) -> Party[Linked]:
@@ -199,18 +171,30 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
     require_same_run(hello, other, own.partner)
     name = run_name(hello, other)
+    joined = yield from _join_series(own)
     promise = yield from make_promise(
         own.state, own.agreement, own.side, own.cards, name, own.records, own.entropy
     )
     size = yield from exchange_sizes(own.records.size, own.partner)
-    require_room(own.agreement.task, own.side, own.partner, own.records.size, size)
+    batches = (1, 1) if joined is None else (joined.own(own.side)[1], joined.own(own.side.other)[1])
+    require_room(own.agreement.task, own.side, own.partner, own.records.size, size, batches)
+    if joined is not None and size != joined.series.announced(own.side.other, batches[1]):
+        raise PeerError(problem="another size than the agreement declares")
     with hold_interrupts():
         charged, mine, files = _charge(own, name, size, promise)
-        run = _store(own, _manifest(own, name, mine), mine, charged, files)
+        run = _store(own, _manifest(own, name, mine, joined), mine, charged, files)
         line.started(name)
     own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
     with run.lock(), closing(run.open_journal()) as journal:
-        return (yield from _judge(own, Kept(run, mine, journal, charged), line, (hello, other)))
+        return (yield from _judge(own, Kept(run, mine, journal, charged, joined), line, (hello, other)))
+
+
+def _join_series(own: Ready) -> Party[SeriesRun | None]:
+    """Make sure that both stand at the same run of the same series, if it is one."""
+    if own.series is None:
+        return None
+    total = yield from exchange_openings(own.series.opening(), own.side, own.partner)
+    return own.series.run(total)
 
 
 def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
@@ -245,6 +229,11 @@ def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[
     charged = Ledger(own.state.ledger).charge(ask, own.draw, datetime.now(UTC))
     noise = own.draw() if ask.key is None else charged.noise
     task, events = own.agreement.task, (own.event,)
+    if own.series is not None:
+        assert charged.look is not None
+        slots = own.series.slots(task, own.records, charged.look, own.entropy)
+        files = {"counts": own.series.past.counts.astype("<i8").tobytes()}
+        return charged.cost, own.mine(slots, size), files
     entropy = own.entropy if promise is None else promise.seed.slots()
     mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
     return charged.cost, mine, {} if promise is None else promise_files(promise, own.cards, noise)
@@ -255,7 +244,7 @@ def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dic
     try:
         return create_run(own.state, manifest, mine.slots, files)
     except StateError as error:
-        named = own.snapshot is not None or own.event.cost == NO_COST
+        named = own.snapshot is not None or own.series is not None or own.event.cost == NO_COST
         raise UnstoredError(
             run=manifest.run,
             path=error.path,
@@ -266,7 +255,11 @@ def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dic
         ) from None
 
 
-def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
+def _manifest(own: Ready, name: str, mine: Mine, joined: SeriesRun | None) -> Manifest:
+    of_series: dict[str, Any] = {}
+    if own.series is not None and joined is not None:
+        numbers = {"series_run": own.series.number, "look": own.series.after + 1}
+        of_series = {"series": own.series.name, **numbers, **asdict(joined.meeting)}
     return Manifest(
         run=name,
         partner=own.partner,
@@ -285,6 +278,7 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
         listen=own.reach.listen,
         connect=own.reach.connect,
         raw=own.raw,
+        **of_series,
     )
 
 
@@ -330,11 +324,17 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         traffic=lambda: line.sent + line.received + own.team.figures().traffic,
     )  # fmt: skip
     expect(0, 0)
-    party = task.protocol.party(task, mine, agreement.engine.build())
+    party = (
+        task.protocol.party(task, mine, agreement.engine.build())
+        if kept.series is None
+        else series_party(task, mine, agreement.engine.build(), kept.series)
+    )
     outcome = yield from (party if desk is None else desk.keep(party))
     found = arrange_output(agreement, own.records, outcome)
     if own.out is not None:
         _write(own, kept, own.out, found)
+    if kept.series is not None:
+        kept.run.keep_pairs(found)
     figures = own.team.figures()
     bound = None if desk is None else desk.facts(agreement, figures.links)
     yield from _sign(own, kept, outcome, bound)
@@ -351,7 +351,7 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         out=own.out,
     )
     kept.run.keep_phases(outcome.phases, linked.bytes)
-    own.tell(_done(linked, (own.peak(), *figures.peaks)))
+    own.tell(done(linked, (own.peak(), *figures.peaks)))
     return linked
 
 
@@ -378,23 +378,8 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome, bound: dict[str, Any] | None
     mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now)
     theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
     statements = {own.side: mine, own.side.other: theirs}
-    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, bound)
+    told = None if own.series is None else series_facts(own.series.name, kept.run.manifest, own.agreement)
+    body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, bound, told)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     digest, numbers = outcome.digest, (len(outcome.pairs), outcome.matches_found)
     kept.run.keep_receipt(content, digest.key, digest.value.hex(), *numbers)
-
-
-def _done(linked: Linked, peaks: tuple[int, ...]) -> notices.Done:
-    return notices.Done(
-        run=linked.run,
-        matches=linked.matches,
-        comparisons=linked.comparisons,
-        bytes=linked.bytes,
-        seconds=round(linked.seconds, 3),
-        epsilon=float(linked.cost.epsilon),
-        delta=float(linked.cost.delta),
-        charged_epsilon=float(linked.charged.epsilon),
-        charged_delta=float(linked.charged.delta),
-        matches_found=linked.matches_found,
-        peak_mib=tuple(-(-peak >> 20) for peak in peaks),
-    )

@@ -11,6 +11,7 @@ caller: charging it again, after a crash, finds the first charge.
     snapshots  with the first use of a snapshot's name, a digest of the table that it stands for
     drawings   noise by release key; a forgotten drawing keeps its row and loses its noise
     runs       one row a run, also for runs that cost nothing; `paid` where the account was charged
+    series     and what their runs found in the table: ledger_series.py
 
 An account pays once for each drawing, and again for a new drawing under the same key after `forget`. Whether
 noise is drawn, repeated, charged or refused by a limit is a function of names and agreed parameters alone,
@@ -35,9 +36,18 @@ from accord.privacy.budget import Budget, check
 from accord.privacy.events import NO_COST, AllPairs, Cost, Event
 from accord.privacy.number import exact
 from accord.privacy.release import Snapshot, fold_name, release_key, snapshot_place
+from accord.protocols.batches import Look
 from accord.session import noise_format
 from accord.session.ledger_accounts import remove_account, require_account
 from accord.session.ledger_file import LedgerFile
+from accord.session.ledger_series import (
+    SeriesBook,
+    SeriesLook,
+    find_series,
+    forget_series,
+    keep_look,
+    require_series,
+)
 from accord.session.state import require_run_name
 
 
@@ -54,10 +64,13 @@ class Ask:
     """The blocking with its bins and its rules for rows to leave out, and the side, in canonical bytes."""
     event: Event
     snapshot: Snapshot | None = None
+    series: SeriesLook | None = None
 
     @property
     def key(self) -> bytes | None:
         """The release by name; None where no noise is drawn."""
+        if self.series is not None:
+            return self.series.key
         if self.event.cost == NO_COST:
             return None
         snapshot = self.snapshot.name if self.snapshot else None
@@ -71,6 +84,8 @@ class Charge:
     noise: NDArray[np.int64] = field(repr=False)
     cost: Cost
     fresh: bool
+    look: Look | None = field(default=None, repr=False)
+    """What was kept of a new run of a series, for which `noise` is empty."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +103,7 @@ class Entry:
     paid: bool
     at: datetime
     stored: bool
+    series: str | None = None
 
     @property
     def cost(self) -> Cost:
@@ -113,6 +129,8 @@ class Ledger:
         with self._file.reading() as db:
             require_account(db, ask.dataset)
             _require_same_table(db, ask)
+            if ask.series is not None:
+                require_series(db, ask.dataset, ask.series)
             due = _find_noise(db, ask.key)[0] is None
             _check_budget(db, ask.dataset, ask.event if due else AllPairs())
             return ask.event.cost if due else NO_COST
@@ -175,6 +193,11 @@ class Ledger:
         with self._file.reading() as db:
             return require_account(db, dataset)
 
+    def series(self, dataset: str, name: str) -> SeriesBook | None:
+        """What is known of a series, None if there is none of this name; raises if it cannot go on."""
+        with self._file.reading() as db:
+            return find_series(db, dataset, name)
+
     def runs(self) -> tuple[Entry, ...]:
         """All rows, oldest first."""
         with self._file.reading() as db:
@@ -187,6 +210,7 @@ class Ledger:
             if known is None:
                 raise UsageError(problem=f"The ledger knows no run '{run}'. `accord ledger` lists them.")
             db.execute("UPDATE drawings SET noise = NULL WHERE drawing = ?", (known.drawing,))
+            forget_series(db, run)
             others = db.execute(
                 "SELECT run FROM runs WHERE drawing = ? AND run <> ? ORDER BY number", (known.drawing, run)
             )
@@ -216,8 +240,9 @@ class Ledger:
 
 
 _SELECT_RUNS = (
-    "SELECT run, name, snapshot, partner, agreement, runs.key, runs.drawing, event, paid, at, "
-    "noise IS NOT NULL FROM runs JOIN accounts USING (account) LEFT JOIN drawings USING (drawing)"
+    "SELECT run, accounts.name, snapshot, partner, agreement, runs.key, runs.drawing, event, paid, at, "
+    "noise IS NOT NULL, series.name FROM runs JOIN accounts USING (account) "
+    "LEFT JOIN drawings USING (drawing) LEFT JOIN looks USING (run) LEFT JOIN series USING (series)"
 )
 
 
@@ -228,10 +253,12 @@ def _charge(db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int6
     due = drawing is None
     _check_budget(db, ask.dataset, ask.event if due else AllPairs())
     noise = np.zeros(0, dtype=np.int64)
+    look = None if ask.series is None else keep_look(db, ask.dataset, ask.run, ask.series)
     if stored is not None:
         noise = _decode_noise(stored)
     elif ask.key is not None:
-        noise = draw()
+        # What is drawn for a series is kept with its looks.
+        noise = draw() if look is None else noise
         row = (ask.key, noise_format.encode(noise))
         drawing = db.execute("INSERT INTO drawings (key, noise) VALUES (?, ?)", row).lastrowid
     db.execute(
@@ -243,7 +270,7 @@ def _charge(db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int6
             now.astimezone(UTC).isoformat(timespec="seconds"),
         ),
     )
-    return Charge(noise, ask.event.cost if due else NO_COST, stored is None and ask.key is not None)
+    return Charge(noise, ask.event.cost if due else NO_COST, stored is None and ask.key is not None, look)
 
 
 def _find_noise(db: sqlite3.Connection, key: bytes | None) -> tuple[int | None, bytes | None]:
@@ -295,15 +322,16 @@ def _find_run(db: sqlite3.Connection, run: str) -> Entry | None:
 
 
 def _decode_entry(row: tuple[object, ...]) -> Entry:
-    run, dataset, snapshot, partner, agreement, key, drawing, event, paid, at, stored = row
+    run, dataset, snapshot, partner, agreement, key, drawing, event, paid, at, stored, series = row
     assert isinstance(agreement, bytes)
     assert isinstance(event, bytes)
     assert key is None or isinstance(key, bytes)
     assert snapshot is None or isinstance(snapshot, str)
     assert drawing is None or isinstance(drawing, int)
+    assert series is None or isinstance(series, str)
     return Entry(
         *(str(run), str(dataset), snapshot, str(partner), agreement, key, drawing),
-        *(events.decode(event), bool(paid), datetime.fromisoformat(str(at)), bool(stored)),
+        *(events.decode(event), bool(paid), datetime.fromisoformat(str(at)), bool(stored), series),
     )
 
 
@@ -320,6 +348,8 @@ def _check_ask(ask: Ask) -> None:
     check_name("partner", ask.partner)
     if ask.snapshot is not None:
         check_name("snapshot", ask.snapshot.name)
+    if ask.series is not None:
+        check_name("series", ask.series.name)
 
 
 def check_name(what: str, name: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from accord.errors import LedgerError
 from accord.session.ledger_migration import migrate
-from accord.session.ledger_schema import APPLICATION, SCHEMA, VERSION
+from accord.session.ledger_schema import APPLICATION, SCHEMA, SERIES, VERSION
 from accord.session.state import sync_folder
 
 PATIENCE_SECONDS = 30.0
@@ -105,9 +105,10 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     )
     if (version, application) == (VERSION, APPLICATION):
         return
-    if (version, application) == (1, APPLICATION):
-        migrate(db)
-        db.execute(f"PRAGMA user_version = {VERSION}")
+    if application == APPLICATION and version in (1, 2):
+        if version == 1:
+            migrate(db)
+        _add_series(db)
         return
     if (version, application) != (0, 0) or db.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise LedgerError(
@@ -115,5 +116,12 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         )
     for statement in SCHEMA:
         db.execute(statement)
-    db.execute(f"PRAGMA user_version = {VERSION}")
+    _add_series(db)
     db.execute(f"PRAGMA application_id = {APPLICATION}")
+
+
+def _add_series(db: sqlite3.Connection) -> None:
+    """Make a ledger of version 2 one of version 3."""
+    for statement in SERIES:
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version = {VERSION}")

@@ -1,6 +1,6 @@
 """The tables of a ledger, and which version of them this is."""
 
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x41434C47
 
 SCHEMA = (
@@ -18,3 +18,12 @@ SCHEMA = (
     "paid INTEGER NOT NULL, at TEXT NOT NULL)",
     "CREATE INDEX runs_of_account ON runs (account)",
 )
+
+SERIES = (
+    "CREATE TABLE series (series INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL REFERENCES "
+    "accounts, folded TEXT NOT NULL, name TEXT NOT NULL, key BLOB NOT NULL, UNIQUE (account, folded))",
+    # `content` is NULL once it was forgotten.
+    "CREATE TABLE looks (series INTEGER NOT NULL REFERENCES series, look INTEGER NOT NULL, "
+    "run TEXT NOT NULL UNIQUE, content BLOB, PRIMARY KEY (series, look))",
+)
+"""What version 3 has beside that."""

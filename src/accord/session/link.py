@@ -63,8 +63,9 @@ from accord.session.output import require_ids, require_place
 from accord.session.partners import find_partner
 from accord.session.peak import Peak
 from accord.session.room import warn_of_room
+from accord.session.series import Part, require_declared, take_part
 from accord.session.state import State, open_state
-from accord.session.store import Manifest, find_unfinished, open_run
+from accord.session.store import Manifest, RunFolder, find_unfinished, open_run
 from accord.side import Side
 from accord.spill import Scratch
 
@@ -99,6 +100,8 @@ def link(
     raw: bool = False,
     workers: int | str | None = None,
     trust_cluster: bool = False,
+    series: str | None = None,
+    unchanged_only: bool = False,
 ) -> Linked:
     """Link one's own table (a file, or anything that speaks Arrow) with the partner's.
 
@@ -114,14 +117,19 @@ def link(
     processes share the comparisons, as many as the side that wants fewer allows; by default one, and from ten
     million comparisons on one for each core. They may be on your Ray cluster: "ray", "ray://HOST:PORT",
     "8@ray" for at most eight; one that lets anybody in is refused, unless you vouch for who reaches it with
-    `trust_cluster`.
+    `trust_cluster`. `series` names the series of runs that this one begins or goes on with, where the
+    agreement declares one: give the whole table as it is now, and what is new in it is compared; with
+    `unchanged_only` records that changed since they were first linked take part no more.
 
     `confirm` decides whether what the offer says is spent: `accord.ask` shows it to a person at a terminal,
     `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Until it was asked
     nothing has left. Raises an `AccordError`; one that names a run can be gone on with by `resume`.
     """
     _require_kinds(data, agreement, partner, confirm, dataset, snapshot, layout)
+    require_text_or_none("series", series, "monthly")
+    require_flag("unchanged_only", unchanged_only)
     require_sound(agreement)
+    require_declared(agreement, series, snapshot)
     if layout is not None:
         layout.require_known(agreement.names, agreement.lists)
     out, state = _judge_common(out, state, force, tell, reach, raw)
@@ -132,7 +140,8 @@ def link(
     account = Ledger(opened.ledger).find_account(dataset)
     with Peak() as peak:
         place = opened, agreement, partner, data, layout or Layout(), account, snapshot
-        own = get_ready(*place, out, way, tell, raw, force)
+        part = None if series is None else Part(series, unchanged_only)
+        own = get_ready(*place, out, way, tell, raw, force, part)
         require_ids(out, agreement, {own.side: own.records}, force)
         opened.require_writable()
         way.require_free()
@@ -222,11 +231,14 @@ def _offer(own: Ready) -> Offer:
     """What the owner is asked to agree to."""
     ledger = Ledger(own.state.ledger)
     unfinished = find_unfinished(own.state, own.partner, own.agreement.to_toml())
-    outlook = look_ahead(own.agreement, own.side, own.records, own.state.folder)
+    # Of a later run of a series the partner's batches are not known yet, nor what they come to.
+    first = own.series is None or own.series.number == 1
+    outlook = look_ahead(own.agreement, own.side, own.records, own.state.folder) if first else None
     record = 0 if outlook is None else outlook.record
     room = warn_of_room(own.agreement.task, own.side, own.records, own.state.folder, own.out, record)
     ask = own.ask("offer")
-    return make_offer(own.agreement, own.side, own.records, ledger, ask, unfinished, room, outlook)
+    offer = make_offer(own.agreement, own.side, own.records, ledger, ask, unfinished, room, outlook)
+    return offer if own.series is None else replace(offer, series=own.series.offered())
 
 
 def _require_yes(answer: object) -> None:
@@ -261,8 +273,10 @@ def get_ready(
     tell: Tell,
     raw: bool = False,
     force: bool = False,
+    part: Part | RunFolder | None = None,
 ) -> Ready:
-    """Everything that can be wrong on this side alone is found here, before anybody is called."""
+    """Everything that can be wrong on this side alone is found here, before anybody is called. `part` is what
+    the owner says of a series, or a run of one that was cut."""
     now = datetime.now(UTC)
     side = own_side(agreement, partner)
     task = agreement.task
@@ -279,9 +293,12 @@ def get_ready(
     if watch.told:
         tell(Reading(watch.rows, done=True))
     require_size(records.size)
+    release = task.protocol.release(task, side, records.size)
+    series = None
+    if part is not None:
+        series, records = take_part(state, agreement, side, dataset, part, records, release)
     # Here, where no partner can measure how long it takes.
     table_digest(records)
-    release = task.protocol.release(task, side, records.size)
     return Ready(
         state=state,
         agreement=agreement,
@@ -299,6 +316,7 @@ def get_ready(
         tell=tell,
         raw=raw,
         force=force,
+        series=series,
     )
 
 
@@ -341,6 +359,7 @@ def reopen(
         own = get_ready(
             state, agreement, known.partner, source, known.read_layout(), known.dataset,
             known.snapshot or None, target, way.require_way(), tell, raw or known.raw, force,
+            found if known.series else None,
         )  # fmt: skip
         require_ids(target, agreement, {own.side: own.records}, may_replace)
         slots = found.slots()
@@ -355,7 +374,11 @@ def reopen(
         with closing(found.open_journal()) as journal:
             if journal.torn:
                 tell(Mended(name, journal.steps + 1))
-            yield own, Kept(found, own.mine(slots, known.partner_records), journal, charged.cost)
+            mine = own.mine(slots, known.partner_records)
+            series = (
+                None if own.series is None else own.series.run(known.total[1 if own.side is Side.A else 0])
+            )
+            yield own, Kept(found, mine, journal, charged.cost, series)
 
 
 def _name_table(name: str | None, task: Task, side: Side, records: Records) -> Snapshot | None:
@@ -382,6 +405,10 @@ def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
 def _require_same_noise(own: Ready, slots: Slots, noise: NDArray[np.int64]) -> None:
     """The slots must hold the noise that the ledger keeps: a second one would weaken the first."""
     if own.event.cost == NO_COST:
+        return
+    if own.series is not None:
+        if not np.array_equal(slots.counts, np.concatenate(own.series.counts)):
+            raise _unfit(own.state)
         return
     task = own.agreement.task
     if not np.array_equal(slots.counts, task.protocol.counts(task, own.side, own.records, noise)):

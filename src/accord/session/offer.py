@@ -28,6 +28,21 @@ _TOLD_ANYWAY = ("epsilon-high", "delta-above-one-over-n")
 """Warnings that the promise itself comes with."""
 
 
+@dataclass(frozen=True)
+class SeriesOffer:
+    """What a run of a series found in the table; private but for the name, the run and the declared size."""
+
+    name: str
+    run: int
+    declared: int
+    """The size of the new batch as it is announced; 0 where there is none."""
+    arrived: int
+    gone: int
+    waiting: int
+    late: int
+    versions: int
+
+
 @dataclass(frozen=True, repr=False)
 class Offer:
     """What the owner of the data is asked to agree to."""
@@ -53,6 +68,8 @@ class Offer:
     """What this machine lacks room for, in words."""
     outlook: Outlook | None = None
     """What the run is expected to take, as far as one's own table tells."""
+    series: SeriesOffer | None = None
+    """What the run is in a series, if it is in one."""
 
     def __str__(self) -> str:
         """The screen that `ask` shows."""
@@ -77,7 +94,28 @@ class Offer:
         first = () if self.outlook is None or self.outlook.warning is None else (self.outlook.warning,)
         told = (one.text for one in first if one.code not in _TOLD_ANYWAY)
         of_promise = self.agreement.leakage(self.side).warnings(self.records)
-        return (*told, *of_promise, *self._fewer_records(), *self.room)
+        return (*told, *of_promise, *self._fewer_records(), *self._of_series(), *self.room)
+
+    def _of_series(self) -> tuple[str, ...]:
+        """Records that do not take part, though they are in the table."""
+        found = self.series
+        waits = late = ""
+        if found is not None and found.waiting and found.declared:
+            waits = (
+                f"{counted(found.waiting, 'new record')} more than declared: they wait for a later run, and "
+                "who waits depends on who else came, which (ε, δ) does not cover. Declare more in the next "
+                "series."
+            )
+        elif found is not None and found.waiting:
+            waits = (
+                f"{counted(found.waiting, 'new record')} wait for the next run: {self.partner} has not seen "
+                "the last batch, which this run brings as it was drawn."
+            )
+        if found is not None and found.late:
+            what = "a record" if found.late == 1 else f"{found.late:,} records"
+            late = f"{what} changed or came back and had all {found.versions} of the declared versions"
+            late = f"{late[0].upper()}{late[1:]}: left out from now on."
+        return tuple(text for text in (waits, late) if text)
 
     def _fewer_records(self) -> tuple[str, ...]:
         """That what the account adds up holds for fewer records of a person than before."""
@@ -134,6 +172,7 @@ def describe(offer: Offer) -> str:
         f"Records      {offer.records:,}{left_out}",
         *([] if offer.outlook is None else [f"Expected     {offer.outlook.describe()}"]),
         *_describe_snapshot(offer),
+        *_describe_series(offer),
         *_describe_unfinished(offer),
         f"This spends  {_describe_cost(offer)}",
         f"Account      '{offer.dataset}': spent so far ε = {show(account.spent.epsilon)}, "
@@ -175,6 +214,10 @@ def _describe_cost(offer: Offer) -> str:
         return "nothing, and promises nothing: the agreement calls the bins of your records public"
     if offer.event.cost == NO_COST:
         return f"{cost}; it counts as a run"
+    if offer.series is not None:
+        if offer.cost == NO_COST:
+            return "nothing: the series was paid for with its first run; it counts as a run"
+        return f"{cost}, once for all runs of the series"
     if offer.cost == NO_COST:
         return f"nothing: the release of '{offer.snapshot}' was paid for before; it counts as a run"
     if offer.snapshot is None:
@@ -194,6 +237,18 @@ def _describe_snapshot(offer: Offer) -> list[str]:
         return [f"Snapshot     '{offer.snapshot}', known"]
     why = "its noise was forgotten" if offer.forgotten else "this is another release of it (bins, ε, δ)"
     return [f"Snapshot     '{offer.snapshot}', known, but {why}"]
+
+
+def _describe_series(offer: Offer) -> list[str]:
+    """Which run it is, and what is new in the table."""
+    found = offer.series
+    if found is None:
+        return []
+    batch = f"announced as {found.declared:,}" if found.declared else "no new batch"
+    return [
+        f"Series       '{found.name}', run {found.run:,} with {offer.partner}: {found.arrived:,} new "
+        f"({batch}), {found.gone:,} gone or changed since the last run"
+    ]
 
 
 def _describe_bound(offer: Offer) -> list[str]:

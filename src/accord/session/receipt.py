@@ -7,7 +7,8 @@ guesses of the output on it. Both sides compute the same bytes and sign them wit
 (Ed25519), each naming its side: so each has signed who the other is, and nobody can sign for both.
 
 That of an accountable run also holds what both had pledged, to their tables and their seeds, and the last
-links of both directions of every connection (book.py): it is of version 3. All others are of version 2.
+links of both directions of every connection (book.py): it is of version 3. That of a run of a series says
+which run of which it is, and the sizes that were declared: it is of version 4. All others are of version 2.
 
     {"receipt": {…}, "signatures": {"A": {"card": …, "signature": …}, "B": {…}}}
 """
@@ -96,11 +97,24 @@ class _AccountableFacts(Spec):
     """Of each connection in it, the coordinators' first: the last links of what A and B sent."""
 
 
+class _SeriesFacts(Spec):
+    """What a run is in its series."""
+
+    name: _Word
+    """Folded: whichever way the two sides write it."""
+    run: int
+    batches: dict[Literal["A", "B"], int]
+    announced: dict[Literal["A", "B"], int]
+    """The declared sizes of all batches together."""
+    versions: int
+
+
 class _Facts(Spec):
     """The form of what a receipt says."""
 
-    version: Literal[1, 2, 3]
-    """1 has another digest of the output, see `signed_output.py`; 3 is that of an accountable run."""
+    version: Literal[1, 2, 3, 4]
+    """1 has another digest of the output, see `signed_output.py`; 3 is that of an accountable run, 4 that of
+    a run of a series."""
     run: _Word
     agreement: _Word
     protocol: _Word
@@ -115,9 +129,12 @@ class _Facts(Spec):
     """Also a part of a file's name, see `store.py`."""
     parties: dict[Literal["A", "B"], _PartyFacts]
     accountable: _AccountableFacts | None = None
+    series: _SeriesFacts | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> _Facts:
+        if (self.version == 4) != (self.series is not None):
+            raise ValueError("a run of a series is of version 4")
         if (self.version == 3) != (self.accountable is not None):
             raise ValueError("what is accountable is of version 3")
         return self
@@ -150,11 +167,13 @@ def facts(
     statements: Mapping[Side, Statement],
     cards: Mapping[Side, Card],
     bound: Mapping[str, Any] | None = None,
+    series: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a receipt says, the same on both sides; `bound` is what an accountable run adds (desk.py)."""
+    """What a receipt says, the same on both sides; `bound` is what an accountable run adds (desk.py),
+    `series` what a run of a series adds (series.py). No run is both."""
     found = outcome.matches_found
     return {
-        "version": 2 if bound is None else 3,
+        "version": 4 if series is not None else 2 if bound is None else 3,
         "run": run,
         "agreement": agreement.digest,
         "protocol": agreement.protocol.name,
@@ -165,6 +184,7 @@ def facts(
         "output": outcome.digest.value.hex(),
         "parties": {side.value: _party(agreement, side, statements[side], cards[side]) for side in Side},
         **({"accountable": dict(bound)} if bound is not None else {}),
+        **({"series": dict(series)} if series is not None else {}),
     }
 
 

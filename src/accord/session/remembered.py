@@ -140,7 +140,9 @@ def _bins(run: RunFolder, agreement: Agreement, side: Side) -> Bins | None:
     if agreement.leakage(side).guarantee.told != "noisy counts":
         return None
     real, dummies = slots.filled
-    return Bins(side, real, dummies, _compared(run, agreement, side, real))
+    # In a series only some of the bins meet in a run.
+    compared = None if run.manifest.series else _compared(run, agreement, side, real)
+    return Bins(side, real, dummies, compared)
 
 
 def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> int | None:

@@ -7,6 +7,8 @@
     receipt     the receipt, once both sides have signed it
     key-DIGEST  the key of the digest of the output that a receipt names; a run that is done again has another
                 key, and whichever receipt is there finds its own
+    counts      of a run of a series: the partner's noisy counts of the batches that it had shown before
+    pairs       of a run of a series that is done: the pairs that it found
     seed, noise, pledges, record    of an accountable run: record.py
 
 Every file has a version; the journal's is in `journal_file.py`. Whoever changes anything here holds the lock.
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import ClosedError, StateError, UsageError
@@ -36,6 +39,7 @@ from accord.protocols.phases import Lap, Phases
 from accord.protocols.slots import Ints, Slots, read_counts
 from accord.records.address import find_address
 from accord.records.layout import Layout
+from accord.records.pairing import PairTable
 from accord.records.sources import Place
 from accord.records.targets import Target, as_target_or_none
 from accord.session.connection import Reach
@@ -92,6 +96,16 @@ class Manifest:
     """Sent and received, likewise."""
     traffic: dict[str, int] | None = None
     """Of these, by phase; what is left is the greeting, the output's digest and the receipt."""
+    series: str = ""
+    """What the series is called, if it is a run of one; then also:"""
+    series_run: int = 0
+    """The number of the run with this partner, from 1 on."""
+    look: int = 0
+    """How many looks at the table the ledger had with this run."""
+    seen: tuple[int, int] = (0, 0)
+    """Batches of A and of B that had met before."""
+    total: tuple[int, int] = (0, 0)
+    """Batches of A and of B in this run."""
 
     @property
     def closed(self) -> bool:
@@ -173,6 +187,14 @@ class RunFolder:
         except (OSError, ValueError) as error:
             raise unreadable(path, error) from None
 
+    def counts_before(self) -> Ints:
+        """The partner's counts that a run of a series began with."""
+        path = self._folder / "counts"
+        try:
+            return np.frombuffer(path.read_bytes(), "<i8").astype(np.int64)
+        except (OSError, ValueError):
+            raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
+
     def slots(self) -> Slots:
         """The slots that the run began with."""
         path = self._folder / "slots"
@@ -193,6 +215,22 @@ class RunFolder:
         write_private(self._folder / f"key-{digest}", key)
         write_private(self.receipt, content)
         self.change(done=True, matches=matches, matches_found=matches_found)
+
+    def keep_pairs(self, found: PairTable) -> None:
+        """Keep the pairs of a run of a series, from which all pairs of the series are put together."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, found.schema) as file:
+            for batch in found.to_batches():
+                file.write_batch(batch)
+        write_private(self._folder / "pairs", sink.getvalue().to_pybytes())
+
+    def pairs(self) -> pa.Table:
+        """The pairs of a run of a series that is done."""
+        path = self._folder / "pairs"
+        try:
+            return pa.ipc.open_file(pa.BufferReader(path.read_bytes())).read_all()
+        except (OSError, pa.ArrowInvalid):
+            raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
 
     def refuse(self, problem: str) -> None:
         """Count a wrong answer, on disk, before the partner hears of it; raises if it was one too many."""

@@ -1,0 +1,247 @@
+"""What a side of a series knows of its own table: which records it released in which batch, and what is gone.
+
+A series is many runs over a table that changes. Each record is released once, in the *batch* of the run that
+first saw it, and belongs to that batch for good. So a table is looked at by ids alone, locally:
+
+    stayed    the id was there before with the same encoded fields: it keeps its batch
+    gone      it was there, and is not, or with other fields: its slots are dummies from now on, for ever
+    arrived   it is new, or another version of an id that has had fewer than V so far: it joins the new batch
+    late      another version of an id that has had V: inert, it has no slot
+    waiting   it is new, and the batch is as full as was declared: it waits for the next one
+
+What a *look* found is final once it is kept: whoever comes back to it, after a cut or with a copy of the
+state, reads it and does not look for the differences again [MATHS §4.6]. Ids and fields are kept as hashes of
+80 bits, so that two of a million records are taken for one with a chance of about 2⁻⁴¹.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.records.columns import Bits, Column, Records, rows_of, slice_of
+from accord.records.encoders import text_buffers
+from accord.records.siphash import hash_texts, key
+
+Ints = NDArray[np.int64]
+Hashes = NDArray[np.bytes_]
+
+_TAG = b"accord look 1\n"
+_HEAD = struct.Struct("<?QQQ")
+_HASH = "S10"
+_AT_ONCE = 1 << 16
+"""Rows that are laid out to be hashed at a time."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Members:
+    """Records by what they are known again by: a hash of the id, and one of the encoded fields."""
+
+    ids: Hashes
+    values: Hashes
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Ints) -> Members:
+        return Members(self.ids[rows], self.values[rows])
+
+
+def members_of(records: Records, salt: str) -> Members:
+    """The records of a table. Its time follows the table, so that is to be before a partner looks."""
+    starts, octets = text_buffers(records.ids)
+    ids = _hashed(salt, "series ids", starts.astype(np.int64), octets)
+    found = [ids[:0]]
+    for start in range(0, len(records), _AT_ONCE):
+        stop = min(len(records), start + _AT_ONCE)
+        some = [slice_of(records.columns[name], start, stop) for name in sorted(records.columns)]
+        rows = np.concatenate([part for column in some for part in _octets(column)], axis=1)
+        places = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
+        found.append(_hashed(salt, "series fields", places, np.ascontiguousarray(rows).reshape(-1)))
+    return Members(ids, np.concatenate(found))
+
+
+def _octets(column: Column) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Whether there is a value, and the value, row by row."""
+    present = column.present.astype(np.uint8)[:, None]
+    if isinstance(column, Bits):
+        return present, np.ascontiguousarray(column.words.astype("<u8")).view(np.uint8)
+    return present, column.values.astype("<i8")[:, None].view(np.uint8)
+
+
+def _hashed(salt: str, purpose: str, starts: Ints, octets: NDArray[np.uint8]) -> Hashes:
+    words = np.zeros((len(starts) - 1, 2), np.uint64)
+    hash_texts(*key(salt, purpose), starts, octets, words)
+    return np.ascontiguousarray(words.astype("<u8").view(np.uint8)[:, :10]).view(_HASH).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Batch:
+    """The records that one run released first, and the noisy counts that were released for them."""
+
+    members: Members
+    counts: Ints
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Look:
+    """What one run found in the table, and keeps."""
+
+    batch: Batch | None
+    """None where no batch was due: the partner had not seen the one before."""
+    gone: Ints
+    """Members of earlier batches, numbered over all of them, that are not there any more."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Known:
+    """All members of all batches, in the order of the batches, and what became of them."""
+
+    members: Members
+    batch: Ints
+    gone: NDArray[np.bool_]
+    counts: tuple[Ints, ...]
+    """The noisy counts of every batch."""
+
+    @classmethod
+    def of(cls, looks: Sequence[Look]) -> Known:
+        batches = [look.batch for look in looks if look.batch is not None]
+        none = np.zeros(0, _HASH)
+        ids = np.concatenate([none, *(batch.members.ids for batch in batches)])
+        values = np.concatenate([none, *(batch.members.values for batch in batches)])
+        sizes = [len(batch.members) for batch in batches]
+        gone = np.zeros(len(ids), np.bool_)
+        for look in looks:
+            gone[look.gone] = True
+        number = np.repeat(np.arange(len(batches)), sizes)
+        return cls(Members(ids, values), number, gone, tuple(batch.counts for batch in batches))
+
+    @property
+    def batches(self) -> int:
+        return len(self.counts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Changes:
+    """A table beside what is known: rows of the table, and members."""
+
+    stayed: Ints
+    """Rows."""
+    batch: Ints
+    """Of each of these."""
+    gone: Ints
+    """Members, ascending."""
+    arrived: Ints
+    """Rows, ascending."""
+    waiting: int
+    late: int
+
+    @property
+    def renumbered(self) -> bool:
+        """Whether more than half of what was there is gone, and about as much is new: as with other ids."""
+        there, new = len(self.stayed) + len(self.gone), len(self.arrived) + self.waiting + self.late
+        return 2 * len(self.gone) > there and 2 * new > there
+
+
+def find_changes(
+    known: Known, table: Members, room: int, versions: int = 1, unchanged_only: bool = False
+) -> Changes:
+    """Compare a table with what is known; at most `room` records arrive, and the others wait.
+
+    Of an id at most `versions` are ever released, with `unchanged_only` the first alone.
+    """
+    order = np.argsort(table.ids, kind="stable")
+    live = np.flatnonzero(~known.gone)
+    rows = _find(table.ids, order, known.members.ids[live])
+    same = rows >= 0
+    same[same] = table.values[rows[same]] == known.members.values[live[same]]
+    stays = np.zeros(len(table), np.bool_)
+    stays[rows[same]] = True
+    rest = order[~stays[order]]
+    most = 1 if unchanged_only else versions
+    fresh = rest[_count(known.members.ids, table.ids[rest]) < most]
+    return Changes(
+        stayed=rows[same],
+        batch=known.batch[live[same]],
+        gone=live[~same],
+        arrived=np.sort(fresh[:room]),
+        waiting=max(0, len(fresh) - room),
+        late=len(rest) - len(fresh),
+    )
+
+
+def _find(ids: Hashes, order: Ints, wanted: Hashes) -> Ints:
+    """The row of each of the wanted ids, −1 where there is none; `order` sorts the ids."""
+    ordered = ids[order]
+    place = np.searchsorted(ordered, wanted)
+    there = place < len(ordered)
+    there[there] = ordered[place[there]] == wanted[there]
+    rows = np.full(len(wanted), -1, np.int64)
+    rows[there] = order[place[there]]
+    return rows
+
+
+def _count(among: Hashes, wanted: Hashes) -> Ints:
+    """How often each of the wanted is among these."""
+    ordered = np.sort(among)
+    return np.searchsorted(ordered, wanted, "right") - np.searchsorted(ordered, wanted)
+
+
+def look_at(changes: Changes, table: Members, counts: Ints | None) -> Look:
+    """What is kept of a look; `counts` are the noisy ones of the batch, None where no batch was due."""
+    batch = None if counts is None else Batch(table.take(changes.arrived), counts)
+    return Look(batch, changes.gone)
+
+
+def rows_released(changes: Changes, batches: int, due: bool) -> tuple[Ints, Ints]:
+    """The rows of a table that take part in a run, ascending, and the batch of each. `batches` were there
+    before; with `due` what arrived is one more."""
+    if not due:
+        order = np.argsort(changes.stayed)
+        return changes.stayed[order], changes.batch[order]
+    rows = np.concatenate([changes.stayed, changes.arrived])
+    batch = np.concatenate([changes.batch, np.full(len(changes.arrived), batches)])
+    order = np.argsort(rows)
+    return rows[order], batch[order]
+
+
+def take_rows(records: Records, rows: Ints, announced: int) -> Records:
+    """Some records of a table, announced as so many: all that are missing are inert."""
+    columns = {name: rows_of(column, rows) for name, column in records.columns.items()}
+    ids, shown = records.ids.take(rows), records.disclosed.take(rows)
+    return Records(ids, columns, shown, announced - len(rows), records.numbered)
+
+
+def encode_look(look: Look) -> bytes:
+    """A look as bytes, with a checksum in front."""
+    batch = look.batch
+    sizes = (0, 0) if batch is None else (len(batch.members), len(batch.counts))
+    body = _HEAD.pack(batch is not None, *sizes, len(look.gone)) + look.gone.astype("<i8").tobytes()
+    if batch is not None:
+        body += batch.counts.astype("<i8").tobytes()
+        body += batch.members.ids.tobytes() + batch.members.values.tobytes()
+    return _TAG + hashlib.sha256(body).digest() + body
+
+
+def decode_look(content: bytes) -> Look:
+    """The look in these bytes; raises ValueError unless `encode_look` wrote them."""
+    start = len(_TAG) + 32
+    body = content[start:]
+    if content[:start] != _TAG + hashlib.sha256(body).digest() or len(body) < _HEAD.size:
+        raise ValueError("not a look, or damaged")
+    due, members, bins, gone = _HEAD.unpack_from(body)
+    if len(body) != _HEAD.size + 8 * (gone + bins) + 20 * members or (not due and members + bins):
+        raise ValueError("not a look")
+    at = _HEAD.size + 8 * gone
+    left = np.frombuffer(body, "<i8", gone, _HEAD.size).astype(np.int64)
+    if not due:
+        return Look(None, left)
+    counts = np.frombuffer(body, "<i8", bins, at).astype(np.int64)
+    at += 8 * bins
+    ids = np.frombuffer(body, _HASH, members, at)
+    return Look(Batch(Members(ids, np.frombuffer(body, _HASH, members, at + 10 * members)), counts), left)

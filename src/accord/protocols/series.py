@@ -1,0 +1,166 @@
+"""Series: runs over growing tables, one ε a record for all of them [MATHS §4.6].
+
+A run of a series is one stretch of a long linkage over bins (linkage.py) to which bins are added over time:
+those of a new batch (batches.py) are padded with noise of their own, those of older ones keep the noisy
+counts that were released for them. What is compared are the pairs of batches that have not met:
+
+              B's batches   seen   new
+    A's seen                 –      ×
+    A's new                  ×      ×
+
+All slots of all batches are shuffled again for each run, within (bin, batch); a record that is gone leaves a
+dummy. So a slot's number tells its bin, its batch, and nothing else.
+
+*Theorem*: for the history of one id, of which at most V versions are released and none matches a record that
+is present in the same run, all runs together are (V·ε, 1 − (1 − δ)^V). *Learns*: besides what linkage.py
+says, each side the batch of every matching record. Sizes are those that the agreement declares, never true
+ones, which would tell whether anything arrived. Where more arrives than is declared, records wait; who waits
+then depends on who else arrives, so the promise holds for histories in which nobody has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, StrictInt
+
+from accord.entropy import Entropy
+from accord.exact import text
+from accord.matching.blocking import Blocking
+from accord.privacy.events import MOST_VERSIONS, Cost, Event, NoisyCounts
+from accord.privacy.number import show
+from accord.protocols.base import Fault, Guarantee, Protocol
+from accord.protocols.bound import MostRecords
+from accord.protocols.slots import Slots, shuffle_slots
+from accord.records.columns import Records
+from accord.records.schema import Spec
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+MOST_BATCHES = 10_000
+"""Of a side: more months than anybody links."""
+
+
+class First(Spec):
+    """How many records each side announces in the first run of a series."""
+
+    A: StrictInt = Field(ge=1, le=1 << 30)
+    B: StrictInt = Field(ge=1, le=1 << 30)
+
+
+class Arrivals(Spec):
+    """How many more each side announces in every later run: a number, or a share of the first."""
+
+    A: MostRecords
+    B: MostRecords
+
+
+class Series(Spec):
+    """What two parties declare before the first run of a series."""
+
+    first: First
+    arrivals: Arrivals
+    versions: StrictInt = Field(default=1, ge=1, le=MOST_VERSIONS)
+    """How many versions of one id are ever released: one that changes or comes back is another."""
+
+    def declared(self, side: Side, batch: int) -> int:
+        """The size of a side's batch, the first of which is 0."""
+        first = self.first.A if side is Side.A else self.first.B
+        return first if batch == 0 else (self.arrivals.A if side is Side.A else self.arrivals.B).of(first)
+
+    def announced(self, side: Side, batches: int) -> int:
+        """The size of a side's first so many batches together."""
+        if batches == 0:
+            return 0
+        return self.declared(side, 0) + (batches - 1) * self.declared(side, 1)
+
+    def cost(self, batch: Cost) -> Cost:
+        """What a whole series costs whose every batch costs this."""
+        return Cost(self.versions * batch.epsilon, 1 - (1 - batch.delta) ** self.versions)
+
+    def guarantee(self, batch: Guarantee, bins: int) -> Guarantee:
+        """What all runs of a series promise, whose every batch is promised this."""
+        assert batch.epsilon is not None
+        assert batch.delta is not None
+        cost = self.cost(Cost(batch.epsilon, batch.delta))
+        versions = "" if self.versions == 1 else f" that has changed less than {self.versions} times"
+        told = (
+            f"how many records of each batch fall into each of {bins:,} bins, with dummies added: "
+            f"(ε, δ) = ({text(cost.epsilon)}, {show(cost.delta)}) for each record{versions} that matches "
+            "nothing, once for all runs of the series;"
+        )
+        of_matches = (*batch.of_matches, "in which run of the series such a record first took part;")
+        return replace(batch, epsilon=cost.epsilon, delta=cost.delta, of_all=(told,), of_matches=of_matches)
+
+    def event(self, batch: Event | None) -> NoisyCounts:
+        """What a whole series releases, whose every batch is released so."""
+        assert isinstance(batch, NoisyCounts)
+        return replace(batch, cost=self.cost(batch.cost), versions=self.versions)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The batches of both sides in one run: how many of each have met those of the other, and how many there
+    are. Public."""
+
+    seen: tuple[int, int]
+    """Of A and of B."""
+    total: tuple[int, int]
+
+    def pairs(self) -> tuple[Ints, Ints]:
+        """The pairs (batch of A, batch of B) that have not met, each once."""
+        a, b = (grid.ravel() for grid in np.indices(self.total))
+        fresh = (a >= self.seen[0]) | (b >= self.seen[1])
+        return a[fresh], b[fresh]
+
+    def bin_pairs(self, pairs: tuple[Ints, Ints], bins: int) -> tuple[Ints, Ints]:
+        """The pairs of bins that are compared: those of the blocking, in every pair of batches that have not
+        met. Bin b of batch s is number s · bins + b."""
+        a, b = self.pairs()
+        left, right = a[:, None] * bins + pairs[0], b[:, None] * bins + pairs[1]
+        return left.ravel(), right.ravel()
+
+
+def series_slots(
+    blocking: Blocking, side: Side, records: Records, batch: Ints, counts: Ints, entropy: Entropy
+) -> Slots:
+    """The slots of all batches, placed, padded and shuffled.
+
+    *Requires*: `batch` has the batch of each record, `counts` the noisy counts of all batches as they were
+    released, batch after batch. *Distribution*: within each bin of each batch the order is uniform and
+    independent of everything else.
+    """
+    record, bins = blocking.place(side, records.columns, len(records))
+    bins = batch[record] * blocking.bins + bins
+    dummies = counts - np.bincount(bins, minlength=len(counts))
+    if len(dummies) and dummies.min() < 0:
+        raise ValueError("more records than were released")
+    record = np.concatenate([record, np.full(int(dummies.sum()), -1)], dtype=np.int32)
+    bins = np.concatenate([bins, np.repeat(np.arange(len(counts)), dummies)])
+    return shuffle_slots(record, bins, len(counts), records, entropy)
+
+
+def series_faults(protocol: Protocol, one_to_one: bool, accountable: bool) -> Iterator[Fault]:
+    """Why a protocol cannot be run in a series, or not together with other options of an agreement."""
+    if protocol.name != "laplace":
+        yield ("series",), f"a series needs the protocol laplace, not {protocol.name}; remove [series]."
+        return
+    for side in Side:
+        own = getattr(protocol, side.value)
+        if own.noise == "negligible":
+            problem = "the δ of the noise 'negligible' depends on sizes, of which a series has many"
+            yield ("protocol", side.value, "noise"), f"{problem}; take 'auto'."
+        if own.records_per_person > 1:
+            problem = "a series protects each record, and not yet all records of a person at once"
+            yield ("protocol", side.value, "records_per_person"), f"{problem}; remove it, or [series]."
+    if getattr(protocol, "prune", 0):
+        problem = "a pair of bins that is left out of one run of a series would never be compared"
+        yield ("protocol", "prune"), f"{problem}; set prune = 0."
+    if getattr(protocol, "greedy", False):
+        yield ("protocol", "greedy"), "greedy is not yet possible in a series; set greedy = false."
+    for name, there in (("one_to_one", one_to_one), ("accountable", accountable)):
+        if there:
+            yield (name,), f"{name} is not yet possible in a series; remove it, or [series]."

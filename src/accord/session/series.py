@@ -1,0 +1,326 @@
+"""One side of a series between its runs: what the ledger and the runs on disk say, and what the table is now.
+
+    the account   its batches, as they were released, to whomever                       (ledger_series.py)
+    a partner     the runs with it that are done: which batches have met, and its counts      (store.py)
+
+A run with a partner that has seen all batches so far brings a new one; with a partner that has not, it brings
+those as they are, and nothing new is drawn. So whether anything is drawn follows from the runs alone, and a
+batch that was drawn for a run that was cut is what the next run uses.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.agreement.document import Agreement
+from accord.entropy import Entropy
+from accord.errors import DataError, Fault, SeriesError, StateError, UsageError
+from accord.privacy.events import NoisyCounts
+from accord.privacy.release import fold_name, series_key
+from accord.protocols.base import Release, Task
+from accord.protocols.batches import (
+    Changes,
+    Known,
+    Look,
+    Members,
+    find_changes,
+    look_at,
+    members_of,
+    rows_released,
+    take_rows,
+)
+from accord.protocols.series import Meeting, Series, series_slots
+from accord.protocols.series_linkage import SeriesRun
+from accord.protocols.slots import Slots
+from accord.records.columns import Records
+from accord.session.handshake_series import Opening, counts_digest
+from accord.session.ledger import Ledger, check_name
+from accord.session.ledger_series import SeriesBook, SeriesLook
+from accord.session.offer import SeriesOffer
+from accord.session.state import State
+from accord.session.store import Manifest, RunFolder, list_runs
+from accord.side import Side
+
+Ints = NDArray[np.int64]
+NO_COUNTS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Past:
+    """What was done of a series with one partner."""
+
+    runs: int = 0
+    seen: tuple[int, int] = (0, 0)
+    """Batches of A and of B that have met."""
+    counts: Ints = field(default_factory=lambda: NO_COUNTS, repr=False)
+    """The partner's, of those."""
+
+
+@dataclass(frozen=True)
+class OwnSeries:
+    """One side of a run of a series: everything that is known before the partner is there."""
+
+    name: str
+    series: Series
+    side: Side
+    key: bytes = field(repr=False)
+    event: NoisyCounts
+    past: Past
+    after: int
+    """Looks at the table before this one."""
+    due: bool
+    """Whether this run brings a new batch."""
+    changes: Changes = field(repr=False)
+    members: Members = field(repr=False)
+    batch: Ints = field(repr=False)
+    """Of each record that takes part."""
+    counts: tuple[Ints, ...] = field(repr=False)
+    """The noisy counts of the batches that are there."""
+    arrived: Ints = field(repr=False)
+    """The true counts of the new batch."""
+
+    @property
+    def number(self) -> int:
+        """Of this run with this partner, from 1 on."""
+        return self.past.runs + 1
+
+    @property
+    def total(self) -> int:
+        """Own batches, with the new one."""
+        return len(self.counts) + self.due
+
+    def opening(self) -> Opening:
+        """Where this side stands."""
+        own = self._own_counts(self.past.seen[_place(self.side)])
+        counts = (own, self.past.counts) if self.side is Side.A else (self.past.counts, own)
+        return Opening(self.name, self.number, self.past.seen, self.total, counts_digest(*counts))
+
+    def offered(self) -> SeriesOffer:
+        """What the owner is told of the run before anything leaves."""
+        found, due = self.changes, self.series.declared(self.side, len(self.counts))
+        return SeriesOffer(
+            name=self.name,
+            run=self.number,
+            declared=due if self.due else 0,
+            arrived=len(found.arrived),
+            gone=len(found.gone),
+            waiting=found.waiting,
+            late=found.late,
+            versions=self.series.versions,
+        )
+
+    def _own_counts(self, batches: int) -> Ints:
+        return np.concatenate([NO_COUNTS, *self.counts[:batches]])
+
+    def look(self, release: Release, records: Records, entropy: Entropy) -> SeriesLook:
+        """What the ledger keeps of this run, with the noise that is drawn when it does."""
+
+        def make() -> Look:
+            counts = self.arrived + release.draw(records, entropy) if self.due else None
+            return look_at(self.changes, self.members, counts)
+
+        return SeriesLook(self.name, self.key, self.after, make)
+
+    def slots(self, task: Task, records: Records, look: Look, entropy: Entropy) -> Slots:
+        """The slots of all batches, that of this run included."""
+        new = () if look.batch is None else (look.batch.counts,)
+        counts = np.concatenate([*self.counts, *new])
+        return series_slots(task.blocking, self.side, records, self.batch, counts, entropy)
+
+    def run(self, partner_total: int) -> SeriesRun:
+        """What is public of the run, once the partner has told how many batches it has."""
+        own, other = self.total, partner_total
+        total = (own, other) if self.side is Side.A else (other, own)
+        return SeriesRun(self.series, Meeting(self.past.seen, total), self.past.counts)
+
+
+def _place(side: Side) -> int:
+    return 0 if side is Side.A else 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the owner of a table says of the series that it takes part in."""
+
+    name: str
+    unchanged_only: bool = False
+
+
+def take_part(
+    state: State,
+    agreement: Agreement,
+    side: Side,
+    dataset: str,
+    part: Part | RunFolder,
+    table: Records,
+    release: Release,
+) -> tuple[OwnSeries, Records]:
+    """This side of a new run of a series, or of one that was cut; and the records that take part in it."""
+    if isinstance(part, RunFolder):
+        return _reenter(state, agreement, part, table, release)
+    check_name("series", part.name)
+    return _enter(state, agreement, side, dataset, part, table, release)
+
+
+def series_facts(name: str, run: Manifest, agreement: Agreement) -> dict[str, Any]:
+    """What a receipt says of a run of a series, the same on both sides."""
+    series = agreement.series
+    assert series is not None
+    batches = dict(zip(Side, run.total, strict=True))
+    return {
+        "name": fold_name(name),
+        "run": run.series_run,
+        "batches": {side.value: count for side, count in batches.items()},
+        "announced": {side.value: series.announced(side, count) for side, count in batches.items()},
+        "versions": series.versions,
+    }
+
+
+def require_declared(agreement: Agreement, series: str | None, snapshot: str | None) -> None:
+    """Raise unless a series is named where the agreement declares one, and nowhere else."""
+    if agreement.series is None and series is not None:
+        raise UsageError(
+            problem="This agreement declares no series: add [series] to it, or leave out `series=`."
+        )
+    if agreement.series is not None and series is None:
+        raise UsageError(
+            problem="This agreement declares a series, whose runs go on from each other. Name it: `series=`."
+        )
+    if series is not None and snapshot is not None:
+        raise UsageError(
+            problem="A series keeps the noise of all its runs, so there is no snapshot in it: leave out "
+            "`snapshot=`."
+        )
+
+
+def _enter(
+    state: State,
+    agreement: Agreement,
+    side: Side,
+    dataset: str,
+    part: Part,
+    table: Records,
+    release: Release,
+) -> tuple[OwnSeries, Records]:
+    """This side of the next run of a series, and the records that take part in it."""
+    series, name = agreement.series, part.name
+    assert series is not None
+    event = series.event(release.event)
+    key = series_key(dataset, name, _terms(agreement, side, release), event)
+    book = Ledger(state.ledger).series(dataset, name)
+    past = find_past(state, agreement, side, dataset, name, book)
+    looks = () if book is None else book.looks
+    known, members = Known.of(looks), members_of(table, agreement.salt)
+    due = past.seen[_place(side)] == known.batches
+    room = series.declared(side, known.batches) if due else 0
+    changes = find_changes(known, members, room, series.versions, part.unchanged_only)
+    _require_plausible(changes, known, name, dataset, room)
+    rows, batch = rows_released(changes, known.batches, due)
+    new = take_rows(table, changes.arrived, len(changes.arrived))
+    own = OwnSeries(
+        name=name if book is None else book.name,
+        series=series,
+        side=side,
+        key=key,
+        event=event,
+        past=past,
+        after=len(looks),
+        due=due,
+        changes=changes,
+        members=members,
+        batch=batch,
+        counts=known.counts,
+        arrived=agreement.task.blocking.counts(side, new.columns, len(new)),
+    )
+    return own, take_rows(table, rows, series.announced(side, own.total))
+
+
+def _reenter(
+    state: State, agreement: Agreement, run: RunFolder, table: Records, release: Release
+) -> tuple[OwnSeries, Records]:
+    """This side of a run of a series that was cut, as it was: nothing is looked for again."""
+    series, known = agreement.series, run.manifest
+    assert series is not None
+    book = Ledger(state.ledger).series(known.dataset, known.series)
+    if book is None or len(book.looks) < known.look or book.runs[known.look - 1] != known.run:
+        raise StateError(
+            path=state.folder,
+            reason="the run and the ledger do not belong together",
+            mend="Restore both from the same copy.",
+        )
+    looks = book.looks[: known.look]
+    found, members = Known.of(looks), members_of(table, agreement.salt)
+    changes = find_changes(found, members, 0, series.versions)
+    rows, batch = rows_released(changes, found.batches, due=False)
+    side = Side(known.side)
+    own = OwnSeries(
+        name=book.name,
+        series=series,
+        side=side,
+        key=book.key,
+        event=series.event(release.event),
+        past=Past(known.series_run - 1, known.seen, run.counts_before()),
+        after=known.look,
+        due=False,
+        changes=changes,
+        members=members,
+        batch=batch,
+        counts=found.counts,
+        arrived=NO_COUNTS,
+    )
+    return own, take_rows(table, rows, series.announced(side, own.total))
+
+
+def find_past(
+    state: State, agreement: Agreement, side: Side, dataset: str, name: str, book: SeriesBook | None
+) -> Past:
+    """What was done of a series with the partner: by the last of its runs that is done."""
+    found, broken = list_runs(state)
+    partner, runs = agreement.party(side.other), () if book is None else book.runs
+    if lost := [run for run in broken if run in runs]:
+        raise SeriesError(series=name, dataset=dataset, reason=f"its run {lost[0]} cannot be read")
+    ours = [run for run in found if run.manifest.run in runs and run.manifest.partner == partner]
+    if any(run.manifest.agreement != agreement.to_toml() for run in ours):
+        reason = f"its runs with {partner} were under another agreement. Go on with that one"
+        raise SeriesError(series=name, dataset=dataset, reason=reason)
+    done = [run for run in ours if run.manifest.done]
+    if not done:
+        return Past()
+    last = max(done, key=lambda run: run.manifest.series_run)
+    known, counts = last.manifest, last.partner_counts()
+    if counts is None or len(counts) != known.total[1 - _place(side)] * agreement.plan.bins:
+        raise SeriesError(series=name, dataset=dataset, reason=f"its run {known.run} cannot be read")
+    return Past(known.series_run, known.total, counts)
+
+
+def _terms(agreement: Agreement, side: Side, release: Release) -> bytes:
+    """All on which the batches of a side depend: what places and encodes a record, and the declared sizes."""
+    series = agreement.series
+    assert series is not None
+    sizes = [series.declared(side, batch) for batch in (0, 1)]
+    agreed = agreement.model_dump(mode="json", include={"fields", "salt"})
+    return release.place + json.dumps([agreed, sizes, series.versions], sort_keys=True).encode()
+
+
+def _require_plausible(changes: Changes, known: Known, name: str, dataset: str, room: int) -> None:
+    """Raise, before anything is drawn, for a table that is probably not what its owner takes it for."""
+    if known.batches == 0 and changes.waiting:
+        problem = (
+            f"It has {len(changes.arrived) + changes.waiting:,} records, and for the first run of a series "
+            f"the agreement declares {room:,}."
+        )
+        raise DataError("the table", [Fault("", problem, "Agree on a larger `first` under [series].")])
+    if changes.renumbered:
+        there = int((~known.gone).sum())
+        new = len(changes.arrived) + changes.waiting + changes.late
+        reason = (
+            f"of {there:,} records that it knows {len(changes.gone):,} are gone or changed, and {new:,} are "
+            "new. Were the ids numbered anew, or is this another table, or another column of ids? Link the "
+            "table with the ids that it had"
+        )
+        raise SeriesError(series=name, dataset=dataset, reason=reason)
