@@ -15,7 +15,7 @@ from accord.report.markup import Markup, element
 from handbook.drawing import drawing
 
 _COLUMNS, _ROWS = 60, 200
-_LETTER, _LINE = 7.9, 18
+_LETTER, _LINE = 7.6, 18
 _SAYS = "What accord demo prints: "
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -57,7 +57,7 @@ def _typed(command: list[str]) -> str:
 def draw_screen(text: str) -> str:
     """A terminal's window with this text in it, as SVG; a reader that cannot see it is told the text."""
     rows = text.rstrip("\n").split("\n")
-    wide = _COLUMNS * _LETTER + 32
+    wide = _COLUMNS * _LETTER + 20
     dots = [element("circle", cx=20 + 18 * place, cy=19, r=5, _class="rule") for place in range(3)]
     bar = element("line", x1=0, x2=wide, y1=38, y2=38, _class="rule")
     shapes = [_row(line, 38 + 24 + _LINE * number) for number, line in enumerate(rows) if line]
@@ -73,7 +73,7 @@ def _row(line: str, y: float) -> Markup:
     return element(
         "text",
         body,
-        x=f"{16 + first * _LETTER:g}",
+        x=f"{10 + first * _LETTER:g}",
         y=f"{y:g}",
         textLength=f"{len(body) * _LETTER:g}",
         lengthAdjust="spacingAndGlyphs",
