@@ -122,6 +122,8 @@ def test_what_was_received_last_cannot_be_made_up_for_the_next_attempt(tmp_path:
         replayed(both, Side.B, name)
     first, _ = attempts(both[Side.B].state.run(name))
     inverted(first, len(list(Kept(first, 0).received())))
+    # What it had signed and A never got.
+    (first / "0.seals").write_bytes(b"accord seals 1\n")
     assert replayed(both, Side.B, name, evidence=False).attempts == 2, "B's own record is as it should be"
     with pytest.raises(StateError, match="in attempt 1 are not all there, or not those"):
         replayed(both, Side.B, name)
