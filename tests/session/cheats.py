@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.protocols.disclose import DiscloseAtEnd
+from accord.protocols.slots import table_digest
 from accord.records.columns import Bits, Records
 from accord.secure.garbled import engine as garbled_engine
 from accord.secure.garbled.batch import BatchSide as GarbledSide
@@ -228,7 +229,7 @@ def change_message(at: int, side: Side = Side.B) -> Iterator[Change]:
 @contextmanager
 def pledge_fewer(office: Office, invented: str) -> Iterator[None]:
     """This office commits to its table, and links one with these rows added; it keeps the former."""
-    source, true = office.data.read_text(), desk.table_digest
+    source, true = office.data.read_text(), table_digest
     pledged = true(office.ready().records)
     office.data.write_text(source + invented)
     cheat = true(office.ready().records)
