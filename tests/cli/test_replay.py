@@ -31,6 +31,7 @@ def test_a_side_replays_itself_and_before_the_others_evidence(tmp_path: Path) ->
     assert alone.returncode == 0
     assert alone.stdout.startswith("bob followed the protocol with this table: ")
     assert "in 1 attempt, " in alone.stdout
+    assert "Read from its columns: id, x, y." in alone.stdout
     evidence = tmp_path / "evidence.json"
     written = type_in(a, "replay", name, "--evidence", evidence)
     assert "hashes and signatures, no data" in written.stdout
@@ -39,7 +40,7 @@ def test_a_side_replays_itself_and_before_the_others_evidence(tmp_path: Path) ->
     (found,) = json.loads(judged.stdout)["replayed"]
     assert (found["party"], found["run"], found["attempts"]) == ("bob", name, 1)
     two = type_in(a, "replay", name, "--partner-state", b.state.folder, "--partner-data", b.data)
-    assert [line.split()[0] for line in two.stdout.splitlines()] == ["alice", "bob"]
+    assert [line.split()[0] for line in two.stdout.splitlines()] == ["alice", "Read", "bob", "Read"]
     twice = type_in(a, "replay", name, "--partner-state", b.state.folder, "--against", evidence)
     assert (twice.returncode, "--against is not for" in twice.stderr) == (2, True)
     lonely = type_in(a, "replay", name, "--partner-data", b.data)

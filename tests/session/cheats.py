@@ -9,6 +9,7 @@ in the same process, or in another, is honest. None of them needs anything that 
     read_delta     `garbled`: one flipped correction in each of the 32 trees moves the label of one bit by the
                    four bits of Δ that belong to the tree. Sixteen guesses, and under the right one answers
                    are no coins. Who has Δ has both labels of every wire. B reports the true answers.
+    say_always     `ot`: B tells A the same answer for every pair. A worker of it is in `worker_cheating.py`.
     claim_all      `ot`: B reports that everything matches, and does not ask itself whether it does.
     change_message any engine: a bit of one message is another, whatever that is good for.
     pledge_fewer   B pledges the table that it has, and links one with more records.
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.protocols.disclose import DiscloseAtEnd
+from accord.protocols.slots import table_digest
 from accord.records.columns import Bits, Records
 from accord.secure.garbled import engine as garbled_engine
 from accord.secure.garbled.batch import BatchSide as GarbledSide
@@ -129,7 +131,7 @@ class _Probe(BatchSide):
         return np.zeros(self.batch.pairs, np.int64)
 
 
-def _say(mine: BatchSide, answer: int) -> Party[NDArray[np.bool_]]:
+def say_always(mine: BatchSide, answer: int) -> Party[NDArray[np.bool_]]:
     """B's side of a batch, which tells A the same answer for every pair; B has the true ones."""
     party, sends = run_b(mine), 0
     reply: Buffer | None = None
@@ -154,7 +156,7 @@ def read_filters() -> Iterator[Loot]:
 
     def probe(mine: BatchSide) -> Party[NDArray[np.bool_]]:
         asking = _Probe(mine.ends, mine.entropy, mine.program, mine.batch, mine._own)
-        bits = yield from _say(asking, 0)
+        bits = yield from say_always(asking, 0)
         batch = mine.batch
         rows, places = batch.of_a(batch.a_rows), batch.of_b(batch.b_rows) % BITS
         loot.filters[rows, places] = ~bits
@@ -183,7 +185,7 @@ def claim_all() -> Iterator[None]:
     true = DiscloseAtEnd._require_matches
 
     def claim(mine: BatchSide) -> Party[NDArray[np.bool_]]:
-        return np.ones_like((yield from _say(mine, 1)))
+        return np.ones_like((yield from say_always(mine, 1)))
 
     def believe(self: DiscloseAtEnd, some: Any, theirs: Any) -> None:
         if self._mine.side is Side.A:
@@ -227,7 +229,7 @@ def change_message(at: int, side: Side = Side.B) -> Iterator[Change]:
 @contextmanager
 def pledge_fewer(office: Office, invented: str) -> Iterator[None]:
     """This office commits to its table, and links one with these rows added; it keeps the former."""
-    source, true = office.data.read_text(), desk.table_digest
+    source, true = office.data.read_text(), table_digest
     pledged = true(office.ready().records)
     office.data.write_text(source + invented)
     cheat = true(office.ready().records)

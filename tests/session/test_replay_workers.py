@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from accord.errors import StateError
+from accord.errors import DepartedError, StateError
+from accord.session import workers_local
 from accord.session.case import open_case
 from accord.session.course import Linked
 from accord.session.receipt import read_receipt
@@ -21,7 +23,7 @@ from tests.session.test_workers import Death, crowds, meet, named, require_done
 
 
 @pytest.mark.parametrize("greedy", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_an_honest_run_with_two_workers_and_one_that_cheats(greedy: bool, tmp_path: Path) -> None:
+def test_an_honest_run_with_two_workers(greedy: bool, tmp_path: Path) -> None:
     """Over TLS; a worker's messages are judged as its coordinator's are."""
     agreed = agreement(greedy=greedy).model_copy(update={"accountable": True})
     a, b = worlds.introduce(tmp_path, agreed)
@@ -53,6 +55,33 @@ def test_an_honest_run_with_two_workers_and_one_that_cheats(greedy: bool, tmp_pa
             with pytest.raises(StateError, match=f"as worker {number} in attempt 1 are not all there"):
                 replay_side(cases[Side.B], known)
         path.write_bytes(whole)
+
+
+def test_a_worker_that_cheats_is_convicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of B say that nothing matches, and sign so."""
+    true = workers_local.start_module
+
+    def start(module: str, *arguments: Any) -> Any:
+        return true("tests.session.worker_cheating", *arguments)
+
+    monkeypatch.setattr(workers_local, "start_module", start)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    agreed = agreement(greedy=False).model_copy(update={"accountable": True})
+    a, b = worlds.introduce(tmp_path, agreed)
+    two = {"workers": 2}
+    for result in worlds.link_both(a, b, agreed, a_options=two, b_options=two):
+        assert isinstance(result, Linked), result
+        assert result.matches == 0
+    name, evidence = result.run, make_evidence(a.state, result.run)
+    cases = {
+        Side.A: open_case(a.state, name, worlds.table(worlds.A_ROWS, "a")),
+        Side.B: open_case(b.state, name, worlds.table(worlds.B_ROWS, "b")),
+    }
+    with pytest.raises(DepartedError, match=r"bob departed .* as worker [12] in attempt 1 is not the one"):
+        replay_side(cases[Side.B], evidence)
+    with pytest.raises(DepartedError, match=r"bob departed .* as worker [12] in attempt 1 is not the one"):
+        replay_both(cases)
+    assert replay_side(cases[Side.A], make_evidence(b.state, name)).signatures
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ That counts beyond one attempt, since answers that were received are kept and us
     an attempt that the partner neither knows nor signed in   is not replayed: nobody but this side says that
                                                               it was
     what the partner signed as sent (`heard`)                 must be what was received, as far as it came
-    the commitments that the partner says again               must be those that were received (replay_lines.py)
+    the commitments that the partner says again               must be those that were received first
 
 An accuser may sign anew, for messages that it never sent. What the side holds of its signatures from then
 refutes that: behind the last of those alone it can make a record look changed.

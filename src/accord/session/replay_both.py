@@ -28,7 +28,7 @@ from accord.session.held import require_seals
 from accord.session.record import Kept, read_badges
 from accord.session.replay import Replayed, run_attempt
 from accord.session.replay_lines import Line, Remembered
-from accord.session.verdict import Fault, in_order, misstated, name_message, went_on, where
+from accord.session.verdict import Fault, causes_first, in_order, misstated, name_message, went_on, where
 from accord.side import Side
 
 Box = queue.SimpleQueue[bytes | None]
@@ -232,7 +232,7 @@ def _run_both(
 
 def _judge(attempt: int, own: _Seen, other: _Seen) -> Fault | None:
     """What is wrong with what a side signed, if anything."""
-    found = [_judge_line(attempt, number, own, other) for number in sorted(own.said)]
+    found = [_judge_line(attempt, number, own, other) for number in causes_first(own.said)]
     faults = [fault for fault in found if fault is not None]
     return next((fault for fault in faults if fault.departed), faults[0] if faults else None)
 

@@ -20,7 +20,7 @@ follows from what its workers received.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from accord.session.book import Seal
@@ -45,9 +45,14 @@ def judge(attempt: int, lines: Mapping[int, Line], said: Mapping[int, Said], end
             if not _all_came(lines.get(number), one):
                 return lost(attempt, number)
     waits = not ended or any(line.starved for line in lines.values())
-    faults = [_judge_line(attempt, n, lines.get(n), said[n], waits) for n in sorted(said)]
+    faults = [_judge_line(attempt, n, lines.get(n), said[n], waits) for n in causes_first(said)]
     found = [fault for fault in faults if fault is not None]
     return next((fault for fault in found if fault.departed), found[0] if found else None)
+
+
+def causes_first(numbers: Iterable[int]) -> list[int]:
+    """Connections, those of workers first: what a coordinator sends that differs may come from them."""
+    return sorted(numbers, key=lambda number: (number == 0, number))
 
 
 def _judge_line(attempt: int, number: int, line: Line | None, said: Said, waits: bool) -> Fault | None:
