@@ -143,6 +143,8 @@ def _look(browser: Browser, file: Path, look: Look, pictures: Path, within: Path
 
 
 _LOUD = ("error", "warning")
+_AXE = {"resultTypes": ["violations"], "preload": False}
+"""It would ask for style sheets again to read them, which a page from a file may not."""
 _PATIENCE = 180_000.0
 """Milliseconds."""
 
@@ -154,7 +156,7 @@ def _judge(page: Page) -> list[str]:
     if (beyond := page.evaluate(_SIDEWAYS)) > 0:
         found.append(f"has to be scrolled sideways by {beyond} pixels")
     found += page.evaluate(_LABELS)
-    violations: list[dict[str, Any]] = Axe().run(page).response["violations"]
+    violations: list[dict[str, Any]] = Axe().run(page, options=_AXE).response["violations"]
     for one in violations:
         where = "; ".join(str(node["target"][0]) for node in one["nodes"][:3])
         found.append(f"axe: {one['id']}: {one['help']} ({where})")

@@ -11,7 +11,8 @@ from tests.browser import Look, complain
 
 GOOD = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title>'
-    '<meta name="viewport" content="width=device-width"></head><body><main><h1>Good</h1>{}</main></body></html>'
+    '<meta name="viewport" content="width=device-width"></head>'
+    "<body><main><h1>Good</h1>{}</main></body></html>"
 )
 BAD = {
     "console": ("<script>console.error('no')</script>", "console: no"),

@@ -1,4 +1,4 @@
-"""Texts that would break a page that trusts them: in names of parties, accounts, snapshots, paths, columns."""
+"""Texts that would break a page that trusts them: names of parties and columns, accounts, paths."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ from accord.session.ledger import Ledger
 from accord.session.link import Linked
 from accord.session.remembered import Remembered, remember
 from accord.side import Side
+from accord.wording import sized
 from tests.session import test_canaries as canaries
 from tests.session.worlds import introduce, link_both
 
@@ -127,6 +128,19 @@ def test_the_run_is_one_to_look_for_canaries_in(known: dict[Side, Remembered], s
     assert mine.bins is not None
     assert int(mine.bins.real.sum()) == len(table) - LEFT_OUT, "rows were left out"
     assert len(_secret_numbers(mine)) >= 4
+
+
+@pytest.mark.parametrize("side", list(Side))
+def test_bytes_are_kept_by_phase(known: dict[Side, Remembered], side: Side) -> None:
+    mine = known[side]
+    assert mine.traffic is not None
+    assert mine.bytes is not None
+    assert list(mine.traffic) == ["set_up", "compare", "disclose"]
+    assert min(mine.traffic.values()) > 0
+    # The greeting and the receipt are in no phase.
+    assert 0 < sum(mine.traffic.values()) < mine.bytes
+    page = describe_run(mine)
+    assert all(sized(part) in page for part in mine.traffic.values())
 
 
 @pytest.mark.parametrize("maker", list(Side))

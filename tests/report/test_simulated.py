@@ -7,8 +7,10 @@ import pytest
 
 from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
+from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
-from accord.report.simulated import describe_simulation
+from accord.report.simulated import Cells, describe_simulation
+from accord.side import Side
 from accord.simulation import Simulation, simulate
 from tests.report.outline import Outline, require_quiet
 
@@ -38,3 +40,31 @@ def test_a_simulation_without_truth(made: tuple[Simulation, pa.Table, pa.Table])
     page = describe_simulation(made[0], None)
     require_quiet(page)
     assert "Against the true pairs" not in Outline(page).headings
+
+
+def test_missed_pairs_are_shown_with_what_they_hold_to_those_who_may_see_it(
+    made: tuple[Simulation, pa.Table, pa.Table],
+) -> None:
+    result, _, truth = made
+    quality = result.quality(truth, 2)
+    pair = quality.pairs["below"][0]
+    cells = Cells(["surname"], {pair.id_a: ["<Ann>"]}, {pair.id_b: [None]})
+    page = describe_simulation(result, quality, cells)
+    require_quiet(page)
+    assert "Examples of missed pairs" in Outline(page).headings
+    assert "&lt;Ann&gt;" in page
+    assert "&lt;Ann&gt;" not in describe_simulation(result, quality)
+    for missed in quality.missed_pairs:
+        assert not missed.found
+        assert missed.true
+        assert f"{missed.id_a} and {missed.id_b}" in page
+
+
+def test_bins_are_drawn_with_their_dummies() -> None:
+    places = generate_places(40, None, 1)
+    result = simulate(places.a, places.b, adjust(starter("places"), epsilon="8", delta="1e-3"), seed=1)
+    page = describe_simulation(result, None)
+    assert "How bins fill up with dummies" in Outline(page).headings
+    for side, (real, dummies) in result.filled.items():
+        assert int(dummies.sum()) == (result.runs[0].dummies_a, result.runs[0].dummies_b)[side is Side.B]
+        assert f"{int(real.sum()):,} slots hold records" in page

@@ -162,15 +162,8 @@ def signed(receipt: Receipt) -> Section:
     rows = []
     for side in Side:
         party = said["parties"][side.value]
-        rows.append(
-            [
-                f"{party['name']} ({side.value})",
-                party["card"],
-                receipt.signatures[side].hex(),
-                party["time"],
-                f"Accord {party['accord']}",
-            ]
-        )
+        cells = [f"{party['name']} ({side.value})", party["card"], party["time"], f"Accord {party['accord']}"]
+        rows.append(cells)
     about = facts(
         [
             ("Run", element("code", said["run"])),
@@ -179,14 +172,15 @@ def signed(receipt: Receipt) -> Section:
                 join([element("code", said["output"]), ", a digest under a key that only the two have"]),
             ),
             ("Noisy totals", " and ".join(f"{said['parties'][s.value]['noisy_total']:,}" for s in Side)),
+            *((f"Signature of {s.value}", element("code", receipt.signatures[s].hex())) for s in Side),
         ]
     )
-    names = ["signed by", "fingerprint of the card", "signature", "at, by its clock", "with"]
+    names = ["signed by", "fingerprint of the card", "at, by its clock", "with"]
     held = paragraph(
         "Both signatures hold. Whether these are the cards of the two, their owners know: compare the "
         "fingerprints with them."
     )
     whole = unfold("What both have signed", json.dumps(said, indent=1, ensure_ascii=False))
     replay = paragraph(tell_accountable(receipt))
-    signatures = table("Signatures", names, rows, numbers=False)
+    signatures = table("Who signed", names, rows, numbers=False)
     return Section("The receipt", join([about, signatures, held, replay, whole]))

@@ -87,7 +87,7 @@ def _charged(charged: Cost, account: Account) -> Section:
     whole = f"ε = {show(account.spent.epsilon)}, δ = {show(account.spent.delta)}"
     shown: list[tuple[str, Markup | str | int]] = [
         ("This run", of_run),
-        (f"All {counted(account.runs, 'run')} of '{account.dataset}'", whole),
+        (f"All runs of '{account.dataset}'", f"{whole}, in {counted(account.runs, 'run')}"),
         ("Left", _left(account)),
     ]
     for partner, cost in account.shown.items():
