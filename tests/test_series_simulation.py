@@ -16,10 +16,19 @@ from numpy.typing import NDArray
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.errors import PeerError, UsageError
-from accord.protocols.batches import Known, find_changes, members_of, rows_released, take_rows
+from accord.protocols.batches import (
+    Known,
+    Released,
+    find_changes,
+    look_at,
+    members_of,
+    rows_released,
+    take_rows,
+)
 from accord.protocols.binned import Binned
 from accord.protocols.mine import Mine
 from accord.protocols.series import Meeting
+from accord.protocols.series_greedy import Shown
 from accord.protocols.series_linkage import SeriesRun, link_series
 from accord.protocols.slots import Slots
 from accord.records.columns import Records
@@ -58,12 +67,12 @@ def loaded(series: list[tuple[Table, Table]]) -> list[tuple[Records, Records]]:
 
 
 @settings(max_examples=60)
-@given(several, st.sampled_from(["neighbours", "replicate"]), st.integers(0, 9))
+@given(several, st.sampled_from(["neighbours", "replicate"]), st.booleans(), st.integers(0, 9))
 def test_a_series_finds_all_that_was_there_together(
-    series: list[tuple[Table, Table]], style: str, seed: int
+    series: list[tuple[Table, Table]], style: str, greedy: bool, seed: int
 ) -> None:
     """With room and versions for everything; a pair that two versions make twice is found twice."""
-    agreed = agreement({"versions": 5}, style=style)
+    agreed = agreement({"versions": 5}, style=style, greedy=greedy)
     found = [run.pairs() for run in rehearse(agreed, loaded(series), Seeded(seed))]
     assert set().union(*found) == set().union(*(matching(a, b) for a, b in series))
     for pairs, (a, b) in zip(found, series, strict=True):
@@ -71,11 +80,12 @@ def test_a_series_finds_all_that_was_there_together(
 
 
 @settings(max_examples=40)
-@given(several, st.integers(0, 9))
+@given(several, st.booleans(), st.integers(0, 9))
 def test_with_one_version_only_what_never_changed_is_found(
-    series: list[tuple[Table, Table]], seed: int
+    series: list[tuple[Table, Table]], greedy: bool, seed: int
 ) -> None:
-    found = [run.pairs() for run in rehearse(agreement(), loaded(series), Seeded(seed))]
+    runs = rehearse(agreement(greedy=greedy), loaded(series), Seeded(seed))
+    found = [run.pairs() for run in runs]
     expected: set[tuple[str, str]] = set()
     lives = [FirstVersions(), FirstVersions()]
     for number, both in enumerate(series):
@@ -122,6 +132,31 @@ def test_passes_and_a_real_engine_find_the_same() -> None:
     for engine in (IdealEngine(), OtEngine()):
         found = [run.pairs() for run in rehearse(agreed, loaded(tables), Seeded(3), engine)]
         assert found == [{("p", "u")}, {("r", "u"), ("q", "v")}]
+
+
+def test_with_greedy_what_is_known_is_not_compared_again() -> None:
+    """A record that was disclosed has no slot any more; its new matches are found in the clear."""
+    agreed = agreement(greedy=True)
+    sides = SeriesSide(agreed, Side.A), SeriesSide(agreed, Side.B)
+    a, b = {"p": (1, 1)}, {"u": (1, 2)}
+    assert rehearse_run(sides, (records(a), records(b)), 0, Seeded(1), IdealEngine()).pairs() == {("p", "u")}
+    assert [int(side.shown.removed[0].sum()) for side in sides] == [1, 1]
+    run = rehearse_run(sides, (records(a | {"q": (1, 3)}), records(b)), 1, Seeded(2), IdealEngine())
+    assert run.pairs() == {("q", "u")}
+    assert [len(side.shown.own) for side in sides] == [2, 1]
+
+
+def test_with_greedy_a_disclosed_record_that_is_gone_is_matched_no_more() -> None:
+    agreed = agreement(greedy=True)
+    sides = SeriesSide(agreed, Side.A), SeriesSide(agreed, Side.B)
+    rehearse_run(sides, (records({"p": (1, 1)}), records({"u": (1, 2)})), 0, Seeded(1), IdealEngine())
+    for number, table in enumerate(({"q": (1, 2)}, {"q": (1, 2), "r": (1, 1)}), 1):
+        empty = records({"w": (15, 15)})
+        run = rehearse_run(sides, (records(table), empty), number, Seeded(number), IdealEngine())
+        assert run.pairs() == set(), "u is gone, though A knows it"
+    assert [len(side.shown.own) for side in sides] == [0, 0]
+    assert [len(side.shown.partner) for side in sides] == [0, 0]
+    assert int(sides[1].shown.removed[0].sum()) == 1, "its slots stay removed"
 
 
 def test_what_was_released_once_stays_as_it_was() -> None:
@@ -177,11 +212,11 @@ def run_with(
     meeting, engine = Meeting((number, number), (number + 1, number + 1)), IdealEngine()
     parties = []
     for place, (side, table) in enumerate(zip(sides, tables, strict=True)):
-        mine, _ = side.take_part(table, number + 1, Seeded(place), noise[place])
+        mine, _, taking = side.take_part(table, number + 1, Seeded(place), noise[place])
         if checked:
             padding = options.padding(agreed.task, side.side.other, 20)
             mine = Mine(mine.side, mine.records, mine.partner_size, mine.slots, mine.entropy, (), padding)
-        run = SeriesRun(series, meeting, old[1 - place])
+        run = SeriesRun(series, meeting, old[1 - place], side.shown, taking)
         parties.append(link_series(agreed.task, options, mine, engine, run))
     run_pair(parties[0], parties[1])
 
@@ -241,9 +276,12 @@ def true_counts(agreed: Agreement, tables: list[Table]) -> list[Ints]:
     return found
 
 
-def coupled(agreed: Agreement, table: Records, batch: Ints, counts: Ints, seed: int) -> Slots:
+def coupled(
+    agreed: Agreement, table: Records, batch: Ints, counts: Ints, seed: int, hidden: NDArray[np.bool_]
+) -> Slots:
     """B's slots with these counts; matching records lie where the seed says, whatever else is there."""
     record, bins = agreed.plan.place(Side.B, table.columns, len(table))
+    record, bins = record[~hidden[record]], bins[~hidden[record]]
     at = batch[record] * agreed.plan.bins + bins
     ids = table.ids.to_pylist()
     rng = np.random.default_rng(seed)
@@ -266,22 +304,25 @@ def shapes(agreed: Agreement, history: History, counts: list[Ints], engine: Engi
     assert series is not None
     assert isinstance(options, Binned)
     for number, table in enumerate(map(records, with_history(history))):
-        old = a.counts
-        own, _ = a.take_part(records(A_TABLES[number]), number + 1, Seeded(f"a {number}"))
+        old = a.left
+        own, _, own_rows = a.take_part(records(A_TABLES[number]), number + 1, Seeded(f"a {number}"))
         known, members = Known.of(looks.looks), members_of(table, agreed.salt)
         changes = find_changes(known, members, series.declared(Side.B, number), series.versions)
-        looks.take_part(table, number + 1, Seeded(1), np.zeros(bins, np.int64))
-        rows, batch = rows_released(changes, number, due=True)
-        taken = take_rows(table, rows, series.announced(Side.B, number + 1))
-        every = np.concatenate(counts[: number + 1])
-        slots = coupled(agreed, taken, batch, every, number)
+        rows = rows_released(changes, known, due=True)
+        looks.looks.append(look_at(changes, members, np.zeros(bins, np.int64)))
+        taken = take_rows(table, rows.rows, series.announced(Side.B, number + 1))
+        every = looks.shown.left(np.concatenate(counts[: number + 1]))
+        slots = coupled(agreed, taken, rows.batch, every, number, looks.shown.rows(rows.member))
         other = Mine(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(f"b {number}"))
         meeting, wire = Meeting((number, number), (number + 1, number + 1)), Wire()
         parties = [
-            link_series(agreed.task, options, mine, engine, SeriesRun(series, meeting, before))
-            for mine, before in ((own, every[: number * bins]), (other, old))
+            link_series(agreed.task, options, mine, engine, SeriesRun(series, meeting, before, shown, of))
+            for mine, before, shown, of in (
+                (own, every[: number * bins], a.shown, own_rows),
+                (other, old, looks.shown, rows),
+            )
         ]
-        left, _ = run_pair(parties[0], parties[1], wire)
+        (left, a.shown), (_, looks.shown) = run_pair(parties[0], parties[1], wire)
         output = pairs_of(left.partner_ids.to_pylist(), left.own, left.partner)
         found.append(
             (wire.sizes[Side.A], wire.sizes[Side.B], wire.rounds, left.comparisons, left.rounds, output)
@@ -293,10 +334,11 @@ def pairs_of(ids: list[str], own: Rows, partner: Rows) -> list[tuple[int, str]]:
     return sorted((int(i), ids[j]) for i, j in zip(own, partner, strict=True))
 
 
+@pytest.mark.parametrize("greedy", [False, True])
 @pytest.mark.parametrize("versions", [1, 2])
 @pytest.mark.parametrize("case", HISTORIES)
-def test_neighbouring_series_look_alike(case: str, versions: int) -> None:
-    agreed = agreement({"versions": versions})
+def test_neighbouring_series_look_alike(case: str, versions: int, greedy: bool) -> None:
+    agreed = agreement({"versions": versions}, greedy=greedy)
     counts = noisy(agreed, HISTORIES[case])
     one, other = (shapes(agreed, history, counts, IdealEngine()) for history in HISTORIES[case])
     assert one == other
@@ -319,7 +361,7 @@ def test_a_true_batch_size_would_be_seen() -> None:
     for history in HISTORIES["the only arrival"]:
         side = SeriesSide(agreed, Side.B)
         for number, table in enumerate(with_history(history)):
-            mine, changes = side.take_part(records(table), number + 1, Seeded(1))
+            mine, changes, _ = side.take_part(records(table), number + 1, Seeded(1))
             seen.append(len(changes.arrived))
             assert mine.records.size == (20, 30, 40)[number]
     assert seen[:3] != seen[3:]
@@ -375,7 +417,7 @@ def view(agreed: Agreement, number: int, b: Table, counts: tuple[int, ...], plac
     assert isinstance(options, Binned)
     side = SeriesSide(agreed, Side.A)
     for earlier in range(number + 1):
-        own, _ = side.take_part(
+        own, _, own_rows = side.take_part(
             records_of(agreed, A_RECORDS[earlier]), earlier + 1, Seeded(1), np.array([1, 1])
         )
     slots = Slots(np.array(counts), np.array(placed), bytes(64))
@@ -383,12 +425,15 @@ def view(agreed: Agreement, number: int, b: Table, counts: tuple[int, ...], plac
     other = Mine(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(5))
     meeting = Meeting((number, number), (number + 1, number + 1))
     before = np.array(counts)[: 2 * number], side.counts[: 2 * number]
-    engine = IdealEngine()
+    engine, shown = IdealEngine(), (side.shown, Shown.nothing(agreed.task, Side.B))
+    none = np.zeros(0, np.int64)
     parties = [
-        link_series(agreed.task, options, mine, engine, SeriesRun(series, meeting, old))
-        for mine, old in zip((own, other), before, strict=True)
+        link_series(agreed.task, options, mine, engine, SeriesRun(series, meeting, old, known, rows))
+        for mine, old, known, rows in zip(
+            (own, other), before, shown, (own_rows, Released(none, none, none)), strict=True
+        )
     ]
-    left, _ = run_pair(parties[0], parties[1], tape)
+    (left, _), _ = run_pair(parties[0], parties[1], tape)
     commitment, opened, *rest = tape.sent
     return len(commitment), opened[32:], tuple(rest[:-2]), tuple(map(len, tape.sent)), left.comparisons
 

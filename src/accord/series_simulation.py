@@ -20,6 +20,7 @@ from accord.protocols.batches import (
     Changes,
     Known,
     Look,
+    Released,
     find_changes,
     look_at,
     members_of,
@@ -30,6 +31,7 @@ from accord.protocols.binned import Binned
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
 from accord.protocols.series import Meeting, Series, series_slots
+from accord.protocols.series_greedy import Shown
 from accord.protocols.series_linkage import SeriesRun, link_series
 from accord.records.columns import Records
 from accord.secure.engine import Engine
@@ -67,10 +69,14 @@ class SeriesSide:
     agreement: Agreement
     side: Side
     looks: list[Look] = field(default_factory=list)
+    shown: Shown = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shown = Shown.nothing(self.agreement.task, self.side)
 
     def take_part(
         self, table: Records, partner_batches: int, entropy: Entropy, noise: Ints | None = None
-    ) -> tuple[Mine, Changes]:
+    ) -> tuple[Mine, Changes, Released]:
         """Look at a table, draw the noise of its batch, fix the slots: one side of the next run. `noise`
         replaces what would be drawn."""
         series, task = require_series(self.agreement), self.agreement.task
@@ -81,17 +87,25 @@ class SeriesSide:
         new = take_rows(table, changes.arrived, room)
         counts = task.blocking.counts(self.side, new.columns, len(new)) + drawn
         self.looks.append(look_at(changes, members, counts))
-        rows, batch = rows_released(changes, known.batches, due=True)
-        records = take_rows(table, rows, series.announced(self.side, known.batches + 1))
-        every = np.concatenate([*known.counts, counts])
-        slots = series_slots(task.blocking, self.side, records, batch, every, entropy.stream("slots"))
+        rows = rows_released(changes, known, due=True)
+        records = take_rows(table, rows.rows, series.announced(self.side, known.batches + 1))
+        left = self.shown.left(np.concatenate([*known.counts, counts]))
+        hidden = self.shown.rows(rows.member)
+        slots = series_slots(
+            task.blocking, self.side, records, rows.batch, left, entropy.stream("slots"), hidden
+        )
         size = series.announced(self.side.other, partner_batches)
-        return Mine(self.side, records, size, slots, entropy.stream("run")), changes
+        return Mine(self.side, records, size, slots, entropy.stream("run")), changes, rows
 
     @property
     def counts(self) -> Ints:
         """The noisy counts of all batches so far."""
         return np.concatenate([np.zeros(0, np.int64), *Known.of(self.looks).counts])
+
+    @property
+    def left(self) -> Ints:
+        """The same without the slots of records that the partner was shown."""
+        return self.shown.left(self.counts)
 
     def _release(self, records: int) -> Release:
         return self.agreement.protocol.release(self.agreement.task, self.side, records)
@@ -130,16 +144,18 @@ def rehearse_run(
     agreement, wire = sides[0].agreement, Wire()
     series, task, options = require_series(agreement), agreement.task, agreement.protocol
     assert isinstance(options, Binned)
-    old = sides[0].counts, sides[1].counts
+    old = sides[0].left, sides[1].left
     meeting = Meeting((number, number), (number + 1, number + 1))
     made = [
         side.take_part(table, number + 1, entropy.stream(side.side.value), drawn)
         for side, table, drawn in zip(sides, tables, noise, strict=True)
     ]
     parties = [
-        link_series(task, options, mine, engine, SeriesRun(series, meeting, old[1 - place]))
-        for place, (mine, _) in enumerate(made)
+        link_series(
+            task, options, mine, engine, SeriesRun(series, meeting, old[1 - place], sides[place].shown, rows)
+        )
+        for place, (mine, _, rows) in enumerate(made)
     ]
-    a, b = run_pair(parties[0], parties[1], wire)
+    (a, sides[0].shown), (b, sides[1].shown) = run_pair(parties[0], parties[1], wire)
     ids = made[0][0].records.ids.to_pylist()
     return Rehearsed((a, b), (made[0][1], made[1][1]), wire, ids)

@@ -116,6 +116,7 @@ def test_looks_agree_with_a_model(series: list[Table], versions: int, room: int)
     live: dict[str, tuple[tuple[int, int], int]] = {}
     had: dict[str, int] = {}
     for number, table in enumerate(series):
+        before = Known.of(looks)
         found = look(looks, table, room, versions)
         names = list(table)
         stayed = {name for name, (value, _) in live.items() if table.get(name) == value}
@@ -131,11 +132,12 @@ def test_looks_agree_with_a_model(series: list[Table], versions: int, room: int)
         live = {name: live[name] for name in stayed} | {name: (table[name], number) for name in arrived}
         for name in arrived:
             had[name] = had.get(name, 0) + 1
-        rows, batch = rows_released(found, number, due=True)
-        assert {names[row]: b for row, b in zip(rows, batch, strict=True)} == {
-            n: b for n, (_, b) in live.items()
-        }
-        assert rows.tolist() == sorted(rows)
+        taking = rows_released(found, before, due=True)
+        batches = {names[row]: b for row, b in zip(taking.rows, taking.batch, strict=True)}
+        assert batches == {n: b for n, (_, b) in live.items()}
+        assert taking.rows.tolist() == sorted(taking.rows)
+        after, ids = Known.of(looks).members.ids, members(table).ids
+        assert after[taking.member].tolist() == ids[taking.rows].tolist()
 
 
 def test_without_a_batch_nobody_arrives() -> None:
@@ -144,8 +146,8 @@ def test_without_a_batch_nobody_arrives() -> None:
     table = {"b": (2, 2), "c": (3, 3)}
     found = find_changes(Known.of(looks), members(table), 0)
     assert (found.waiting, len(found.arrived)) == (1, 0)
-    rows, batch = rows_released(found, 1, due=False)
-    assert (rows.tolist(), batch.tolist()) == ([0], [0])
+    taking = rows_released(found, Known.of(looks), due=False)
+    assert (taking.rows.tolist(), taking.batch.tolist(), taking.member.tolist()) == ([0], [0], [1])
     looks.append(look_at(found, members(table), None))
     known = Known.of(looks)
     assert (known.batches, known.gone.tolist()) == (1, [True, False])

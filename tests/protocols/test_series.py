@@ -111,7 +111,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"protocol": {"A": {"noise": "negligible"}}}, "the δ of the noise 'negligible' depends on sizes"),
     ({"protocol": {"B": {"records_per_person": 2}}}, "not yet all records of a person at once"),
     ({"protocol": {"prune": 10}}, "would never be compared"),
-    ({"protocol": {"greedy": True}}, "set greedy = false"),
+    ({"protocol": {"greedy": True, "closure": "candidates"}}, 'set closure = "all", or greedy = false'),
     ({"one_to_one": True}, "one_to_one is not yet possible in a series"),
     ({"accountable": True}, "accountable is not yet possible in a series"),
     ({"series": {"versions": 0}}, "versions"),

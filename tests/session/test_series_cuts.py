@@ -52,16 +52,16 @@ class SeriesOffice(faults.Office):
         return [] if book is None else [look for look in book.looks if look.batch is not None]
 
 
-def agreement() -> Agreement:
+def agreement(kind: str) -> Agreement:
     series = {"first": {"A": 8, "B": 8}, "arrivals": {"A": 4, "B": 4}}
-    return Agreement.model_validate(faults.agreement("plain").model_dump(mode="json") | {"series": series})
+    return Agreement.model_validate(faults.agreement(kind).model_dump(mode="json") | {"series": series})
 
 
-def offices(folder: Path) -> dict[Side, SeriesOffice]:
-    agreed = agreement()
+def offices(folder: Path, kind: str = "plain") -> dict[Side, SeriesOffice]:
+    agreed = agreement(kind)
     return {
         side: SeriesOffice(side, agreed, office.state, office.data, office.out)
-        for side, office in faults.offices(folder, "plain").items()
+        for side, office in faults.offices(folder, kind).items()
     }
 
 
@@ -93,9 +93,9 @@ def pairs(ending: faults.Ending) -> Pairs:
     return found[0]
 
 
-def check_series(folder: Path, cut: Wire, at: int) -> int:
+def check_series(folder: Path, cut: Wire, at: int, kind: str = "plain") -> int:
     """A series whose run number `at` is cut and gone on with; how many frames that run had if it was not."""
-    both, frames = offices(folder), 0
+    both, frames = offices(folder, kind), 0
     for number, tables in enumerate(zip(A_TABLES, B_TABLES, strict=True)):
         for office, table in zip(both.values(), tables, strict=True):
             office.hold(table)
@@ -117,25 +117,32 @@ def check_series(folder: Path, cut: Wire, at: int) -> int:
     return frames
 
 
-def test_a_series_that_is_not_cut(tmp_path: Path) -> None:
-    assert check_series(tmp_path, Wire(), 1) > 10
+KINDS = ("plain", "greedy")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_series_that_is_not_cut(tmp_path: Path, kind: str) -> None:
+    assert check_series(tmp_path, Wire(), 1, kind) > 10
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("at", [0, 2])
-def test_a_run_that_is_cut_at_some_frames(tmp_path: Path, at: int) -> None:
+def test_a_run_that_is_cut_at_some_frames(tmp_path: Path, at: int, kind: str) -> None:
     for number in (1, 5, 6, 7, 9, 13):
-        check_series(tmp_path / str(number), Wire(frames=number, lost=bool(number % 2)), at)
+        wire = Wire(frames=number, lost=bool(number % 2))
+        check_series(tmp_path / str(number), wire, at, kind)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("at", [0, 1, 2])
-def test_a_run_that_is_cut_at_every_frame(tmp_path: Path, at: int) -> None:
-    frames = check_series(tmp_path / "whole", Wire(), at) + 2
+def test_a_run_that_is_cut_at_every_frame(tmp_path: Path, at: int, kind: str) -> None:
+    frames = check_series(tmp_path / "whole", Wire(), at, kind) + 2
     for number in range(frames):
         for lost in (False, True):
-            check_series(tmp_path / f"{number} {lost}", Wire(frames=number, lost=lost), at)
+            check_series(tmp_path / f"{number} {lost}", Wire(frames=number, lost=lost), at, kind)
         for side in Side:
-            check_series(tmp_path / f"{number} {side.value}", Wire(to={side: number // 2}), at)
+            check_series(tmp_path / f"{number} {side.value}", Wire(to={side: number // 2}), at, kind)
 
 
 def test_a_run_that_is_repeated_brings_the_batch_that_was_drawn(tmp_path: Path) -> None:

@@ -79,6 +79,13 @@ def plan(
         int | None,
         typer.Option(help="The time of so many processes on each side, with a core for each; default: one."),
     ] = None,
+    series: Annotated[
+        int | None,
+        typer.Option(metavar="RUNS", help="Price a series of so many runs over tables that grow."),
+    ] = None,
+    arrivals: Annotated[
+        str, typer.Option(metavar="SHARE", help="What comes with each run of a series, of the first table.")
+    ] = "2%",
     columns: LayoutFile = None,
     column: ColumnPairs = None,
     id: IdColumn = None,
@@ -97,6 +104,10 @@ def plan(
     from accord.agreement.file import read_agreement
     from accord.session.plan import plan as make
 
+    if series is not None:
+        from accord.cli.plan_series import show_series
+
+        return show_series(agreement, records, series, arrivals, as_json)
     data = find_table_or_none(table, query)
     if write is not None and data is not None:
         raise UsageError(problem=_FOR_YOUR_EYES)

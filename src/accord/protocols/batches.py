@@ -134,6 +134,8 @@ class Changes:
     """Rows."""
     batch: Ints
     """Of each of these."""
+    member: Ints
+    """The member that each of these is."""
     gone: Ints
     """Members, ascending."""
     arrived: Ints
@@ -168,6 +170,7 @@ def find_changes(
     return Changes(
         stayed=rows[same],
         batch=known.batch[live[same]],
+        member=live[same],
         gone=live[~same],
         arrived=np.sort(fresh[:room]),
         waiting=max(0, len(fresh) - room),
@@ -198,16 +201,23 @@ def look_at(changes: Changes, table: Members, counts: Ints | None) -> Look:
     return Look(batch, changes.gone)
 
 
-def rows_released(changes: Changes, batches: int, due: bool) -> tuple[Ints, Ints]:
-    """The rows of a table that take part in a run, ascending, and the batch of each. `batches` were there
-    before; with `due` what arrived is one more."""
-    if not due:
-        order = np.argsort(changes.stayed)
-        return changes.stayed[order], changes.batch[order]
-    rows = np.concatenate([changes.stayed, changes.arrived])
-    batch = np.concatenate([changes.batch, np.full(len(changes.arrived), batches)])
+@dataclass(frozen=True, eq=False, repr=False)
+class Released:
+    """The rows of a table that take part in a run, ascending; of each its batch, and which member it is."""
+
+    rows: Ints
+    batch: Ints
+    member: Ints
+
+
+def rows_released(changes: Changes, known: Known, due: bool) -> Released:
+    """What takes part: all that stayed and, where a batch is due, what arrived."""
+    new = changes.arrived if due else changes.arrived[:0]
+    rows = np.concatenate([changes.stayed, new])
+    batch = np.concatenate([changes.batch, np.full(len(new), known.batches)])
+    member = np.concatenate([changes.member, len(known.members) + np.arange(len(new))])
     order = np.argsort(rows)
-    return rows[order], batch[order]
+    return Released(rows[order], batch[order], member[order])
 
 
 def take_rows(records: Records, rows: Ints, announced: int) -> Records:

@@ -61,6 +61,10 @@ class DiscloseAtEnd:
         self._shown = np.zeros(len(mine.records), np.bool_)
         self.matches = 0
 
+    def begin(self) -> Party[None]:
+        """Nothing is shown before the end."""
+        yield from ()
+
     def take(self, pairs: Ints) -> Party[None]:
         """Keep the matches of a round; raise if they are of more records than may be shown."""
         own, partner = pairs.T

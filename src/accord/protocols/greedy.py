@@ -20,7 +20,7 @@ all of it before its answer is kept. No match is taken from a dummy of one's own
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -34,7 +34,7 @@ from accord.protocols.base import Task
 from accord.protocols.binned import Binned
 from accord.protocols.bound import require_within
 from accord.protocols.disclosed import Disclosed
-from accord.protocols.found import Found, disclose, require_hit
+from accord.protocols.found import Found, disclose, order_by_id, require_hit
 from accord.protocols.mine import Mine
 from accord.protocols.schedule import Schedule
 from accord.ranges import contained, distinct
@@ -66,7 +66,7 @@ class GreedyClean:
         if not len(pairs):
             return
         fresh = distinct(self._mine.slots.records_of(pairs[:, 0]))
-        hits, shown = distinct(pairs[:, 1]), fresh[:0]
+        hits = distinct(pairs[:, 1])
 
         def first(theirs: Disclosed) -> Ints:
             require_hit(theirs, hits)
@@ -74,12 +74,22 @@ class GreedyClean:
             self._require_matches(pairs, theirs, matches)
             return matches
 
+        yield from self._close(fresh, first, len(hits))
+
+    def begin(self) -> Party[None]:
+        """Nothing is known before the first round."""
+        yield from ()
+
+    def _close(self, fresh: Ints, judge: Callable[[Disclosed], Ints], due: int) -> Party[None]:
+        """Disclose these and what follows from them, to a fixed point; `judge` is for the first answer, of at
+        most so many records."""
+        shown = fresh[:0]
+
         def later(theirs: Disclosed) -> Ints:
             matches = self._matches(theirs)
             self._require_due(shown, theirs, matches)
             return matches
 
-        judge, due = first, len(hits)
         while True:
             fresh = fresh[~self._shown[fresh]]
             bounds, size = self._task.most_matches, self._mine.records.size
@@ -91,8 +101,12 @@ class GreedyClean:
             self._shown[fresh] = True
             self._schedule.remove(self._me, own.slots)
             self._schedule.remove(1 - self._me, theirs.slots)
+            self._note(order_by_id(self._mine, fresh), own, theirs)
             fresh, shown = self._add(matches, self._found.number(theirs)), fresh
             judge, due = later, self._mine.partner_size
+
+    def _note(self, rows: Ints, own: Disclosed, theirs: Disclosed) -> None:
+        """What was disclosed in an exchange: own rows, and both sides' records."""
 
     def _add(self, matches: Ints, first: int) -> Ints:
         """Keep these matches with the partner's records from this number on; the own records among them."""

@@ -30,7 +30,7 @@ from accord.protocols.mine import Mine
 from accord.protocols.one_to_one import keep_best, work_of
 from accord.protocols.outcome import Outcome
 from accord.protocols.phases import Phases, Stopwatch
-from accord.protocols.rounds import Rounds
+from accord.protocols.rounds import Disclosing, Rounds
 from accord.protocols.schedule import Schedule
 from accord.protocols.slots import exchange_commitments, exchange_counts, partner_counts
 from accord.secure.engine import Engine
@@ -49,7 +49,13 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
     counts = yield from open_counts(mine, len(mine.slots.counts), judge)
     own = mine.slots.counts
     schedule = options.schedule(task, (own, counts) if mine.side is Side.A else (counts, own))
-    return (yield from compare_bins(task, options, mine, engine, counts, schedule, clock))
+    found = Found(task, mine, counts)
+    disclosing = (
+        GreedyClean(task, options, mine, schedule, found)
+        if options.greedy
+        else DiscloseAtEnd(task, mine, found)
+    )
+    return (yield from compare_bins(task, options, mine, engine, schedule, found, disclosing, clock))
 
 
 def compare_bins(
@@ -57,22 +63,18 @@ def compare_bins(
     options: Binned,
     mine: Mine,
     engine: Engine,
-    counts: Ints,
     schedule: Schedule,
+    found: Found,
+    disclosing: Disclosing,
     clock: Stopwatch,
 ) -> Party[Outcome]:
-    """Steps 2 to 6, with the partner's counts known and what is compared when."""
+    """Steps 2 to 6, once it is known what is compared when, and what becomes of the matches."""
     comparer = yield from mine.staff.gather(
         mine.side, engine, task.lowered.node, mine.entropy, schedule.most_comparisons
     )
     set_up = clock.lap()
 
-    found = Found(task, mine, counts)
-    disclosing = (
-        GreedyClean(task, options, mine, schedule, found)
-        if options.greedy
-        else DiscloseAtEnd(task, mine, found)
-    )
+    yield from disclosing.begin()
     rounds = Rounds(task, mine, comparer, schedule, clock)
     yield from rounds.run(disclosing, min(options.steps_at_once, comparer.under_way))
     yield from disclosing.finish()

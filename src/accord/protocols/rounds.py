@@ -40,6 +40,9 @@ class Disclosing(Protocol):
     def matches(self) -> int:
         """How many are known."""
 
+    def begin(self) -> Party[None]:
+        """Before the first round."""
+
     def take(self, pairs: Ints) -> Party[None]:
         """Both sides' matches of a round, as rows (own slot, partner's slot)."""
 

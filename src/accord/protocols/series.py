@@ -125,15 +125,24 @@ class Meeting:
 
 
 def series_slots(
-    blocking: Blocking, side: Side, records: Records, batch: Ints, counts: Ints, entropy: Entropy
+    blocking: Blocking,
+    side: Side,
+    records: Records,
+    batch: Ints,
+    counts: Ints,
+    entropy: Entropy,
+    shown: NDArray[np.bool_] | None = None,
 ) -> Slots:
     """The slots of all batches, placed, padded and shuffled.
 
     *Requires*: `batch` has the batch of each record, `counts` the noisy counts of all batches as they were
-    released, batch after batch. *Distribution*: within each bin of each batch the order is uniform and
+    released, batch after batch, without the slots of records that the partner was shown; `shown` says which
+    of the records these are. *Distribution*: within each bin of each batch the order is uniform and
     independent of everything else.
     """
     record, bins = blocking.place(side, records.columns, len(records))
+    if shown is not None:
+        record, bins = record[~shown[record]], bins[~shown[record]]
     bins = batch[record] * blocking.bins + bins
     dummies = counts - np.bincount(bins, minlength=len(counts))
     if len(dummies) and dummies.min() < 0:
@@ -159,8 +168,9 @@ def series_faults(protocol: Protocol, one_to_one: bool, accountable: bool) -> It
     if getattr(protocol, "prune", 0):
         problem = "a pair of bins that is left out of one run of a series would never be compared"
         yield ("protocol", "prune"), f"{problem}; set prune = 0."
-    if getattr(protocol, "greedy", False):
-        yield ("protocol", "greedy"), "greedy is not yet possible in a series; set greedy = false."
+    if getattr(protocol, "greedy", False) and getattr(protocol, "closure", "") != "all":
+        problem = "greedy looks for the matches of a record among all batches in a series"
+        yield ("protocol", "closure"), f'{problem}; set closure = "all", or greedy = false.'
     for name, there in (("one_to_one", one_to_one), ("accountable", accountable)):
         if there:
             yield (name,), f"{name} is not yet possible in a series; remove it, or [series]."

@@ -13,11 +13,15 @@ import numpy as np
 
 from accord.errors import PeerError
 from accord.protocols.base import Ints, Task
+from accord.protocols.batches import Released
 from accord.protocols.binned import Binned
+from accord.protocols.disclose import DiscloseAtEnd
+from accord.protocols.found import Found
 from accord.protocols.linkage import compare_bins, open_counts
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
 from accord.protocols.series import Meeting, Series
+from accord.protocols.series_greedy import SeriesGreedy, Shown
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
@@ -25,12 +29,15 @@ from accord.side import Side
 
 @dataclass(frozen=True)
 class SeriesRun:
-    """What is public of a run of a series, and what the partner has shown in those before."""
+    """What is public of a run of a series, what both have shown before it, and what the own rows are."""
 
     series: Series
     meeting: Meeting
     partner_counts: Ints
-    """Of the partner's batches that were seen, batch after batch."""
+    """Of the partner's batches that were seen, batch after batch, without what is out of them."""
+    shown: Shown
+    rows: Released
+    """The own records."""
 
     def own(self, side: Side) -> tuple[int, int]:
         """(batches that the partner has seen, all batches) of a side."""
@@ -38,9 +45,14 @@ class SeriesRun:
         return self.meeting.seen[place], self.meeting.total[place]
 
 
-def link_series(task: Task, options: Binned, mine: Mine, engine: Engine, run: SeriesRun) -> Party[Outcome]:
-    """One side of the run. *Requires*: its slots are those of all its batches (`series_slots`), and its
-    records and the partner's are as many as were announced."""
+def link_series(
+    task: Task, options: Binned, mine: Mine, engine: Engine, run: SeriesRun
+) -> Party[tuple[Outcome, Shown]]:
+    """One side of the run: what it found, and what both have shown by then.
+
+    *Requires*: its slots are those of all its batches (`series_slots`), and its records and the partner's are
+    as many as were announced.
+    """
     engine.supports(task.lowered.node)
     clock, bins = mine.stopwatch, task.blocking.bins
     partner = mine.side.other
@@ -53,10 +65,18 @@ def link_series(task: Task, options: Binned, mine: Mine, engine: Engine, run: Se
     own = mine.slots.counts
     counts = (own, theirs) if mine.side is Side.A else (theirs, own)
     schedule = options.schedule(task, counts, run.meeting.bin_pairs(options.pairs(task), bins))
-    return (yield from compare_bins(task, options, mine, engine, theirs, schedule, clock))
+    found = Found(task, mine, theirs)
+    if not options.greedy:
+        plain = DiscloseAtEnd(task, mine, found)
+        outcome = yield from compare_bins(task, options, mine, engine, schedule, found, plain, clock)
+        return outcome, run.shown
+    new = run.rows.batch >= run.own(mine.side)[0]
+    greedy = SeriesGreedy(task, options, mine, schedule, found, run.shown, run.rows.member, new)
+    outcome = yield from compare_bins(task, options, mine, engine, schedule, found, greedy, clock)
+    return outcome, greedy.result()
 
 
-def series_party(task: Task, mine: Mine, engine: Engine, run: SeriesRun) -> Party[Outcome]:
+def series_party(task: Task, mine: Mine, engine: Engine, run: SeriesRun) -> Party[tuple[Outcome, Shown]]:
     """One side of a run of the task's protocol in a series; no agreement declares one for another."""
     options = task.protocol
     assert isinstance(options, Binned)

@@ -232,8 +232,7 @@ def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[
     if own.series is not None:
         assert charged.look is not None
         slots = own.series.slots(task, own.records, charged.look, own.entropy)
-        files = {"counts": own.series.past.counts.astype("<i8").tobytes()}
-        return charged.cost, own.mine(slots, size), files
+        return charged.cost, own.mine(slots, size), own.series.files()
     entropy = own.entropy if promise is None else promise.seed.slots()
     mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
     return charged.cost, mine, {} if promise is None else promise_files(promise, own.cards, noise)
@@ -324,17 +323,17 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         traffic=lambda: line.sent + line.received + own.team.figures().traffic,
     )  # fmt: skip
     expect(0, 0)
-    party = (
-        task.protocol.party(task, mine, agreement.engine.build())
-        if kept.series is None
-        else series_party(task, mine, agreement.engine.build(), kept.series)
-    )
-    outcome = yield from (party if desk is None else desk.keep(party))
+    engine, shown = agreement.engine.build(), None
+    if kept.series is not None:
+        outcome, shown = yield from series_party(task, mine, engine, kept.series)
+    else:
+        party = task.protocol.party(task, mine, engine)
+        outcome = yield from (party if desk is None else desk.keep(party))
     found = arrange_output(agreement, own.records, outcome)
     if own.out is not None:
         _write(own, kept, own.out, found)
-    if kept.series is not None:
-        kept.run.keep_pairs(found)
+    if shown is not None:
+        kept.run.keep_series(found, shown)
     figures = own.team.figures()
     bound = None if desk is None else desk.facts(agreement, figures.links)
     yield from _sign(own, kept, outcome, bound)

@@ -36,27 +36,22 @@ from accord.arguments import (
     wrong,
 )
 from accord.entropy import System
-from accord.errors import DeclinedError, StateError, UsageError
-from accord.privacy.events import NO_COST
-from accord.privacy.release import Snapshot
-from accord.protocols.base import Task
+from accord.errors import DeclinedError, UsageError
 from accord.protocols.mine import require_size
-from accord.protocols.slots import Slots, content_digest, table_digest
-from accord.records.address import Address
-from accord.records.columns import Records
+from accord.protocols.slots import table_digest
 from accord.records.layout import Layout
 from accord.records.load import load_records
-from accord.records.sources import TableLike, find_place, require_table
-from accord.records.sources_query import Query
+from accord.records.sources import TableLike, require_table
 from accord.records.targets import Target, as_target_or_none, settled
 from accord.secure.party import run
 from accord.session.connection import Reach, open_channel
 from accord.session.course import Kept, Linked, Ready, begin, go_on
 from accord.session.crew import Crew
 from accord.session.expected import look_ahead
+from accord.session.fitting import name_table, require_same_noise, require_same_table, unfit
 from accord.session.hiring import hire, require_workers
 from accord.session.identity import require_own_card, require_valid
-from accord.session.ledger import Ledger, check_name
+from accord.session.ledger import Ledger
 from accord.session.notices import Mended, Reading, Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
 from accord.session.output import require_ids, require_place
@@ -65,18 +60,13 @@ from accord.session.peak import Peak
 from accord.session.room import warn_of_room
 from accord.session.series import Part, require_declared, take_part
 from accord.session.state import State, open_state
-from accord.session.store import Manifest, RunFolder, find_unfinished, open_run
+from accord.session.store import RunFolder, find_unfinished, open_run
 from accord.side import Side
 from accord.spill import Scratch
 
 __all__ = ["Linked", "get_ready", "link", "own_side", "reopen", "resume"]
 
 Confirm = Callable[[Offer], bool]
-_OTHER = "Name the data as it was, or start a new run."
-_CHANGED = (
-    "Rows of a database change: name the data as it was with `data=`, such as a copy in another table, or "
-    "start a new run. A table that is copied before it is linked (CREATE TABLE … AS SELECT …) stays as it is."
-)
 _TOLD = 1 << 18
 """Rows after which it is told how many were read."""
 
@@ -306,7 +296,7 @@ def get_ready(
         cards=cards,
         records=records,
         dataset=dataset,
-        snapshot=_name_table(snapshot, task, side, records),
+        snapshot=name_table(snapshot, task, side, records),
         release=release,
         data=data,
         layout=layout,
@@ -363,14 +353,14 @@ def reopen(
         )  # fmt: skip
         require_ids(target, agreement, {own.side: own.records}, may_replace)
         slots = found.slots()
-        _require_same_table(own, known, slots)
+        require_same_table(own, known, slots)
 
         def draw() -> NDArray[np.int64]:
             # The noise of this run is in its slots: a ledger that does not know it may not draw another.
-            raise _unfit(state)
+            raise unfit(state)
 
         charged = Ledger(state.ledger).charge(own.ask(name), draw, datetime.now(UTC))
-        _require_same_noise(own, slots, charged.noise)
+        require_same_noise(own, slots, charged.noise)
         with closing(found.open_journal()) as journal:
             if journal.torn:
                 tell(Mended(name, journal.steps + 1))
@@ -379,42 +369,3 @@ def reopen(
                 None if own.series is None else own.series.run(known.total[1 if own.side is Side.A else 0])
             )
             yield own, Kept(found, mine, journal, charged.cost, series)
-
-
-def _name_table(name: str | None, task: Task, side: Side, records: Records) -> Snapshot | None:
-    """What the owner declares the table to be."""
-    if name is None:
-        return None
-    check_name("snapshot", name)
-    return Snapshot(name, content_digest(task.blocking, side, records))
-
-
-def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
-    """The data must be what the run began with: its slots point into that very table."""
-    if table_digest(own.records) != slots.table or slots.table.hex() != known.table:
-        reason = "your data is not what the run began with"
-        if known.records == len(own.records) < own.records.size:
-            reason = "an older version began it and told its size without the rows that are left out"
-        raise StateError(
-            path=own.state.run(known.run),
-            reason=reason,
-            mend=_CHANGED if isinstance(find_place(own.data) or own.data, Address | Query) else _OTHER,
-        )
-
-
-def _require_same_noise(own: Ready, slots: Slots, noise: NDArray[np.int64]) -> None:
-    """The slots must hold the noise that the ledger keeps: a second one would weaken the first."""
-    if own.event.cost == NO_COST:
-        return
-    if own.series is not None:
-        if not np.array_equal(slots.counts, np.concatenate(own.series.counts)):
-            raise _unfit(own.state)
-        return
-    task = own.agreement.task
-    if not np.array_equal(slots.counts, task.protocol.counts(task, own.side, own.records, noise)):
-        raise _unfit(own.state)
-
-
-def _unfit(state: State) -> StateError:
-    reason, mend = "the run's slots and the ledger do not belong together", "Restore both from the same copy"
-    return StateError(path=state.folder, reason=reason, mend=f"{mend}, or start a new run.")

@@ -28,6 +28,7 @@ from accord.protocols.batches import (
     Known,
     Look,
     Members,
+    Released,
     find_changes,
     look_at,
     members_of,
@@ -35,6 +36,7 @@ from accord.protocols.batches import (
     take_rows,
 )
 from accord.protocols.series import Meeting, Series, series_slots
+from accord.protocols.series_greedy import Shown, encode_shown
 from accord.protocols.series_linkage import SeriesRun
 from accord.protocols.slots import Slots
 from accord.records.columns import Records
@@ -58,7 +60,7 @@ class Past:
     seen: tuple[int, int] = (0, 0)
     """Batches of A and of B that have met."""
     counts: Ints = field(default_factory=lambda: NO_COUNTS, repr=False)
-    """The partner's, of those."""
+    """The partner's, of those, without what is out of them."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,10 @@ class OwnSeries:
     """Whether this run brings a new batch."""
     changes: Changes = field(repr=False)
     members: Members = field(repr=False)
-    batch: Ints = field(repr=False)
-    """Of each record that takes part."""
+    rows: Released = field(repr=False)
+    """Of the table, that take part."""
+    shown: Shown = field(repr=False)
+    """What both had shown before."""
     counts: tuple[Ints, ...] = field(repr=False)
     """The noisy counts of the batches that are there."""
     arrived: Ints = field(repr=False)
@@ -96,7 +100,8 @@ class OwnSeries:
 
     def opening(self) -> Opening:
         """Where this side stands."""
-        own = self._own_counts(self.past.seen[_place(self.side)])
+        bins = len(self.arrived)
+        own = self.left[: self.past.seen[_place(self.side)] * bins]
         counts = (own, self.past.counts) if self.side is Side.A else (self.past.counts, own)
         return Opening(self.name, self.number, self.past.seen, self.total, counts_digest(*counts))
 
@@ -114,8 +119,10 @@ class OwnSeries:
             versions=self.series.versions,
         )
 
-    def _own_counts(self, batches: int) -> Ints:
-        return np.concatenate([NO_COUNTS, *self.counts[:batches]])
+    @property
+    def left(self) -> Ints:
+        """The noisy counts of the batches that are there, without what the partner was shown."""
+        return self.shown.left(np.concatenate([NO_COUNTS, *self.counts]))
 
     def look(self, release: Release, records: Records, entropy: Entropy) -> SeriesLook:
         """What the ledger keeps of this run, with the noise that is drawn when it does."""
@@ -129,14 +136,21 @@ class OwnSeries:
     def slots(self, task: Task, records: Records, look: Look, entropy: Entropy) -> Slots:
         """The slots of all batches, that of this run included."""
         new = () if look.batch is None else (look.batch.counts,)
-        counts = np.concatenate([*self.counts, *new])
-        return series_slots(task.blocking, self.side, records, self.batch, counts, entropy)
+        left = self.shown.left(np.concatenate([*self.counts, *new]))
+        shown = self.shown.rows(self.rows.member)
+        return series_slots(task.blocking, self.side, records, self.rows.batch, left, entropy, shown)
+
+    def files(self) -> dict[str, bytes]:
+        """What the run keeps from its beginning on."""
+        counts = self.past.counts.astype("<i8").tobytes()
+        return {"counts": counts, "before": encode_shown(self.shown)}
 
     def run(self, partner_total: int) -> SeriesRun:
         """What is public of the run, once the partner has told how many batches it has."""
         own, other = self.total, partner_total
         total = (own, other) if self.side is Side.A else (other, own)
-        return SeriesRun(self.series, Meeting(self.past.seen, total), self.past.counts)
+        meeting = Meeting(self.past.seen, total)
+        return SeriesRun(self.series, meeting, self.past.counts, self.shown, self.rows)
 
 
 def _place(side: Side) -> int:
@@ -213,14 +227,14 @@ def _enter(
     event = series.event(release.event)
     key = series_key(dataset, name, _terms(agreement, side, release), event)
     book = Ledger(state.ledger).series(dataset, name)
-    past = find_past(state, agreement, side, dataset, name, book)
+    past, shown = find_past(state, agreement, side, dataset, name, book)
     looks = () if book is None else book.looks
     known, members = Known.of(looks), members_of(table, agreement.salt)
     due = past.seen[_place(side)] == known.batches
     room = series.declared(side, known.batches) if due else 0
     changes = find_changes(known, members, room, series.versions, part.unchanged_only)
     _require_plausible(changes, known, name, dataset, room)
-    rows, batch = rows_released(changes, known.batches, due)
+    rows = rows_released(changes, known, due)
     new = take_rows(table, changes.arrived, len(changes.arrived))
     own = OwnSeries(
         name=name if book is None else book.name,
@@ -233,11 +247,12 @@ def _enter(
         due=due,
         changes=changes,
         members=members,
-        batch=batch,
+        rows=rows,
+        shown=shown,
         counts=known.counts,
         arrived=agreement.task.blocking.counts(side, new.columns, len(new)),
     )
-    return own, take_rows(table, rows, series.announced(side, own.total))
+    return own, take_rows(table, rows.rows, series.announced(side, own.total))
 
 
 def _reenter(
@@ -256,8 +271,7 @@ def _reenter(
     looks = book.looks[: known.look]
     found, members = Known.of(looks), members_of(table, agreement.salt)
     changes = find_changes(found, members, 0, series.versions)
-    rows, batch = rows_released(changes, found.batches, due=False)
-    side = Side(known.side)
+    rows, side = rows_released(changes, found, due=False), Side(known.side)
     own = OwnSeries(
         name=book.name,
         series=series,
@@ -269,17 +283,19 @@ def _reenter(
         due=False,
         changes=changes,
         members=members,
-        batch=batch,
+        rows=rows,
+        shown=run.shown("before", agreement.task, side),
         counts=found.counts,
-        arrived=NO_COUNTS,
+        arrived=np.zeros(agreement.plan.bins, np.int64),
     )
-    return own, take_rows(table, rows, series.announced(side, own.total))
+    return own, take_rows(table, rows.rows, series.announced(side, own.total))
 
 
 def find_past(
     state: State, agreement: Agreement, side: Side, dataset: str, name: str, book: SeriesBook | None
-) -> Past:
-    """What was done of a series with the partner: by the last of its runs that is done."""
+) -> tuple[Past, Shown]:
+    """What was done of a series with the partner, by the last of its runs that is done; and what both have
+    shown by then."""
     found, broken = list_runs(state)
     partner, runs = agreement.party(side.other), () if book is None else book.runs
     if lost := [run for run in broken if run in runs]:
@@ -290,12 +306,15 @@ def find_past(
         raise SeriesError(series=name, dataset=dataset, reason=reason)
     done = [run for run in ours if run.manifest.done]
     if not done:
-        return Past()
+        return Past(), Shown.nothing(agreement.task, side)
     last = max(done, key=lambda run: run.manifest.series_run)
     known, counts = last.manifest, last.partner_counts()
     if counts is None or len(counts) != known.total[1 - _place(side)] * agreement.plan.bins:
         raise SeriesError(series=name, dataset=dataset, reason=f"its run {known.run} cannot be read")
-    return Past(known.series_run, known.total, counts)
+    before, after = (last.shown(name, agreement.task, side) for name in ("before", "shown"))
+    counts = counts - after.removed[1]
+    counts[: len(before.removed[1])] += before.removed[1]
+    return Past(known.series_run, known.total, counts), after
 
 
 def _terms(agreement: Agreement, side: Side, release: Release) -> bytes:

@@ -8,7 +8,8 @@
     key-DIGEST  the key of the digest of the output that a receipt names; a run that is done again has another
                 key, and whichever receipt is there finds its own
     counts      of a run of a series: the partner's noisy counts of the batches that it had shown before
-    pairs       of a run of a series that is done: the pairs that it found
+    before      of a run of a series: what both had disclosed to each other before
+    pairs, shown    of one that is done: the pairs that it found, and what both have disclosed by then
     seed, noise, pledges, record    of an accountable run: record.py
 
 Every file has a version; the journal's is in `journal_file.py`. Whoever changes anything here holds the lock.
@@ -35,7 +36,9 @@ import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import ClosedError, StateError, UsageError
+from accord.protocols.base import Task
 from accord.protocols.phases import Lap, Phases
+from accord.protocols.series_greedy import Shown, decode_shown, encode_shown
 from accord.protocols.slots import Ints, Slots, read_counts
 from accord.records.address import find_address
 from accord.records.layout import Layout
@@ -45,6 +48,7 @@ from accord.records.targets import Target, as_target_or_none
 from accord.session.connection import Reach
 from accord.session.journal_file import BROKEN, TAG, FileJournal, scan, unreadable
 from accord.session.state import State, write_private
+from accord.side import Side
 from accord.spill import Scratch
 
 _VERSION = 1
@@ -216,8 +220,18 @@ class RunFolder:
         write_private(self.receipt, content)
         self.change(done=True, matches=matches, matches_found=matches_found)
 
-    def keep_pairs(self, found: PairTable) -> None:
-        """Keep the pairs of a run of a series, from which all pairs of the series are put together."""
+    def shown(self, name: Literal["before", "shown"], task: Task, side: Side) -> Shown:
+        """What both sides of a series had disclosed before the run, or after it."""
+        path = self._folder / name
+        try:
+            return decode_shown(path.read_bytes(), task, side)
+        except (OSError, ValueError):
+            raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
+
+    def keep_series(self, found: PairTable, shown: Shown) -> None:
+        """Keep the pairs of a run of a series, from which all pairs of the series are put together, and what
+        both have disclosed by now, with which the next run begins."""
+        write_private(self._folder / "shown", encode_shown(shown))
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, found.schema) as file:
             for batch in found.to_batches():
