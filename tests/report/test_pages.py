@@ -61,7 +61,6 @@ def _pages(known: Remembered) -> Iterator[tuple[str, str]]:
     assert known.charged is not None
     yield "run", describe_run(known)
     yield "shared", share(known.agreement, known.receipt)
-    yield "hostile", describe_run(spoil(known))
     gone = Forgotten("r", "bob", "table", "", "00", "2026", known.charged, known.account)
     yield "forgotten", describe_forgotten(gone)
     yield "plan", describe_plan(plan(starter("places"), records=(400, 400)))
@@ -78,6 +77,13 @@ def test_a_browser_has_nothing_to_complain_of(known: Remembered, browser: Browse
         files[-1].write_text(content)
     assert complain(browser, files, tmp_path / "pictures") == []
     assert len(list((tmp_path / "pictures").glob("*.png"))) == len(files) * len(LOOKS)
+
+
+def test_hostile_texts_do_not_break_the_layout(known: Remembered, browser: Browser, tmp_path: Path) -> None:
+    """On a phone alone: a name of ten thousand letters makes a page that takes long to draw."""
+    file = tmp_path / "hostile.html"
+    file.write_text(describe_run(spoil(known)))
+    assert complain(browser, [file], tmp_path, LOOKS[:1]) == []
 
 
 def test_who_reads_in_the_dark_prints_on_white_paper(
@@ -97,7 +103,6 @@ def test_who_reads_in_the_dark_prints_on_white_paper(
 
 
 def test_hostile_texts_are_shown_as_they_are_spelt(known: Remembered) -> None:
-    """In a browser: above."""
     spoilt = spoil(known)
     assert spoilt.receipt is not None
     for page in (describe_run(spoilt), share(spoilt.agreement, spoilt.receipt)):
