@@ -17,5 +17,5 @@ def hide(mine: BatchSide) -> Party[NDArray[np.bool_]]:
 
 
 if __name__ == "__main__":
-    engine.run_b = hide
+    vars(engine)["run_b"] = hide
     main()
