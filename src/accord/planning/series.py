@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from accord.planning.variants import blockings, tell_blocking, with_epsilon
 from accord.protocols.base import Task
 from accord.side import Side
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Kind = Literal["series", "anew", "anew, same ε"]
 MOST_RUNS = 1_000
 

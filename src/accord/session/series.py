@@ -312,8 +312,8 @@ def find_past(
     if counts is None or len(counts) != known.total[1 - _place(side)] * agreement.plan.bins:
         raise SeriesError(series=name, dataset=dataset, reason=f"its run {known.run} cannot be read")
     before, after = (last.shown(name, agreement.task, side) for name in ("before", "shown"))
-    counts = counts - after.removed[1]
-    counts[: len(before.removed[1])] += before.removed[1]
+    for removed, sign in ((after.removed[1], -1), (before.removed[1], 1)):
+        counts[: len(removed)] += sign * removed
     return Past(known.series_run, known.total, counts), after
 
 

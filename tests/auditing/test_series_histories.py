@@ -1,0 +1,81 @@
+"""Twelve runs of a series at one ε are acquitted; series that leave out what the proof needs are convicted.
+
+False alarms: each audit here accuses the innocent with probability 0.001, whatever it learnt.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.auditing.cases import options
+from accord.auditing.protocol import ask
+from accord.auditing.series_histories import RUNS, Broken, SeriesHistory, series_histories
+from accord.protocols import series_greedy
+from accord.secure.party import Party
+from accord.side import Side
+
+QUIET = options("laplace", "0.3", "1e-3")
+LOUD = options("laplace", "1.6", "1e-3")
+NAMES = ("replaced", "moved", "nothing", "gone", "returned", "disclosed")
+
+
+def history(
+    name: str, broken: Broken = "", side: Side = Side.A, protocol: dict[str, Any] = QUIET
+) -> SeriesHistory:
+    (found,) = [one for one in series_histories(protocol, broken) if one.name == name and one.side is side]
+    return found
+
+
+def judge(question: SeriesHistory, trials: int) -> Any:
+    found = ask([question], trials=trials)
+    assert found.worst.finding.epsilon_most > found.worst.finding.epsilon_claimed + 0.2, "it could not fail"
+    return found
+
+
+def test_the_promise_is_that_of_one_release_for_twelve_runs() -> None:
+    question = history("replaced")
+    assert [float(part) for part in question.promise] == [0.3, 1e-3]
+    assert [len(world) for world in question.worlds] == [RUNS, RUNS] == [12, 12]
+
+
+@pytest.mark.parametrize("name", ["nothing", *(pytest.param(n, marks=pytest.mark.slow) for n in NAMES)])
+def test_a_series_as_it_is_is_acquitted(name: str) -> None:
+    assert not judge(history(name), 60).leaky
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_the_other_side_is_acquitted_too(name: str) -> None:
+    assert not judge(history(name, side=Side.B), 100).leaky
+
+
+@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+def test_a_series_that_announces_true_sizes_is_convicted(side: Side) -> None:
+    assert judge(history("nothing", "true sizes", side), 60).leaky
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", Side)
+def test_a_series_that_draws_again_is_convicted(side: Side) -> None:
+    assert judge(history("replaced", "redrawn", side, LOUD), 200).leaky
+
+
+@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+def test_a_series_that_drops_what_is_gone_is_convicted(side: Side) -> None:
+    assert judge(history("gone", "dropped", side), 60).leaky
+
+
+@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+def test_matching_disclosed_records_that_are_gone_is_convicted(
+    side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = series_greedy._exchange_gone
+
+    def name_nothing(places: np.ndarray) -> Party[Any]:
+        return real(places[:0])
+
+    monkeypatch.setattr(series_greedy, "_exchange_gone", name_nothing)
+    assert judge(history("disclosed", side=side), 60).leaky
