@@ -62,7 +62,9 @@ class Series(Spec):
     """What two parties declare before the first run of a series."""
 
     first: First
+    """How many records each side announces in the first run."""
     arrivals: Arrivals
+    """How many more each announces in every later run: a number, or a share of the first, `"2%"`."""
     versions: StrictInt = Field(default=1, ge=1, le=MOST_VERSIONS)
     """How many versions of one id are ever released: one that changes or comes back is another."""
 
