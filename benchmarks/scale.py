@@ -8,7 +8,9 @@ passed between them, and the most anonymous memory of each coordinator.
 
 A size is written to `docs/results/scale.csv` when it is done, with the load of the machine: minutes mean
 something on an idle machine alone, processor time nearly everywhere. `--slope` fits the processor time
-against the records on log-log axes.
+against the records on log-log axes. `--alone` does what one core of a side does alone before anything is
+compared: reading, digests, placing, padding, shuffling and committing; it prints the processor time and the
+most anonymous memory of that.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ from numpy.typing import NDArray
 from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
 from accord.datasets.starter import starter
+from accord.entropy import System
+from accord.protocols.slots import commitments, content_digest, make_slots
+from accord.records.load import load_records
 from accord.records.sinks import write_table
 from accord.session.speed import Speedometer
 from accord.side import Side
@@ -125,6 +130,26 @@ def measure(records: int, folder: Path, workers: int) -> dict[str, object]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
+def prepare(folder: Path) -> None:
+    """What a side does by itself, until there is something to compare."""
+    agreed = read_agreement(folder / "agreement.toml")
+    task, side, began = agreed.task, Side.A, time.process_time()
+    with Peak(os.getpid()) as peak:
+        shown = agreed.disclosed(side)
+        records = load_records(folder / "A.parquet", agreed.fields, agreed.salt, shown, by_id=True)
+        content_digest(task.blocking, side, records)
+        noise = agreed.protocol.release(task, side, records.size).draw(records, System())
+        slots = make_slots(task.blocking, side, records, noise, System())
+        commitments(slots, side)
+        schedule = agreed.protocol.schedule(task, (slots.counts, slots.counts))
+        assert schedule is not None
+        schedule.next()
+    print(
+        f"{records.size:,} records: {time.process_time() - began:.1f} s of a core, "
+        f"{peak.anonymous:,} MiB anonymous"
+    )
+
+
 def keep(row: dict[str, object]) -> None:
     new = not RESULTS.exists()
     with RESULTS.open("a", newline="") as file:
@@ -148,8 +173,13 @@ def main() -> None:
     parser.add_argument("records", type=int, nargs="*")
     parser.add_argument("--workers", type=int, default=1, help="of each side")
     parser.add_argument("--slope", action="store_true")
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--prepare", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    if asked.prepare:
+        prepare(asked.prepare)
+        return
     for records in asked.records:
         if asked.make:
             for side in Side:
@@ -160,6 +190,9 @@ def main() -> None:
             # Tables are made by another process, so that this one's memory is not in anybody's way.
             own = [sys.executable, "-m", "benchmarks.scale", str(records), "--make", name]
             subprocess.run(own, check=True)
+            if asked.alone:
+                subprocess.run([*own[:3], "--prepare", name], check=True)
+                continue
             row = measure(records, Path(name), asked.workers)
         keep(row)
         print(row, flush=True)
