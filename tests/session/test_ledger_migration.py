@@ -152,3 +152,21 @@ def test_a_migration_that_fails_leaves_the_old_ledger(path: Path) -> None:
         assert db.execute("PRAGMA user_version").fetchone() == (1,)
         assert db.execute("SELECT count(*) FROM runs").fetchone() == (6,)
     db.close()
+
+
+def test_a_ledger_of_version_2_gets_room_for_series(tmp_path: Path) -> None:
+    where = tmp_path / "ledger.sqlite"
+    ledger = Ledger(where)
+    ledger.set_budget("north", Budget())
+    first = ledger.charge(ask("r1", "north"), lambda: np.array([7]), NOW)
+    with sqlite3.connect(where) as db:
+        for table in ("looks", "series"):
+            db.execute(f"DROP TABLE {table}")
+        db.execute("PRAGMA user_version = 2")
+    db.close()
+    again = Ledger(where)
+    assert again.charge(ask("r1", "north"), never, NOW).noise.tolist() == first.noise.tolist() == [7]
+    assert again.series("north", "monthly") is None
+    with sqlite3.connect(where) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (3,)
+    db.close()

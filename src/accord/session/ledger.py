@@ -249,6 +249,8 @@ _SELECT_RUNS = (
 def _charge(db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int64]], now: datetime) -> Charge:
     require_account(db, ask.dataset)
     _declare(db, ask)
+    if ask.series is not None:
+        require_series(db, ask.dataset, ask.series)
     drawing, stored = _find_noise(db, ask.key)
     due = drawing is None
     _check_budget(db, ask.dataset, ask.event if due else AllPairs())

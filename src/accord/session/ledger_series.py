@@ -81,8 +81,7 @@ def require_series(db: sqlite3.Connection, account: str, look: SeriesLook) -> Se
 
 
 def keep_look(db: sqlite3.Connection, account: str, run: str, look: SeriesLook) -> Look:
-    """Keep what a run found, with the series itself if it is its first; raises unless that is new."""
-    require_series(db, account, look)
+    """Keep what a run found, with the series itself if it is its first. *Requires*: `require_series`."""
     row = (fold_name(account), fold_name(look.name), look.name, look.key)
     db.execute("INSERT OR IGNORE INTO series (account, folded, name, key) VALUES (?, ?, ?, ?)", row)
     found = look.make()

@@ -162,14 +162,13 @@ def make_offer(
 
 def describe(offer: Offer) -> str:
     """What is spent, what is left and what the partner will learn, before anything leaves."""
-    left_out = f", {offer.left_out:,} of them left out by the agreement's policies" if offer.left_out else ""
     account, side, agreed = offer.account, offer.side, offer.agreement
     lines = [
         f"You are      {agreed.party(side)} ({side.value}); partner: {offer.partner} ({side.other.value})",
         f"Agreement    {agreed.digest[:16]}…, a match is: {agreed.rule}",
         *_describe_learnt(offer),
         *_describe_accountable(offer),
-        f"Records      {offer.records:,}{left_out}",
+        f"Records      {_describe_records(offer)}",
         *([] if offer.outlook is None else [f"Expected     {offer.outlook.describe()}"]),
         *_describe_snapshot(offer),
         *_describe_series(offer),
@@ -185,6 +184,13 @@ def describe(offer: Offer) -> str:
         *(f"Warning: {warning}" for warning in offer.warnings),
     ]
     return "\n".join(lines)
+
+
+def _describe_records(offer: Offer) -> str:
+    if offer.series is not None:
+        return f"{offer.records - offer.left_out:,} take part; announced, as declared: {offer.records:,}"
+    left_out = f", {offer.left_out:,} of them left out by the agreement's policies" if offer.left_out else ""
+    return f"{offer.records:,}{left_out}"
 
 
 def _describe_learnt(offer: Offer) -> list[str]:
