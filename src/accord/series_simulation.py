@@ -15,7 +15,7 @@ import numpy as np
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import UsageError
-from accord.protocols.base import Ints, Release
+from accord.protocols.base import Ints, Release, Task
 from accord.protocols.batches import (
     Changes,
     Known,
@@ -69,17 +69,19 @@ class SeriesSide:
     agreement: Agreement
     side: Side
     looks: list[Look] = field(default_factory=list)
+    task: Task = field(init=False, repr=False)
     shown: Shown = field(init=False)
 
     def __post_init__(self) -> None:
-        self.shown = Shown.nothing(self.agreement.task, self.side)
+        self.task = self.agreement.task
+        self.shown = Shown.nothing(self.task, self.side)
 
     def take_part(
         self, table: Records, partner_batches: int, entropy: Entropy, noise: Ints | None = None
     ) -> tuple[Mine, Changes, Released]:
         """Look at a table, draw the noise of its batch, fix the slots: one side of the next run. `noise`
         replaces what would be drawn."""
-        series, task = require_series(self.agreement), self.agreement.task
+        series, task = require_series(self.agreement), self.task
         known, members = Known.of(self.looks), members_of(table, self.agreement.salt)
         room = series.declared(self.side, known.batches)
         changes = find_changes(known, members, room, series.versions)
@@ -108,7 +110,7 @@ class SeriesSide:
         return self.shown.left(self.counts)
 
     def _release(self, records: int) -> Release:
-        return self.agreement.protocol.release(self.agreement.task, self.side, records)
+        return self.agreement.protocol.release(self.task, self.side, records)
 
 
 def require_series(agreement: Agreement) -> Series:
@@ -142,7 +144,7 @@ def rehearse_run(
 ) -> Rehearsed:
     """One run, the first of which is 0; both sides remember it."""
     agreement, wire = sides[0].agreement, Wire()
-    series, task, options = require_series(agreement), agreement.task, agreement.protocol
+    series, task, options = require_series(agreement), sides[0].task, agreement.protocol
     assert isinstance(options, Binned)
     old = sides[0].left, sides[1].left
     meeting = Meeting((number, number), (number + 1, number + 1))

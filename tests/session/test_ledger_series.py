@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,8 +39,12 @@ def ask(run: str, after: int, make: Callable[[], Look], key: bytes = b"key", nam
     return Ask(run, "north", "p", b"agreement", b"place", TENTH, series=SeriesLook(name, key, after, make))
 
 
-def never() -> np.ndarray:
+def never() -> Any:
     raise SpentError
+
+
+def _same(look: Look) -> Look:
+    return look
 
 
 def looks(ledger: Ledger) -> list[bytes]:
@@ -49,7 +55,7 @@ def looks(ledger: Ledger) -> list[bytes]:
 def test_a_series_is_charged_once_and_every_run_counts(ledger: Ledger) -> None:
     for number, (look, cost) in enumerate(((FIRST, TENTH.cost), (SECOND, NO_COST), (SECOND, NO_COST))):
         assert ledger.quote(ask("offer", number, never)) == cost
-        charged = ledger.charge(ask(f"r{number}", number, lambda look=look: look), never, NOW)
+        charged = ledger.charge(ask(f"r{number}", number, partial(_same, look)), never, NOW)
         assert charged.cost == cost
         assert charged.look is look
     assert looks(ledger) == [encode_look(look) for look in (FIRST, SECOND, SECOND)]

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -34,16 +35,12 @@ from accord.auditing.views import View, WatchedEngine, record_view
 from accord.entropy import Entropy
 from accord.protocols.base import Ints, Release
 from accord.protocols.batches import Released
-from accord.protocols.binned import Binned
 from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
 from accord.protocols.series import Meeting, series_slots
-from accord.protocols.series_greedy import Shown
-from accord.protocols.series_linkage import SeriesRun, link_series
+from accord.protocols.series_linkage import SeriesRun, series_party
 from accord.protocols.slots import Slots
 from accord.records.columns import Records
 from accord.records.load import load_records
-from accord.secure.engine import Engine
 from accord.secure.party import Party, Send, receive, run_pair
 from accord.series_simulation import SeriesSide, require_series
 from accord.side import Side
@@ -104,19 +101,24 @@ class SeriesHistory:
         parties = []
         for place, (size, mine, rows) in enumerate(made):
             run = SeriesRun(require_series(self.agreement), meeting, old[1 - place], sides[place].shown, rows)
-            parties.append(_announce(size, self._party(mine, run, engine)))
+            parties.append(_announce(size, series_party(sides[place].task, mine, engine, run)))
         parties[1] = record_view(parties[1], seen)
         first, second = parties if self.side is Side.A else parties[::-1]
         ends = run_pair(first, second)
         for side, (_, shown) in zip(sides, ends if self.side is Side.A else ends[::-1], strict=True):
             side.shown = shown
 
-    def _party(self, mine: Mine, run: SeriesRun, engine: Engine) -> Party[tuple[Outcome, Shown]]:
-        options = self.agreement.protocol
-        assert isinstance(options, Binned)
-        return link_series(self.agreement.task, options, mine, engine, run)
+    @cached_property
+    def _loaded(self) -> dict[int, Records]:
+        """Tables that were read, by what they are in memory: the same one stands in many runs."""
+        return {}
 
     def _load(self, table: Table) -> Records:
+        if id(table) not in self._loaded:
+            self._loaded[id(table)] = self._read(table)
+        return self._loaded[id(table)]
+
+    def _read(self, table: Table) -> Records:
         rows = {
             "id": pa.array(list(table), pa.string()),
             "x": pa.array([x for x, _ in table.values()], pa.int64()),
@@ -137,8 +139,7 @@ class _Owner(SeriesSide):
         self, table: Records, number: int, entropy: Entropy
     ) -> tuple[int, Mine, Released]:
         """The size that it announces, its side of the run, and the rows that take part."""
-        agreement = self.agreement
-        release = agreement.protocol.release(agreement.task, self.side, 1)
+        release = self.task.protocol.release(self.task, self.side, 1)
         self.noise.append(release.draw(table, entropy.stream("noise")))
         mine, changes, rows = self.take_part(table, number + 1, entropy, self.noise[-1])
         if self.broken in ("redrawn", "dropped"):
@@ -147,7 +148,7 @@ class _Owner(SeriesSide):
 
     def _other_slots(self, mine: Mine, rows: Released, release: Release, entropy: Entropy) -> Slots:
         """Of batches whose noise is drawn anew, or that lose what is gone."""
-        plan, noise = self.agreement.plan, np.concatenate(self.noise)
+        plan, noise = self.task.blocking, np.concatenate(self.noise)
         if self.broken == "redrawn":
             again = [release.draw(mine.records, entropy.stream(f"again {b}")) for b in range(len(self.noise))]
             counts = self.counts - noise + np.concatenate(again)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from accord.auditing.cases import Case
     from accord.auditing.histories import History
     from accord.auditing.protocol import CaseFinding, Verdict
+    from accord.auditing.series_histories import SeriesHistory
     from accord.records.columns import Records
 
 EPSILON, DELTA = "1.6", "1e-5"
 """The paper's; for the built-in cases, and to judge what promises nothing."""
+
+_Kind = Literal["one run", "over time", "series"]
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,16 @@ def protocol(
         str | None,
         typer.Option(
             help="One built-in case: alone, matched, crowd, beside or passes; over time left-out, move, "
-            "insert, delete, partners or renamed; default: all."
+            "insert, delete, partners or renamed; of series replaced, moved, nothing, gone, returned or "
+            "disclosed; default: all."
         ),
     ] = None,
     over_time: Annotated[
         bool,
         typer.Option("--over-time", help="Audit several runs in a row, through loader and ledger."),
+    ] = False,
+    series: Annotated[
+        bool, typer.Option("--series", help="Audit whole series of twelve runs at one ε; laplace alone.")
     ] = False,
     trials: Annotated[int, typer.Option(help="Runs with each table, in each case.")] = 2_000,
     confidence: Annotated[
@@ -112,11 +119,13 @@ def protocol(
     if own:
         if case is not None:
             raise UsageError(problem="--case names built-in tables; leave it out, or your own tables.")
-        if over_time:
-            raise UsageError(problem="--over-time has tables of its own; leave it out, or your own tables.")
-        cases: Sequence[Case | History] = [_own_case(base, agreement, files, epsilon, delta)]
+        if over_time or series:
+            option = "--over-time" if over_time else "--series"
+            raise UsageError(problem=f"{option} has tables of its own; leave it out, or your own tables.")
+        cases: Sequence[Case | History | SeriesHistory] = [_own_case(base, agreement, files, epsilon, delta)]
     else:
-        cases = _built_in(base, agreement, epsilon, delta, case, _require_agreeable(name, over_time))
+        kind = _kind_of_cases(name, over_time, series)
+        cases = _built_in(base, agreement, epsilon, delta, case, kind)
     maker = BROKEN.get(name, honest)
     questions = [OneRun.of(each, maker) if isinstance(each, Case) else each for each in cases]
     with progress("Auditing") as advance:
@@ -153,15 +162,19 @@ def _require_meant(name: str, epsilon: str | None, delta: str | None) -> None:
         raise UsageError(problem=f"{name} promises δ = 0; leave out --delta.")
 
 
-def _require_agreeable(name: str, over_time: bool) -> bool:
-    """Whether to audit over time: only what may be agreed on has an account."""
+def _kind_of_cases(name: str, over_time: bool, series: bool) -> _Kind:
+    """Which tables to audit with: only what may be agreed on has an account, or a series."""
     from accord.auditing.programs import BROKEN
     from accord.errors import UsageError
     from accord.protocols.registry import protocol_named
 
+    if over_time and series:
+        raise UsageError(problem="Either --over-time or --series: a series is over time by itself.")
     if over_time and (name in BROKEN or protocol_named(name).leaky):
         raise UsageError(problem=f"{name} cannot be agreed on, so no ledger knows it; leave out --over-time.")
-    return over_time
+    if series and name != "laplace":
+        raise UsageError(problem=f"A series runs laplace and not {name}; leave out --series.")
+    return "over time" if over_time else "series" if series else "one run"
 
 
 def _built_in(
@@ -170,17 +183,24 @@ def _built_in(
     epsilon: str | None,
     delta: str | None,
     case: str | None,
-    over_time: bool,
-) -> Sequence[Case | History]:
+    kind: _Kind,
+) -> Sequence[Case | History | SeriesHistory]:
     """The built-in tables or histories, under the options of the agreement if there is one."""
     from accord.auditing.cases import built_in, options
     from accord.auditing.histories import histories
+    from accord.auditing.series_histories import series_histories
     from accord.errors import UsageError
 
     taken = options(name, epsilon or EPSILON, delta or DELTA)
     if agreement is not None:
         taken = _adjust(name, agreement, epsilon, delta).protocol.model_dump(mode="json")
-    found: Sequence[Case | History] = histories(taken) if over_time else built_in(taken)
+    found: Sequence[Case | History | SeriesHistory] = (
+        histories(taken)
+        if kind == "over time"
+        else series_histories(taken)
+        if kind == "series"
+        else built_in(taken)
+    )
     chosen = [each for each in found if case in (None, each.name)]
     if not chosen:
         known = ", ".join(dict.fromkeys(each.name for each in found))

@@ -138,7 +138,8 @@ def _judged(agreement: Agreement, found: SideFacts) -> Markup:
 def _allowed(account: Afterwards | None) -> list[Markup]:
     if account is None:
         return []
-    return [_verdict(not account.refusal, f"The account of {account.dataset}: {account.verdict}.")]
+    told = account.verdict.rstrip(".")
+    return [_verdict(not account.refusal, f"The account of {account.dataset}: {told}.")]
 
 
 def _side(agreement: Agreement, found: SideFacts) -> Section:
