@@ -239,7 +239,7 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     answer(monkeypatch, *lines)
     init(table="shop.csv")
     shown = capsys.readouterr().err
-    assert "'brnd' is no type of a column" in shown
+    assert "'brnd' is not a column type" in shown
     assert "given name" in shown
     agreed = read_agreement(shop / "agreement.toml")
     assert agreed.expected is not None

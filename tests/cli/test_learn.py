@@ -104,7 +104,7 @@ def test_from_a_model_of_splink(folder: Path) -> None:
         (("draft.toml", "a.csv", "--learnt-from", "A", "--labels", "labels.csv"), 2, "--other"),
         (("draft.toml", "--out", "draft.toml", "--force"), 5, "which is read"),
         (("draft.toml", "--compare", "gven"), 2, "Did you mean 'given'?"),
-        (("draft.toml", "--compare", "shoes"), 2, "'shoes' is no field of the draft"),
+        (("draft.toml", "--compare", "shoes"), 2, "'shoes' is not a field of the draft"),
         (("draft.toml", "--compare", "postcode", "--precision", "0.99"), 2, "Ask for less with --precision"),
         (("draft.toml", "a.csv", "--learnt-from", "A", "--column", "x=y"), 2, "no field or column 'x'"),
     ],
