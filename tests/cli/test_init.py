@@ -99,7 +99,7 @@ def test_nothing_is_overwritten_without_force(shop: Path) -> None:
     assert "--force" in run(shop, *FROM, code=5).stderr
     assert "which is read" in run(shop, *FROM, "--out", "shop.csv", "--force", code=5).stderr
     told = run(shop, *FROM, "--out", "other.toml", code=5).stderr  # the layout is there
-    assert "which only --force replaces. It has its place beside the table" in told
+    assert "which only --force replaces. It belongs next to the table" in told
     assert "--out" not in told
     assert {path.name: path.read_bytes() for path in shop.iterdir()} == before
     run(shop, *FROM, "--force")

@@ -32,7 +32,7 @@ def test_from_nobody_it_prints_and_writes(folder: Path) -> None:
     for part in ("for you alone", "dice(given) >= 1", "threshold", "←", "Expected precision 0.9", "score(\n"):
         assert part in done.stdout
     assert "Wrote agreement.toml. Check it with: `accord check agreement.toml`." in done.stderr
-    assert "made-up records, which are nobody's" in done.stderr
+    assert "made-up records, which belong to nobody" in done.stderr
     agreed = read_agreement(folder / "agreement.toml")
     assert agreed.learnt_from == "nobody"
     assert accord(folder, "check", "agreement.toml").returncode == 0
