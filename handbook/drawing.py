@@ -16,7 +16,7 @@ WIDE = 480
 LINE = 19
 """From one line of words to the next."""
 _LETTER = 8.0
-"""How wide a letter is, nearly always at the most."""
+"""How wide a letter is, nearly always at most."""
 
 _LIGHT = (
     "--ink:#1b1f24;--quiet:#4d5661;--line:#8a939e;--main:#0b5cad;--soft:#e6f0fa;--other:#a8480a;--paper:#fff"

@@ -26,8 +26,8 @@ def test_the_docstring_is_the_message() -> None:
 
 
 def test_faults_are_listed_and_counted() -> None:
-    one = DataError("a.csv", [Fault("row 1", "is odd.", "Mend it.")])
-    assert str(one) == "a.csv has 1 fault:\n  row 1: is odd. Mend it."
+    one = DataError("a.csv", [Fault("row 1", "is odd.", "Fix it.")])
+    assert str(one) == "a.csv has 1 fault:\n  row 1: is odd. Fix it."
     many = DataError("a.csv", [Fault(f"row {i}", "is odd.") for i in range(1000)])
     assert "has 1,000 faults" in str(many)
     assert str(many).endswith("… and 980 more kinds.")

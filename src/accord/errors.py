@@ -93,12 +93,12 @@ class OutputError(AccordError):
 
 
 class UnsureOutputError(OutputError):
-    """{path} may have been written, or not: {reason} while it was being finished. Look there; a run that was
-    cut writes it again when it is resumed."""
+    """{path} may have been written, or not: {reason} while it was being finished. Look there; an
+    interrupted run writes it again when it is resumed."""
 
 
 class LayoutOutputError(OutputError):
-    """{path} cannot be written: {reason}. It has its place beside the table: move it away, or the table."""
+    """{path} cannot be written: {reason}. It belongs next to the table: move it or the table away."""
 
 
 class UnsupportedError(AccordError):
@@ -108,7 +108,7 @@ class UnsupportedError(AccordError):
 
 
 class BudgetError(AccordError):
-    """The privacy budget of '{dataset}' does not allow this run: {reason} Asked: ε = {asked_epsilon},
+    """The privacy budget of '{dataset}' does not allow this run: {reason} Requested: ε = {asked_epsilon},
     δ = {asked_delta}. Left: {left}. Nothing was drawn and nothing was charged. A snapshot that was paid for
     can be linked again as long as runs are left; `accord ledger budget` changes the limits."""
 
@@ -131,8 +131,8 @@ class AccountError(UsageError):
 class SnapshotError(AccordError):
     """Your table is not the one that was first called the snapshot '{snapshot}' of '{dataset}': ids were
     added or removed, or some fall into other bins. Nothing was drawn and nothing was charged. Link the table
-    as it was; or give this one a name of its own with `snapshot=`, which is a new release and is charged.
-    A new name tells the partner that something changed, unless names follow a calendar and not the data."""
+    as it was; or give this one a new name with `snapshot=`, which is a new release and is charged.
+    A new name tells the partner that something changed, unless names follow a calendar, not the data."""
 
     exit_code = 6
 
@@ -190,7 +190,7 @@ class NoRoomError(PeerError):
 
 
 class RefusedError(AccordError):
-    """{problem} Nothing was charged, and of your table nothing but its size was told."""
+    """{problem} Nothing was charged, and nothing about your table but its size was revealed."""
 
     exit_code = 7
 
@@ -204,7 +204,7 @@ class ClosedError(AccordError):
 
 
 class DifferentAgreementError(AccordError):
-    """You and {partner} hold different agreements. Nothing of your table was sent. What differs:
+    """You and {partner} hold different agreements. Nothing from your table was sent. What differs:
     {differences}"""
 
     exit_code = 3
@@ -229,7 +229,7 @@ class WithheldError(ConnectionLostError):
 
 
 class WorkerError(AccordError):
-    """Worker {number} of this run ended: {problem}. The other workers were ended, too, here and there."""
+    """Worker {number} of this run ended: {problem}. The other workers were stopped, too, on both sides."""
 
     exit_code = 13
 
@@ -268,7 +268,7 @@ class StoppedError(AccordError):
 
 
 class InterruptedRunError(AccordError):
-    """Stopped. The run {run} is kept, with what was done; go on with `accord resume {run}`."""
+    """Stopped. The run {run} is kept, with what was done; continue with `accord resume {run}`."""
 
     exit_code = 130
 
@@ -280,7 +280,7 @@ class InterruptedEarlyError(AccordError):
 
 
 class DeclinedError(AccordError):
-    """You declined. Nothing was charged, and nothing of your table was sent."""
+    """You declined. Nothing was charged, and nothing from your table was sent."""
 
     exit_code = 10
 

@@ -24,7 +24,7 @@ class Network:
         try:
             megabits, milliseconds = map(float, text.split("/"))
         except ValueError:
-            problem = f"'{text}' is no network: write Mbit/s and the round trip in ms, as in 100/20."
+            problem = f"'{text}' is not a network: write Mbit/s and the round trip in ms, as in 100/20."
             raise UsageError(problem=problem) from None
         return cls(megabits, milliseconds)
 

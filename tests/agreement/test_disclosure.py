@@ -118,7 +118,7 @@ def test_local_dp_tells_reports_or_public_bins() -> None:
     agreed = parse_agreement(text)
     about_a, about_b = (" ".join(learned_about(agreed, side)) for side in Side)
     assert "reported by randomised response: ε = 1.6 for each record that matches nothing" in about_a
-    assert "of each record that matches: the bin that it reports" in about_a
+    assert "for each record that matches: the bin that it reports" in about_a
     assert "into which of 496 bins each record falls: the agreement calls that public" in about_b
     assert any("7.5% are compared on average" in note for note in advice(agreed)), advice(agreed)
 

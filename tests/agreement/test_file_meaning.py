@@ -167,7 +167,7 @@ derive = "initial"'''
 @pytest.mark.parametrize(
     ("said", "problem"),
     [
-        ('clean = ["acents"]', "clean[1]: 'acents' is no step of cleaning. Did you mean 'accents'?"),
+        ('clean = ["acents"]', "clean[1]: 'acents' is not a cleaning step. Did you mean 'accents'?"),
         ('clean = "accents"', "should be a list"),
         ('derive = "sondex"', "Did you mean 'soundex'?"),
         ('form = "title"', "Did you mean 'from'?"),

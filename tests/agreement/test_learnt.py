@@ -65,12 +65,12 @@ def test_leakage_and_words_name_the_side_whose_data_it_was(origin: str, of_a: st
     assert (
         note
         == {
-            "nobody": "The rule was learnt from made-up records, which are nobody's.",
-            "public": "The rule was learnt from public data.",
-            "A": "The rule was learnt from data of north-register, by its word not the table that is linked.",
-            "B": "The rule was learnt from data of south-register, by its word not the table that is linked.",
-            "A linked": "The rule was learnt from the table of north-register that is linked.",
-            "B linked": "The rule was learnt from the table of south-register that is linked.",
+            "nobody": "The rule was learned from made-up records, which belong to nobody.",
+            "public": "The rule was learned from public data.",
+            "A": "The rule was learned from data of north-register that is, it says, not the linked table.",
+            "B": "The rule was learned from data of south-register that is, it says, not the linked table.",
+            "A linked": "The rule was learned from the table of north-register that is linked.",
+            "B linked": "The rule was learned from the table of south-register that is linked.",
         }[origin]
     )
 

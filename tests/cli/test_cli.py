@@ -240,7 +240,7 @@ def test_bad_agreement_and_bad_words(shop: Path, tmp_path: Path) -> None:
     refused(tmp_path, 3, "did you mean 'hamming'", "check", "typo.toml")
     (tmp_path / "category.toml").write_text(text.replace('other = "bin"', 'other = "error"'))
     refused(tmp_path, 4, "is not in the agreed list", "check", "category.toml", str(shop / "a.csv"))
-    refused(shop, 2, "no party of this agreement", "check", "agreement.toml", "--party", "C")
+    refused(shop, 2, "not a party to this agreement", "check", "agreement.toml", "--party", "C")
     refused(shop, 2, "field=column", "check", "agreement.toml", "a.csv", "--column", "name")
     assert accord(shop, "simulate", "a.csv").returncode == 2
     assert accord(shop, "generate", "boats").returncode == 2

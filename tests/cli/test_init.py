@@ -99,7 +99,7 @@ def test_nothing_is_overwritten_without_force(shop: Path) -> None:
     assert "--force" in run(shop, *FROM, code=5).stderr
     assert "which is read" in run(shop, *FROM, "--out", "shop.csv", "--force", code=5).stderr
     told = run(shop, *FROM, "--out", "other.toml", code=5).stderr  # the layout is there
-    assert "which only --force replaces. It has its place beside the table" in told
+    assert "which only --force replaces. It belongs next to the table" in told
     assert "--out" not in told
     assert {path.name: path.read_bytes() for path in shop.iterdir()} == before
     run(shop, *FROM, "--force")
@@ -239,7 +239,7 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     answer(monkeypatch, *lines)
     init(table="shop.csv")
     shown = capsys.readouterr().err
-    assert "'brnd' is no type of a column" in shown
+    assert "'brnd' is not a column type" in shown
     assert "given name" in shown
     agreed = read_agreement(shop / "agreement.toml")
     assert agreed.expected is not None

@@ -32,7 +32,7 @@ def test_from_nobody_it_prints_and_writes(folder: Path) -> None:
     for part in ("for you alone", "dice(given) >= 1", "threshold", "←", "Expected precision 0.9", "score(\n"):
         assert part in done.stdout
     assert "Wrote agreement.toml. Check it with: `accord check agreement.toml`." in done.stderr
-    assert "made-up records, which are nobody's" in done.stderr
+    assert "made-up records, which belong to nobody" in done.stderr
     agreed = read_agreement(folder / "agreement.toml")
     assert agreed.learnt_from == "nobody"
     assert accord(folder, "check", "agreement.toml").returncode == 0
@@ -104,7 +104,7 @@ def test_from_a_model_of_splink(folder: Path) -> None:
         (("draft.toml", "a.csv", "--learnt-from", "A", "--labels", "labels.csv"), 2, "--other"),
         (("draft.toml", "--out", "draft.toml", "--force"), 5, "which is read"),
         (("draft.toml", "--compare", "gven"), 2, "Did you mean 'given'?"),
-        (("draft.toml", "--compare", "shoes"), 2, "'shoes' is no field of the draft"),
+        (("draft.toml", "--compare", "shoes"), 2, "'shoes' is not a field of the draft"),
         (("draft.toml", "--compare", "postcode", "--precision", "0.99"), 2, "Ask for less with --precision"),
         (("draft.toml", "a.csv", "--learnt-from", "A", "--column", "x=y"), 2, "no field or column 'x'"),
     ],

@@ -87,7 +87,7 @@ def test_link_tries_the_table_before_it_asks_anything(desk: Path, home: Home) ->
         done = accord(desk, *typed, *named, *more)
         assert done.returncode == 5, done.stderr
         assert problem in done.stderr
-        assert "Go on?" not in done.stdout + done.stderr
+        assert "Continue?" not in done.stdout + done.stderr
     assert not Ledger(office.state.ledger).runs()
 
 

@@ -104,7 +104,7 @@ def test_what_a_table_decides_is_never_written(folder: Path) -> None:
         (("--records", "0", "5"), "at least 1 each"),
         (("--records", "20000001", "5"), "At most 20,000,000 records of a side can be planned, by --records"),
         ((), "--records"),
-        (("--records", "5", "5", "--network", "fast"), "no network"),
+        (("--records", "5", "5", "--network", "fast"), "not a network"),
         (("--records", "5", "5", "--recall", "2"), "0 to 1"),
         (("a.csv",), "--party"),
     ],

@@ -55,7 +55,7 @@ def accord(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 def test_an_empty_ledger_says_so(accord: Accord) -> None:
-    assert accord("ledger") == (0, "There is no account yet. `accord ledger budget NAME` makes one.\n", "")
+    assert accord("ledger") == (0, "There is no account yet. `accord ledger budget NAME` creates one.\n", "")
     assert json.loads(accord("ledger", "--json")[1]) == {"accounts": [], "runs": []}
 
 

@@ -104,7 +104,7 @@ def require_screen(printed: str, shown: str) -> None:
     lines = [line.strip() for line in shown.replace("\r", "\n").splitlines()]
     for pattern in wanted:
         assert any(pattern.search(line) for line in lines), pattern.pattern
-    asked = "\n".join(lines).partition("You are")[2].partition("Go on?")[0].splitlines()[1:]
+    asked = "\n".join(lines).partition("You are")[2].partition("Continue?")[0].splitlines()[1:]
     for line in filter(None, asked if known else []):
         assert any(pattern.fullmatch(line) for pattern in wanted), line
 

@@ -138,7 +138,7 @@ def test_no_value_and_no_statistic_is_written() -> None:
     table = generate_people(200, None, 4).a
     found = learn(AGREED, table, learnt_from="A")
     text = found.write_into(DRAFT)
-    start = text.index("# Learnt by")
+    start = text.index("# Learned by")
     new = text[start : text.index('\n"""', start) + 4]
     assert DRAFT.startswith(text[:start])
     assert DRAFT.endswith(text[start + len(new) :])
@@ -176,7 +176,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"table": "a.csv", "learnt_from": "C"}, "'C' is no one whose data it can be"),
     ({"table": "a.csv", "learnt_from": 7}, "`learnt_from=` is a text"),
-    ({"learnt_from": "A"}, "made-up people are learnt from, who are nobody's"),
+    ({"learnt_from": "A"}, "made-up people are used, who are nobody's"),
     ({"table": "a.csv", "learnt_from": "public", "linked_table": True}, "Only a party's table can be linked"),
     ({"table": "a.csv", "learnt_from": "A", "linked_table": "no"}, "`linked_table=` is True or False"),
     ({"table": "a.csv", "learnt_from": "A", "other": "b.csv"}, "Labels are of two tables"),

@@ -96,7 +96,7 @@ def test_all_that_has_no_counterpart_is_named_at_once(tmp_path: Path) -> None:
         ("{", "it is not JSON"),
         ("\0", "it is not JSON"),
         ("[" * 100_000, "it is not JSON"),
-        ("[]", "it is no model of Splink"),
+        ("[]", "it is not a Splink model"),
         (" " * (5 << 20), "larger than 4 MiB"),
     ],
 )

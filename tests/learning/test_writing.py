@@ -48,7 +48,7 @@ def test_every_other_line_stays(draft: str) -> None:
     agreement = learnt(draft)
     text = write_into(draft, agreement)
     assert parse_agreement(text) == agreement
-    start, end = text.index("# Learnt by"), text.index('\n"""', text.index('learnt_from = "A"')) + 4
+    start, end = text.index("# Learned by"), text.index('\n"""', text.index('learnt_from = "A"')) + 4
     plain = draft.replace("\r\n", "\n")
     first, last = text[:start], text[end:]
     assert plain.startswith(first)
@@ -66,7 +66,7 @@ def test_learning_again_replaces_what_was_learnt() -> None:
     twice = write_into(once, again)
     assert parse_agreement(twice) == again
     assert twice.replace('"B linked"', '"A"') == once
-    assert twice.count("Learnt by") == 1
+    assert twice.count("Learned by") == 1
 
 
 def test_what_looks_like_a_rule_in_another_text_is_left_alone() -> None:

@@ -271,7 +271,7 @@ def _one_field(rule: Rule, x: Any, y: Any, f: set[int], g: set[int]) -> bool:
 
 
 def _text(cell: str) -> str:
-    """As it is compared: in lower case, with single blanks."""
+    """As it is compared: in lower case, with single spaces."""
     return " ".join(cell.lower().split())
 
 

@@ -77,7 +77,8 @@ def test_all_faults_at_once_and_no_value(tmp_path: Path) -> None:
     told = str(caught.value)
     assert "rows 1, 5, 6, 7, column 'value': repeats that of another row" in told
     assert (
-        "rows 2, 3, 4, 8, 9 and 2 more, column 'count': is no whole number from 1 to 999,999,999,999" in told
+        "rows 2, 3, 4, 8, 9 and 2 more, column 'count': is not a whole number from 1 to 999,999,999,999"
+        in told
     )
     assert "row 10, column 'value': is longer than 256 letters." in told
     assert "row 11: has 3 cells, the header 2." in told

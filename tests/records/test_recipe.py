@@ -42,13 +42,16 @@ def test_what_is_said_is_read_again() -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        (TEXT | {"clean": ["acents"]}, "'acents' is no step of cleaning. Did you mean 'accents'?"),
+        (TEXT | {"clean": ["acents"]}, "'acents' is not a cleaning step. Did you mean 'accents'?"),
         (TEXT | {"clean": ["xyz"]}, "Known are: accents, punctuation, digits only"),
         (TEXT | {"clean": [7]}, "a step is a word such as"),
         (TEXT | {"clean": [{"drop": ["a b"]}]}, "drop takes single words"),
         (TEXT | {"clean": [{"drop": []}]}, "drop is a list of words"),
         (TEXT | {"clean": [{"dorp": ["a"]}]}, "a step is a word such as"),
-        (TEXT | {"derive": "soundx"}, "'soundx' is nothing that can be derived. Did you mean 'soundex'?"),
+        (
+            TEXT | {"derive": "soundx"},
+            "'soundx' is not something that can be derived. Did you mean 'soundex'?",
+        ),
         (TEXT | {"derive": "prefix"}, "must say how many characters"),
         (TEXT | {"derive": {"prefix": 0}}, "1 to 64"),
         (TEXT | {"derive": {"prefix": True}}, "1 to 64"),

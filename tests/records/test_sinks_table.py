@@ -124,7 +124,7 @@ def test_kinds_that_are_not_known_yet_fit_either(home: Home) -> None:
 
 def test_a_view_is_no_place_for_pairs(home: Home) -> None:
     home.run("CREATE TABLE t (id_a text, id_b text)", "CREATE VIEW pairs AS SELECT id_a, id_b FROM t")
-    with pytest.raises(OutputError, match="no plain table"):
+    with pytest.raises(OutputError, match="not a plain table"):
         require_table(home.address(), [], True, headings_of(pairs(["1"], ["2"])))
 
 

@@ -61,7 +61,7 @@ def test_folders_and_patterns_without_tables(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="no file has a name of this pattern"):
         ids(tmp_path / "*.parquet")
     (tmp_path / "a.csv").write_text("id\n1\n")
-    with pytest.raises(UnreadableError, match=r"the pattern means a.csv, too, which is no parquet file"):
+    with pytest.raises(UnreadableError, match=r"the pattern means a.csv, too, which is not a Parquet file"):
         ids(tmp_path / "*")
     write(tmp_path / "b.parquet", id=pa.array(["1"]))
     (tmp_path / "c.parquet").touch()

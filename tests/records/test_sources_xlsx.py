@@ -92,7 +92,7 @@ def test_a_cell_far_away_is_refused_before_room_is_taken_for_it(tmp_path: Path) 
 def test_what_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.xlsx"
     for content, problem in (
-        (b"no zip", "it is no workbook, or damaged"),
+        (b"no zip", "it is not a workbook, or damaged"),
         (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(512), "it has a password"),
     ):
         path.write_bytes(content)
@@ -100,7 +100,7 @@ def test_what_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             rows(path, ["id"])
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
-    with pytest.raises(UnreadableError, match="it is no workbook"):
+    with pytest.raises(UnreadableError, match="it is not a workbook"):
         rows(path, ["id"])
     book(path)
     with pytest.raises(UnreadableError, match="its sheet is empty"):

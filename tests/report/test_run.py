@@ -50,7 +50,7 @@ def test_its_owner_is_told_everything_in_order(done: dict[Side, Office]) -> None
             "The run",
             "What was agreed",
             "What is guaranteed, and when",
-            "What each side learnt, step by step",
+            "What each side learned, step by step",
         ),
         *(
             "What it cost",

@@ -124,7 +124,7 @@ def test_a_cut_gives_no_second_count(kind: str, tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(disclosed, "encode", encode)
     # With greedy the noise decides how many of the matches fall into the first round; where all do, none is
-    # shown. That is so in fewer than one of five runs, so there is a false alarm in 5⁻⁸ at the most.
+    # shown. That is so in fewer than one of five runs, so there is a false alarm in 5⁻⁸ at most.
     for turn in range(8):
         cut_again_and_again(tmp_path / str(turn), kind)
         assert len(shown) <= 2

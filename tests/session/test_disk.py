@@ -338,7 +338,7 @@ def _remember_nothing(patch: pytest.MonkeyPatch) -> None:
 
     def little(run: RunFolder) -> Scratch:
         folder = run.receipt.parent
-        return Scratch(folder, f"Go on with `accord resume {run.manifest.run}`.", most=0)
+        return Scratch(folder, f"Continue with `accord resume {run.manifest.run}`.", most=0)
 
     patch.setattr(RunFolder, "scratch", property(little))
 

@@ -139,8 +139,8 @@ def test_an_offer_mentions_runs_that_wait_and_room_that_lacks(tmp_path: Path) ->
     plain = make_offer(agreed, Side.A, records(ROWS, agreed), ledger, ask(agreed))
     assert "Unfinished" not in describe(plain)
     said = describe(replace(plain, unfinished=("r2",)))
-    assert "Unfinished   a run under this agreement, which `accord resume r2` goes on with\n" in said
-    assert "goes on with; 1 more in `accord runs`\n" in describe(replace(plain, unfinished=("r2", "r1")))
+    assert "Unfinished   a run under this agreement; `accord resume r2` continues it\n" in said
+    assert "continues it; 1 more in `accord runs`\n" in describe(replace(plain, unfinished=("r2", "r1")))
     assert describe(replace(plain, room=("little is left.",))).endswith("Warning: little is left.")
 
 
@@ -150,9 +150,11 @@ def test_an_offer_says_what_its_promise_rests_on_and_how_much_is_shown(tmp_path:
     agreed = Agreement.model_validate(agreement().model_dump() | {"most_matches": {"A": "50%"}})
     for one, bound in ((agreement(), False), (agreed, True)):
         said = describe(make_offer(one, Side.A, records(ROWS, one), ledger, ask(one)))
-        assert "That is against a partner that follows the protocol. One that cheats can learn more" in said
+        assert (
+            "This holds against a partner that follows the protocol. One that cheats can learn more" in said
+        )
         assert ("Shows        at most 1 record (50%); a run ends before one more\n" in said) == bound
-        assert (", but of no more than 50% of all: its id" in said) == bound
+        assert (", but for no more than 50% of all: its id" in said) == bound
 
 
 def test_an_offer_says_whose_data_the_rule_was_learnt_from(tmp_path: Path) -> None:
@@ -163,13 +165,14 @@ def test_an_offer_says_whose_data_the_rule_was_learnt_from(tmp_path: Path) -> No
         agreed = changed(**changes)
         return describe(make_offer(agreed, side, records(ROWS, agreed), ledger, ask(agreed, side)))
 
-    assert "learnt" not in said(Side.A)
+    assert "learned" not in said(Side.A)
     own, partner = (said(side, learnt_from="A linked") for side in Side)
     name = agreement().party(Side.A)
     for text in (own, partner):
-        assert f"Rule         learnt from the table of {name} that is linked\n" in text
+        assert f"Rule         learned from the table of {name} that is linked\n" in text
     warned = (
-        f"what the rule tells of this table of {name}, from which its weights and its threshold were learnt"
+        f"what the rule reveals about this table of {name}, from which its weights and its threshold were "
+        "learned"
     )
     assert warned in own
     assert warned not in partner

@@ -21,8 +21,8 @@ from accord.side import Side
 from accord.wording import counted
 
 CONDITION = (
-    "That is against a partner that follows the protocol. One that cheats can learn more, also of records "
-    "that match nothing, and nobody may notice: docs/threat-model.md."
+    "This holds against a partner that follows the protocol. One that cheats can learn more, even about "
+    "records that match nothing, and may go unnoticed: docs/threat-model.md."
 )
 """What every promise here rests on."""
 _MOST_LOSSES = 3
@@ -66,25 +66,25 @@ def _of_rule(told: Leakage, own: str) -> tuple[str, ...]:
         return ()
     table = f"another table of {own}" if told.learnt_from == "another table" else f"this table of {own}"
     return (
-        f"what the rule tells of {table}, from which its weights and its threshold were learnt: (ε, δ) "
+        f"what the rule reveals about {table}, from which its weights and its threshold were learned: (ε, δ) "
         "does not cover it;",
     )
 
 
 def _of_matches(told: Leakage, partner: str) -> tuple[str, ...]:
     lines = [
-        f"of each record that matches one of {partner}{_tell_most(told)}: {_tell_shown(told, partner)};",
+        f"for each record that matches one of {partner}{_tell_most(told)}: {_tell_shown(told, partner)};",
         *told.guarantee.of_matches,
     ]
     if told.fields:
-        beyond = ", also where the blocking does not compare them" if told.beyond_blocking else ""
+        beyond = ", even where the blocking does not compare them" if told.beyond_blocking else ""
         lines.append(
             f"that a match discloses its fields of rule and blocking at once ({', '.join(told.fields)}), so "
             f"that {partner} can find its other matches{beyond};"
         )
     if told.chosen_by:
         lines.append(
-            f"of each such record the fields of the rule in encoded form ({', '.join(told.chosen_by)}), by "
+            f"for each such record the fields of the rule in encoded form ({', '.join(told.chosen_by)}), by "
             "which both keep the best one-to-one set of the pairs found; a pair that is dropped is not in "
             "the output, but was disclosed all the same;"
         )
@@ -105,7 +105,7 @@ def _tell_most(told: Leakage) -> str:
     if told.most is None:
         return ""
     of_all = " of all" if told.most.share is not None else ""
-    return f", but of no more than {told.most}{of_all}"
+    return f", but for no more than {told.most}{of_all}"
 
 
 def _tell_shown(told: Leakage, partner: str) -> str:

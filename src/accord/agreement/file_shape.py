@@ -24,9 +24,9 @@ _LISTS = {
 }
 """How lists are written, by what they are of."""
 _PATTERNS = {
-    PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks, dots, - and _ only",
+    PARTY_PATTERN: "should begin with a letter or digit and hold letters, digits, spaces, dots, - and _ only",
     SALT_PATTERN: "should be 8 to 64 hexadecimal digits",
-    PASS_PATTERN: "should begin with a letter or digit and hold letters, digits, blanks and , . + - _ only",
+    PASS_PATTERN: "should begin with a letter or digit and hold letters, digits, spaces and , . + - _ only",
     LIST_PATTERN: "should begin with a letter or digit and hold letters, digits, dots, - and _ only",
     DIGEST_PATTERN: "should be sha256: and 64 hexadecimal digits; `accord check --digest-of LIST` prints it",
     NAME_PATTERN: "should begin with a letter and hold letters, digits and _ only",

@@ -27,10 +27,10 @@ def learnt_about(origin: Origin | None, side: Side) -> LearntFrom:
 def describe_origin(origin: Origin, names: dict[Side, str]) -> str:
     """Where the rule comes from, in words."""
     if origin == "nobody":
-        return "learnt from made-up records, which are nobody's"
+        return "learned from made-up records, which belong to nobody"
     if origin == "public":
-        return "learnt from public data"
+        return "learned from public data"
     name = names[Side(origin[0])]
     if origin in ("A", "B"):
-        return f"learnt from data of {name}, by its word not the table that is linked"
-    return f"learnt from the table of {name} that is linked"
+        return f"learned from data of {name} that is, it says, not the linked table"
+    return f"learned from the table of {name} that is linked"

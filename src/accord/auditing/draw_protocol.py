@@ -2,7 +2,7 @@
 
 Every event has two shares: of the runs with the one table and of the runs with the other. A promise (ε, δ)
 allows the shares between two lines each way, P ≤ e^ε·Q + δ and 1 − Q ≤ e^ε·(1 − P) + δ. The curve has the
-shares of the learnt score at every threshold; the one point that was tested is marked.
+shares of the learned score at every threshold; the one point that was tested is marked.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def draw(name: str, verdict: Verdict) -> Figure:
     allowed = np.minimum(factor * q + finding.delta_claimed, 1 - (1 - q - finding.delta_claimed) / factor)
     claim = f"allowed by (ε, δ) = ({finding.epsilon_claimed:g}, {finding.delta_claimed:g})"
     axes.fill_between(q, q, allowed.clip(0, 1), color=EXACT, alpha=0.15, label=claim)
-    axes.plot(*zip(*finding.curve, strict=True), color=EXACT, lw=1.5, label="learnt score, test half")
+    axes.plot(*zip(*finding.curve, strict=True), color=EXACT, lw=1.5, label="learned score, test half")
     verdict_word = "leaky" if finding.leaky else "no leak found"
     mark, colour = ("X", CLAIMED) if finding.leaky else ("o", EXACT)
     point = finding.hits_q / finding.trials, finding.hits_p / finding.trials

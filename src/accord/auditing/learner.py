@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _TELLING = 16
-"""So many numbers of a view are combined at the most."""
+"""So many numbers of a view are combined at most."""
 _SUMMED = (2, 3, 4, 6, 8, 12, 16)
 _JOINED = 5
 """Of so many the pairs and triples are looked at."""

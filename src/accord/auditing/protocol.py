@@ -60,7 +60,7 @@ class Finding:
     delta_lower: float
     """δ is at least this at the claimed ε, with the same confidence."""
     curve: tuple[tuple[float, float], ...]
-    """Shares of the two worlds (of Q, of P) at every threshold of the learnt score: for a picture."""
+    """Shares of the two worlds (of Q, of P) at every threshold of the learned score: for a picture."""
     columns: tuple[int, ...]
     """Which numbers of the view the event looks at."""
 

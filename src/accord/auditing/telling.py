@@ -25,7 +25,7 @@ def tell_trials(verdict: Verdict, trials: int) -> list[str]:
     most = min(found.finding.epsilon_most for found in verdict.findings)
     tried = (
         f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; so many could show an "
-        f"ε of {most:.1f} at the most."
+        f"ε of {most:.1f} at most."
     )
     over_time = any(isinstance(found.case, History) for found in verdict.findings)
     return [tried, *([_COMPOSED] if over_time else [])]

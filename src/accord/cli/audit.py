@@ -46,14 +46,14 @@ def noise(
     records_per_person: Annotated[
         int, typer.Option(help="Records of one person that are hidden at once.")
     ] = 1,
-    records: Annotated[int | None, typer.Option(help="Rows of the table, if they may be named.")] = None,
+    records: Annotated[int | None, typer.Option(help="Rows of the table, if they may be stated.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     drawing: Annotated[
         Path | None, typer.Option("--draw", help="Draw the curve into this .png, .svg or .pdf.")
     ] = None,
     page: HtmlFile = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the files of --draw and --html if they are there.")
+        bool, typer.Option("--force", help="Replace existing files of --draw and --html.")
     ] = False,
 ) -> None:
     """Print the exact δ(ε) curve of a noise against the claim."""

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 def agreement(
     file: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
-    records: Annotated[int | None, typer.Option(min=1, help="Rows of a table, if they may be named.")] = None,
+    records: Annotated[
+        int | None, typer.Option(min=1, help="Rows of a table, if they may be stated.")
+    ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(

@@ -81,7 +81,7 @@ def protocol(
     ] = False,
     trials: Annotated[int, typer.Option(help="Runs with each table, in each case.")] = 2_000,
     confidence: Annotated[
-        float, typer.Option(help="1 less the rate of false alarms, all cases together.")
+        float, typer.Option(help="1 minus the rate of false alarms, all cases together.")
     ] = 0.999,
     seed: Annotated[int, typer.Option(help="Same seed, same audit.")] = 0,
     drawing: Annotated[
@@ -89,7 +89,7 @@ def protocol(
     ] = None,
     page: HtmlFile = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the files of --draw and --html if they are there.")
+        bool, typer.Option("--force", help="Replace existing files of --draw and --html.")
     ] = False,
     as_json: Json = False,
 ) -> None:

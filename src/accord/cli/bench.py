@@ -35,7 +35,7 @@ def compare(
         int | None,
         typer.Option(
             min=1,
-            help="Rows of B for each row of A: square blocks of so many rows of each side, as many as give "
+            help="Rows of B for each row of A: square blocks of this many rows of each side, as many as give "
             "about ROWS × ROWS pairs; if it is more than ROWS, one block with fewer rows of A. Default: one "
             "block of ROWS × ROWS.",
         ),

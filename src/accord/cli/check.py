@@ -62,7 +62,7 @@ def check(
         Path | None,
         typer.Option(help="Where to write how your file is laid out; default: DATA.layout.toml, if needed."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a layout file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing layout file.")] = False,
     columns_of: Annotated[
         str | None,
         typer.Option(help="List the names of this table's columns, and nothing else.", path_type=str),
@@ -70,20 +70,20 @@ def check(
     digest_of: Annotated[
         str | None,
         typer.Option(
-            metavar="LIST", help="Print the digest of a list of frequencies, a file or one that ships."
+            metavar="LIST", help="Print the digest of a list of frequencies, a file or a built-in one."
         ),
     ] = None,
     show: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FIELD", help="Show ten values of it before and after, to you alone; repeatable."
+            metavar="FIELD", help="Show ten of its values before and after, to you alone; repeatable."
         ),
     ] = None,
     state: StateOption = None,
     as_json: Json = False,
     query: QueryFile = None,
 ) -> None:
-    """List all faults of an agreement and of your data.
+    """List all faults in an agreement and in your data.
 
     Says what the partner will learn, and finds out how your file is written.
     """
@@ -220,7 +220,7 @@ def side_of(agreement: Agreement, party: str) -> Side:
         if party in (side.value, side.value.lower(), agreement.party(side)):
             return side
     names = f"A ({agreement.parties.A}) and B ({agreement.parties.B})"
-    raise UsageError(problem=f"'{party}' is no party of this agreement; the parties are {names}.")
+    raise UsageError(problem=f"'{party}' is not a party to this agreement; the parties are {names}.")
 
 
 def facts_of(agreement: Agreement) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`accord demo`: the main job on data that Accord makes, between two processes, in a folder that vanishes.
+"""`accord demo`: the main job on data that Accord makes, between two processes, in a temporary folder.
 
 Each party has a folder with its table, its card, the agreement and a state of its own, and runs `accord link`
 as its owner would type it. Only the summary at the end has seen both tables.
@@ -33,16 +33,16 @@ _PATIENCE_SECONDS = 2.0
 
 def demo(
     scene: Annotated[
-        Scene, typer.Argument(help="Whose tables are linked: of registers, or of shops.")
+        Scene, typer.Argument(help="Whose tables to link: those of registers, or of shops.")
     ] = Scene.people,
     records: Annotated[
         int | None,
-        typer.Option(min=1, max=1_000_000, help="Records a side, if not 300 of people or 5,000 of products."),
+        typer.Option(min=1, max=1_000_000, help="Records per side; default: 300 people or 5,000 products."),
     ] = None,
 ) -> None:
     """Link two made-up tables and say who learned what.
 
-    Two processes on this machine, in a folder that vanishes.
+    Two processes on this machine, in a temporary folder.
     """
     from accord.cli.demo_summary import gather_figures, words
 

@@ -24,7 +24,7 @@ class Data(StrEnum):
 
 def generate(
     kind: Annotated[Data, typer.Argument(help="What the records are about.")],
-    records: Annotated[int, typer.Option(min=1, max=50_000_000, help="Records a side.")] = 5_000,
+    records: Annotated[int, typer.Option(min=1, max=50_000_000, help="Records per side.")] = 5_000,
     overlap: Annotated[
         float | None, typer.Option(min=0, max=1, help="Share of records that both sides have.")
     ] = None,
@@ -33,19 +33,19 @@ def generate(
     errors: Annotated[
         float | None,
         typer.Option(
-            min=0, max=100, help="Of people: so many times as many errors as by default; 0 for none."
+            min=0, max=100, help="For people: multiply the usual number of errors by this; 0 for none."
         ),
     ] = None,
     dotted_dates: Annotated[
         bool,
-        typer.Option("--dotted-dates", help="Of people: B writes 31.12.1980; b.csv.layout.toml says so."),
+        typer.Option("--dotted-dates", help="For people: B writes 31.12.1980; b.csv.layout.toml says so."),
     ] = False,
     out: Annotated[Path, typer.Option(help="The folder for a.csv, b.csv and truth.csv.")] = Path("."),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
 ) -> None:
     """Write two tables, and the pairs that truly belong together.
 
-    They are a.csv, b.csv and truth.csv; of people the truth also has the kinds of errors of each pair.
+    They are a.csv, b.csv and truth.csv; for people the truth also lists the kinds of errors in each pair.
     """
     from accord.records.sinks import require_target, write_table
 

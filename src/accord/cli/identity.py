@@ -29,13 +29,13 @@ def identity(
     name: Annotated[str | None, typer.Option(help="What your card calls you.", show_default=False)] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the card; default: NAME.card")] = None,
     renew: Annotated[
-        bool, typer.Option("--renew", help="Make a new key and card; the old card ends.")
+        bool, typer.Option("--renew", help="Make a new key and card; the old card is no longer used.")
     ] = False,
     state: StateOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace another file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make your identity, once, and write the card for partners."""
+    """Create your identity, once, and write the card for partners."""
     from accord.session.introduction import default_place
     from accord.session.introduction import identity as make
 
@@ -107,7 +107,7 @@ def remove(
     ],
     state: StateOption = None,
 ) -> None:
-    """Trust this partner no longer."""
+    """Stop trusting this partner."""
     from accord.session.partners import remove_partner
 
     remove_partner(_open(state, new=False), name)

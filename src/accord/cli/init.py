@@ -45,16 +45,16 @@ def init(
         typer.Option("--for", metavar="AGREEMENT", help="Write only how your table fits this agreement."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Where to write the agreement.")] = Path("agreement.toml"),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Take columns for what they look like; ask nothing.")
+        bool, typer.Option("--yes", help="Take columns for what they look like, without asking.")
     ] = False,
     type_: Annotated[
         _Many, typer.Option("--type", metavar="COLUMN=TYPE", help="What a column is; repeatable.")
     ] = None,
     records: Annotated[
         tuple[int, int] | None,
-        typer.Option(metavar="A B", help="About how many records each side has; it is written down."),
+        typer.Option(metavar="A B", help="About how many records each side has; written into the agreement."),
     ] = None,
     parties: Annotated[
         tuple[str, str] | None, typer.Option(metavar="A B", help="The names of both parties.")
@@ -62,7 +62,10 @@ def init(
     disclose: Annotated[_Many, _pairs("FIELD", "What a match shows besides its id")] = None,
     values: Annotated[_Many, _pairs("FIELD=V,V", "The agreed values of a category or of sex")] = None,
     range_: Annotated[
-        _Many, typer.Option("--range", metavar="FIELD=MIN..MAX", help="Of a date or a number; repeatable.")
+        _Many,
+        typer.Option(
+            "--range", metavar="FIELD=MIN..MAX", help="The range of a date or a number; repeatable."
+        ),
     ] = None,
     within: Annotated[_Many, _pairs("FIELD=N", "How far prices, dates or places may be apart")] = None,
     missing: Annotated[_Many, _pairs("FIELD=differs|skip|error", "What an empty cell means")] = None,
@@ -70,7 +73,7 @@ def init(
         _Many, _pairs("FIELD=V,V", "Cells that count as empty, such as unknown")
     ] = None,
     rarity: Annotated[
-        bool, typer.Option("--rarity", help="Rare family names weigh more, by a public list (US census).")
+        bool, typer.Option("--rarity", help="Rare surnames weigh more, by a public list (US census).")
     ] = False,
     id: IdColumn = None,
     id_row: IdRow = False,

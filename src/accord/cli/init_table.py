@@ -235,7 +235,7 @@ _NO_ID = Fault(
     "Name one with --id COLUMN; --id-row names them by their rows, 1, 2, …",
 )
 _MENDS = (
-    "Nothing was written. Mend the cells; or answer in another way: --missing-values FIELD=unknown says what "
+    "Nothing was written. Fix the cells; or answer in another way: --missing-values FIELD=unknown says what "
     "counts as empty, --range FIELD=MIN..MAX which values there are, --type COLUMN=skip leaves a column out."
 )
 

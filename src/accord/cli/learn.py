@@ -55,14 +55,16 @@ def learn(
     ] = None,
     other: Annotated[Path | None, typer.Option(help="The table of id_b, for --labels.")] = None,
     splink: Annotated[
-        Path | None, typer.Option(help="A trained model of Splink, its JSON, in place of tables.")
+        Path | None, typer.Option(help="A trained Splink model, as JSON, instead of tables.")
     ] = None,
     compare: Annotated[
         list[str] | None,
-        typer.Option(metavar="FIELD", help="Compare this field, in place of the draft's rule; repeatable."),
+        typer.Option(
+            metavar="FIELD", help="Compare this field, instead of using the draft's rule; repeatable."
+        ),
     ] = None,
     records: Annotated[
-        int | None, typer.Option(min=1, help="Records a side of the linkage that the threshold is for.")
+        int | None, typer.Option(min=1, help="Records per side of the linkage that the threshold is for.")
     ] = None,
     overlap: Annotated[
         float | None, typer.Option(help="The share of them that both sides have; default: 0.5.")
@@ -71,7 +73,7 @@ def learn(
         float | None, typer.Option(help="Choose a threshold with at least this expected precision.")
     ] = None,
     errors: Annotated[
-        float, typer.Option(min=0, max=100, help="So many times as many made-up errors as usual.")
+        float, typer.Option(min=0, max=100, help="Multiply the usual number of made-up errors by this.")
     ] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same errors.")] = 0,
     columns: LayoutFile = None,
@@ -82,14 +84,14 @@ def learn(
     date: DateFormats = None,
     id_row: IdRow = False,
     other_columns: Annotated[Path | None, typer.Option(help="The layout file of --other.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the draft with the learnt rule in it.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of --out if it is there.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the draft with the learned rule in it.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file of --out.")] = False,
     as_json: Json = False,
 ) -> None:
     """Learn the weights and the threshold of a rule's score.
 
-    From made-up people, from records with made-up errors, from labels, or from a model of Splink. Prints
-    what is expected of the rule, for you alone, and writes whole numbers only.
+    From made-up people, from records with made-up errors, from labels, or from a Splink model. Prints
+    what is expected of the rule, for you alone, and writes only whole numbers.
     """
     from accord.agreement.file import read_agreement
     from accord.learning.learn import learn as run

@@ -52,7 +52,7 @@ def ledger(
     elif found:
         _print_tables(found, runs)
     else:
-        say("There is no account yet. `accord ledger budget NAME` makes one.")
+        say("There is no account yet. `accord ledger budget NAME` creates one.")
 
 
 @app.command(epilog=example("accord ledger budget patients --epsilon 5 --delta 2^-30"))
@@ -72,9 +72,9 @@ def budget(
     unlimited: Annotated[bool, typer.Option("--unlimited", help="No limit on ε and δ.")] = False,
     state: StateOption = None,
 ) -> None:
-    """Make an account, or change what it may release.
+    """Create an account, or change what it may release.
 
-    A new account needs --epsilon and --delta, or --unlimited. Of one that is there, what is not named stays
+    A new account needs --epsilon and --delta, or --unlimited. For an existing one, what is not named stays
     as it is; what is spent stays spent.
     """
     from accord.privacy.calibration import warnings
@@ -99,7 +99,7 @@ def remove(
     ],
     state: StateOption = None,
 ) -> None:
-    """Remove an account that was made by mistake.
+    """Remove an account that was created by mistake.
 
     It must be one to which no run was ever charged.
     """

@@ -49,20 +49,18 @@ Out = Annotated[
     str | None,
     typer.Option(
         metavar="PLACE",
-        help=f"Write the matching pairs: {PAIRS}; default: print them as csv.",
+        help=f"Write the matching pairs: {PAIRS}; default: print them as CSV.",
         show_default=False,
         path_type=str,
     ),
 ]
-Events = Annotated[bool, typer.Option("--json", help="Print events, one JSON object a line.")]
+Events = Annotated[bool, typer.Option("--json", help="Print events, one JSON object per line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress; only the result and errors.")]
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace the file or the rows of --out if they are there.")
-]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file, or existing rows, of --out.")]
 _DAY = 86_400
-Wait = Annotated[float, typer.Option(min=1, max=30 * _DAY, help="Seconds until the partner must be there.")]
+Wait = Annotated[float, typer.Option(min=1, max=30 * _DAY, help="Seconds to wait for the partner to appear.")]
 Silence = Annotated[
-    float, typer.Option("--timeout", min=5, max=_DAY, help="Seconds without a sign of life from the partner.")
+    float, typer.Option("--timeout", min=5, max=_DAY, help="Seconds that the partner may stay silent.")
 ]
 
 Workers = Annotated[
@@ -198,7 +196,7 @@ def resume(
         str | None,
         typer.Argument(
             metavar="RUN",
-            help="Default: the latest that is not done.",
+            help="Default: the latest unfinished run.",
             show_default=False,
             autocompletion=complete_waiting_run,
         ),
@@ -221,7 +219,7 @@ def resume(
     query: QueryFile = None,
     trust_cluster: TrustCluster = False,
 ) -> None:
-    """Go on with a run that was cut. Nothing is spent again; either side may listen."""
+    """Continue an interrupted run. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
     from accord.records.targets import as_target_or_none
     from accord.session.link import resume as go_on
@@ -310,7 +308,7 @@ def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
         if not sys.stdin.isatty():
             raise UsageError(problem="Nobody can answer here: read what is spent, then add --yes.")
         try:
-            return typer.confirm("Go on?", err=True)
+            return typer.confirm("Continue?", err=True)
         except typer.Abort:
             raise KeyboardInterrupt from None
 

@@ -25,29 +25,33 @@ ColumnPairs = Annotated[
     list[str] | None,
     typer.Option("--column", metavar="FIELD=COLUMN", help="Where the names differ; repeatable."),
 ]
-IdColumn = Annotated[str | None, typer.Option("--id", help="The column that names each record.")]
+IdColumn = Annotated[str | None, typer.Option("--id", help="The column that identifies each record.")]
 IdRow = Annotated[
-    bool, typer.Option("--id-row", help="Name records by their rows, 1, 2, …; no id column is read.")
+    bool, typer.Option("--id-row", help="Use row numbers 1, 2, … as ids; no id column is read.")
 ]
 DateFormats = Annotated[
     list[str] | None,
-    typer.Option("--date", metavar="FIELD=FORMAT", help="Of dates not written 2026-11-15; repeatable."),
+    typer.Option(
+        "--date", metavar="FIELD=FORMAT", help="The format of dates not written 2026-11-15; repeatable."
+    ),
 ]
 ListFiles = Annotated[
     list[str] | None,
-    typer.Option("--list", metavar="NAME=FILE", help="A list of frequencies that does not ship; repeatable."),
+    typer.Option(
+        "--list", metavar="NAME=FILE", help="A list of frequencies that is not built in; repeatable."
+    ),
 ]
 PersonColumn = Annotated[
     str | None,
     typer.Option("--person", help="The column that says whose record it is: nobody may have too many."),
 ]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Of a csv: utf-8, latin-1, …")]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of a csv: one character, or tab.")]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Of a CSV file: utf-8, latin-1, …")]
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of a CSV file: one character, or tab.")]
 StateOption = Annotated[
     Path | None, typer.Option("--state", help="The state folder, if not the usual one.", show_default=False)
 ]
 Raw = Annotated[
-    bool, typer.Option("--raw", help="No quote before cells of a csv that spreadsheets take for formulas.")
+    bool, typer.Option("--raw", help="No quote before CSV cells that spreadsheets take for formulas.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

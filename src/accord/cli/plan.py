@@ -50,11 +50,11 @@ def plan(
     ] = None,
     overlap: Annotated[
         float | None,
-        typer.Option(help="The share of the smaller table that is expected to match; 0.3 if nobody knows."),
+        typer.Option(help="The share of the smaller table that is expected to match; default: 0.3."),
     ] = None,
     network: Annotated[
         str | None,
-        typer.Option(metavar="lan|wan|MBIT/MS", help="What lies between the parties; default: as agreed."),
+        typer.Option(metavar="lan|wan|MBIT/MS", help="The network between the parties; default: as agreed."),
     ] = None,
     recall: Annotated[float, typer.Option(help="The share of all matches that must be found.")] = 1.0,
     max_time: Annotated[float | None, typer.Option(metavar="SECONDS", help="No more time than this.")] = None,
@@ -77,7 +77,9 @@ def plan(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(help="The time of so many processes on each side, with a core for each; default: one."),
+        typer.Option(
+            help="Estimate the time for this many processes on each side, with a core each; default: one."
+        ),
     ] = None,
     series: Annotated[
         int | None,
@@ -97,9 +99,9 @@ def plan(
     as_json: Json = False,
     query: QueryFile = None,
 ) -> None:
-    """Price every sensible way to run an agreement, and choose.
+    """Price every sensible way to run an agreement, and choose one.
 
-    Nothing is spent, nobody is called: numbers of records are enough.
+    Nothing is spent and nobody is contacted: record counts are enough.
     """
     from accord.agreement.file import read_agreement
     from accord.session.plan import plan as make

@@ -42,7 +42,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @app.command(epilog=example("accord receipt show 64b0dc2671d70861"))
 def show(which: Which, as_json: Json = False, state: StateOption = None) -> None:
-    """Print what a receipt says; both signatures must hold."""
+    """Print what a receipt says; both signatures must be valid."""
     receipt, _ = _open(which, state)
     facts = receipt.facts
     if as_json:
@@ -173,7 +173,9 @@ def _open(which: str, state: Path | None) -> tuple[Receipt, State]:
         return read_receipt(Path(which)), opened
     run = open_run(opened, which)
     if not run.manifest.done:
-        raise UsageError(problem=f"The run {which} has no receipt yet. Go on with `accord resume {which}`.")
+        raise UsageError(
+            problem=f"The run {which} has no receipt yet. Continue with `accord resume {which}`."
+        )
     return read_receipt(run.receipt), opened
 
 

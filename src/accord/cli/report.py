@@ -21,14 +21,14 @@ def report(
     ],
     out: Annotated[Path, typer.Option(help="Where to write it: FILE.html.")],
     share: Annotated[
-        bool, typer.Option("--share", help="For others: of the agreement and the receipt alone.")
+        bool, typer.Option("--share", help="For others: from the agreement and the receipt alone.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     state: StateOption = None,
 ) -> None:
     """Write a run as one page for a browser.
 
-    What was agreed, who learnt what, what it cost. The page asks for nothing from anywhere; without --share
+    What was agreed, who learned what, what it cost. The page loads nothing from anywhere; without --share
     it is for your own eyes.
     """
     from accord.errors import UsageError

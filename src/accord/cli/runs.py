@@ -80,7 +80,7 @@ def _print_table(found: list[RunFolder], steps: dict[str, int | None]) -> None:
     names = ("run", "partner", "data set", "began", "steps", "resumed", "state")
     print_table("Runs", names, [_row(run, steps[run.manifest.run]) for run in found])
     if any(run.manifest.state == "waits" and steps[run.manifest.run] is not None for run in found):
-        say("Go on with `accord resume RUN`, on both sides.", err=True)
+        say("Continue with `accord resume RUN`, on both sides.", err=True)
 
 
 def _row(run: RunFolder, steps: int | None) -> list[str]:

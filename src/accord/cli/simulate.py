@@ -49,7 +49,7 @@ def simulate(
         Path | None, typer.Option(help="The true pairs (id_a, id_b): report how good the matches are, too.")
     ] = None,
     pairs: Annotated[
-        int, typer.Option(min=0, max=1_000, help="With --truth: so many pairs of either kind to look at.")
+        int, typer.Option(min=0, max=1_000, help="With --truth: how many pairs of either kind to show.")
     ] = 3,
     picture: Annotated[
         Path | None, typer.Option(help="With --truth: draw the report into this .png, .svg or .pdf.")
@@ -64,7 +64,8 @@ def simulate(
     delta: Annotated[str | None, typer.Option(help="Another δ for both sides, such as 2^-40.")] = None,
     noise: Annotated[str | None, typer.Option(help="Another noise for both; paper-2017, too.")] = None,
     records_per_person: Annotated[
-        int | None, typer.Option(help="The promise is for people with up to so many records, on both sides.")
+        int | None,
+        typer.Option(help="The promise is for people with up to this many records, on both sides."),
     ] = None,
     prune: Annotated[int | None, typer.Option(help="Stop at this percentile of noisy sizes.")] = None,
     greedy: Annotated[
@@ -94,11 +95,11 @@ def simulate(
         Path | None,
         typer.Option(metavar="FILE.sql", help="The query, where A's address names no table."),
     ] = None,
-    query_b: Annotated[Path | None, typer.Option(metavar="FILE.sql", help="The same of B.")] = None,
+    query_b: Annotated[Path | None, typer.Option(metavar="FILE.sql", help="The same for B.")] = None,
 ) -> None:
     """Run the protocol on two tables in one process.
 
-    Prints matches, recall and comparisons; for data of which you may see both sides.
+    Prints matches, recall and comparisons; for data where you may see both sides.
     """
     from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement

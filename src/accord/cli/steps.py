@@ -10,7 +10,7 @@ STEPS = {
     "Try it out": ("demo", "generate", "simulate"),
     "Agree": ("init", "check", "plan", "learn"),
     "Get ready, once": ("identity", "partner", "ledger"),
-    "Link": ("link", "resume", "runs"),
+    "Link": ("link", "resume", "runs", "series"),
     "Afterwards": ("report", "receipt", "replay", "forget"),
     "Check what is claimed": ("audit", "bench"),
 }

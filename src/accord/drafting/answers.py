@@ -106,7 +106,7 @@ class Answers:
                 )
         for name, far in self.within.items():
             if not _is_number(far) or far.startswith("-"):
-                yield Fault(f"`accord init --within {name}={far}`", "is no number of at least 0.")
+                yield Fault(f"`accord init --within {name}={far}`", "is not a number of at least 0.")
         if self.parties[0] == self.parties[1]:
             yield Fault("`accord init --parties`", "the two parties must have different names.")
         for party in self.parties:
@@ -114,7 +114,7 @@ class Answers:
                 mend = "A and B name the sides: say what the organisations are called."
                 yield Fault("`accord init --parties`", f"'{party}' cannot be a party's name.", mend)
             elif not re.fullmatch(PARTY_PATTERN, party):
-                mend = "Begin with a letter; letters, digits, blanks, dots, - and _ may follow."
+                mend = "Begin with a letter; letters, digits, spaces, dots, - and _ may follow."
                 yield Fault("`accord init --parties`", f"'{party}' cannot be a party's name.", mend)
 
     def _named(self, option: str, name: str, kinds: Iterable[Kind]) -> Iterable[Fault]:

@@ -41,7 +41,7 @@ salt = "{salt}"
 """
 _LEARNT = """\
 # A match is a pair of records whose weights add up to the threshold: of each comparison, between two
-# semicolons, the weight of the first level that holds. Weights and threshold were learnt from made-up people
+# semicolons, the weight of the first level that holds. Weights and threshold were learned from made-up people
 # with these fields, for tables of the expected size: of such people it finds {recall:.1%} of all pairs, and
 # {precision:.1%} of what it finds is right. `accord learn` learns other weights, from data that you may show.
 learnt_from = "nobody"

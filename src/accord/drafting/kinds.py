@@ -84,7 +84,7 @@ def read_kind(text: str) -> Confirmed:
     known = [kind.value for kind in Kind]
     if word.lower() not in known:
         hint = did_you_mean(word, known, f"Types are: {', '.join(known)}.")
-        raise UsageError(problem=f"'{word}' is no type of a column. {hint}")
+        raise UsageError(problem=f"'{word}' is not a column type. {hint}")
     kind = Kind(word.lower())
     if colon and kind not in SEVERAL:
         names = ", ".join(sorted(SEVERAL))

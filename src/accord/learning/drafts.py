@@ -54,7 +54,7 @@ def compare_fields(names: Sequence[str], fields: Fields) -> Score:
     unknown = [name for name in names if name not in fields]
     if unknown:
         mends = " ".join(
-            f"'{name}' is no field of the draft. {did_you_mean(name, fields, 'Declare it first.')}"
+            f"'{name}' is not a field of the draft. {did_you_mean(name, fields, 'Declare it first.')}"
             for name in unknown
         )
         raise UsageError(problem=mends)

@@ -94,7 +94,7 @@ def from_people(asked: Question) -> Finding:
     lacking = [name for name in agreed_columns(asked.fields) if name not in OF_PEOPLE]
     if lacking:
         has = f"They have {', '.join(OF_PEOPLE)}"
-        problem = f"Without a table made-up people are learnt from, who have no {', '.join(lacking)}. {has}."
+        problem = f"Without a table made-up people are used, who have no {', '.join(lacking)}. {has}."
         raise UsageError(problem=f"{problem} Give a table of yours, one that is not to be linked.")
     made = generate_people(_MADE_UP, OVERLAP, asked.seed, errors=Errors().scaled(asked.errors))
     # Nobody can mend what is wrong with them.

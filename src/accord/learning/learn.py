@@ -100,7 +100,7 @@ def learn(
     """Learn the weights and the threshold of a draft's score.
 
     The draft's rule has a score with any weights; or `compare` names fields to be compared in the usual ways.
-    Without anything else, made-up people are learnt from. From a `table` it is learnt by made-up `errors`, so
+    Without anything else, made-up people are used. From a `table` it is learnt by made-up `errors`, so
     many times as many as usual; or, if there is an `other` one and `labels`, a file of all pairs id_a, id_b
     that are matches, from these. `splink` takes the weights of a trained model, in its JSON.
 
@@ -199,7 +199,7 @@ def _origin(draft: Agreement, whose: str | None, linked: bool, given: bool) -> O
         raise UsageError(problem=f"{problem}, with `learnt_from=`: {words}.")
     origin = origins[whose]
     if not given and origin != "nobody":
-        raise UsageError(problem="Without a table made-up people are learnt from, who are nobody's.")
+        raise UsageError(problem="Without a table made-up people are used, who are nobody's.")
     if not linked:
         return origin
     if origin not in ("A", "B"):

@@ -105,7 +105,7 @@ def _load(path: Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         raise UnreadableError(path=path, reason="it is not JSON", mend=_SAVE) from None
     if not isinstance(data, Mapping):
-        raise UnreadableError(path=path, reason="it is no model of Splink", mend=_SAVE)
+        raise UnreadableError(path=path, reason="it is not a Splink model", mend=_SAVE)
     return data
 
 

@@ -163,7 +163,7 @@ class Translator:
         a, b = _sides((first, of), (second, other))
         if exact := self._pair(a, b, _is_exact):
             return Same(exact[0], field_b=exact[1])
-        names = self._filters(a, b, "same() needs a field that is no Bloom filter")
+        names = self._filters(a, b, "same() needs a field that is not a Bloom filter")
         self.notes[f"{_named(names)}: equal filters, dice >= 1, in place of equal texts."] = None
         return Similar("dice", names[0], Fraction(1), field_b=names[1])
 
@@ -276,7 +276,7 @@ def _amount(number: str) -> Fraction:
     try:
         found = short(number)
     except ValueError:
-        raise NoCounterpartError(f"'{number}' is no number.") from None
+        raise NoCounterpartError(f"'{number}' is not a number.") from None
     if not 0 <= found <= _MOST:
         raise NoCounterpartError(f"{number} is below 0 or above {_MOST:,}.")
     return found

@@ -59,7 +59,7 @@ class KeySpec(Spec):
         for name, spec in texts.items():
             if not isinstance(spec.encoder, Hash):
                 what = "a Bloom filter" if isinstance(spec.encoder, Bloom) else "compared letter by letter"
-                yield f"'{name}' is {what}, which is no key; name a field with encoder = \"hash\"."
+                yield f"'{name}' is {what}, which is not a key; name a field with encoder = \"hash\"."
             elif self.buckets is None and isinstance(self.field, str):
                 yield f"'{name}' is free text, whose values cannot be listed; say how many buckets."
         for name in self.names:

@@ -53,7 +53,7 @@ class LshSpec(Spec):
         """What is wrong with this part under the agreed fields, which hold its field."""
         spec = fields[self.field]
         if not isinstance(spec, TextField) or not isinstance(spec.encoder, Bloom):
-            yield f"'{self.field}' is no Bloom filter; lsh takes the bits of one."
+            yield f"'{self.field}' is not a Bloom filter; lsh takes the bits of one."
         elif self.positions > spec.encoder.bits:
             yield f"'{self.field}' has {spec.encoder.bits} bits, fewer than the positions of a table."
 

@@ -153,7 +153,7 @@ class _Reader:
         if self.token not in _WORDS:
             close = nearest(self.token, _WORDS)
             hint = f"did you mean '{close}'?" if close else f"known are {', '.join(_WORDS)}"
-            self.fail(f"'{self.token}' is no predicate; {hint}")
+            self.fail(f"'{self.token}' is not a predicate; {hint}")
         word = self.advance()
         self.count(1)
         if self.token != "(" and self._implied and word not in ("euclidean", "either_way", "score"):

@@ -26,7 +26,7 @@ from accord.side import Side
 
 MOST_TRIED = 10**9
 """Pairs that are tried one by one, in the clear: about a minute."""
-OF_MATCHES = ("of each record that matches: the bins it falls into;",)
+OF_MATCHES = ("for each record that matches: the bins it falls into;",)
 """In words: what the bins of a matching record tell of it."""
 
 

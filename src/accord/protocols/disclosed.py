@@ -38,7 +38,7 @@ T = TypeVar("T")
 _TAG = b"accord disclosed 1\n"
 _MOST_BYTES = 1 << 21
 """Of one record, whose texts have at most three quarters of it (`records/load.py`); all that are disclosed
-in a run take a quarter of the memory at the most."""
+in a run take a quarter of the memory at most."""
 _SHARE = 4
 _COUNT = 8
 

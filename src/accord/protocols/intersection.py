@@ -151,7 +151,7 @@ class Intersecting(Protocol):
         if own_steps == partner_steps == STEPS:
             return ""
         return (
-            "An intersection that was cut is not resumed: that would be a second set of questions. "
+            "An interrupted intersection is not resumed: that would be a second set of questions. "
             "Both start again with `accord link`, which costs nothing and counts as a run."
         )
 

@@ -211,7 +211,7 @@ class LocalDp(Binned):
             f"a bin for each record, one of {task.blocking.bins:,}, reported by randomised response: "
             f"ε = {text(epsilon)} {whom(local.records_per_person)};"
         )
-        of_matches = ("of each record that matches: the bin that it reports;",)
+        of_matches = ("for each record that matches: the bin that it reports;",)
         return Guarantee("reports", epsilon, Fraction(0), (told,), of_matches)
 
     def advice(self, task: Task) -> list[str]:

@@ -130,7 +130,7 @@ def _wrong(values: pa.Array, counts: pa.Array) -> Iterator[tuple[str, str, NDArr
     yield "value", "holds a NUL character", _rows(pc.match_substring(values, "\0"))
     whole = pc.fill_null(pc.match_substring_regex(trim(counts), _WHOLE), False)
     largest = 10**_MOST_DIGITS - 1
-    yield "count", f"is no whole number from 1 to {largest:,}, in digits alone", _rows(pc.invert(whole))
+    yield "count", f"is not a whole number from 1 to {largest:,}, in digits alone", _rows(pc.invert(whole))
 
 
 def _whole(counts: pa.Array) -> pa.Array:

@@ -74,7 +74,7 @@ def _read_step(given: Any) -> Any:
         raise ValueError('a step is a word such as "accents", or a table such as { drop = ["mr", "mrs"] }')
     if given not in STEPS:
         known = f"Known are: {', '.join(STEPS)}, and a table with drop"
-        raise ValueError(f"'{given}' is no step of cleaning. {did_you_mean(given, STEPS, known)}")
+        raise ValueError(f"'{given}' is not a cleaning step. {did_you_mean(given, STEPS, known)}")
     return given
 
 
@@ -104,7 +104,9 @@ def _read_derive(given: Any) -> Any:
         raise ValueError(f"must say how many characters: {{ {given} = 3 }}")
     if given not in _DERIVED:
         known = f"Known are: {', '.join(_DERIVED)}, {{ prefix = 3 }}, {{ suffix = 4 }}"
-        raise ValueError(f"'{given}' is nothing that can be derived. {did_you_mean(given, _DERIVED, known)}")
+        raise ValueError(
+            f"'{given}' is not something that can be derived. {did_you_mean(given, _DERIVED, known)}"
+        )
     return given
 
 
@@ -193,7 +195,7 @@ class Recipe(Spec):
         if self.clean and (not self.cleans or self.reads_days):
             raise ValueError("dates are read by the format of their column and not cleaned; remove clean")
         if self.reads_days and (wrong := [v for v in self.missing_values if _looks_like_day(v)]):
-            problem = f"'{wrong[0]}' among missing_values is no date that both sides read alike"
+            problem = f"'{wrong[0]}' among missing_values is not a date that both sides read alike"
             raise ValueError(f"{problem}; write days as YYYY-MM-DD, however a column writes them")
         if self.derive == "swapped" and getattr(self, "missing", "") != "differs":
             raise ValueError(

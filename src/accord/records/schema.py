@@ -91,7 +91,7 @@ class Letters(Spec):
         if never:
             raise ValueError(
                 f"no folded text holds {' or '.join(map(repr, never))}: texts are compared in lower case, "
-                "composed, with single blanks; write the alphabet so"
+                "composed, with single spaces; write the alphabet so"
             )
         return self
 

@@ -44,7 +44,7 @@ _REASONS = {
     "different configuration": "this process has the file open already; close it first",
     "permission denied": NO_RIGHT,
     "read-only": NO_RIGHT,
-    "not a valid duckdb": "it is no DuckDB file",
+    "not a valid duckdb": "it is not a DuckDB file",
     "schema with name": "there is no such schema",
     "constraint error": CONSTRAINT,
     "out of memory": "an index of the table takes more memory than is left for it",

@@ -30,7 +30,7 @@ _KINDS = {"TEXT": Kind.TEXT, "VARCHAR": Kind.TEXT} | dict.fromkeys(("BIGINT", "I
 _REASONS = {
     "SQLITE_FULL": FULL,
     "SQLITE_IOERR": "the system does not let it be written, perhaps for want of room",
-    "SQLITE_NOTADB": "it is no SQLite file",
+    "SQLITE_NOTADB": "it is not a SQLite file",
     "SQLITE_CORRUPT": "the file is damaged",
     "SQLITE_BUSY": LOCKED,
     "SQLITE_LOCKED": LOCKED,

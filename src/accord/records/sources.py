@@ -119,12 +119,14 @@ def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> Ope
         return opened
     if not hasattr(source, "__arrow_c_stream__"):
         raise UnreadableError(
-            path=f"A {type(source).__name__}", reason="it is no table", mend="Give a file or an Arrow table."
+            path=f"A {type(source).__name__}",
+            reason="it is not a table",
+            mend="Give a file or an Arrow table.",
         )
     try:
         reader = pa.RecordBatchReader.from_stream(source)
     except REFUSED as error:
-        raise UnreadableError(path="The table", reason=brief(error), mend="Mend the column.") from None
+        raise UnreadableError(path="The table", reason=brief(error), mend="Fix the column.") from None
     require_columns(columns, reader.schema.names, "the table")
     return OpenTable("the table", guard(reader, "the table", columns), is_file=False)
 

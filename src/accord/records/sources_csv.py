@@ -102,7 +102,7 @@ def delimiter_of(path: Path, layout: Layout) -> str:
     delimiter = "\t" if layout.delimiter in ("\\t", "tab") else layout.delimiter
     if len(delimiter.encode()) != 1 or delimiter in "\r\n\0":
         raise UnreadableError(
-            path=path, reason="a delimiter is one ASCII character", mend="Mend `delimiter=`."
+            path=path, reason="a delimiter is one ASCII character", mend="Fix `delimiter=`."
         )
     return delimiter
 
@@ -113,7 +113,7 @@ def quote_of(path: Path, layout: Layout) -> str | None:
         return None
     if len(layout.quote.encode()) != 1 or layout.quote in ("\r", "\n", "\0", delimiter_of(path, layout)):
         reason = "a quote is one ASCII character other than the delimiter, or none"
-        raise UnreadableError(path=path, reason=reason, mend="Mend `quote` in the layout.")
+        raise UnreadableError(path=path, reason=reason, mend="Fix `quote` in the layout.")
     return layout.quote
 
 
@@ -146,7 +146,7 @@ def _decoder(path: Path, encoding: str) -> codecs.IncrementalDecoder:
         "".encode(encoding)
         return codecs.getincrementaldecoder(encoding)()
     except LookupError:
-        reason = f"'{encoding}' is no known encoding"
+        reason = f"'{encoding}' is not a known encoding"
         raise UnreadableError(path=path, reason=reason, mend="Common ones: utf-8, latin-1, cp1252.") from None
 
 

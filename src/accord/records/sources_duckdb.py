@@ -30,8 +30,8 @@ _TRY = "Try the query with DuckDB itself, which says more."
 _SAID = {
     "CatalogException": ("there is no such table or function in it", "Check its name, and `schema`."),
     "BinderException": ("the query names what is not there", _TRY),
-    "ParserException": ("the query is no query that DuckDB knows", _TRY),
-    "SyntaxException": ("the query is no query that DuckDB knows", _TRY),
+    "ParserException": ("the query is not one that DuckDB understands", _TRY),
+    "SyntaxException": ("the query is not one that DuckDB understands", _TRY),
     "PermissionException": (
         "it would read files of other kinds, the network or extensions",
         "Accord lets DuckDB read its own file alone: copy what is needed into it, or give a relation.",
@@ -45,7 +45,7 @@ _SAID = {
         "Close that connection, or give its relation.",
     ),
     "IOException": (
-        "it is no DuckDB file, or another process writes to it",
+        "it is not a DuckDB file, or another process writes to it",
         "Close what has it open, or read a copy.",
     ),
 }

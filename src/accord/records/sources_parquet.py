@@ -42,7 +42,7 @@ def parquet_files(path: Path) -> tuple[Path, ...]:
     if not found:
         raise UnreadableError(path=path, reason=reason, mend=mend)
     if others := [one.name for one in found if one.suffix.lower() not in ENDINGS]:
-        reason = f"the pattern means {others[0]}, too, which is no parquet file"
+        reason = f"the pattern means {others[0]}, too, which is not a Parquet file"
         raise UnreadableError(path=path, reason=reason, mend="Of files in other formats, name one.")
     return found
 

@@ -19,7 +19,7 @@ from accord.records.sources_database import CHUNK, from_clause, plain_columns, s
 
 _TRY = "Try the query with the shell of SQLite, which says more."
 _SAID = {
-    sqlite3.SQLITE_NOTADB: ("it is no SQLite file, or has a password", "Is it what its name says?"),
+    sqlite3.SQLITE_NOTADB: ("it is not a SQLite file, or has a password", "Is it what its name says?"),
     sqlite3.SQLITE_CORRUPT: ("it is damaged", "Was it copied in full, and not while it was written to?"),
     sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", "Check its name and its permissions."),
     sqlite3.SQLITE_BUSY: ("another process writes to it", "Wait for that one, or read a copy."),
@@ -31,7 +31,7 @@ _WORDS = {
     "no such table": ("there is no such table in it", "Check its name."),
     "no such column": ("the query names a column that is not there", _TRY),
     "no such function": ("the query names a function that is not there", _TRY),
-    "Could not decode": ("it holds text that is not UTF-8", "Mend the text, or leave its column out."),
+    "Could not decode": ("it holds text that is not UTF-8", "Fix the text, or leave its column out."),
 }
 
 

@@ -71,7 +71,7 @@ def _refuse(path: Path, reason: str, mend: str) -> UnreadableError:
 
 
 def _damaged(path: Path) -> UnreadableError:
-    return _refuse(path, "it is no workbook, or damaged", "Save it again, as .xlsx or as csv.")
+    return _refuse(path, "it is not a workbook, or damaged", "Save it again, as .xlsx or as csv.")
 
 
 def _archive(path: Path) -> zipfile.ZipFile:
@@ -120,7 +120,7 @@ def _look_through(path: Path, name: str | None) -> _Sheet:
     with _archive(path) as archive:
         parts = _parts(path, archive)
         if name is not None and name not in parts:
-            raise _refuse(path, f"it has no sheet '{name}'", "Mend `sheet` in the layout.")
+            raise _refuse(path, f"it has no sheet '{name}'", "Fix `sheet` in the layout.")
         chosen = name if name is not None else next(iter(parts))
         try:
             with archive.open(parts[chosen]) as stream:
@@ -187,7 +187,7 @@ def _require_values(path: Path, sheet: _Sheet, places: Sequence[int]) -> None:
     cells = [f"{letters}{row}" for letters, row in sheet.errors if _number(letters.encode()) in wanted]
     if cells:
         shown = ", ".join(cells[:5]) + (f" and {len(cells) - 5:,} more" if len(cells) > 5 else "")
-        fault = Fault(f"cells {shown}", "hold formulas that ended in errors.", "Mend them.", len(cells))
+        fault = Fault(f"cells {shown}", "hold formulas that ended in errors.", "Fix them.", len(cells))
         raise DataError(str(path), [fault])
 
 

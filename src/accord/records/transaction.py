@@ -17,7 +17,7 @@ from typing import Protocol
 import pyarrow as pa
 
 THERE = "there is such a table already, which only `force=True` replaces"
-NO_TABLE = "it is a view or something else that is no plain table"
+NO_TABLE = "it is a view or something else that is not a plain table"
 CONSTRAINT = "a constraint or a trigger of the table refuses a row"
 LOCKED = "somebody else is writing there"
 NO_RIGHT = "you have no right to write there"

@@ -243,14 +243,14 @@ def _cases(verdict: Verdict) -> Markup:
         for found in verdict.findings
     ]
     names = ["case", "ε at least", "claimed", "the event held in", "it looks at"]
-    return table("All cases; the event is what was learnt to tell the two tables apart", names, rows, False)
+    return table("All cases; the event is what was learned to tell the two tables apart", names, rows, False)
 
 
 def _shares(finding: Finding) -> Markup:
-    """The allowed pairs of shares, the learnt score at every threshold and the one event that was tested."""
+    """The allowed pairs of shares, the learned score at every threshold and the one event that was tested."""
     tested = finding.hits_q / finding.trials, finding.hits_p / finding.trials
     drawn = [
-        Line("the learnt score, at every threshold", list(finding.curve)),
+        Line("the learned score, at every threshold", list(finding.curve)),
         Line(f"the event that was tested: ε ≥ {finding.epsilon_lower:.2f}", [tested]),
     ]
     axes = Axis("share of runs with the one table", 1), Axis("share with the other", 1)

@@ -100,7 +100,7 @@ def guarantee(agreement: Agreement) -> Section:
 
 def learned(agreement: Agreement, said: Mapping[str, Any] | None = None) -> Section:
     """Who learnt what, step by step; with the numbers of a receipt, if there is one."""
-    parts = [paragraph("In the order in which it is learnt. What matches nothing is named at no step.")]
+    parts = [paragraph("In the order in which it is learned. What matches nothing is named at no step.")]
     for side in Side:
         who, whose = agreement.party(side.other), agreement.party(side)
         steps = [_step(stage, agreement, side, said) for stage in learned_by_stage(agreement, side)]
@@ -109,7 +109,7 @@ def learned(agreement: Agreement, said: Mapping[str, Any] | None = None) -> Sect
             element("ol", join(steps)),
         ]
     parts.append(paragraph("Nothing else: no similarity, no value of a record without a match."))
-    return Section("What each side learnt, step by step", join(parts))
+    return Section("What each side learned, step by step", join(parts))
 
 
 def _step(stage: Stage, agreement: Agreement, side: Side, said: Mapping[str, Any] | None) -> Markup:

@@ -55,7 +55,7 @@ def _what_happened(run: Remembered) -> Section:
         "most_matches": "ended, as more records match than the agreement lets a side show (most_matches)",
         "waits": "not done",
     }
-    again = f"`accord resume {run.name}` goes on with it." if run.ended == "waits" else ""
+    again = f"`accord resume {run.name}` continues it." if run.ended == "waits" else ""
     resumed = f"; resumed {counted(run.resumes, 'time')}" if run.resumes else ""
     shown: list[tuple[str, Markup | str | int]] = [
         ("Run", run.name),
@@ -171,9 +171,9 @@ def _receipt(run: Remembered) -> Section:
 def describe_forgotten(run: Forgotten) -> str:
     """The page of a run of which the ledger alone knows."""
     gone = (
-        "What the run kept is not here any more: it was forgotten, or its folder is gone. What was agreed "
-        "and guaranteed, who learnt what, how many pairs matched, its bins, its times and its receipt cannot "
-        "be told. Your partner has a copy of the receipt, and of the agreement with the digest below."
+        "What the run kept is no longer here: it was forgotten, or its folder is gone. What was agreed and "
+        "guaranteed, who learned what, how many pairs matched, its bins, its times and its receipt cannot be "
+        "told. Your partner has a copy of the receipt, and of the agreement with the digest below."
     )
     shown: list[tuple[str, Markup | str | int]] = [
         ("Run", run.name),

@@ -156,13 +156,13 @@ class TlsChannel:
     @property
     def _mend(self) -> str:
         if not self.run:
-            return "Nothing was charged. Run again when it is mended."
+            return "Nothing was charged. Run again when it is fixed."
         if not self._heard:
             return (
-                f"Your side is kept: go on with `accord resume {self.run}` on both sides. If {self._partner} "
-                f"has no such run, {_LINK_AGAIN}"
+                f"Your side is kept: continue with `accord resume {self.run}` on both sides. If "
+                f"{self._partner} has no such run, {_LINK_AGAIN}"
             )
-        return f"What was done is kept: go on with `accord resume {self.run}` on both sides."
+        return f"What was done is kept: continue with `accord resume {self.run}` on both sides."
 
     @property
     def seconds(self) -> float:

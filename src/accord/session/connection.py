@@ -73,7 +73,7 @@ class Reach:
     listen: str = ""
     connect: str = ""
     wait: float = 600.0
-    """Seconds until the partner must be there."""
+    """Seconds to wait for the partner to appear."""
     patience: Patience = field(default_factory=Patience)
 
     def __post_init__(self) -> None:
@@ -142,4 +142,4 @@ def _how_to_go_on(error: BaseException, run: str) -> str:
     if isinstance(error, OutputError):
         again = f"`accord resume {run} --out OTHER`, and the partner `accord resume {run}`"
         return f"What was done is kept, and is not charged again. Go on with {again}."
-    return f"What was done is kept. When it is mended, go on with `accord resume {run}`."
+    return f"What was done is kept. When it is fixed, continue with `accord resume {run}`."

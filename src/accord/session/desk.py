@@ -89,7 +89,7 @@ def read_promise(folder: Path) -> Promise:
     try:
         return Promise(decode_seed((folder / "seed").read_bytes()), read_pledges(folder))
     except (OSError, ValueError):
-        mend = "Restore it from a copy; without it the run neither goes on nor can be replayed."
+        mend = "Restore it from a copy; without it the run can neither continue nor be replayed."
         raise StateError(
             path=folder / "seed", reason="the seed of the run cannot be read", mend=mend
         ) from None

@@ -93,7 +93,9 @@ def own_card(state: State) -> Card | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UnreadableError(path=state.identity, reason=error.strerror, mend="Mend its rights.") from None
+        raise UnreadableError(
+            path=state.identity, reason=error.strerror, mend="Fix its permissions."
+        ) from None
     _require_private(state.identity)
     return parse_card(content[content.find(_BEGIN_CARD) :], state.identity)
 

@@ -131,7 +131,7 @@ class FileJournal:
                     left = left[self._file.write(left) :]
             os.fsync(self._file.fileno())
         except OSError as error:
-            mend = "Make room; then go on with `accord resume`."
+            mend = "Make room; then continue with `accord resume`."
             raise StateError(path=self._path, reason=error.strerror, mend=mend) from None
         self._starts.append(start + len(head))
         self._ends.append(start + len(head) + sum(map(len, answer)))

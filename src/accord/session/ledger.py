@@ -358,5 +358,5 @@ def check_name(what: str, name: str) -> None:
     """Raise unless the ledger can keep this name."""
     if not (0 < len(name) <= 100 and name.isprintable() and name == name.strip() and fold_name(name)):
         raise UsageError(
-            problem=f"A {what} is named by 1 to 100 printable characters, without blanks at its ends."
+            problem=f"A {what} is named by 1 to 100 printable characters, without spaces at either end."
         )

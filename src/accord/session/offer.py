@@ -258,7 +258,7 @@ def _describe_series(offer: Offer) -> list[str]:
 
 
 def _describe_bound(offer: Offer) -> list[str]:
-    """How many of the own records are shown at the most."""
+    """How many of the own records are shown at most."""
     most = offer.agreement.bounds.get(offer.side)
     if most is None:
         return []
@@ -274,7 +274,7 @@ def _describe_unfinished(offer: Offer) -> list[str]:
         return []
     latest, others = offer.unfinished[0], len(offer.unfinished) - 1
     more = f"; {others:,} more in `accord runs`" if others else ""
-    return [f"Unfinished   a run under this agreement, which `accord resume {latest}` goes on with{more}"]
+    return [f"Unfinished   a run under this agreement; `accord resume {latest}` continues it{more}"]
 
 
 def _describe_left(account: Account) -> str:
@@ -292,7 +292,7 @@ def ask(offer: Offer) -> bool:
     sys.stderr.write(describe(offer) + "\n")
     sys.stderr.flush()
     try:
-        return input("Go on? [y/N] ").strip().lower() in ("y", "yes")
+        return input("Continue? [y/N] ").strip().lower() in ("y", "yes")
     except (EOFError, RuntimeError):
         # Without a keyboard: the second, where there is no stdin at all.
         problem = "Nobody can answer here: read what is spent, then give accord.agree as `confirm=`."

@@ -26,7 +26,7 @@ def add_partner(state: State, name: str, card: Card) -> None:
 
 
 def remove_partner(state: State, name: str) -> None:
-    """Trust this partner no longer."""
+    """Stop trusting this partner."""
     known = partners(state)
     if name not in known:
         raise UsageError(problem=f"You have no card of '{name}'; you know {', '.join(known) or 'nobody'}.")

@@ -63,7 +63,7 @@ def plan(
     state: Path | str | None = None,
     workers: int | None = None,
 ) -> Plan:
-    """Price every sensible way to run an agreement, and choose.
+    """Price every sensible way to run an agreement, and choose one.
 
     With `data`, one's own table as the `party` of that name, the plan is made from how it falls into bins,
     for a partner alike; it is for its owner's eyes. `records` are those of A and of B: without data they are
@@ -176,7 +176,7 @@ def find_side(agreement: Agreement, party: str | None) -> Side:
             return side
     names = f"A ({agreement.parties.A}) and B ({agreement.parties.B})"
     if party is not None:
-        raise UsageError(problem=f"'{party}' is no party of this agreement; the parties are {names}.")
+        raise UsageError(problem=f"'{party}' is not a party to this agreement; the parties are {names}.")
     raise UsageError(problem=f"Say whose data it is with `party=`: the parties are {names}.")
 
 

@@ -225,7 +225,7 @@ def exchange_signatures(
     except ValueError:
         raise TrustError(
             problem="Your identity was renewed while the run went on; it began with your former card.",
-            mend="Hand the new card to your partner, then go on with `accord resume` on both sides.",
+            mend="Hand the new card to your partner, then continue with `accord resume` on both sides.",
         ) from None
     yield Send(own)
     theirs = (yield from receive(_SIGNATURE)).tobytes()

@@ -41,7 +41,7 @@ _LENGTH = struct.Struct("<Q")
 _SEAL = struct.Struct("<Q32sQ32s64s")
 _GIVEN, _TAKEN = b"g", b"t"
 _BUFFER = 1 << 16
-_MEND = "Make room; then go on with `accord resume`."
+_MEND = "Make room; then continue with `accord resume`."
 
 
 def attempts(run: Path) -> list[Path]:

@@ -105,7 +105,7 @@ def warn_of_room(
         needs[same] = needs.get(same, 0) + written
     return tuple(
         f"{folder} has {sized(free)} left, and with a partner's table like yours this run takes "
-        f"{sized(need)} there. Make room first; a run that is cut for want of it can be resumed."
+        f"{sized(need)} there. Make room first; a run that stops for lack of it can be resumed."
         for folder, need in needs.items()
         if (free := free_bytes(folder)) < need
     )

@@ -121,7 +121,7 @@ def _inspect(path: Path) -> None:
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise _unsafe(path, "it is a link or no file", "Nothing of that kind belongs there: take it away.")
     if found.st_uid != os.geteuid():
-        raise _unsafe(path, "it belongs to somebody else", "Find out who put it there before you go on.")
+        raise _unsafe(path, "it belongs to somebody else", "Find out who put it there before you continue.")
     if found.st_mode & 0o077:
         mend = f"Find out who may have read or changed it; then `chmod go= {path}`."
         raise _unsafe(path, "it is open to others", mend)

@@ -154,7 +154,9 @@ class RunFolder:
     @property
     def scratch(self) -> Scratch:
         """For what is too much for memory: beside the journal, which has the room and the owner for it."""
-        return Scratch(self._folder, f"Make room there; then go on with `accord resume {self.manifest.run}`.")
+        return Scratch(
+            self._folder, f"Make room there; then continue with `accord resume {self.manifest.run}`."
+        )
 
     def keep_phases(self, phases: Phases, octets: int) -> None:
         """What the phases took, and how many bytes went in all. *Requires*: the run is locked."""
