@@ -92,8 +92,11 @@ def compared(agreed: Agreement, a: list[Ints], b: list[Ints]) -> int:
     return first + sum(int(np.dot(other[left], b[-1][right])) for other in a[:-1])
 
 
-def count_year(agreed: Agreement, records: int, seed: int) -> Iterator[tuple[Month, tuple[Records, Records]]]:
-    """Month after month, with the records that take part."""
+Both = tuple[Records, Records]
+
+
+def count_year(agreed: Agreement, records: int, seed: int) -> Iterator[tuple[Month, Both, Both]]:
+    """Month after month, with the records that take part, and with all that are there."""
     total = records + round((MONTHS - 1) * ARRIVALS * records)
     made = generate_people(total, 0.5, seed)
     rng = np.random.default_rng(seed)
@@ -106,7 +109,7 @@ def count_year(agreed: Agreement, records: int, seed: int) -> Iterator[tuple[Mon
             loaded = load_records(table, agreed.fields, agreed.salt, agreed.disclosed(side.side))
             stream = entropy.stream(f"{side.side.value} {number}")
             mine, changes, _ = side.take_part(loaded, number + 1, stream)
-            parts.append((mine.records, len(changes.arrived), changes.late, len(loaded)))
+            parts.append((mine.records, len(changes.arrived), changes.late, loaded))
             release = agreed.protocol.release(agreed.task, side.side, loaded.size)
             true = agreed.plan.counts(side.side, loaded.columns, len(loaded))
             whole.append(true + release.draw(loaded, stream.stream("anew")))
@@ -115,13 +118,13 @@ def count_year(agreed: Agreement, records: int, seed: int) -> Iterator[tuple[Mon
         a, b = parts
         month = Month(
             run=number + 1,
-            records=(a[3], b[3]),
+            records=(len(a[3]), len(b[3])),
             arrived=(a[1], b[1]),
             late=(a[2], b[2]),
             comparisons=compared(agreed, seen[0], seen[1]),
             anew=int(np.dot(whole[0][left], whole[1][right])),
         )
-        yield month, (a[0], b[0])
+        yield month, (a[0], b[0]), (a[3], b[3])
 
 
 def found_pairs(agreed: Agreement, both: tuple[Records, Records]) -> set[tuple[str, str]]:
@@ -138,18 +141,21 @@ def f1(found: set[tuple[str, str]], true: set[tuple[str, str]]) -> float:
     return 2 * len(found & true) / max(1, len(found) + len(true))
 
 
-def year_quality(agreed: Agreement, records: int, seed: int) -> float:
-    """F1 of all pairs of the series, against true pairs of whom both were in the tables in some month."""
+def year_quality(agreed: Agreement, records: int, seed: int) -> tuple[float, float]:
+    """F1 of all pairs of the series, and of everything linked anew each month, against true pairs of which
+    both were in the tables in some month."""
     total = records + round((MONTHS - 1) * ARRIVALS * records)
     truth = generate_people(total, 0.5, seed).truth
     true = set(zip(truth["id_a"].to_pylist(), truth["id_b"].to_pylist(), strict=True))
-    found: set[tuple[str, str]] = set()
+    series: set[tuple[str, str]] = set()
+    anew: set[tuple[str, str]] = set()
     possible: set[tuple[str, str]] = set()
-    for _, both in count_year(agreed, records, seed):
-        found |= found_pairs(agreed, both)
-        here = [set(one.ids.to_pylist()) for one in both]
+    for _, taking, whole in count_year(agreed, records, seed):
+        series |= found_pairs(agreed, taking)
+        anew |= found_pairs(agreed, whole)
+        here = [set(one.ids.to_pylist()) for one in whole]
         possible |= {(a, b) for a, b in true if a in here[0] and b in here[1]}
-    return f1(found, possible)
+    return f1(series, possible), f1(anew, possible)
 
 
 def main() -> None:
@@ -165,7 +171,7 @@ def main() -> None:
     agreed = agree(given.records, given.buckets, given.versions)
     made, anew = 0, 0
     print("run,records_a,records_b,arrived_a,arrived_b,late_a,late_b,comparisons,anew")
-    for month, _ in count_year(agreed, given.records, given.seed):
+    for month, _, _ in count_year(agreed, given.records, given.seed):
         made, anew = made + month.comparisons, anew + month.anew
         numbers = (*month.records, *month.arrived, *month.late, month.comparisons, month.anew)
         print(month.run, *numbers, sep=",", flush=True)

@@ -26,7 +26,7 @@ def test_registers_grow_and_change_as_they_should() -> None:
 
 def test_the_comparisons_of_a_year_are_those_of_its_batches() -> None:
     agreed = agree(120, 5, 1)
-    months = [month for month, _ in count_year(agreed, 120, 2)]
+    months = [month for month, _, _ in count_year(agreed, 120, 2)]
     assert [month.run for month in months] == list(range(1, MONTHS + 1))
     assert months[0].arrived == (120, 120)
     assert months[0].comparisons > 120 * 120 / 5
