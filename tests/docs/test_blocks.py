@@ -41,6 +41,8 @@ SET_UP = "sets up a checkout, as this one was; what is started is looked up in t
 DRAWING = "a drawing"
 NOT_RUN = {
     ("README.md", "make demo"): f"{SET_UP}; `accord demo` is run by tests/cli/test_demo.py",
+    ("docs/install.md", "make demo"): f"{SET_UP}; `accord demo` is run by tests/cli/test_demo.py",
+    ("docs/install.md", "python3 -m venv"): f"{SET_UP}; tests/test_wheel.py installs the package",
     ("CONTRIBUTING.md", "reproduction/    the paper's evaluation"): DRAWING,
     ("reproduction/README.md", "make reproduce"): "takes hours; the names are looked up, and each is run "
     "small by tests/reproduction",

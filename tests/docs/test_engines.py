@@ -61,8 +61,8 @@ def test_what_scores_and_edits_take() -> None:
     engines, rules = ((DOCS / name).read_text() for name in ("engines.md", "rules.md"))
     now = re.search(r"^\| now \| (\d+) \| (\d+) \|", engines, re.M)
     wide = re.search(r"`cost` prices (\d+) and (\d+) bytes now", engines)
-    edit = re.search(r"`ot` sends (\d+) bytes a pair .*?\n.*?, (\d+) bytes and", rules)
-    dice = re.search(r"\(`dice128`\) takes (\d+) bytes", rules)
+    edit = re.search(r"`ot` sends (\d+) bytes per pair .*?\n.*?, (\d+) bytes and", rules)
+    dice = re.search(r"\(`dice128`\) takes\s+(\d+) bytes", rules)
     assert now
     assert wide
     assert edit
