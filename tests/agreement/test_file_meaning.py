@@ -260,7 +260,7 @@ def test_closure_is_as_written_also_with_passes() -> None:
         ("positions = 6", "positions = 18", "12,583,212 bins"),
         ("tables = 3", "tables = 64", "a record would fall into 65 bins, and noise hides it in at most 64"),
         ("positions = 6", "positions = 0", "greater than or equal to 1"),
-        ('field = "name", p', 'field = "day", p', "'day' is no Bloom filter"),
+        ('field = "name", p', 'field = "day", p', "'day' is not a Bloom filter"),
         ('kind = "key", field = "brand"', 'kind = "lsh", field = "name", positions = 1, tables = 1',
          "at most one part of kind lsh"),
         ("tables = 3", "tabls = 3", "Did you mean 'tables'?"),

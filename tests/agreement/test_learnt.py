@@ -61,7 +61,7 @@ def test_leakage_and_words_name_the_side_whose_data_it_was(origin: str, of_a: st
         assert lines[-1].startswith("nothing else")
         for line in found:
             assert f"{told} of {agreed.party(side)}" in line
-    (note,) = [note for note in advice(agreed) if note.startswith("The rule was learnt from")]
+    (note,) = [note for note in advice(agreed) if note.startswith("The rule was learned from")]
     assert (
         note
         == {

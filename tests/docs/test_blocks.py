@@ -54,12 +54,7 @@ NOT_RUN = {
         "docs/privacy.md",
         "accord link patients.csv …",
     ): "a part of a command that docs/quickstart.md has whole",
-    ("docs/protocols/laplace.md", "A: records ─ bins"): DRAWING,
-    ("docs/protocols/leaky.md", "records ─ bins ─ shuffle"): DRAWING,
-    ("docs/protocols/leaky.md", "records ─ bins ─ + dummies"): DRAWING,
-    ("docs/protocols/local-dp.md", "A: record ─ bin h"): DRAWING,
     ("docs/protocols/psi-expand.md", "value of a          ball of b"): DRAWING,
-    ("docs/protocols/psi.md", "asker"): DRAWING,
 }
 CLUSTERS = (
     "typed on two machines, as their administrator; tests/session/test_workers_ray.py has such a cluster"

@@ -61,7 +61,7 @@ def test_what_scores_and_edits_take() -> None:
     engines, rules = ((DOCS / name).read_text() for name in ("engines.md", "rules.md"))
     now = re.search(r"^\| now \| (\d+) \| (\d+) \|", engines, re.M)
     wide = re.search(r"`cost` prices (\d+) and (\d+) bytes now", engines)
-    edit = re.search(r"`ot` sends (\d+) bytes per pair .*?\n.*?, (\d+) bytes and", rules)
+    edit = re.search(r"`ot` sends (\d+) bytes per pair\s.*?, (\d+) bytes and", rules, re.S)
     dice = re.search(r"\(`dice128`\) takes\s+(\d+) bytes", rules)
     assert now
     assert wide

@@ -20,9 +20,9 @@ def test_the_table_is_what_was_measured() -> None:
 
 def test_what_is_said_of_it_is_true() -> None:
     told = re.search(
-        r"Without greedy comparisons were at most ([\d.]+)% off and bytes ([\d.]+)%; with greedy "
+        r"Without greedy, comparisons were at most ([\d.]+)% off and bytes ([\d.]+)%; with greedy "
         r"([\d.]+)% and "
-        r"([\d.]+)%, inside a range whose ends were at most\s+([\d.]+) times apart",
+        r"([\d.]+)%, within a range whose ends\s+were at most\s+([\d.]+) times apart",
         PAGE,
     )
     assert told

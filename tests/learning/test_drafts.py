@@ -60,5 +60,5 @@ def test_fields_are_compared_in_the_usual_ways() -> None:
     )
     products = compare_fields(["day", "brand"], starter("products").fields)
     assert "missing" not in str(products), "no record lacks them"
-    with pytest.raises(UsageError, match=r"'gven' is no field.*'given'.*'xyz' is no field.*Declare"):
+    with pytest.raises(UsageError, match=r"'gven' is not a field.*'given'.*'xyz' is not a field.*Declare"):
         compare_fields(["gven", "xyz"], fields)

@@ -277,7 +277,7 @@ def test_a_new_file_is_its_owners_and_alone(file: Home, tmp_path: Path) -> None:
 def test_what_is_no_database_is_left_alone(file: Home, tmp_path: Path) -> None:
     (tmp_path / "own.db").write_bytes(b"a letter to a friend\n" * 400)
     before = (tmp_path / "own.db").read_bytes()
-    with pytest.raises(OutputError, match=r"it is no (DuckDB|SQLite) file"):
+    with pytest.raises(OutputError, match=r"it is not a (DuckDB|SQLite) file"):
         require_table(file.address(), [], True, HEADINGS)
     assert (tmp_path / "own.db").read_bytes() == before
     assert os.listdir(tmp_path) == ["own.db"]

@@ -201,7 +201,7 @@ def test_files_that_are_no_databases(kind: str, tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="it is empty"):
         load_records(home, FIELDS, "00")
     (tmp_path / "people.db").write_bytes(b"id,name\n" * 1_000)
-    with pytest.raises(UnreadableError, match=r"is no .* file"):
+    with pytest.raises(UnreadableError, match=r"is not a .* file"):
         load_records(home, FIELDS, "00")
     with pytest.raises(UnreadableError, match=r"named `sqlite:.*\?table=NAME`"):
         load_records(tmp_path / "people.db", FIELDS, "00")

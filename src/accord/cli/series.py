@@ -47,7 +47,10 @@ def series(
     as_json: Annotated[bool, typer.Option("--json", help="Print the list of series as JSON.")] = False,
     state: StateOption = None,
 ) -> None:
-    """List the series that are kept here; or all pairs of one, each with the run that found it."""
+    """List the series that are kept here, or write all pairs of one.
+
+    Each pair comes with the run that found it.
+    """
     from accord.session.state import open_state
 
     opened = open_state(state, os.environ, new=False)
