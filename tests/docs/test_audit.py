@@ -53,7 +53,8 @@ def test_all_cases_and_broken_programs_are_listed() -> None:
     for side in "AB":
         usual[side] = {**usual[side], "records_per_person": 2}
     series = series_histories(options("laplace", "1", "1e-3"))
-    cases = [case.name for case in (*built_in(usual), *histories(usual), *series)]
+    cases = [case.name for case in built_in(usual)] + [history.name for history in histories(usual)]
+    cases += [history.name for history in series]
     assert listed == [*dict.fromkeys(cases), *BROKEN]
 
 
