@@ -27,12 +27,11 @@ from accord.protocols.batches import (
     rows_released,
     take_rows,
 )
-from accord.protocols.binned import Binned
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
 from accord.protocols.series import Meeting, Series, series_slots
 from accord.protocols.series_greedy import Shown
-from accord.protocols.series_linkage import SeriesRun, link_series
+from accord.protocols.series_linkage import SeriesRun, series_party
 from accord.records.columns import Records
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
@@ -144,8 +143,7 @@ def rehearse_run(
 ) -> Rehearsed:
     """One run, the first of which is 0; both sides remember it."""
     agreement, wire = sides[0].agreement, Wire()
-    series, task, options = require_series(agreement), sides[0].task, agreement.protocol
-    assert isinstance(options, Binned)
+    series, task = require_series(agreement), sides[0].task
     old = sides[0].left, sides[1].left
     meeting = Meeting((number, number), (number + 1, number + 1))
     made = [
@@ -153,9 +151,7 @@ def rehearse_run(
         for side, table, drawn in zip(sides, tables, noise, strict=True)
     ]
     parties = [
-        link_series(
-            task, options, mine, engine, SeriesRun(series, meeting, old[1 - place], sides[place].shown, rows)
-        )
+        series_party(task, mine, engine, SeriesRun(series, meeting, old[1 - place], sides[place].shown, rows))
         for place, (mine, _, rows) in enumerate(made)
     ]
     (a, sides[0].shown), (b, sides[1].shown) = run_pair(parties[0], parties[1], wire)

@@ -158,10 +158,10 @@ def test_fields_before_levels_are_those_of_their_predicates() -> None:
         ("score(a: otherwise -> 1, same -> 2) >= 1", "'otherwise' is the last level"),
         ("score(a: score(b: same -> 1) >= 1 -> 1) >= 1", "cannot stand in a level"),
         ("score(same(a) or score(b: same -> 1) >= 1 -> 1) >= 1", "cannot stand in a level"),
-        ("score(a, b, c: same -> 1) >= 1", "',' is expected|is no predicate|is expected"),
+        ("score(a, b, c: same -> 1) >= 1", "',' is expected|is not a predicate|is expected"),
         ("score(birth: same(phone) -> 9) >= 9", "character 7 of the rule: no level reads 'birth'"),
         ("score(a: euclidean <= 1 -> 1) >= 1", "'(' is expected after 'euclidean'"),
-        ("same(a)\n and sane(b)", "character 6 of line 2 of the rule: 'sane' is no predicate"),
+        ("same(a)\n and sane(b)", "character 6 of line 2 of the rule: 'sane' is not a predicate"),
     ],
 )
 def test_scores_that_cannot_be_read(text: str, problem: str) -> None:

@@ -58,7 +58,7 @@ def test_the_own_number_is_that_of_the_table(tmp_path: Path) -> None:
     assert accord.plan(agreement(), own, party="A", records=(99, 50), state=tmp_path).sizes == (4, 50)
     with pytest.raises(UsageError, match="whose data it is"):
         accord.plan(agreement(), own, state=tmp_path)
-    with pytest.raises(UsageError, match="'carol' is no party"):
+    with pytest.raises(UsageError, match="'carol' is not a party"):
         accord.plan(agreement(), own, party="carol", state=tmp_path)
 
 

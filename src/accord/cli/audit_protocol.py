@@ -172,7 +172,7 @@ def _kind_of_cases(name: str, over_time: bool, series: bool) -> _Kind:
         raise UsageError(problem="Either --over-time or --series: a series is over time by itself.")
     if over_time and (name in BROKEN or protocol_named(name).leaky):
         raise UsageError(problem=f"{name} cannot be agreed on, so no ledger knows it; leave out --over-time.")
-    if series and name != "laplace":
+    if series and (name in BROKEN or not protocol_named(name).in_series):
         raise UsageError(problem=f"A series runs laplace and not {name}; leave out --series.")
     return "over time" if over_time else "series" if series else "one run"
 

@@ -101,7 +101,7 @@ def plan_series(
     agreement: Agreement, sizes: tuple[int, int], runs: int, arrivals: tuple[Fraction, Fraction]
 ) -> SeriesPlan:
     """Price a series of so many runs over tables of these sizes, which grow by a share of that with each."""
-    if agreement.protocol.name != "laplace":
+    if not agreement.protocol.in_series:
         raise UsageError(problem=f"A series needs the protocol laplace, not {agreement.protocol.name}.")
     if not 2 <= runs <= MOST_RUNS:
         raise UsageError(problem=f"A series has 2 to {MOST_RUNS:,} runs.")

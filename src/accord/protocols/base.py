@@ -204,6 +204,8 @@ class Protocol(Spec):
     """Whether a record may fall into several bins."""
     padded: ClassVar[bool] = False
     """Whether it is one over bins (binned.py), whose slots are the records of every bin and dummies."""
+    in_series: ClassVar[bool] = False
+    """Whether its runs can go on from each other (series.py)."""
     leaky: ClassVar[str] = ""
     """What it tells and should not: such a protocol is for simulation and audit alone, and no agreement may
     name it."""

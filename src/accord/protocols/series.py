@@ -156,7 +156,7 @@ def series_slots(
 
 def series_faults(protocol: Protocol, one_to_one: bool, accountable: bool) -> Iterator[Fault]:
     """Why a protocol cannot be run in a series, or not together with other options of an agreement."""
-    if protocol.name != "laplace":
+    if not protocol.in_series:
         yield ("series",), f"a series needs the protocol laplace, not {protocol.name}; remove [series]."
         return
     for side in Side:
