@@ -10,12 +10,10 @@ JSON; it sees no record. Where none can be started, the measurement is done here
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from accord.network import Network
 from accord.planning.machine import Bench, Common, Pace, Speed
@@ -24,9 +22,7 @@ from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.settings import USUAL, Settings
-
-_ROOT = Path(__file__).parents[2]
-"""Where the package is: the process must be of the same program."""
+from accord.session.workers_local import own_environment
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,6 @@ def measure_apart(engine: Engine, circuit: str, common: Common | None) -> Measur
         "circuit": circuit,
         "common": asdict(common) if common else None,
     }
-    path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
     try:
         child = subprocess.run(
             [sys.executable, "-P", "-m", __name__],
@@ -78,7 +73,7 @@ def measure_apart(engine: Engine, circuit: str, common: Common | None) -> Measur
             text=True,
             # An interrupt at the terminal reaches this process alone, which then ends the other.
             process_group=0,
-            env=os.environ | {"PYTHONPATH": path},
+            env=own_environment(),
             check=True,
         )
         return Measured.read(child.stdout)

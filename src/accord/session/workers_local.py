@@ -22,9 +22,14 @@ _ROOT = Path(__file__).parents[2]
 """Where the package is: the worker must be the same program."""
 
 
+def own_environment() -> dict[str, str]:
+    """In which a process finds this very program."""
+    path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
+    return os.environ | {"PYTHONPATH": path}
+
+
 def start_module(module: str, line: socket.socket, folder: str = ".") -> subprocess.Popen[bytes]:
     """A module of this very program, in a process whose standard input is this end of a line."""
-    path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
     with line:
         # -P: whatever lies in the current folder is not this program.
         return subprocess.Popen(
@@ -32,7 +37,7 @@ def start_module(module: str, line: socket.socket, folder: str = ".") -> subproc
             stdin=line.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": path},
+            env=own_environment(),
             cwd=folder,
             process_group=0,
         )
