@@ -10,6 +10,8 @@ from accord.datasets.people import generate_people
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.errors import UsageError
+from accord.planning import plan as plan_module
+from accord.planning import saved
 from accord.planning.choose import Wish
 from accord.planning.plan import Own, make_plan, price_agreed
 from accord.records.load import load_records
@@ -94,6 +96,19 @@ def test_with_a_table_the_plan_is_near_a_run_and_marked_as_made_from_it() -> Non
         assert planned.comparisons.high <= 4 * planned.comparisons.low
         if not greedy:
             assert planned.comparisons.expected == pytest.approx(run.comparisons, rel=0.1)
+
+
+def test_of_a_long_table_no_schedule_is_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = generate_products(600, 0.5, 2, True)
+    agreed = starter("products")
+    own = Own(Side.A, load_records(made.a, agreed.fields, agreed.salt))
+    asked = question(600, 600, overlap=0.5)
+    walked = price_agreed(agreed, asked, speeds, own).agreed.comparisons
+    monkeypatch.setattr(plan_module, "_MOST_PLACED", 599)
+    monkeypatch.setattr(saved, "walk", None)
+    counted = make_plan(agreed, asked, speeds, own).agreed.comparisons
+    assert counted.low <= walked.expected <= counted.high
+    assert counted.high - counted.low > walked.high - walked.low
 
 
 def test_recall_of_a_lossy_blocking_is_seen_on_made_up_errors() -> None:

@@ -39,7 +39,7 @@ def test_a_table_tells_what_a_run_makes(kind: str, protocol: str | None) -> None
     task, sizes = agreed.task, (a.size, b.size)
     together = hang_together(task, a)
     alike = make_alike(len(a), len(b), 0.5, together)
-    spread = from_table(task.blocking, Side.A, a, alike, agreed.blocking_fields)
+    spread = from_table(task.blocking, Side.A, a, alike, agreed.blocking_fields, placed=True)
     assert spread.placed is not None
     drawn = costs.foresee(task, costs.releases_of(agreed, task, sizes), [spread], sizes)[0][0]
     matches = [alike.matching, 2 * alike.matching, alike.matching // 2]
@@ -58,7 +58,7 @@ def test_reports_may_stand_in_any_bin() -> None:
     made = generate_products(300, 0.5, 3, True)
     a, _ = load_both(made.a, made.b, agreed, None, None)
     alike = make_alike(len(a), 200, 0.5)
-    spread = from_table(agreed.plan, Side.A, a, alike, agreed.blocking_fields)
+    spread = from_table(agreed.plan, Side.A, a, alike, agreed.blocking_fields, placed=True)
     assert spread.placed is not None
     sizes = (300, 200)
     told = costs.releases_of(agreed, agreed.task, sizes)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from accord.planning.groups import find_groups, hang_together
 from accord.planning.machine import Speed
 from accord.planning.recall import recall_of, share_met
 from accord.planning.saved import OFTEN
-from accord.planning.spread import CROWDED, EVEN, USUAL, Spread, from_sizes, from_table, make_alike
+from accord.planning.spread import CROWDED, EVEN, USUAL, Alike, Spread, from_sizes, from_table, make_alike
 from accord.planning.variants import (
     EPSILONS,
     blockings,
@@ -57,6 +58,9 @@ MARGIN = 0.1
 
 _MOST_WALKED = 6
 """Options beside the agreed one whose schedules are gone through."""
+_MOST_PLACED = 1 << 20
+"""Records of one's own table up to which schedules are gone through: it takes seconds a million, and the
+memory of every slot. Beyond, what greedy spares is taken from counts."""
 _WALKED_ANYWAY = 1 << 24
 """Comparisons up to which rounds are gone through without a table; in more the short ones do not count."""
 
@@ -109,30 +113,27 @@ class Own:
 def make_plan(agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None) -> Plan:
     """The plan from counts alone, or from one's own table."""
     require_sound(agreement)
-    return _Planner(agreement, question, speeds, own).plan()
+    return _Planner(agreement, question, speeds, own, whole=True).plan()
 
 
 def price_agreed(agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None) -> Plan:
     """The agreement as it stands, and beside it what needs no blocking: shown where decisions are made."""
-    planner = _Planner(agreement, question, speeds, own)
+    planner = _Planner(agreement, question, speeds, own, whole=False)
     options = planner.options([agreement])
     options += planner.options([one for one in other_protocols(agreement) if not one.passes])
     return planner.decide(options)
 
 
 class _Planner:
-    """Prices agreements under one question."""
+    """Prices agreements under one question; the whole plan also chooses among them."""
 
     def __init__(
-        self, agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None
+        self, agreement: Agreement, question: Question, speeds: Speeds, own: Own | None, *, whole: bool
     ) -> None:
         self._agreement, self._asked, self._speeds, self._own = agreement, question, speeds, own
-        if own is not None:
-            partner = question.sizes[1 if own.side is Side.A else 0]
-            self._together = hang_together(agreement.task, own.records)
-            self._alike = make_alike(len(own.records), partner, question.share, self._together)
+        self._whole = whole
         self._walked = {agreement.digest}
-        """What is looked at closely: greedy's schedule is gone through."""
+        """What is looked at closely: greedy's schedule is gone through, where the table is not too long."""
         matches = round(question.share * min(question.sizes))
         self._terms = Terms(question.sizes, question.network, matches, question.workers)
         self._priced: set[str] = set()
@@ -143,6 +144,26 @@ class _Planner:
         found = self.options([agreed, *other_protocols(agreed), *blockings(agreed, self._asked.sizes)])
         found += self.options(self._other_epsilons(found))
         return self.decide(found)
+
+    @cached_property
+    def _together(self) -> Ints:
+        """The groups of one's own records."""
+        assert self._own is not None
+        return hang_together(self._agreement.task, self._own.records)
+
+    @cached_property
+    def _alike(self) -> Alike:
+        """The partner's table, made of one's own."""
+        assert self._own is not None
+        partner = self._asked.sizes[1 if self._own.side is Side.A else 0]
+        walks = self._short and (self._whole or _greedy(self._agreement))
+        together = self._together if walks else None
+        return make_alike(len(self._own.records), partner, self._asked.share, together)
+
+    @property
+    def _short(self) -> bool:
+        """Whether there is a table through whose schedule one can go in seconds."""
+        return self._own is not None and len(self._own.records) <= _MOST_PLACED
 
     def _look_closer(self, options: list[Option], wish: Wish) -> None:
         """Go through the schedule of whatever would be chosen, until it stays the choice: to go through
@@ -160,7 +181,7 @@ class _Planner:
         if wish.max_epsilon is None:
             agreed = next(option for option in options if option.agreed)
             wish = replace(wish, max_epsilon=agreed.largest_epsilon)
-        if self._own is not None:
+        if self._whole and self._short:
             self._look_closer(options, wish)
         choice, missed = choose(options, wish)
         return Plan(
@@ -212,25 +233,28 @@ class _Planner:
             if problem := task.protocol.refuse_sizes(task, side, own, other):
                 raise UsageError(problem=problem)
         told = costs.releases_of(agreement, task, sizes)
-        spreads = self._spreads(task)
-        foreseen = costs.foresee(task, told, spreads, sizes)
-        speed = self._speeds(agreement, task)
         fresh = [one for one in greedy_variants(agreement) if one.digest not in self._priced] or [agreement]
         self._priced.update(one.digest for one in fresh)
+        walked = self._short and any(_greedy(one) and one.digest in self._walked for one in fresh)
+        spreads = self._spreads(task, walked)
+        foreseen = costs.foresee(task, told, spreads, sizes)
+        speed = self._speeds(agreement, task)
         return [self._option(one, one.task, told, foreseen, spreads, speed) for one in fresh]
 
-    def _spreads(self, task: Task) -> list[Spread]:
-        """As expected, then the least and the most that records may meet."""
+    def _spreads(self, task: Task, placed: bool) -> list[Spread]:
+        """As expected, then the least and the most that records may meet; of a table it is known where each
+        record lies if it was to be `placed`."""
         if self._own is None:
             return [from_sizes(task.blocking, self._asked.sizes, skew) for skew in (USUAL, EVEN, CROWDED)]
         names = tuple(task.blocking_fields)
-        return [from_table(task.blocking, self._own.side, self._own.records, self._alike, names)]
+        own = self._own
+        return [from_table(task.blocking, own.side, own.records, self._alike, names, placed=placed)]
 
     def _spared(self, agreement: Agreement, task: Task, drawn: Drawn, spread: Spread) -> Spared:
         """Which share of the comparisons greedy makes, and what its rounds cost."""
         counted = Spared(saved.from_counts(drawn, spread, self._asked.sizes, self._asked.share))
         price = costs.price_rounds(agreement, task)
-        if self._own is not None and agreement.digest not in self._walked:
+        if self._own is not None and (spread.placed is None or agreement.digest not in self._walked):
             return counted
         if self._own is None or spread.placed is None:
             # Nothing matches: what rounds cost is known, and which of them are spared is not.
@@ -253,7 +277,7 @@ class _Planner:
         spreads: list[Spread],
         speed: Speed,
     ) -> Option:
-        greedy = bool(getattr(agreement.protocol, "greedy", False))
+        greedy = _greedy(agreement)
         spared = ALL
         if greedy:
             spared = self._spared(agreement, task, foreseen[0][0], spreads[0])
@@ -285,6 +309,10 @@ class _Planner:
         if self._own is None or self._own.sample is None or not task.blocking.losses(task.rule):
             return None
         return share_met(task, *self._own.sample)
+
+
+def _greedy(agreement: Agreement) -> bool:
+    return bool(getattr(agreement.protocol, "greedy", False))
 
 
 def _number(value: Fraction | None) -> float | None:

@@ -14,6 +14,7 @@ copies do. What follows is for the owner's eyes: it is made of the data.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,16 +26,20 @@ from accord.matching.blocking_key import KeyPart
 from accord.matching.blocking_lsh import LshPart
 from accord.matching.blocking_pass import Part, Pass
 from accord.matching.evaluate import Indices
-from accord.ranges import contained, ranges
-from accord.records.columns import Columns, Integers, Records
+from accord.ranges import contained
+from accord.records.columns import Columns, Integers, Records, rows_of
 from accord.side import Side
 
 Ints = NDArray[np.int64]
+Placed = tuple[Ints, Ints]
+"""(record, bin) of slots that are no dummies, by record."""
 
 EVEN, USUAL, CROWDED = 0.0, 0.5, 1.0
 _MOST_DRAWN = 1 << 14
 _ONES = {EVEN: 0.5, USUAL: 0.3, CROWDED: 0.15}
 """The share of ones in a Bloom filter: half is even, short texts in long filters have few."""
+_STRETCH = 1 << 17
+"""Rows of a table that are placed at a time."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,8 @@ class Spread:
 
     a: Ints
     b: Ints
-    placed: tuple[tuple[Ints, Ints], tuple[Ints, Ints]] | None = None
-    """(record, bin) of each side."""
+    placed: tuple[Placed, Placed] | None = None
+    """Of each side."""
 
     @property
     def counts(self) -> tuple[Ints, Ints]:
@@ -165,48 +170,72 @@ def make_alike(own: int, partner: int, overlap: float, together: Ints | None = N
 
 
 def from_table(
-    blocking: Blocking, side: Side, records: Records, alike: Alike, names: tuple[str, ...]
+    blocking: Blocking, side: Side, records: Records, alike: Alike, names: tuple[str, ...], *, placed: bool
 ) -> Spread:
-    """The own table as it is, and a partner's like it; `names` are the fields that decide about bins."""
-    sides, rng = [], np.random.default_rng(1)
+    """The own table as it is, and a partner's like it; `names` are the fields that decide about bins.
+
+    A stretch of rows at a time, so that a long table takes the memory of its counts; only if `placed` it is
+    kept where each record lies.
+    """
+    columns = {name: records.columns[name] for name in names}
+    kept: dict[Side, list[Placed]] = {one: [] for one in Side}
+    counts = {one: np.zeros(blocking.bins, np.int64) for one in Side}
+    rng, every = np.random.default_rng(1), np.arange(len(records))
+
+    def add(whose: Side, first: int, record: Ints, bins: Ints) -> None:
+        counts[whose] += np.bincount(bins + first, minlength=blocking.bins)
+        if placed:
+            kept[whose].append((record, bins + first))
+
     for one, first in zip(blocking.passes, blocking.first_bins, strict=True):
-        own = one.place(side, records.columns, len(records))
-        # Every row as the partner would place it: its copies lie where it lies.
-        record, bins = one.place(side.other, {name: records.columns[name] for name in names}, len(records))
-        starts, stops = (np.searchsorted(record, alike.rows, way) for way in ("left", "right"))
-        theirs = np.repeat(np.arange(len(alike.rows)), stops - starts), bins[ranges(starts, stops)]
-        away = rng.random(len(alike.rows)) < _unlike(one, side, own, (record, bins), len(records))
-        away[: alike.matching] = False
-        far = (theirs[1] + rng.integers(0, one.bins, len(alike.rows))[theirs[0]]) % one.bins
-        theirs = theirs[0], np.where(away[theirs[0]], far, theirs[1])
-        sides.append(((own[0], own[1] + first), (theirs[0], theirs[1] + first)))
-    mine, partner = (_by_record([one[at] for one in sides]) for at in (0, 1))
-    placed = (mine, partner) if side is Side.A else (partner, mine)
-    a, b = (np.bincount(bins, minlength=blocking.bins) for _, bins in placed)
-    return Spread(a, b, placed)
+        itself, copies = 0, np.zeros(one.bins, np.int64)
+        each = zip(_place(one, side, columns, every), _place(one, side.other, columns, every), strict=True)
+        for own, copy in each:
+            add(side, first, *own)
+            copies += np.bincount(copy[1], minlength=one.bins)
+            here, there = (record * one.bins + bins for record, bins in (own, copy))
+            itself += int(contained(here, np.sort(there)).sum())
+        unlike = _unlike(one, side, counts[side][first : first + one.bins], copies, itself, len(records))
+        for record, bins in _place(one, side.other, columns, alike.rows):
+            # A copy of a row lies where the row lies, unless it is moved as a whole.
+            low, high = (int(record[0]), int(record[-1]) + 1) if len(record) else (0, 0)
+            away = rng.random(high - low) < unlike
+            away[: max(0, alike.matching - low)] = False
+            by = np.where(away, rng.integers(0, one.bins, high - low), 0)
+            add(side.other, first, record, (bins + by[record - low]) % one.bins)
+    where = (_by_record(kept[Side.A]), _by_record(kept[Side.B])) if placed else None
+    return Spread(counts[Side.A], counts[Side.B], where)
 
 
-def _by_record(passes: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+def _place(one: Pass, side: Side, columns: Columns, rows: Ints) -> Iterator[Placed]:
+    """Where these rows lie, numbered by their place in `rows`, a stretch after another."""
+    for start in range(0, len(rows), _STRETCH):
+        some = rows[start : start + _STRETCH]
+        part = {name: rows_of(column, some) for name, column in columns.items()}
+        record, bins = one.place(side, part, len(some))
+        yield record + start, bins
+
+
+def _by_record(passes: list[Placed]) -> Placed:
+    if not passes:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     record, bins = (np.concatenate(each) for each in zip(*passes, strict=True))
     order = np.argsort(record, kind="stable")
     return record[order], bins[order]
 
 
-def _unlike(one: Pass, side: Side, own: tuple[Ints, Ints], theirs: tuple[Ints, Ints], size: int) -> float:
+def _unlike(one: Pass, side: Side, own: Ints, copies: Ints, itself: int, size: int) -> float:
     """Which share of a partner's other records lies anywhere, not where one of one's own lies.
 
-    A copy of a record meets that record, which another person's would not: Σ n² pairs where Σ n(n − 1) are
-    due. So many records are moved to a random place, where they meet N/bins each, that what is expected to
-    meet is the unbiased Σ n(n − 1) / (N − 1), a record; but no fewer than meet if all are moved, since no
-    distribution over the bins brings fewer together.
+    A copy of a record meets that record, which another person's would not, `itself` in all: Σ n² pairs where
+    Σ n(n − 1) are due. So many records are moved to a random place, where they meet N/bins each, that what is
+    expected to meet is the unbiased Σ n(n − 1) / (N − 1), a record; but no fewer than meet if all are moved,
+    since no distribution over the bins brings fewer together.
     """
     if size < 2:
         return 1.0
-    n, m = (np.bincount(bins, minlength=one.bins) for _, bins in (own, theirs))
     left, right = one.pairs() if side is Side.A else one.pairs()[::-1]
-    meet = float(np.dot(n[left].astype(float), m[right]))
-    here, there = (record * one.bins + bins for record, bins in (own, theirs))
-    itself = int(contained(here, np.sort(there)).sum())
-    moved = float(n[left].sum()) * len(theirs[0]) / one.bins / size
+    meet = float(np.dot(own[left].astype(float), copies[right]))
+    moved = float(own[left].sum()) * float(copies.sum()) / one.bins / size
     copied, due = meet / size, (meet - itself) / (size - 1)
     return 1.0 if copied <= moved else min(1.0, max(0.0, (copied - due) / (copied - moved)))

@@ -100,14 +100,17 @@ def look_ahead(
     try:
         question = Question(sizes, agreed_network(agreement))
         meter = Speedometer(folder, measure=None)
-        found = price_agreed(agreement, question, meter, own)
-        guessed = meter.guessed
-        if guessed and found.agreed.comparisons.expected >= _WORTH_MEASURING:
-            found, guessed = price_agreed(agreement, question, Speedometer(folder), own), False
+        # From sizes alone, which is fast: is it worth a measurement?
+        found = price_agreed(agreement, question, meter)
+        worth = meter.guessed and found.agreed.comparisons.expected >= _WORTH_MEASURING
+        if worth:
+            meter = Speedometer(folder)
+        if worth or own is not None:
+            found = price_agreed(agreement, question, meter, own)
     except AccordError:
         # What is wrong with such sizes is said when the partner's is known; nothing rests on this.
         return None
-    return Outlook(found, agreement.expected is None, guessed, agreement.accountable)
+    return Outlook(found, agreement.expected is None, meter.guessed, agreement.accountable)
 
 
 def _likely_side(agreement: Agreement, records: Records) -> Side:
