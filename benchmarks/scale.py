@@ -6,9 +6,9 @@ holds as many records whatever the size and the comparisons grow with the record
 each with its own state, without greedy. Counted are the processor time of both and of all their workers, what
 passed between them, and the most anonymous memory of each coordinator.
 
-A size is written to `docs/results/scale.csv` when it is done, with the load of the machine: minutes mean
-something on an idle machine alone, processor time nearly everywhere. `--slope` fits the processor time
-against the records on log-log axes. `--alone` does what one core of a side does alone before anything is
+A size is written to `docs/results/scale.csv` when it is done, with the processor and the load of the machine:
+minutes mean something on an idle machine alone, processor time nearly everywhere. `--slope` fits the processor
+time against the records on log-log axes, for the kind of processor that measured the last size. `--alone` does what one core of a side does alone before anything is
 compared: reading, digests, placing, padding, shuffling and committing; it prints the processor time and the
 most anonymous memory of that.
 """
@@ -19,6 +19,7 @@ import argparse
 import csv
 import math
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -44,7 +45,7 @@ from benchmarks.memory import Peak
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "scale.csv"
 COLUMNS = (
     *("records", "epsilon", "workers", "comparisons", "matches", "bytes"),
-    *("minutes", "processor_minutes", "anonymous_mib_a", "anonymous_mib_b", "load"),
+    *("minutes", "processor_minutes", "anonymous_mib_a", "anonymous_mib_b", "load", "processor"),
 )
 CELL, REACH = 500, 100
 """Metres."""
@@ -125,7 +126,7 @@ def measure(records: int, folder: Path, workers: int) -> dict[str, object]:
     values = (
         *(records, EPSILON, workers, facts["comparisons"], facts["matches"], facts["bytes"]),
         *(round((time.perf_counter() - began) / 60, 2), round(busy / 60, 2)),
-        *(peaks[0].anonymous, peaks[1].anonymous, round(load, 1)),
+        *(peaks[0].anonymous, peaks[1].anonymous, round(load, 1), platform.machine()),
     )
     return dict(zip(COLUMNS, values, strict=True))
 
@@ -162,7 +163,8 @@ def keep(row: dict[str, object]) -> None:
 def slope() -> float:
     """Of processor time against records, on log-log axes."""
     with RESULTS.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["workers"] == "1"]
+        every = list(csv.DictReader(file))
+    rows = [row for row in every if row["workers"] == "1" and row["processor"] == every[-1]["processor"]]
     records = np.log([float(row["records"]) for row in rows])
     minutes = np.log([float(row["processor_minutes"]) for row in rows])
     return float(np.polyfit(records, minutes, 1)[0])
