@@ -24,8 +24,8 @@ def tell_trials(verdict: Verdict, trials: int) -> list[str]:
     """How much was tried, what it could have shown, and what is claimed of several runs in a row."""
     most = min(found.finding.epsilon_most for found in verdict.findings)
     tried = (
-        f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; that many could show an "
-        f"ε of at most {most:.1f}."
+        f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; that many could show "
+        f"an ε of at most {most:.1f}."
     )
     over_time = any(isinstance(found.case, History) for found in verdict.findings)
     return [tried, *([_COMPOSED] if over_time else [])]

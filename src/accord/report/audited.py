@@ -36,8 +36,8 @@ def describe_noise_audit(found: Audit) -> str:
     """The page of a noise: what it claims, and what is true of it."""
     setting = found.setting
     lead = (
-        "Computed exactly from the noise's distribution, every δ rounded up. It contains nobody's data, so it "
-        "may be shown to anybody."
+        "Computed exactly from the noise's distribution, every δ rounded up. It contains nobody's data, so "
+        "it may be shown to anybody."
     )
     sections = [
         Section("The verdict", join([_kept(setting), *_warned(setting.warnings)])),
@@ -243,7 +243,7 @@ def _cases(verdict: Verdict) -> Markup:
         for found in verdict.findings
     ]
     names = ["case", "ε at least", "claimed", "the event held in", "it looks at"]
-    return table("All cases; the event is what was learned in order to tell the two tables apart", names, rows, False)
+    return table("All cases; the event is what tells the two tables apart, as learned", names, rows, False)
 
 
 def _shares(finding: Finding) -> Markup:
