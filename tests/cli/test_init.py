@@ -149,7 +149,7 @@ def test_a_script_is_told_of_every_column_that_is_left_out(shop: Path) -> None:
     (shop / "shop.csv").write_text("sku,title,Preis brutto,code\ns1,Sony,€149.00,x1\ns2,Bose,€399.00,x2\n")
     told = run(shop, *FROM).stderr
     assert "'Preis brutto' is left out: its name says price" in told
-    assert "`accord init --type 'Preis brutto=price'` takes it all the same" in told
+    assert "`accord init --type 'Preis brutto=price'` uses it anyway" in told
     assert (
         "'code' is left out: another column names the records. `accord init --type code=identifier`" in told
     )
@@ -164,8 +164,8 @@ def test_a_script_is_told_of_every_column_that_is_left_out(shop: Path) -> None:
         (None, 4, "no such file"),
         (b"", 4, "it is empty"),
         (b"id,name\n", 4, "There are no rows below the header"),
-        (b"id,name,name\n1,a,b\n", 4, "column 'name': stands more than once"),
-        (b"id,,b\n1,a,b\n", 4, "No name stands above column 2"),
+        (b"id,name,name\n1,a,b\n", 4, "column 'name': appears more than once"),
+        (b"id,,b\n1,a,b\n", 4, "Column 2 has no name"),
         (b"title,maker\nx,y\nx,y\n", 4, "No column names the records"),
         (b"id,other_id\n1,2\n2,3\n", 3, "No column is left to compare"),
     ],

@@ -174,7 +174,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"table": "a.csv"},
         "Say whose data it is, with `learnt_from=`: nobody, public, A .north-register. or B",
     ),
-    ({"table": "a.csv", "learnt_from": "C"}, "'C' is no one whose data it can be"),
+    ({"table": "a.csv", "learnt_from": "C"}, "Data cannot belong to 'C'"),
     ({"table": "a.csv", "learnt_from": 7}, "`learnt_from=` is a text"),
     ({"learnt_from": "A"}, "made-up people are used, who are nobody's"),
     ({"table": "a.csv", "learnt_from": "public", "linked_table": True}, "Only a party's table can be linked"),

@@ -245,7 +245,7 @@ def test_several_records_need_a_person_column(tmp_path: Path) -> None:
     for layout in (None, Layout()):
         with pytest.raises(UsageError, match=r"with up to 2 records each.* `person=`"):
             load_records(path, FIELDS, "00", (), layout, per_person=2)
-    with pytest.raises(DataError, match="column 'whom': is not there"):
+    with pytest.raises(DataError, match="column 'whom': was not found"):
         load_records(path, FIELDS, "00", (), Layout(person="whom"), per_person=2)
 
 

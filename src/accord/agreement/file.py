@@ -53,7 +53,7 @@ def _parse(text: str, name: str, simulated: bool) -> Agreement:
     try:
         data = load_bounded(text)
     except TooMuchError as error:
-        raise AgreementError(name, [Fault("", f"No agreement needs so much: {error}.")]) from None
+        raise AgreementError(name, [Fault("", f"No agreement needs that much: {error}.")]) from None
     except tomllib.TOMLDecodeError as error:
         raise AgreementError(name, [Fault("", f"This is not TOML: {error}.")]) from None
     lines = find_lines(text)

@@ -295,7 +295,7 @@ def _other_sexes(agreement: Agreement, seen: Seen) -> str:
     return (
         f"Some cells of '{columns[0]}' are none of {', '.join(spec.values)}, and count as one other value, "
         "even where they mean one of these. Agree with your partner on what both write, --values sex=…, "
-        "or write it so."
+        "or change your cells."
     )
 
 
@@ -305,12 +305,14 @@ def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
     agreed = draft.agreement
     if draft.rule.learnt:
         say(
-            f"Of made-up people with these fields the rule finds {draft.rule.recall:.1%} of all pairs; "
+            f"Among made-up people with these fields, the rule finds {draft.rule.recall:.1%} of all pairs; "
             f"{draft.rule.precision:.1%} of what it finds is right.",
             err=True,
         )
     if draft.unused:
-        say(f"Not compared, since people's rules have no use for them: {', '.join(draft.unused)}.", err=True)
+        say(
+            f"Not compared, since a rule for people has no use for them: {', '.join(draft.unused)}.", err=True
+        )
     way = "all pairs, ε = 0"
     if agreed.passes:
         way = (

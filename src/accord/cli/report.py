@@ -41,12 +41,16 @@ def report(
     found = remember(open_state(state, os.environ, new=False), run)
     if isinstance(found, Forgotten):
         if share:
-            raise UsageError(problem=f"The run {run} was forgotten; a shared report is made of its receipt.")
+            raise UsageError(
+                problem=f"The run {run} was forgotten; a shared report is made from its receipt."
+            )
         content = describe_forgotten(found)
     elif not share:
         content = describe_run(found)
     elif found.receipt is None:
-        raise UsageError(problem=f"The run {run} has no receipt yet, and a shared report is made of it.")
+        raise UsageError(
+            problem=f"The run {run} has no receipt yet, and a shared report is made from the receipt."
+        )
     else:
         content = share_run(found.agreement, found.receipt)
     write_page(out, content, force, "out", private=not share)

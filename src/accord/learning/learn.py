@@ -135,7 +135,7 @@ def learn(
         strangers = strangers_in(records, overlap or OVERLAP)
     elif overlap is not None:
         if splink is not None:
-            raise UsageError(problem="Say with `records=` of how many records a side it is the overlap.")
+            raise UsageError(problem="Say with `records=` how many records per side the overlap is of.")
         strangers = max((strangers + 1) * OVERLAP / overlap - 1, 0.0)
     return _finish(draft, rule, found, origin, strangers, precision)
 
@@ -155,7 +155,7 @@ def _require_kinds(
     if splink is not None and not table is other is labels is None:
         raise UsageError(problem="A model of Splink has weights of its own: leave out tables and `labels=`.")
     if (other is None) != (labels is None) or (labels is not None and table is None):
-        problem = "Labels are of two tables: name the one with id_a, then `other=` with id_b, and `labels=`."
+        problem = "Labels need two tables: name the one with id_a, then `other=` with id_b, and `labels=`."
         raise UsageError(problem=problem)
 
 
@@ -195,7 +195,9 @@ def _origin(draft: Agreement, whose: str | None, linked: bool, given: bool) -> O
         origins[None] = "nobody"
     words = f"nobody, public, A ({draft.parties.A}) or B ({draft.parties.B})"
     if whose not in origins:
-        problem = "Say whose data it is" if whose is None else f"'{whose}' is no one whose data it can be"
+        problem = (
+            "Say whose data it is" if whose is None else f"Data cannot belong to '{whose}'; say whose it is"
+        )
         raise UsageError(problem=f"{problem}, with `learnt_from=`: {words}.")
     origin = origins[whose]
     if not given and origin != "nobody":

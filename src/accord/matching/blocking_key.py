@@ -46,7 +46,7 @@ class KeySpec(Spec):
         if len(self.field) < 2:
             raise ValueError('a list of fields has at least two; write a single one as field = "year"')
         if len(set(self.field)) < len(self.field):
-            raise ValueError("a field stands twice")
+            raise ValueError("a field is named twice")
         return self
 
     @property

@@ -66,7 +66,7 @@ def _exchange(rule: Rule, turn: Mapping[str, str]) -> Rule:
             return replace(rule, field_b=turn.get(rule.field_b, rule.field_b))
         case Euclidean(fields) if turn.keys() & set(fields):
             problem = f"'{rule}' takes its fields together, and these cannot be exchanged"
-            raise ValueError(f"{problem}; use within() for each, or leave it outside of either_way()")
+            raise ValueError(f"{problem}; use within() for each, or leave it outside either_way()")
         case _:
             return rebuild(rule, lambda part: _exchange(part, turn))
 

@@ -108,10 +108,10 @@ class LocalDp(Binned):
             problem = "local-dp protects nothing if both sides are public"
             yield ("protocol",), f"{problem}; give one side an epsilon."
         if len(blocking) > 1:
-            problem = "local-dp has one report a record, and each pass would need one"
+            problem = "local-dp has one report per record, but each pass would need its own"
             yield ("blocking",), f"{problem}; keep one pass, or take 'laplace'."
         elif not all(isinstance(part, KeySpec) for parts in blocking for part in parts):
-            problem = "local-dp needs one bin a record, the same for a match"
+            problem = "local-dp needs one bin per record, the same for both records of a match"
             yield ("blocking", 0), f"{problem}; block by key alone."
         elif fields is not None and _fits(blocking, fields):
             agreed = [PassSpec(parts=tuple(parts)) for parts in blocking]

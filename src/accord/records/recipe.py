@@ -86,7 +86,7 @@ def _read_words(given: Any) -> tuple[str, ...]:
         raise ValueError('drop is a list of words, such as ["mr", "mrs"]')
     for word, folded in zip(given, fold_list(given), strict=True):
         if folded is None or " " in folded or len(folded) > _LONGEST_WORD or not folded.strip(".,"):
-            raise ValueError(f"drop takes single words of up to {_LONGEST_WORD} letters; '{word}' is none")
+            raise ValueError(f"drop takes single words of up to {_LONGEST_WORD} letters; '{word}' is not one")
     return tuple(given)
 
 

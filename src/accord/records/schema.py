@@ -84,14 +84,14 @@ class Letters(Spec):
         from accord.records.folding import fold_list
 
         if len(set(self.alphabet)) < len(self.alphabet):
-            raise ValueError("a letter stands twice in the alphabet")
+            raise ValueError("a letter appears twice in the alphabet")
         # A blank at the end of a text would be trimmed; between letters it stays.
         folded = fold_list([f"x{letter}x" for letter in self.alphabet])
         never = [c for c, text in zip(self.alphabet, folded, strict=True) if text != f"x{c}x"]
         if never:
             raise ValueError(
                 f"no folded text holds {' or '.join(map(repr, never))}: texts are compared in lower case, "
-                "composed, with single spaces; write the alphabet so"
+                "composed, with single spaces; write the alphabet like that"
             )
         return self
 

@@ -135,7 +135,7 @@ def ledger_refuses(agreement: Agreement, own: Own, state: State, dataset: str | 
         Warning(
             "ledger-refuses",
             f"The account '{name}' has ε = {show(left.epsilon, up=False)}, δ = {show(left.delta, up=False)} "
-            f"left and a new release takes ε = {show(cost.epsilon)}, δ = {show(cost.delta)}: the run would "
+            f"left, but a new release takes ε = {show(cost.epsilon)}, δ = {show(cost.delta)}: the run would "
             "be refused, unless it repeats a snapshot that was paid for.",
         ),
     )
