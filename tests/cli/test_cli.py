@@ -347,7 +347,7 @@ def test_people_are_as_faulty_as_one_says(tmp_path: Path) -> None:
     assert "keyboard" not in (tmp_path / "clean" / "truth.csv").read_text()
     assert not (tmp_path / "clean" / "b.csv.layout.toml").exists()
     told = accord(tmp_path, *some, "--errors", "3", "--dotted-dates", "--out", "dotted")
-    assert "simulate with --columns-b dotted/b.csv.layout.toml" in told.stderr
+    assert "Wrote dotted/b.csv.layout.toml: how b.csv is written" in told.stderr
     assert "keyboard" in (tmp_path / "dotted" / "truth.csv").read_text()
     layout = read_layout(tmp_path / "dotted" / "b.csv.layout.toml")
     assert layout == Layout().read_dates({"birth": "%d.%m.%Y"})

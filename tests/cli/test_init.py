@@ -87,7 +87,7 @@ def test_the_other_side_fits_its_table_to_the_agreement(shop: Path) -> None:
 
 def test_without_a_terminal_the_missing_answers_are_named(shop: Path) -> None:
     done = run(shop, "--from", "shop.csv", code=2)
-    assert "--yes takes columns for what they look like (sku=" in done.stderr
+    assert "--yes accepts the guessed types (sku=" in done.stderr
     assert "--records A B" in done.stderr
     assert not (shop / "agreement.toml").exists()
     assert "--records A B" in run(shop, "--from", "shop.csv", "--yes", code=2).stderr

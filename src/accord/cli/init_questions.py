@@ -61,7 +61,9 @@ def ask_types(seen: Seen) -> Columns:
     columns = seen.columns
     while True:
         _show(seen, columns)
-        answer = _ask("Enter if this is right, or what to change, such as 3=phone 5=skip (? for types)", "")
+        answer = _ask(
+            "Press Enter if this is right, or type changes such as 3=phone 5=skip (? for types)", ""
+        )
         if answer == "?":
             _show_types()
         elif answer:

@@ -47,7 +47,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     answers = _answers(seen, told)
     _require_id(seen, told)
     if answers.about_people:
-        say("Weighing these fields on made-up people: it takes some seconds.", err=True)
+        say("Learning weights from made-up people: this takes a few seconds.", err=True)
     draft = make_draft(answers, secrets.token_hex(16))
     check = _try(draft.agreement, seen, told)
     write_file(out, draft.text.encode(), replace=force)
@@ -142,7 +142,7 @@ def _require_answers(seen: Seen, told: Told) -> None:
 
 def _types_wanted(seen: Seen) -> str:
     looks = ", ".join(f"{one.name}={one.is_.kind}" for one in seen.columns)
-    return f"--yes takes columns for what they look like ({looks}); --type COLUMN=TYPE says otherwise."
+    return f"--yes accepts the guessed types ({looks}); --type COLUMN=TYPE says otherwise."
 
 
 def _nobody(wanted: Iterable[str]) -> str:

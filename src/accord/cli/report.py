@@ -26,7 +26,7 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     state: StateOption = None,
 ) -> None:
-    """Write a run as one page for a browser.
+    """Describe a run on one page for a browser.
 
     What was agreed, who learned what, what it cost. The page loads nothing from anywhere; without --share
     it is for your own eyes.
