@@ -64,7 +64,7 @@ _LAPLACE = f"""\
 name = "laplace"
 sort = true
 prune = 0              # stop at this percentile of the bins' noisy sizes; 0 compares everything
-greedy = false         # true saves comparisons, and shows all fields of the rule of records that match
+greedy = false         # true saves comparisons, and shows all the rule's fields of records that match
 
 [protocol.A]
 epsilon = {EPSILON}
@@ -81,7 +81,7 @@ _ALL_PAIRS = """\
 # {why}
 [protocol]
 name = "all-pairs"
-greedy = false         # true saves comparisons, and shows all fields of the rule of records that match
+greedy = false         # true saves comparisons, and shows all the rule's fields of records that match
 """
 _MOST = """\
 # The most of its records that each side shows, as a number or a share of its table: a run that would show

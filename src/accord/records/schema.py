@@ -133,8 +133,8 @@ class TextField(_Field):
     """Under which name texts are hashed, by default the field's own: fields that share it are comparable."""
 
     other: Literal["error", "skip"] = "error"
-    """What a text means that the letters cannot spell, too long or with a foreign letter: a fault, or a record
-    to leave out."""
+    """What a text means that the letters cannot spell, too long or with a foreign letter: a fault, or a
+    record to leave out."""
 
     @model_validator(mode="after")
     def _fits(self) -> TextField:
