@@ -38,7 +38,7 @@ def read_agreement(path: Path | str) -> Agreement:
 def parse_agreement(text: str, name: str = "the agreement", simulated: bool = False) -> Agreement:
     """Read an agreement from its text; raise all its faults at once.
 
-    `simulated`: it will never be used between two parties, so that what leaks or misses much may stand in it.
+    `simulated`: it will never be used between two parties, so that it may name what leaks or misses much.
     """
     require_text("text", text)
     require_text("name", name)

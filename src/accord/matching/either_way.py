@@ -37,7 +37,7 @@ MOST_PREDICATES = 1000
 
 
 def either_way(rule: Rule, field: str, other: str) -> Rule:
-    """The rule, or the rule with these two fields exchanged on B's side."""
+    """The rule, or the rule with these two fields swapped on B's side."""
     if field == other:
         raise ValueError("either_way() exchanges two different fields")
     read = fields_of(rule)

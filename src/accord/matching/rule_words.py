@@ -87,7 +87,7 @@ def hamming(field: str, field_b: str | None = None) -> Measure:
 
 
 def edit(field: str, field_b: str | None = None) -> Measure:
-    """Insertions, deletions and substitutions of letters that make one text of the other."""
+    """Insertions, deletions and substitutions of letters that turn one text into the other."""
     return Measure("edit", _names(field, field_b))
 
 
