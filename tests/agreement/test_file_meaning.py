@@ -80,7 +80,7 @@ def test_a_grid_must_fit_its_fields() -> None:
     text = starter_text("places", "00000000")
     assert "multiple of the fields' step" in faults(text.replace("cell = 0.02", "cell = 0.0000005"))[0]
     assert "over 1000 cells" in faults(text.replace("cell = 0.02", "cell = 0.00001"))[0]
-    assert "reach goes with style" in faults(text.replace("reach = 0.001", ""))[0]
+    assert "reach belongs to style" in faults(text.replace("reach = 0.001", ""))[0]
     other = text.replace("max = 40.790719", "max = 40.79072\nstep = 0.00001")
     assert any("need the same step" in fault for fault in faults(other))
 

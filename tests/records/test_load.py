@@ -157,7 +157,7 @@ def test_cells_that_no_field_takes() -> None:
         ("row 1, column 'name'", "holds a NUL character."),
         ("rows 2, 4, column 'id'", "is NaN or infinite"),
         ("rows 2, 3, column 'price'", "is not a number."),
-        ("row 3, column 'who'", "is empty or no text"),
+        ("row 3, column 'who'", "is empty or not text"),
         ("row 4, column 'name'", "is longer than 1 MiB."),
     ]
 

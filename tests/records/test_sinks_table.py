@@ -176,7 +176,7 @@ def test_names_that_differ_in_letter_case(home: Home) -> None:
     if home.database is Database.POSTGRES:
         write_to_table(both, home.address(), replace=False)
         return
-    with pytest.raises(OutputError, match="takes 'Name_b' and another column"):
+    with pytest.raises(OutputError, match="takes 'Name_b' and a column"):
         require_table(home.address(), [], False, headings_of(both))
     assert home.tables() == []
 
@@ -205,7 +205,7 @@ def test_a_schema(home: Home) -> None:
     require_table(there, [], False, HEADINGS)
     write_to_table(FOUND, there, replace=False)
     write_to_table(FOUND, home.address(), replace=False)
-    with pytest.raises(OutputError, match="there is such a table"):
+    with pytest.raises(OutputError, match="the table already exists"):
         require_table(there, [], False, HEADINGS)
     write_to_table(FOUND, there, replace=True)
     assert len(home.rows(statement("SELECT * FROM", f"{schema}.pairs"))) == len(found_in(home)) == 2
