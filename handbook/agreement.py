@@ -14,7 +14,7 @@ from accord.records.spec import Spec
 
 _HEAD = """# All keys of an agreement
 
-Written from the code. [The agreement](../agreement.md) says what it is for and shows examples;
+Generated from the code. [The agreement](../agreement.md) says what it is for and shows examples;
 [agreement.schema.json](../agreement.schema.json) is the same for editors.
 """
 _PLACES = {
@@ -161,7 +161,7 @@ def _range(value: Mapping[str, Any]) -> str:
     low, high = value.get("minimum"), value.get("maximum")
     if low is None and high is None:
         return ""
-    return f", {low:,} at the least" if high is None else f", {low or 0:,} to {high:,}"
+    return f", at least {low:,}" if high is None else f", {low or 0:,} to {high:,}"
 
 
 def slug(title: str) -> str:

@@ -13,7 +13,7 @@ from accord.cli import app
 
 _HEAD = """# All commands and their options
 
-Written from the code, as `accord COMMAND --help` shows it. [The command line](../cli.md) says how commands
+Generated from the code, as `accord COMMAND --help` shows it. [The command line](../cli.md) says how commands
 work together, and what exit codes and events mean.
 """
 

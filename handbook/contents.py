@@ -44,7 +44,7 @@ TITLES = {
     "planning": "Planning: what it costs",
     "fields": "Fields",
     "learning": "Learning weights",
-    "quality": "Quality beside other tools",
+    "quality": "Quality next to other tools",
     "security": "Who learns what",
     "privacy": "Privacy: what is protected",
     "threat-model": "The threat model",

@@ -47,7 +47,7 @@ def draw_cost(results: str) -> str:
         points = sorted((float(row["n"]), float(row["cost"])) for row in rows if _is(row, line))
         shapes += _trace(line, points)
         told.append(f"{line.name}: {points[0][1]:,.0f} to {points[-1][1]:,.0f}")
-    says = f"Comparisons for 5,000 to 80,000 records a side. {'; '.join(told)}."
+    says = f"Comparisons for 5,000 to 80,000 records per side. {'; '.join(told)}."
     return drawing("Secure comparisons as tables grow", says, _BOTTOM + 46, shapes)
 
 
@@ -77,7 +77,7 @@ def _axes() -> list[Markup]:
     for size in (5_000, 10_000, 20_000, 40_000, 80_000):
         x = _place(size, _COSTS[0])[0]
         found.append(lines([f"{size:,}"], min(x, _RIGHT - 12), _BOTTOM + 4, kind="small"))
-    found.append(lines(["records a side"], WIDE / 2, _BOTTOM + 21, kind="quiet small"))
+    found.append(lines(["records per side"], WIDE / 2, _BOTTOM + 21, kind="quiet small"))
     return found
 
 

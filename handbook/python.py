@@ -9,7 +9,7 @@ import accord
 
 _HEAD = """# Accord in Python
 
-Written from the code: all of `import accord`. Errors have a module of their own, `accord.errors`.
+Generated from the code: everything in `import accord`. Errors are in a separate module, `accord.errors`.
 """
 _GROUPS = {
     "Verbs": ("link", "resume", "simulate", "plan", "learn", "set_budget"),

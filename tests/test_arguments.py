@@ -253,7 +253,7 @@ def test_every_public_function_is_in_the_table() -> None:
 )
 def test_words_of_a_rule_say_what_they_take(name: str) -> None:
     word, distances = getattr(accord, name), ("hamming", "edit", "euclidean")
-    with pytest.raises(TypeError, match="a field is named by its text, not by int"):
+    with pytest.raises(TypeError, match="a field is named by a text, not by int"):
         word(5)
     if name != "same":
         with pytest.raises(TypeError, match=rf"{name}\(\) needs a threshold"):
@@ -261,7 +261,7 @@ def test_words_of_a_rule_say_what_they_take(name: str) -> None:
         for threshold in ("near", None, True):
             with pytest.raises(ValueError, match=rf"{name}\(\) must be a number"):
                 (word("x") <= threshold) if name in distances else (word("x") >= threshold)
-    with pytest.raises(TypeError, match="a field is named by its text"):
+    with pytest.raises(TypeError, match="a field is named by a text"):
         accord.within(None, 3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"within\(\) must be a number"):
         accord.within("x", "three")

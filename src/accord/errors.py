@@ -65,7 +65,7 @@ class AgreementError(FaultyError):
 
 
 class UnmetError(AccordError):
-    """No option meets all that is wanted ({wishes}). {written}"""
+    """No option meets everything that is wanted ({wishes}). {written}"""
 
     exit_code = 3
 
@@ -98,7 +98,7 @@ class UnsureOutputError(OutputError):
 
 
 class LayoutOutputError(OutputError):
-    """{path} cannot be written: {reason}. It belongs next to the table: move it or the table away."""
+    """{path} cannot be written: {reason}. It belongs next to the table: move one of them elsewhere."""
 
 
 class UnsupportedError(AccordError):
@@ -138,8 +138,8 @@ class SnapshotError(AccordError):
 
 
 class SeriesError(AccordError):
-    """The series '{series}' of '{dataset}' cannot go on: {reason}. Nothing was drawn and nothing was charged.
-    A new series has another name with `series=`, and is a new release that is charged."""
+    """The series '{series}' of '{dataset}' cannot continue: {reason}. Nothing was drawn and nothing was
+    charged. A new series has another name with `series=`, and is a new release that is charged."""
 
     exit_code = 6
 
@@ -224,7 +224,7 @@ class ConnectionLostError(AccordError):
 
 
 class WithheldError(ConnectionLostError):
-    """{lost} It ended after your matching records had been sent and before its own came, which counts as a
+    """{lost} It ended after your matching records had been sent and before its own arrived, which counts as a
     wrong answer: the third closes the run."""
 
 

@@ -158,7 +158,7 @@ class Simulation(Paired):
         return self.true_positives / self.matches if self.matches else 1.0
 
     def quality(self, truth: TableLike, pairs: int = 3) -> Quality:
-        """How good the matches are against true pairs (`id_a`, `id_b`), with so many pairs to look at."""
+        """How good the matches are against true pairs (`id_a`, `id_b`), with this many pairs to look at."""
         require_table("truth", truth)
         require("pairs", pairs, "a whole number of at least 0", int)
         if pairs < 0:
@@ -177,7 +177,7 @@ class Simulation(Paired):
 
     @property
     def reduction_ratio(self) -> float:
-        """The share of all pairs that the blocking spares, dummies aside."""
+        """The share of all pairs that the blocking saves, dummies aside."""
         live = len(self._tables[0]) * len(self._tables[1])
         return 1 - self.candidate_pairs / live if live else 0.0
 

@@ -153,7 +153,7 @@ def test_a_difference_is_said_in_words() -> None:
     )  # fmt: skip
     sentences = diff(ours, theirs)
     assert sentences == [
-        "fields.brand.values lists in theirs only: Zed.",
+        "fields.brand.values lists only in theirs: Zed.",
         "rule is 'same(day) and same(brand) and hamming(name) <= 5' in ours and "
         "'same(day) and same(brand) and hamming(name) <= 4' in theirs.",
         "blocking has 2 parts in ours and 1 in theirs.",
@@ -190,7 +190,7 @@ def test_one_to_one_is_written_where_it_is_agreed() -> None:
     assert "one_to_one" not in said.to_toml()
     assert agreed.digest != said.digest
     assert parse_agreement(agreed.to_toml()) == agreed
-    assert diff(agreed, said) == ["one_to_one stands in ours only: on."]
+    assert diff(agreed, said) == ["one_to_one is only in ours: on."]
 
 
 def test_a_bound_on_matches_is_written_where_it_is_agreed() -> None:
@@ -204,7 +204,7 @@ def test_a_bound_on_matches_is_written_where_it_is_agreed() -> None:
     assert first.digest == second.digest != parse_agreement(text).digest
     assert parse_agreement(first.to_toml()) == first
     assert diff(first, other) == ["most_matches.B is '5%' in ours and '6%' in theirs."]
-    assert diff(parse_agreement(text), first) == ["most_matches stands in theirs only: A 500, B '5%'."]
+    assert diff(parse_agreement(text), first) == ["most_matches is only in theirs: A 500, B '5%'."]
     for kind in ("people", "patients", "customers"):
         assert set(starter(kind).bounds) == set(Side), "these propose one"
 
@@ -221,8 +221,8 @@ def test_an_accountable_agreement_says_so_and_all_others_keep_their_bytes() -> N
     assert (bound.keep_days, shorter.keep_days) == (365, 30)
     assert parse_agreement(shorter.to_toml()) == shorter
     assert len({plain.digest, bound.digest, shorter.digest}) == 3
-    assert diff(bound, plain) == ["accountable stands in ours only: on."]
-    assert diff(shorter, bound) == ["keep_days stands in ours only: 30."]
+    assert diff(bound, plain) == ["accountable is only in ours: on."]
+    assert diff(shorter, bound) == ["keep_days is only in ours: 30."]
 
 
 def test_several_records_a_person_are_written_and_read_back() -> None:
@@ -231,7 +231,7 @@ def test_several_records_a_person_are_written_and_read_back() -> None:
     assert parse_agreement(made.to_toml()) == made
     assert made.digest != starter("products").digest
     assert [made.protocol.records_per_person(side) for side in Side] == [3, 1]
-    sentence = "protocol.A.records_per_person stands in ours only: 3."
+    sentence = "protocol.A.records_per_person is only in ours: 3."
     assert diff(made, parse_agreement(text)) == [sentence]
 
 

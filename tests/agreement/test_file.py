@@ -34,7 +34,7 @@ from tests.agreement.faulty import TEXT, faults, line_of
         ("hamming(name) <= 5", "cosine(name) >= 0.12345", "four decimals"),
         ("hamming(name) <= 5", "within(day, 2)", "in days"),
         ("hamming(name) <= 5", "within(brand, 2)", "numbers or dates"),
-        ("hamming(name) <= 5", "euclidean(day, day) <= 2", "stands twice"),
+        ("hamming(name) <= 5", "euclidean(day, day) <= 2", "is named twice"),
         ('type = "date"', 'type = "dat"', "'dat' is not known here"),
         ("max = 2026-03-31", "max = 2025-03-31", "not be before min"),
         ('encoder = "paper"', "", "'encoder' is missing"),
@@ -97,7 +97,7 @@ TWO_NAMES = TEXT.replace(
         ("dice(name, code) >= 0.8", "encoded in different ways; write the same encoder under [fields.name]"),
         ("within(day, paid, 2 days)", "write the same max under [fields.day] and [fields.paid]"),
         ("within(day, paid, 2)", "in days"),
-        ("same(day, brand)", "day is a date and brand a category; fields that are compared need one type"),
+        ("same(day, brand)", "day is a date and brand a category; fields that are compared need the same"),
         ("same(name, alias)", 'needs encoder = "hash"'),
         ("same(day, dya)", "did you mean 'day'"),
         ("missing(code)", 'an empty code is an error; write missing = "differs" under [fields.code]'),
@@ -118,7 +118,7 @@ def test_crossed_fields_need_one_encoding_and_missing_its_policy(rule: str, prob
 def test_a_slip_of_a_whole_part_names_the_part() -> None:
     text = starter_text("places", "00000000").replace("reach = 0.001", "")
     assert faults(text)[0].startswith(
-        f"line {line_of('[[blocking]]', text) + 6}, blocking[2]: reach goes with"
+        f"line {line_of('[[blocking]]', text) + 6}, blocking[2]: reach belongs to"
     )
 
 

@@ -80,9 +80,9 @@ def test_a_grid_must_fit_its_fields() -> None:
     text = starter_text("places", "00000000")
     assert "multiple of the fields' step" in faults(text.replace("cell = 0.02", "cell = 0.0000005"))[0]
     assert "over 1000 cells" in faults(text.replace("cell = 0.02", "cell = 0.00001"))[0]
-    assert "reach goes with style" in faults(text.replace("reach = 0.001", ""))[0]
+    assert "reach belongs to style" in faults(text.replace("reach = 0.001", ""))[0]
     other = text.replace("max = 40.790719", "max = 40.79072\nstep = 0.00001")
-    assert any("one and the same step" in fault for fault in faults(other))
+    assert any("need the same step" in fault for fault in faults(other))
 
 
 def test_sound_agreements_of_the_other_protocols_read_back() -> None:
@@ -251,14 +251,14 @@ def test_closure_is_as_written_also_with_passes() -> None:
          "a pass without parts compares all pairs"),
         (', buckets = 300', "", "say into how many buckets, or write a part for each"),
         ('["day", "brand"]', '["day"]', "a list of fields has at least two"),
-        ('["day", "brand"]', '["day", "day"]', "a field stands twice"),
+        ('["day", "brand"]', '["day", "day"]', "a field is named twice"),
         ('["day", "brand"]', '["day", "name"]', "'name' is a Bloom filter"),
         ('["day", "brand"]', '["day", "bran"]', "'bran' is not an agreed field"),
         ('["day", "brand"]', "7", "should be a valid string"),
-        ('"day and brand"', '"pass 2"', "another pass is called 'pass 2'"),
+        ('"day and brand"', '"pass 2"', "another pass is also called 'pass 2'"),
         ('"day and brand"', '"<b>"', "begin with a letter or digit"),
         ("positions = 6", "positions = 18", "12,583,212 bins"),
-        ("tables = 3", "tables = 64", "a record would fall into 65 bins, and noise hides it in at most 64"),
+        ("tables = 3", "tables = 64", "into 65 bins, but noise can hide it in at most 64"),
         ("positions = 6", "positions = 0", "greater than or equal to 1"),
         ('field = "name", p', 'field = "day", p', "'day' is not a Bloom filter"),
         ('kind = "key", field = "brand"', 'kind = "lsh", field = "name", positions = 1, tables = 1',
@@ -286,7 +286,10 @@ def test_which_protocols_take_passes() -> None:
     passes = with_passes()
     head, rest = passes[: passes.index("[protocol]")], passes[passes.index("# What each side") :]
     for protocol, problem in (
-        (f"{ONE}\n{LOCAL}", "local-dp has one report a record, and each pass would need one; keep one pass"),
+        (
+            f"{ONE}\n{LOCAL}",
+            "local-dp has one report per record, but each pass would need its own; keep one pass",
+        ),
         ('name = "all-pairs"', "all-pairs compares everything; remove the blocking"),
     ):
         (fault,) = [

@@ -29,7 +29,7 @@ def test_it_is_written_only_where_something_was_learnt_and_changes_the_digest() 
     assert len(digests | {plain.digest}) == len(ORIGINS) + 1
     for origin in ORIGINS:
         assert parse_agreement(learnt(origin).to_toml()) == learnt(origin)
-        assert diff(plain, learnt(origin)) == [f"learnt_from stands in theirs only: '{origin}'."]
+        assert diff(plain, learnt(origin)) == [f"learnt_from is only in theirs: '{origin}'."]
         assert learnt(origin).task.placement == plain.task.placement, "the noise of before stays good"
 
 

@@ -59,7 +59,7 @@ BEYOND = {
 def test_beyond_a_limit(name: str) -> None:
     with pytest.raises(TooMuchError):
         require_bounded(BEYOND[name])
-    with pytest.raises(AgreementError, match="No agreement needs so much"):
+    with pytest.raises(AgreementError, match="No agreement needs that much"):
         parse_agreement(BEYOND[name])
 
 

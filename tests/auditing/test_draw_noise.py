@@ -41,5 +41,5 @@ def test_the_title_names_people() -> None:
     titles = [
         draw(audit(as_claimed("geometric", "1", "1e-5", 1, None, g))).axes[0].get_title() for g in (1, 4)
     ]
-    assert "records a person" not in titles[0]
-    assert "1 bin a record, 4 records a person, " in titles[1]
+    assert "records per person" not in titles[0]
+    assert "1 bin per record, 4 records per person, " in titles[1]

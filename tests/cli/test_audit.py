@@ -72,7 +72,7 @@ def test_no_leak_as_json(accord: Accord, chosen: tuple[str, ...], names: list[st
 @pytest.mark.slow
 def test_too_few_runs_to_convict_are_warned_of(accord: Accord) -> None:
     few = ("audit", "protocol", "laplace", "--case", "alone", "--trials", "40")
-    assert accord(*few)[2] == "Warning: 40 runs cannot refute ε = 1.6; take more.\n"
+    assert accord(*few)[2] == "Warning: 40 runs cannot refute ε = 1.6; use more.\n"
     assert accord(*few, "--epsilon", "0.5")[2] == ""
 
 
@@ -98,7 +98,7 @@ def test_every_claim_that_so_few_runs_cannot_refute_is_warned_of(accord: Accord)
     write(built_in(options("local-dp", "1", "") | sides)[0].agreement)
     asked = ("audit", "protocol", "local-dp", "--agreement", "agreement.toml", "--case", "alone")
     code, out, err = accord(*asked, "--trials", "40")
-    assert (code, err) == (0, "Warning: 40 runs cannot refute ε = 6; take more.\n")
+    assert (code, err) == (0, "Warning: 40 runs cannot refute ε = 6; use more.\n")
     assert out.startswith("no leak found: local-dp at (ε, δ) = (0.5, 0) for A and (ε, δ) = (6, 0) for B.")
 
 
@@ -154,7 +154,7 @@ def test_what_is_claimed_of_a_history_is_explained() -> None:
     for questions, explained in ((histories(taken), True), ([OneRun.of(built_in(taken)[0], honest)], False)):
         verdict = Verdict(tuple(CaseFinding(question, finding, ()) for question in questions[:1]), 0.999)
         assert (
-            "its composed promise: what the ledger adds up" in _words("laplace", verdict, 40)
+            "its composed promise: ε and δ as the ledger adds them up" in _words("laplace", verdict, 40)
         ) is explained
 
 

@@ -95,7 +95,7 @@ def test_a_layout_beside_a_table_may_be_about_other_agreements_too(folder: Path)
 def test_a_layout_that_is_there_stays_unless_its_owner_insists(folder: Path) -> None:
     (folder / "a.csv").write_text("id;name;birth\n1;x;2020-01-31\n")
     (folder / "a.csv.layout.toml").write_text('id = "key"\n')
-    assert "column 'key': is not there" in run(folder, "agreement.toml", "a.csv", code=4).stderr
+    assert "column 'key': was not found" in run(folder, "agreement.toml", "a.csv", code=4).stderr
     (folder / "a.csv.layout.toml").write_text('delimiter = ";"\n')
     (folder / "a.csv").write_text("id;name;birth\n1;x;31.12.2020\n")
     done = run(folder, "agreement.toml", "a.csv", code=2)
@@ -189,7 +189,7 @@ def test_the_owner_is_told_of_people_and_of_rows_that_are_left_out(folder: Path)
     assert "4 records, 3 of them left out\n" in done.stdout
     assert "Left out   1 row: 'birth' is empty\n" in done.stdout
     assert "Left out   2 rows: 'birth' is outside the agreed range 1900-01-01 to 2030-12-31\n" in done.stdout
-    assert "People     2 people; the most records of one are 3\n" in done.stdout
+    assert "People     2 people; at most 3 records each\n" in done.stdout
     facts = json.loads(run(folder, "agreement.toml", "a.csv", "--person", "who", "--json").stdout)["data"]
     assert (facts["people"], facts["most_records_of_a_person"]) == (2, 3)
     assert [one["rows"] for one in facts["left_out_by"]] == [2, 1]
@@ -256,7 +256,7 @@ def test_the_owner_is_told_which_rows_are_in_no_bin(folder: Path) -> None:
     done = run(folder, "agreement.toml", "a.csv")
     assert "Blocking   100 bins of 2 passes; no match is missed\n" in done.stdout
     assert "each of 100 bins of 2 passes, with dummies added" in done.stdout
-    told = "1 row without a value to be compared by (1 row in none of 'by name', 2 rows in none of 'pass 2')"
+    told = "1 row without a value to compare by (1 row in none of 'by name', 2 rows in none of 'pass 2')"
     assert f"No bin     {told}\n" in done.stdout
     facts = json.loads(run(folder, "agreement.toml", "a.csv", "--json").stdout)
     assert facts["data"]["in_no_bin"] == 1
@@ -277,7 +277,7 @@ def test_simulate_tells_of_passes(folder: Path) -> None:
     assert "Pass             'by name': 0.6667 of the true pairs, with those before 0.6667; " in done.stdout
     assert "Pass             'pass 2': 0.3333 of the true pairs, with those before 0.6667; " in done.stdout
     assert "Buckets          50 in 'by name'; about 1 cost the least for these sizes\n" in done.stdout
-    assert "Worth knowing    1 true pair names a record that is not there, or was left out\n" in done.stdout
+    assert "Worth knowing    1 true pair names a record that does not exist or was left out\n" in done.stdout
     facts = json.loads(accord(folder, *tables, "--json").stdout)
     assert facts["missed"]["unknown"] == 1
     assert [one["recall"] for one in facts["passes"]] == [1, 1]

@@ -150,7 +150,7 @@ def test_own_columns_are_mapped(shop: Path, tmp_path: Path) -> None:
     assert accord(tmp_path, *arguments, "--columns", "columns.toml").returncode == 0
     refused = accord(tmp_path, *arguments)
     assert refused.returncode == 4
-    assert "column 'id': is not there" in refused.stderr
+    assert "column 'id': was not found" in refused.stderr
     slip = accord(tmp_path, *arguments, "--id", "sku", "--column", "nmae=title")
     assert slip.returncode == 2
     assert "Did you mean 'name'" in slip.stderr
@@ -182,7 +182,7 @@ def test_bad_input_gives_one_message_and_its_exit_code(shop: Path, tmp_path: Pat
     header, first, second, *_ = (shop / "a.csv").read_text().splitlines()
     cases = {
         "latin.csv": ((header + "\n" + first).replace("A1", "Ä1").encode("latin-1"), "not utf-8 text"),
-        "column.csv": (header.replace("name", "nom").encode() + b"\n", "column 'name': is not there"),
+        "column.csv": (header.replace("name", "nom").encode() + b"\n", "column 'name': was not found"),
         "twice.csv": (f"{header}\n{first}\n{first}\n".encode(), "repeats the id of another row"),
         "date.csv": (
             f"{header}\n{first}\n{second.replace('2026-', '2026/')}\n".encode(),
@@ -247,8 +247,8 @@ def test_bad_agreement_and_bad_words(shop: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten_or_half_written(shop: Path, tmp_path: Path) -> None:
-    refused(shop, 5, "such a file already", "init", "--template", "products")
-    refused(shop, 5, "such a file already", "generate", "products")
+    refused(shop, 5, "the file already exists", "init", "--template", "products")
+    refused(shop, 5, "the file already exists", "generate", "products")
     arguments = ["simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--out"]
     refused(shop, 5, "ending must be", *arguments, "pairs.doc")
     refused(shop, 5, "no folder", *arguments, str(tmp_path / "none" / "pairs.csv"))
@@ -347,13 +347,13 @@ def test_people_are_as_faulty_as_one_says(tmp_path: Path) -> None:
     assert "keyboard" not in (tmp_path / "clean" / "truth.csv").read_text()
     assert not (tmp_path / "clean" / "b.csv.layout.toml").exists()
     told = accord(tmp_path, *some, "--errors", "3", "--dotted-dates", "--out", "dotted")
-    assert "simulate with --columns-b dotted/b.csv.layout.toml" in told.stderr
+    assert "Wrote dotted/b.csv.layout.toml: how b.csv is written" in told.stderr
     assert "keyboard" in (tmp_path / "dotted" / "truth.csv").read_text()
     layout = read_layout(tmp_path / "dotted" / "b.csv.layout.toml")
     assert layout == Layout().read_dates({"birth": "%d.%m.%Y"})
     refused(tmp_path, 2, "are for people", "generate", "places", "--errors", "2")
     refused(tmp_path, 2, "are for people", "generate", "products", "--dotted-dates")
-    refused(tmp_path, 5, "such a file already", *some, "--out", "clean")
+    refused(tmp_path, 5, "the file already exists", *some, "--out", "clean")
 
 
 def test_people_with_dotted_dates_fit_the_agreement_for_people(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_the_examples_say_what_happened() -> None:
         side, side, 3, 50, 10, 1.0, scores, scores, example(pair, "keyboard, moved"), example(lost)
     )
     text = words(starter("people"), told)
-    assert "Found in spite of errors: A1 and B2 (keyboard, moved)\n  id  given\n" in text
+    assert "Found despite errors: A1 and B2 (keyboard, moved)\n  id  given\n" in text
     assert "  A1  Ann\n  B2  ANNE\n" in text
     assert "Missed: A3 and B2; the rule refuses it\n" in text
     assert "recall 0.5000, precision 0.2500, F1 0.3333 of the 4 true pairs" in text
@@ -105,7 +105,7 @@ def test_the_examples_say_what_happened() -> None:
     more = replace(told, missed=example(apart), found=None, comparisons=101)
     text = words(starter("people"), more)
     assert "Missed: A3 and B2; it meets in no pass\n" in text
-    assert "Found in spite of errors: no pair\n" in text
+    assert "Found despite errors: no pair\n" in text
     assert "101.00% of all 100 pairs; all pairs would be fewer" in text
 
 

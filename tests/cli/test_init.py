@@ -87,7 +87,7 @@ def test_the_other_side_fits_its_table_to_the_agreement(shop: Path) -> None:
 
 def test_without_a_terminal_the_missing_answers_are_named(shop: Path) -> None:
     done = run(shop, "--from", "shop.csv", code=2)
-    assert "--yes takes columns for what they look like (sku=" in done.stderr
+    assert "--yes accepts the guessed types (sku=" in done.stderr
     assert "--records A B" in done.stderr
     assert not (shop / "agreement.toml").exists()
     assert "--records A B" in run(shop, "--from", "shop.csv", "--yes", code=2).stderr
@@ -149,7 +149,7 @@ def test_a_script_is_told_of_every_column_that_is_left_out(shop: Path) -> None:
     (shop / "shop.csv").write_text("sku,title,Preis brutto,code\ns1,Sony,€149.00,x1\ns2,Bose,€399.00,x2\n")
     told = run(shop, *FROM).stderr
     assert "'Preis brutto' is left out: its name says price" in told
-    assert "`accord init --type 'Preis brutto=price'` takes it all the same" in told
+    assert "`accord init --type 'Preis brutto=price'` uses it anyway" in told
     assert (
         "'code' is left out: another column names the records. `accord init --type code=identifier`" in told
     )
@@ -164,8 +164,8 @@ def test_a_script_is_told_of_every_column_that_is_left_out(shop: Path) -> None:
         (None, 4, "no such file"),
         (b"", 4, "it is empty"),
         (b"id,name\n", 4, "There are no rows below the header"),
-        (b"id,name,name\n1,a,b\n", 4, "column 'name': stands more than once"),
-        (b"id,,b\n1,a,b\n", 4, "No name stands above column 2"),
+        (b"id,name,name\n1,a,b\n", 4, "column 'name': appears more than once"),
+        (b"id,,b\n1,a,b\n", 4, "Column 2 has no name"),
         (b"title,maker\nx,y\nx,y\n", 4, "No column names the records"),
         (b"id,other_id\n1,2\n2,3\n", 3, "No column is left to compare"),
     ],

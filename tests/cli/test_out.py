@@ -37,7 +37,7 @@ def test_simulate_writes_a_table_and_replaces_it_by_force(desk: Path, home: Home
     assert found == [("a0", "b0"), ("a1", "b1")]
     again = accord(desk, *typed)
     assert again.returncode == 5
-    assert "there is such a table already, which only --force replaces" in again.stderr
+    assert "the table already exists; only --force replaces it" in again.stderr
     assert accord(desk, *typed, "--force").returncode == 0
     assert home.rows("SELECT id_a, id_b FROM pairs ORDER BY id_a") == found
 
@@ -98,7 +98,7 @@ def test_a_receipt_fits_the_table_until_somebody_changes_it(desk: Path, home: Ho
     typed = ("receipt", "verify", linked.run, "--out", str(home.address()), "--state", str(a.state.folder))
     done = accord(desk, *typed)
     assert done.returncode == 0, done.stderr
-    assert f"{home.address()} holds the very pairs that both signed" in done.stdout
+    assert f"{home.address()} holds exactly the pairs that both signed" in done.stdout
     home.run("DELETE FROM pairs WHERE id_a = 'a0'")
     changed = accord(desk, *typed)
     assert changed.returncode == 9

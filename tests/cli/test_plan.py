@@ -54,7 +54,7 @@ def test_workers_are_no_more_than_there_are_cores(folder: Path, monkeypatch: pyt
     for said, planned in (((), 1), (("--workers", "3"), 3), (("--workers", "64"), 4)):
         found = json.loads(run(folder, "--records", "50", "60", "--json", *said).stdout)
         assert found["workers"] == planned
-    assert "100/20 (Mbit/s and ms), 4 workers a side" in run(
+    assert "100/20 (Mbit/s and ms), 4 workers per side" in run(
         folder, "--records", "50", "60", "--workers", "4"
     ).stdout.replace("\n", " ")
     run(folder, "--records", "50", "60", "--workers", "0", code=2)
@@ -102,7 +102,7 @@ def test_what_a_table_decides_is_never_written(folder: Path) -> None:
     ("arguments", "says"),
     [
         (("--records", "0", "5"), "at least 1 each"),
-        (("--records", "20000001", "5"), "At most 20,000,000 records of a side can be planned, by --records"),
+        (("--records", "20000001", "5"), "At most 20,000,000 records per side can be planned, by --records"),
         ((), "--records"),
         (("--records", "5", "5", "--network", "fast"), "not a network"),
         (("--records", "5", "5", "--recall", "2"), "0 to 1"),
@@ -117,7 +117,7 @@ def test_an_impossible_wish_is_said_with_the_nearest_that_can(folder: Path) -> N
     wish = ("--records", "500", "500", "--max-time", "0.001", "--json")
     done = run(folder, *wish, "--write", "new.toml", code=3)
     found = json.loads(done.stdout)
-    assert found["why"].startswith("No option meets all that is wanted. Nearest is")
+    assert found["why"].startswith("No option meets everything that is wanted. The nearest is")
     assert found["missed"] == ["max-time"]
     assert "(--max-time). new.toml was not written." in done.stderr
     assert not (folder / "new.toml").exists()

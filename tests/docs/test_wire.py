@@ -112,7 +112,7 @@ def test_limits_and_times() -> None:
 
 
 def test_workers() -> None:
-    assert f"{badges.BADGE} a worker" in PAGE
+    assert f"{badges.BADGE} per worker" in PAGE
     assert f"up to {jobs.MOST_CARD}" in PAGE
     assert len(routing.encode_wish(bytes(32))) == 48
     assert routing.TAG == b"accord worker 1\n"

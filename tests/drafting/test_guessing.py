@@ -97,7 +97,7 @@ def test_an_id_has_all_cells_filled_and_different_and_there_is_one() -> None:
     ("column", "cells", "meant", "why"),
     [
         ("lat", ("52,5200", "48,1371"), Kind.LATITUDE, "decimal comma"),
-        ("Preis", ("€12.99", "€3.00"), Kind.PRICE, "sign of a currency"),
+        ("Preis", ("€12.99", "€3.00"), Kind.PRICE, "currency sign"),
         ("Geburtsdatum", ("1980", "1975"), Kind.BIRTH, "days, all written in one way"),
         ("PLZ", ("D-10115", "D-80331"), Kind.POSTCODE, "postcodes without a country"),
         ("birth year", ("1980", "1975"), Kind.BIRTH, "its name says birth"),

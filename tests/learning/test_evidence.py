@@ -81,16 +81,16 @@ def test_labels_count_once_and_where_they_are_known(tmp_path: Path) -> None:
     unknown = pa.table({"id_a": ["nobody"], "id_b": ["nobody"]}).cast(truth.schema)
     more = pa.concat_tables([truth, truth.slice(0, 3), unknown])
     noted = from_labels(question(), (made.a, made.b), (Layout(), Layout()), labelled(tmp_path, more))
-    assert noted.notes == ("4 of the labels do not count: repeated, or of records that are not there.",)
+    assert noted.notes == ("4 of the labels do not count: repeated, or of records that do not exist.",)
     assert noted.weights == plain.weights
 
 
 def test_too_few_labels_or_records_are_refused(tmp_path: Path) -> None:
     made = generate_people(200, None, 5)
     few = labelled(tmp_path, made.truth.slice(0, 19))
-    with pytest.raises(UsageError, match="19 labelled pairs are in the tables, and 20 are the fewest"):
+    with pytest.raises(UsageError, match="19 labelled pairs are in the tables, but at least 20 are needed"):
         from_labels(question(), (made.a, made.b), (Layout(), Layout()), few)
-    with pytest.raises(UsageError, match="19 records are in the table, and 20 are the fewest"):
+    with pytest.raises(UsageError, match="19 records are in the table, but learning needs at least 20"):
         from_mistakes(question(), made.a.slice(0, 19), Layout())
 
 

@@ -174,14 +174,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"table": "a.csv"},
         "Say whose data it is, with `learnt_from=`: nobody, public, A .north-register. or B",
     ),
-    ({"table": "a.csv", "learnt_from": "C"}, "'C' is no one whose data it can be"),
+    ({"table": "a.csv", "learnt_from": "C"}, "Data cannot belong to 'C'"),
     ({"table": "a.csv", "learnt_from": 7}, "`learnt_from=` is a text"),
     ({"learnt_from": "A"}, "made-up people are used, who are nobody's"),
     ({"table": "a.csv", "learnt_from": "public", "linked_table": True}, "Only a party's table can be linked"),
     ({"table": "a.csv", "learnt_from": "A", "linked_table": "no"}, "`linked_table=` is True or False"),
-    ({"table": "a.csv", "learnt_from": "A", "other": "b.csv"}, "Labels are of two tables"),
-    ({"table": "a.csv", "learnt_from": "A", "labels": "t.csv"}, "Labels are of two tables"),
-    ({"learnt_from": "A", "other": "b.csv", "labels": "t.csv"}, "Labels are of two tables"),
+    ({"table": "a.csv", "learnt_from": "A", "other": "b.csv"}, "Labels need two tables"),
+    ({"table": "a.csv", "learnt_from": "A", "labels": "t.csv"}, "Labels need two tables"),
+    ({"learnt_from": "A", "other": "b.csv", "labels": "t.csv"}, "Labels need two tables"),
     ({"splink": "m.json", "table": "a.csv", "learnt_from": "A"}, "leave out tables"),
     ({"splink": "m.json"}, "Say whose data it is"),
     ({"records": 0}, "`records=` is a whole number"),
@@ -204,7 +204,7 @@ def test_what_is_asked_wrongly_is_named(given: dict[str, Any], problem: str) -> 
 
 def test_an_overlap_of_a_model_needs_sizes(tmp_path: Path) -> None:
     path = save(tmp_path, PEOPLE)
-    with pytest.raises(UsageError, match="`records=` of how many"):
+    with pytest.raises(UsageError, match="`records=` how many"):
         learn(AGREED, splink=path, learnt_from="A", overlap=0.1)
     assert learn(AGREED, splink=path, learnt_from="A").strangers == pytest.approx(3999)
 

@@ -94,7 +94,7 @@ def test_it_does_not_grow_without_bound() -> None:
 
 
 def test_what_is_written_out_can_be_read_again() -> None:
-    """Where the text has as many brackets inside each other as can be read."""
+    """Where the text has as many nested brackets as can be read."""
     read = 0
     for depth in range(15, 30):
         text = "not (same(c) and " * depth + "either_way(not missing(a) and same(b), a, b)" + ")" * depth

@@ -91,7 +91,7 @@ def test_traps_are_refused() -> None:
         accord.within("a", "b")
     with pytest.raises(ValueError, match="a side is 'A' or 'B'"):
         accord.missing("a", "C")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="named by its text"):
+    with pytest.raises(TypeError, match="named by a text"):
         accord.same("a", 5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="one amount"):
         accord.within("a", 1, days=1)

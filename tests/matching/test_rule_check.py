@@ -95,8 +95,8 @@ def test_equal_weights_and_faults_of_predicates() -> None:
 @pytest.mark.parametrize(
     ("rule", "problem"),
     [
-        ("rarity(code) >= 1", 'needs a field of type frequency, and code is a text; make one from.*"code"'),
-        ("rarity(kin, hour) >= 1", "kin is a frequency and hour a number; fields that are compared need one"),
+        ("rarity(code) >= 1", 'needs a field of type frequency, but code is a text; make one from.*"code"'),
+        ("rarity(kin, hour) >= 1", "hour a number; fields that are compared need the same type"),
         ("rarity(kin) >= 3", "no value reaches class 3: kin has the classes 0 to 2"),
         ("same(kin)", r"need not be the same; compare the value itself, and join it with rarity\(kin\) >= 1"),
         ("within(kin, 1)", r"within\(\) needs a field of numbers or dates"),
@@ -129,4 +129,4 @@ def test_scores_and_edits_that_are_made_to_be_expensive() -> None:
     every = [f"edit(f{i}) <= 3 or edit(f{i}) <= 1" for i in range(13)]
     assert not rule_faults(parse_rule(" or ".join(every[:12])), fields)
     [fault] = rule_faults(parse_rule(" or ".join(every)), fields)
-    assert "edit() holds 2,184 pairs of letters against each other, and may 2,048" in fault
+    assert "edit() compares 2,184 pairs of letters, but at most 2,048 are allowed" in fault

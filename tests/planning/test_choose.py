@@ -56,7 +56,7 @@ def test_what_cannot_be_met_is_said_with_the_nearest_that_can() -> None:
     assert [miss.name for miss in missed] == ["max-time"]
     why = explain(every, nearest, missed, wish)
     assert why.startswith(
-        "No option meets all that is wanted. Nearest is laplace, day (ε = 1.6): it takes 10"
+        "No option meets everything that is wanted. The nearest is laplace, day (ε = 1.6): it takes 10"
     )
     assert "at most 5 seconds is wanted" in why
 
@@ -67,7 +67,7 @@ def test_numbers_that_look_alike_are_told_in_full() -> None:
     choice, missed = choose([agreed, other], wish)
     assert (choice, missed) == (other, [])
     why = explain([agreed, other], choice, missed, wish)
-    assert "it sends 10,000,000 bytes and at most 9,999,999 bytes is wanted" in why
+    assert "it sends 10,000,000 bytes, but at most 9,999,999 bytes is wanted" in why
 
 
 def test_what_the_choice_misses_too_is_no_reason_against_the_agreement() -> None:
@@ -103,7 +103,7 @@ def test_the_paragraph_says_what_was_rejected_and_why() -> None:
     choice, missed = choose(every, Wish(max_epsilon=1.6))
     why = explain(every, choice, missed, Wish(max_epsilon=1.6))
     assert "9.9 times as long" in why
-    assert "rejected since it finds 50.0% of the matches and 100.0% are wanted" in why
+    assert "rejected because it finds 50.0% of the matches, but 100.0% are wanted" in why
 
 
 def test_warnings_have_stable_codes() -> None:

@@ -133,7 +133,7 @@ def test_a_missing_text_that_hides_something_is_refused() -> None:
     note = len(body) - len(b"a") - 8 - 1
     assert body[note] == 1
     body[note] = 0
-    with pytest.raises(PeerError, match="neither there nor missing"):
+    with pytest.raises(PeerError, match="neither present nor missing"):
         decode(bytes(body), 1, shape)
 
 

@@ -59,7 +59,7 @@ def test_another_output_is_noticed() -> None:
     def meddle(side: Any) -> None:
         side._found.add(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
 
-    with pytest.raises(PeerError, match="digest of another output"):
+    with pytest.raises(PeerError, match="digest of an output other"):
         lie(worlds.agreement(), [(3, 3), (9, 9)], [(3, 3), (9, 9)], meddle)
 
 

@@ -169,7 +169,7 @@ def test_a_kept_intersection_that_is_not_whole_is_refused() -> None:
     for broken in (b"", nothing[:20], nothing[:-1], nothing + b"x", b"\xff" * 8 + nothing[8:]):
         with pytest.raises(PeerError):
             run_.outcome((broken,))
-    with pytest.raises(PeerError, match="records that there are not"):
+    with pytest.raises(PeerError, match="records that do not exist"):
         run_.outcome(run_._kept(*(np.zeros(1, np.int64),) * 2, shown))
 
 

@@ -176,5 +176,5 @@ def test_a_partner_that_keeps_another_set_is_found_out(
         return kept if mine.side is Side.A else replace(kept, pairs=last)
 
     monkeypatch.setattr(module, "keep_best", other)
-    with pytest.raises(PeerError, match="another output than ours"):
+    with pytest.raises(PeerError, match="an output other than ours"):
         worlds.link(agreement(**KINDS[kind]), [(3, 3), (3, 3)], [(3, 3)])

@@ -87,7 +87,7 @@ def test_pairs_of_a_score_lie_about_its_threshold() -> None:
 
 def test_what_is_no_truth_is_refused() -> None:
     done = run(agree(), people(20))
-    with pytest.raises(DataError, match="None of the wanted columns is there"):
+    with pytest.raises(DataError, match="None of the expected columns was found"):
         done.quality(people(20).a)
     with pytest.raises(UsageError, match="`pairs=` is a whole number of at least 0"):
         done.quality(people(20).truth, pairs=-1)

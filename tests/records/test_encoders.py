@@ -160,7 +160,7 @@ def test_dates(cells: pa.Array, format: str | None) -> None:
 def test_bad_dates() -> None:
     result = encoded(pa.array(["2026-02-30", "x", "2027-01-01", "2026-03-01"]), **DATE)
     assert bad(result) == {
-        "is not a date written as YYYY-MM-DD; `format=` names another format, missing_values what is none": [
+        "is not a date written as YYYY-MM-DD; `format=` names another format, missing_values what is empty": [
             0,
             1,
         ],

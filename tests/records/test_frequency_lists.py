@@ -90,7 +90,7 @@ def test_all_faults_at_once_and_no_value(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DataError, match="column 'count': is not there"):
+    with pytest.raises(DataError, match="column 'count': was not found"):
         read_frequencies(write(tmp_path, "value,number\na,1\n"))
     with pytest.raises(DataError, match="There are no values below the header"):
         read_frequencies(write(tmp_path, "value,count\n"))

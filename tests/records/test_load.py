@@ -157,7 +157,7 @@ def test_cells_that_no_field_takes() -> None:
         ("row 1, column 'name'", "holds a NUL character."),
         ("rows 2, 4, column 'id'", "is NaN or infinite"),
         ("rows 2, 3, column 'price'", "is not a number."),
-        ("row 3, column 'who'", "is empty or no text"),
+        ("row 3, column 'who'", "is empty or not text"),
         ("row 4, column 'name'", "is longer than 1 MiB."),
     ]
 
@@ -245,7 +245,7 @@ def test_several_records_need_a_person_column(tmp_path: Path) -> None:
     for layout in (None, Layout()):
         with pytest.raises(UsageError, match=r"with up to 2 records each.* `person=`"):
             load_records(path, FIELDS, "00", (), layout, per_person=2)
-    with pytest.raises(DataError, match="column 'whom': is not there"):
+    with pytest.raises(DataError, match="column 'whom': was not found"):
         load_records(path, FIELDS, "00", (), Layout(person="whom"), per_person=2)
 
 

@@ -167,7 +167,7 @@ def test_faults_name_the_owners_column_once_and_the_field_that_is_made(tmp_path:
 def test_a_field_without_its_column_is_told_the_nearest(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,Given,city\n1,Ann,x\n")
-    with pytest.raises(DataError, match=r"column 'given': is not there\. Did you mean 'Given'\?"):
+    with pytest.raises(DataError, match=r"column 'given': was not found\. Did you mean 'Given'\?"):
         load_records(path, {"sound": read(**TEXT, **{"from": "given", "derive": "soundex"})}, "00")
 
 

@@ -58,7 +58,7 @@ def test_a_preset_is_spelt_out() -> None:
             {"type": "text", "encoder": {"kind": "letters", "length": 5}, "hash_key": "x"},
             "letters are not: leave it out",
         ),
-        ({"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "aba"}}, "stands twice"),
+        ({"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "aba"}}, "appears twice"),
         (
             {"type": "text", "encoder": {"kind": "letters", "length": 5, "alphabet": "aBc\t"}},
             r"no folded text holds 'B' or '\\t'",

@@ -128,7 +128,7 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(
     sinks.write_table(TABLE, out, replace=False)
     assert out.stat().st_mode & 0o777 == 0o600
     out.write_text("another's")
-    with pytest.raises(OutputError, match="there is such a file already"):
+    with pytest.raises(OutputError, match="the file already exists"):
         sinks.write_table(TABLE, out, replace=False)
     assert out.read_text() == "another's"
     assert os.listdir(tmp_path) == ["out.csv"]

@@ -76,7 +76,7 @@ def test_no_pairs_are_an_empty_table(home: Home) -> None:
 def test_a_table_that_is_there_is_replaced_only_by_force(home: Home) -> None:
     write_to_table(FOUND, home.address(), replace=False)
     refused(
-        "there is such a table already, which only `force=True`",
+        "the table already exists; only `force=True`",
         lambda: require_table(home.address(), [], False, HEADINGS),
         lambda: write_to_table(FOUND, home.address(), replace=False),
     )
@@ -176,7 +176,7 @@ def test_names_that_differ_in_letter_case(home: Home) -> None:
     if home.database is Database.POSTGRES:
         write_to_table(both, home.address(), replace=False)
         return
-    with pytest.raises(OutputError, match="takes 'Name_b' and another column"):
+    with pytest.raises(OutputError, match="takes 'Name_b' and a column"):
         require_table(home.address(), [], False, headings_of(both))
     assert home.tables() == []
 
@@ -205,7 +205,7 @@ def test_a_schema(home: Home) -> None:
     require_table(there, [], False, HEADINGS)
     write_to_table(FOUND, there, replace=False)
     write_to_table(FOUND, home.address(), replace=False)
-    with pytest.raises(OutputError, match="there is such a table"):
+    with pytest.raises(OutputError, match="the table already exists"):
         require_table(there, [], False, HEADINGS)
     write_to_table(FOUND, there, replace=True)
     assert len(home.rows(statement("SELECT * FROM", f"{schema}.pairs"))) == len(found_in(home)) == 2
@@ -299,7 +299,7 @@ def test_a_file_that_appears_meanwhile(file: Home, tmp_path: Path) -> None:
             out.write_bytes(b"another's")
             return super().typed_batches()
 
-    with pytest.raises(OutputError, match="there is such a file already"):
+    with pytest.raises(OutputError, match="the file already exists"):
         write_to_table(Appearing(FOUND.a, FOUND.b, FOUND.pairs), file.address(), replace=False)
     assert out.read_bytes() == b"another's"
     assert os.listdir(tmp_path) == ["own.db"]

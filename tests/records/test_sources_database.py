@@ -124,7 +124,7 @@ def test_a_query_is_read_as_a_table(write: Write) -> None:
 def test_columns_are_listed_for_their_owner(write: Write) -> None:
     home = address(write(people()))
     assert column_names(home, Layout()) == ["id", "name", "born", "height"]
-    with pytest.raises(DataError, match=r"column 'heigth': is not there. Did you mean 'height'\?"):
+    with pytest.raises(DataError, match=r"column 'heigth': was not found. Did you mean 'height'\?"):
         open_table(home, ["id", "heigth"], Layout())
 
 
@@ -187,7 +187,7 @@ def test_names_are_never_sql(write: Write) -> None:
     with pytest.raises(UnreadableError, match="no such table"):
         load_records(replace(home, table='people" WHERE 1 = 0; DROP TABLE people; --'), FIELDS, "00")
     layout = Layout(columns={"height": 'height" FROM people; DROP TABLE people; --'})
-    with pytest.raises(DataError, match="is not there"):
+    with pytest.raises(DataError, match="was not found"):
         load_records(home, FIELDS, "00", layout=layout)
     assert len(load_records(home, FIELDS, "00")) == 40
 

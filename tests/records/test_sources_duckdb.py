@@ -69,7 +69,7 @@ def test_a_query_is_a_query(query: str, tmp_path: Path) -> None:
 def test_a_refusal_in_the_last_row_quotes_no_cell(tmp_path: Path) -> None:
     write_duckdb(people(), tmp_path)
     query = "SELECT CASE WHEN id = 'p00039' THEN CAST('canary' || id AS INT) ELSE 1 END AS id FROM people"
-    with pytest.raises(UnreadableError, match="a cell is not what the query makes of it") as caught:
+    with pytest.raises(UnreadableError, match="a cell cannot be converted as the query asks") as caught:
         ask(tmp_path, query)
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is None

@@ -58,10 +58,10 @@ def test_every_file_of_another_schema_is_named(tmp_path: Path) -> None:
 def test_folders_and_patterns_without_tables(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="it is a folder without parquet files"):
         ids(tmp_path)
-    with pytest.raises(UnreadableError, match="no file has a name of this pattern"):
+    with pytest.raises(UnreadableError, match="no file matches this pattern"):
         ids(tmp_path / "*.parquet")
     (tmp_path / "a.csv").write_text("id\n1\n")
-    with pytest.raises(UnreadableError, match=r"the pattern means a.csv, too, which is not a Parquet file"):
+    with pytest.raises(UnreadableError, match=r"the pattern also matches a.csv, which is not a Parquet file"):
         ids(tmp_path / "*")
     write(tmp_path / "b.parquet", id=pa.array(["1"]))
     (tmp_path / "c.parquet").touch()

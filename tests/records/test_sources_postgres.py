@@ -159,11 +159,11 @@ def test_what_libpq_or_the_server_refuses(postgres: Server) -> None:
     nobody = service(postgres, "nopass", user="nobody-here")
     assert "password is wrong or missing" in refused(nobody, postgres)
     assert "libpq knows no such service" in refused("postgres:nosuch?table=people", postgres)
-    assert "the server is not there" in refused(service(postgres, "port", port=1), postgres)
+    assert "the server cannot be reached" in refused(service(postgres, "port", port=1), postgres)
     away = service(postgres, "away", host="no-such-host.invalid")
-    assert "the server is not there" in refused(away, postgres)
+    assert "the server cannot be reached" in refused(away, postgres)
     tls = service(postgres, "tls", sslmode="require")
-    assert "TLS does not come about" in refused(tls, postgres)
+    assert "TLS could not be set up" in refused(tls, postgres)
 
 
 def test_a_database_that_is_not_there(postgres: Server) -> None:
@@ -192,7 +192,7 @@ def test_the_environment_alone(postgres: Server, monkeypatch: pytest.MonkeyPatch
 
 def test_a_query_that_fails_in_its_last_row(postgres: Server) -> None:
     said = refused(many(postgres, f"('{CANARY}' || i)::int"), postgres)
-    assert "a cell is not what the query makes of it" in said or "cannot run the query to its end" in said
+    assert "a cell cannot be converted as the query asks" in said or "cannot run the query to the end" in said
 
 
 def test_a_server_that_ends_the_connection_in_the_middle(postgres: Server) -> None:

@@ -63,7 +63,7 @@ def test_a_lazy_frame_has_no_order(tmp_path: Path) -> None:
     assert digest(frame.lazy().filter(pl.col("height") > 0)) == digest(people())
     with pytest.raises(UsageError, match="have no order"):
         load_records(frame.lazy(), FIELDS, "00", layout=Layout(id_row=True))
-    with pytest.raises(DataError, match="is not there"):
+    with pytest.raises(DataError, match="was not found"):
         open_table(frame.lazy(), ["id", "nothing"], Layout())
 
 

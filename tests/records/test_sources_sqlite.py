@@ -69,7 +69,7 @@ def test_text_that_is_not_utf8_is_not_quoted(tmp_path: Path) -> None:
 def test_a_refusal_in_the_last_row(tmp_path: Path) -> None:
     home = write_sqlite(people(), tmp_path).partition("?")[0]
     query = "SELECT id, born, CASE id WHEN 'p00039' THEN abs(-9223372036854775808) ELSE height END AS height"
-    with pytest.raises(UnreadableError, match="cannot run the query to its end"):
+    with pytest.raises(UnreadableError, match="cannot run the query to the end"):
         load_records(f"{home}?query={query} FROM people", FIELDS, "00")
 
 

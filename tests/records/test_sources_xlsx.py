@@ -109,7 +109,7 @@ def test_what_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(UnreadableError, match="does not begin in cell A1"):
         rows(path, ["id"])
     book(path, ["id", "id"], [1, 2])
-    with pytest.raises(DataError, match="stands more than once"):
+    with pytest.raises(DataError, match="appears more than once"):
         rows(path, ["id"])
     book(path, ["id"], *([str(i) * 50] for i in range(2000)))
     whole = path.read_bytes()

@@ -96,7 +96,7 @@ def test_the_commands_write_pages_and_replace_none(tmp_path: Path, name: str) ->
     assert CliRunner().invoke(app, typed).exit_code == 0
     require_quiet(out.read_text())
     again = CliRunner().invoke(app, typed)
-    assert "there is such a file already" in str(again.exception)
+    assert "the file already exists" in str(again.exception)
     assert CliRunner().invoke(app, [*typed, "--force"]).exit_code == 0
     other = CliRunner().invoke(app, [*typed[:-1], str(tmp_path / "audit.pdf")])
     assert ".html" in str(other.exception)

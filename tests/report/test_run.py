@@ -109,7 +109,7 @@ def test_the_command_writes_both_and_replaces_nothing(done: dict[Side, Office], 
     assert office.run is not None
     run, out = office.run.manifest.run, tmp_path / "run.html"
     assert "your own eyes" in accord(office, "report", run, "--out", str(out))
-    with pytest.raises(Exception, match="there is such a file already"):
+    with pytest.raises(Exception, match="the file already exists"):
         accord(office, "report", run, "--out", str(out))
     assert out.stat().st_mode & 0o77 == 0, "for its owner's eyes"
     accord(office, "report", run, "--out", str(out), "--share", "--force")

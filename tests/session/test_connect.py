@@ -66,7 +66,7 @@ def test_a_new_identity_that_the_partner_does_not_know(both: Both, who: int) -> 
     """Whoever renewed its identity is refused: who connects at once; who listens notes it and waits on."""
     make_identity(both[who].state, "somebody new", worlds.NOW)
     left, right = worlds.link_both(*both, a_options=BRIEF)
-    require_dropped(left, "it refuses your card" if who == 0 else "it showed another card than that of bob")
+    require_dropped(left, "it refuses your card" if who == 0 else "it showed a card other than that of bob")
     assert "exchange cards again" in str(left)
     assert isinstance(right, TrustError), right
     assert right.exit_code == 9
@@ -236,7 +236,7 @@ def test_only_the_very_card_is_accepted(both: Both, tmp_path: Path) -> None:
     other = _certificate(key, "bob", worlds.NOW).public_bytes(Encoding.PEM)
     both[1].state.identity.write_bytes(content[: content.index(b"-----BEGIN CERT")] + other)
     left, right = worlds.link_both(*both, a_options=BRIEF, b_options=BRIEF)
-    require_dropped(left, "it showed another card than that of bob")
+    require_dropped(left, "it showed a card other than that of bob")
     assert isinstance(right, AccordError), right
     assert worlds.untouched(*both)
 

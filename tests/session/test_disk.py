@@ -156,7 +156,7 @@ def test_an_output_that_somebody_else_writes_meanwhile(tmp_path: Path) -> None:
     assert isinstance(ending[Side.A], OutputError)
     name = faults.common_run(both)
     assert name
-    with pytest.raises(OutputError, match="there is such a file already"):
+    with pytest.raises(OutputError, match="the file already exists"):
         faults.resume(both, name)
     assert office.out.read_text() == "another's"
     elsewhere = tmp_path / "elsewhere.csv"
@@ -311,7 +311,7 @@ def test_a_run_that_is_charged_and_cannot_be_stored(
     error = faults.drive(parties, Wire())[Side.A]
     assert isinstance(error, UnstoredError)
     assert "was charged ε = 4, δ = 0.001" in str(error)
-    assert ("costs nothing again" if named else "charged anew, as no snapshot") in str(error)
+    assert ("costs nothing again" if named else "charged again, since no snapshot") in str(error)
     assert "resume" in str(error)
     assert [row.paid for row in both[Side.A].ledger.runs()] == [True]
     monkeypatch.undo()

@@ -37,7 +37,7 @@ def test_a_partner_is_taken_to_be_as_large_and_that_is_said() -> None:
     assert found is not None
     assert found.assumed
     assert found.plan.sizes == (3, 3)
-    assert found.describe().endswith("the partner's table is taken to be as large as yours")
+    assert found.describe().endswith("the partner's table is assumed to be as large as yours")
 
 
 def test_the_agreement_says_what_it_expects() -> None:

@@ -119,9 +119,9 @@ def test_an_agreement_that_cannot_be_read_or_is_too_long() -> None:
 @pytest.mark.parametrize(
     ("mine", "theirs", "words"),
     [
-        ("", "ab", "resumes the run ab, and you start a new one"),
-        ("ab", "", "starts a new run, and you resume ab"),
-        ("ab", "cd", "resumes the run cd, and you ab"),
+        ("", "ab", "resumes the run ab, but you start a new one"),
+        ("ab", "", "starts a new run, but you resume ab"),
+        ("ab", "cd", "resumes the run cd, but you ab"),
     ],
 )
 def test_both_mean_the_same_run(mine: str, theirs: str, words: str) -> None:

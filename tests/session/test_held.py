@@ -153,7 +153,7 @@ def test_where_texts_are_read_in_another_way_no_table_is_judged(
     name, data = the_run(both), both[Side.B].data
     data.write_text(data.read_text() + "B99,7,7\n")
     monkeypatch.setattr(cases, "texts_digest", lambda: bytes(32))
-    with pytest.raises(StateError, match="read here in another way than in the run"):
+    with pytest.raises(StateError, match="read differently here than in the run"):
         replayed(both, Side.B, name)
 
 

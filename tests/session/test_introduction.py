@@ -35,7 +35,7 @@ def test_an_identity_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert accord.identity() == accord.identity("Hospital A") == first
     with pytest.raises(UsageError, match="You are 'Hospital A' already"):
         accord.identity("Hospital B")
-    with pytest.raises(OutputError, match="there is such a file already"):
+    with pytest.raises(OutputError, match="the file already exists"):
         accord.identity(renew=True)
     assert accord.identity(renew=True, force=True).fingerprint != first.fingerprint
 

@@ -287,7 +287,7 @@ RUNS: dict[str, tuple[Liar, int, str]] = {
     "slots beyond all": (
         announced(None, lambda count: disclosed._TAG + b"\xff" * 4 * count + bytes(1000)), 7, "more slots",
     ),
-    "another digest of the output": (changing(other_digest), 7, "digest of another output"),
+    "another digest of the output": (changing(other_digest), 7, "digest of an output other"),
     "a wrong signature": (changing(forged), 7, "signature"),
 }  # fmt: skip
 

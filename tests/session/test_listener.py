@@ -80,7 +80,7 @@ def test_a_listener_among_strangers_waits_for_its_partner(tmp_path: Path) -> Non
             "it went away",
             "it does not speak TLS 1.3 as Accord does",
             "it showed no card",
-            "it showed another card than that of bob",
+            "it showed a card other than that of bob",
         ]
         with calling(port, CALLERS - 1):
             b = begin(both[Side.B], *link_arguments(both[Side.B]), "--connect", f"127.0.0.1:{port}")
@@ -244,7 +244,7 @@ def test_a_wrong_card_ends_who_connects_at_once(tmp_path: Path) -> None:
         code, said = begin(both[Side.B], *link_arguments(both[Side.B]), "--wait", 60, "--connect", way).end()
         assert code == 9, said
         assert "refuses your card" in said
-        assert a.event("dropped")["reason"] == "it showed another card than that of bob"
+        assert a.event("dropped")["reason"] == "it showed a card other than that of bob"
         assert a.popen.poll() is None, "the listener went, too"
 
 

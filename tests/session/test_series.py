@@ -130,7 +130,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_drawn(both: Both) -> No
     a, b = A_TABLES[0], B_TABLES[0]
     left, _ = run(both, {f"r{i}": (i % 15, 1) for i in range(21)}, b)
     assert isinstance(left, DataError)
-    assert "It has 21 records, and for the first run of a series the agreement declares 20." in str(left)
+    assert "It has 21 records, but for the first run of a series the agreement declares 20." in str(left)
     refusals(both, 0)
     left, _ = run(both, a, b)
     assert isinstance(left, Linked)

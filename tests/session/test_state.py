@@ -95,7 +95,7 @@ def test_links_and_pipes_are_not_trusted(kept: State, tmp_path: Path, kind: str)
         strange.symlink_to(tmp_path / "elsewhere")
     else:
         os.mkfifo(strange)
-    with pytest.raises(StateError, match="a link or no file"):
+    with pytest.raises(StateError, match="a link or not a file"):
         open_state(kept.folder, {})
 
 

@@ -175,7 +175,7 @@ def test_who_signs_for_less_than_it_received_is_convicted(
     monkeypatch.setattr(Book, "sign", sign)
     both = offices(tmp_path, "plain")
     done(faults.link(both))
-    require_convicted(both, "for 0 messages received, and had received")
+    require_convicted(both, "for 0 messages received, but had received")
 
 
 def test_an_invented_record_is_convicted_by_the_table_from_its_source(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_who_takes_records_and_goes_three_times_closes_the_run(kind: str, tmp_pa
     both = faults.offices(tmp_path, kind)
     first = cut_off(both)
     assert isinstance(first, WithheldError)
-    assert (first.exit_code, "before its own came" in str(first)) == (8, True)
+    assert (first.exit_code, "before its own arrived" in str(first)) == (8, True)
     name = faults.common_run(both)
     assert name
     assert open_run(both[Side.A].state, name).manifest.wrong == 1

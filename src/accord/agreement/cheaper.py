@@ -43,7 +43,7 @@ def cheaper_thresholds(agreement: Agreement) -> list[str]:
         least, bound = min(priced, key=lambda each: (each[0], abs(each[1] - one.bound)), default=(now, None))
         if bound is not None and now >= _WORTH * least:
             notes.append(
-                f"'{one}' makes a comparison cost {now:,.0f} bytes, {now / least:.1f} times those of "
+                f"'{one}' makes a comparison cost {now:,.0f} bytes, {now / least:.1f} times as many as "
                 f"'{replace(one, bound=bound)}' ({least:,.0f}): {text(one.bound)} has a large denominator."
             )
     return notes

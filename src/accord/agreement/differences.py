@@ -23,9 +23,9 @@ def _compare(path: str, ours: Any, theirs: Any) -> list[str]:
         for key in dict.fromkeys([*ours, *theirs]):
             name = f"{path}.{key}" if path else str(key)
             if key not in theirs:
-                sentences.append(f"{name} stands in ours only: {_show(ours[key])}.")
+                sentences.append(f"{name} is only in ours: {_show(ours[key])}.")
             elif key not in ours:
-                sentences.append(f"{name} stands in theirs only: {_show(theirs[key])}.")
+                sentences.append(f"{name} is only in theirs: {_show(theirs[key])}.")
             else:
                 sentences += _compare(name, ours[key], theirs[key])
         return sentences
@@ -42,10 +42,10 @@ def _compare(path: str, ours: Any, theirs: Any) -> list[str]:
 def _compare_lists(path: str, ours: list[str], theirs: list[str]) -> list[str]:
     sentences, known, listed = [], set(ours), set(theirs)
     if only := [item for item in ours if item not in listed]:
-        sentences.append(f"{path} lists in ours only: {', '.join(only)}.")
+        sentences.append(f"{path} lists only in ours: {', '.join(only)}.")
     if only := [item for item in theirs if item not in known]:
-        sentences.append(f"{path} lists in theirs only: {', '.join(only)}.")
-    return sentences or [f"{path} lists the same in another order."]
+        sentences.append(f"{path} lists only in theirs: {', '.join(only)}.")
+    return sentences or [f"{path} lists the same in a different order."]
 
 
 def _show(value: Any) -> str:

@@ -73,7 +73,7 @@ def _of_rule(told: Leakage, own: str) -> tuple[str, ...]:
 
 def _of_matches(told: Leakage, partner: str) -> tuple[str, ...]:
     lines = [
-        f"for each record that matches one of {partner}{_tell_most(told)}: {_tell_shown(told, partner)};",
+        f"for each record that matches one of {partner}'s{_tell_most(told)}: {_tell_shown(told, partner)};",
         *told.guarantee.of_matches,
     ]
     if told.fields:
@@ -86,7 +86,7 @@ def _of_matches(told: Leakage, partner: str) -> tuple[str, ...]:
         lines.append(
             f"for each such record the fields of the rule in encoded form ({', '.join(told.chosen_by)}), by "
             "which both keep the best one-to-one set of the pairs found; a pair that is dropped is not in "
-            "the output, but was disclosed all the same;"
+            "the output, but was disclosed anyway;"
         )
     return tuple(lines)
 
@@ -96,7 +96,7 @@ def _tell_size(agreement: Agreement, side: Side) -> str:
         return f"how many records {agreement.party(side)} has;"
     first, more = (agreement.series.declared(side, batch) for batch in (0, 1))
     return (
-        f"nothing of how many records {agreement.party(side)} has, only the sizes that are declared here: "
+        f"not how many records {agreement.party(side)} has, only the sizes that are declared here: "
         f"{first:,} in the first run of a series, and {more:,} more in every later one;"
     )
 
@@ -152,11 +152,10 @@ def advice(agreement: Agreement) -> list[str]:
         notes.append(f"{_listed(hashed)} compare{'s' * (len(hashed) == 1)} a hash of 80 bits of the text.")
     policies = {n: (spec.missing, getattr(spec, "other", "error")) for n, spec in agreement.fields.items()}
     if skipping := [name for name, found in policies.items() if "skip" in found]:
-        leave = "leaves" if len(skipping) == 1 else "leave"
-        left_out = f"Rows that {_listed(skipping)} {leave} out"
+        left_out = f"Rows that are left out because of {_listed(skipping)}"
         notes.append(f"{left_out} match nothing; the announced size counts them.")
     if empty := [name for name, spec in agreement.fields.items() if spec.missing == "differs"]:
-        notes.append(f"A record with an empty {_listed(empty, 'or')} agrees with nothing on it.")
+        notes.append(f"A record with an empty {_listed(empty, 'or')} agrees with no record on it.")
     used = {*fields_of(agreement.rule), *agreement.blocking_fields}
     idle = [name for name in agreement.fields if name not in used]
     if idle:

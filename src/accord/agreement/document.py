@@ -209,7 +209,7 @@ class Agreement(Spec):
     rule: RuleText
     """When two records match."""
     learnt_from: Origin | None = None
-    """Whose data the weights of the rule were learnt from, if anybody learnt them."""
+    """Whose data the weights of the rule were learned from, if they were learned."""
     blocking: BlockingSpec = ()
     """Which pairs are compared: by parts that must all agree, or by passes of which one is enough."""
     protocol: ProtocolOptions
@@ -219,11 +219,11 @@ class Agreement(Spec):
     one_to_one: StrictBool = False
     """Whether both sides keep the best one-to-one set of the pairs found (protocols/one_to_one.py)."""
     most_matches: MostMatches | None = None
-    """How many of its records each side shows at the most; without it, all that match."""
+    """How many of its records each side shows at most; without it, all that match."""
     engine: EngineOptions
     """How records are compared without being shown: a name, or a table with its options."""
     series: Series | None = None
-    """What is declared of a series of runs over growing tables; None where every run is one by itself."""
+    """What is declared of a series of runs over growing tables; None where every run stands alone."""
     expected: Expected | None = None
     """How many records each side expects to have: by it a run is priced before it begins."""
     accountable: StrictBool = False

@@ -38,7 +38,7 @@ def read_agreement(path: Path | str) -> Agreement:
 def parse_agreement(text: str, name: str = "the agreement", simulated: bool = False) -> Agreement:
     """Read an agreement from its text; raise all its faults at once.
 
-    `simulated`: it will never be used between two parties, so that what leaks or misses much may stand in it.
+    `simulated`: it will never be used between two parties, so that it may name what leaks or misses much.
     """
     require_text("text", text)
     require_text("name", name)
@@ -53,7 +53,7 @@ def _parse(text: str, name: str, simulated: bool) -> Agreement:
     try:
         data = load_bounded(text)
     except TooMuchError as error:
-        raise AgreementError(name, [Fault("", f"No agreement needs so much: {error}.")]) from None
+        raise AgreementError(name, [Fault("", f"No agreement needs that much: {error}.")]) from None
     except tomllib.TOMLDecodeError as error:
         raise AgreementError(name, [Fault("", f"This is not TOML: {error}.")]) from None
     lines = find_lines(text)

@@ -177,7 +177,7 @@ def _blocking_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
     names = pass_names([one.name for one in found.passes])
     for i, name in enumerate(names):
         if name in names[:i]:
-            problem = f"another pass is called '{name}', too; reports could not tell them apart."
+            problem = f"another pass is also called '{name}'; reports could not tell them apart."
             yield (*found.passes[i].place[:-1], "name"), f"{problem} Choose another name."
     if sound and found.passes:
         yield from _bin_faults(found)
@@ -208,11 +208,13 @@ def _bin_faults(found: _Salvaged) -> Iterator[tuple[Where, str]]:
     each = [one.bins for one in built]
     most = max(sum(one.per_record(side) for one in built) for side in Side)
     if most > MOST_PER_RECORD:
-        problem = f"a record would fall into {most:,} bins, and noise hides it in at most {MOST_PER_RECORD}"
+        problem = (
+            f"a record would fall into {most:,} bins, but noise can hide it in at most {MOST_PER_RECORD}"
+        )
         yield ("blocking",), f"{problem}. Take fewer passes or tables, or larger cells."
     if sum(each) > MOST_BINS:
         largest = each.index(max(each))
-        problem = f"the blocking has {sum(each):,} bins, and at most {MOST_BINS:,} can be padded."
+        problem = f"the blocking has {sum(each):,} bins, but at most {MOST_BINS:,} can be padded."
         if len(each) > 1:
             problem += f" This pass has {each[largest]:,} of them."
         place = found.passes[largest].place

@@ -149,7 +149,7 @@ def built_in(protocol: Mapping[str, object]) -> tuple[Case, ...]:
 WHY = {
     "alone": "a record in a bin of its own, or in another bin of its own",
     "matched": f"a record in a bin of its own, or in one with {MATCHED} records that match",
-    "crowd": f"a record beside {MATCHED} that equal it, or away from them",
+    "crowd": f"a record together with {MATCHED} identical ones, or away from them",
     "person": "all records of one person in a bin of their own, or in another",
     "beside": "a record in a cell that touches the partner's record, or in another",
     "passes": "a record in a bin of its own in each of two passes, or in two others",

@@ -52,6 +52,6 @@ def save(audit: Audit, path: Path, *, replace: bool = True) -> None:
 def _title(audit: Audit) -> str:
     setting = audit.setting
     bins = "1 bin" if setting.bins_per_record == 1 else f"{setting.bins_per_record} bins"
-    people = f", {setting.records_per_person} records a person" if setting.records_per_person > 1 else ""
-    dummies = f"{setting.expected_dummies:.1f} dummies a bin expected"
-    return f"{setting.name} noise, {bins} a record{people}, {dummies}"
+    people = f", {setting.records_per_person} records per person" if setting.records_per_person > 1 else ""
+    dummies = f"{setting.expected_dummies:.1f} dummies per bin expected"
+    return f"{setting.name} noise, {bins} per record{people}, {dummies}"

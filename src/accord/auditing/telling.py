@@ -5,10 +5,10 @@ from __future__ import annotations
 from accord.auditing.histories import History
 from accord.auditing.protocol import Finding, Verdict
 
-NO_PROOF = "An audit can convict, it cannot prove; the proof is in docs/privacy.md."
+NO_PROOF = "An audit can find a leak but cannot prove that there is none; the proof is in docs/privacy.md."
 _COMPOSED = (
-    "Claimed of a history is its composed promise: what the ledger adds up, ε and δ, over all runs that it "
-    "charged; one that repeats a paid snapshot adds nothing."
+    "What is claimed for a history is its composed promise: ε and δ as the ledger adds them up over all runs "
+    "that it charged; a run that repeats a paid snapshot adds nothing."
 )
 
 
@@ -24,8 +24,8 @@ def tell_trials(verdict: Verdict, trials: int) -> list[str]:
     """How much was tried, what it could have shown, and what is claimed of several runs in a row."""
     most = min(found.finding.epsilon_most for found in verdict.findings)
     tried = (
-        f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; so many could show an "
-        f"ε of {most:.1f} at most."
+        f"{trials:,} runs with each table, confidence {100 * verdict.confidence:g} %; that many could show "
+        f"an ε of at most {most:.1f}."
     )
     over_time = any(isinstance(found.case, History) for found in verdict.findings)
     return [tried, *([_COMPOSED] if over_time else [])]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from accord.privacy.calibration import Setting
 
 app = typer.Typer(
-    help="Check what is claimed.",
+    help="Test the privacy claims of a noise, an agreement or a protocol.",
     epilog=example("accord audit agreement agreement.toml"),
     no_args_is_help=True,
 )
@@ -27,7 +27,7 @@ app = typer.Typer(
 
 @app.callback()
 def audits() -> None:
-    """Check what is claimed: of a noise, of an agreement, of a protocol."""
+    """Test the privacy claims of a noise, an agreement or a protocol."""
 
 
 app.command(epilog=example("accord audit agreement agreement.toml --records 5000"))(agreement)

@@ -131,7 +131,7 @@ def protocol(
     with progress("Auditing") as advance:
         verdict = ask(questions, trials, confidence, seed, asked, advance)
     for claimed in sorted({f.finding.epsilon_claimed for f in verdict.findings if not f.finding.can_refute}):
-        say(f"Warning: {trials:,} runs cannot refute ε = {claimed:g}; take more.", err=True)
+        say(f"Warning: {trials:,} runs cannot refute ε = {claimed:g}; use more.", err=True)
     if drawing is not None:
         from accord.auditing.draw_protocol import save
 

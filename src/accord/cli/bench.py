@@ -90,8 +90,8 @@ def compare(
         say(
             f"{result.engine:15}  {result.rule:12}  {result.pairs:,} pairs at width {result.width:,}{way}: "
             f"{result.microseconds_per_pair:.3f} µs ({result.cpu_microseconds_per_pair:.3f} of processor) "
-            f"and {result.bytes_per_pair:.1f} bytes a pair, "
+            f"and {result.bytes_per_pair:.1f} bytes per pair, "
             f"{result.rounds} rounds, set-up {result.setup_seconds:.2f} s, peak {result.peak_mib:.0f} MiB; "
             f"limits: AES {result.aes_microseconds_per_pair:.3f} µs, "
-            f"memory {result.copy_microseconds_per_pair:.3f} µs a pair"
+            f"memory {result.copy_microseconds_per_pair:.3f} µs per pair"
         )

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _ROWS = (
     "The partner sees the row numbers of matching records. If the order of your file follows from what is "
-    "in it, they tell something of the rows between: shuffle the file first."
+    "in it, they reveal something about the rows in between: shuffle the file first."
 )
 
 
@@ -101,7 +101,7 @@ def check(
     if agreement is None:
         raise UsageError(problem="Name the agreement: accord check AGREEMENT [DATA].")
     if show and data is None:
-        raise UsageError(problem="There are values to show with data only: accord check AGREEMENT DATA.")
+        raise UsageError(problem="Values can be shown only with data: accord check AGREEMENT DATA.")
     if write_layout is not None:
         from accord.records.sinks import require_no_input
         from accord.records.sources import input_files
@@ -296,7 +296,7 @@ def _tell_owner(read: dict[str, Any]) -> list[str]:
     if read["in_no_bin"]:
         each = [f"{_rows(rows)} in none of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
         of = f" ({', '.join(each)})" if len(read["in_no_bin_of"]) > 1 else ""
-        lines.append(f"No bin     {_rows(read['in_no_bin'])} without a value to be compared by{of}")
+        lines.append(f"No bin     {_rows(read['in_no_bin'])} without a value to compare by{of}")
     elif any(read["in_no_bin_of"].values()):
         each = [f"{_rows(rows)} in no bin of '{name}'" for name, rows in read["in_no_bin_of"].items() if rows]
         lines.append(f"No bin     {', '.join(each)}; every row is in some bin")
@@ -307,7 +307,7 @@ def _tell_owner(read: dict[str, Any]) -> list[str]:
     if "people" in read:
         most = read["most_records_of_a_person"]
         people = "person" if read["people"] == 1 else "people"
-        lines.append(f"People     {read['people']:,} {people}; the most records of one are {most:,}")
+        lines.append(f"People     {read['people']:,} {people}; at most {counted(most, 'record')} each")
     return lines
 
 

@@ -233,8 +233,8 @@ def write_layout(layout: Layout, data: Place, path: Path, force: bool) -> bool:
         if read_layout(path) == layout:
             return False
         raise UsageError(
-            problem=f"{path} is there and says something else. --force replaces it, --write-layout names "
-            "another place."
+            problem=f"{path} already exists and says something else. --force replaces it, --write-layout "
+            "names another place."
         )
     name = data.name if isinstance(data, Path) else shown(data)
     text = f"# How {name} is written, found by Accord.\n{layout.to_toml(isinstance(data, Path))}"

@@ -167,10 +167,10 @@ def words(agreement: Agreement, found: Figures, width: int | None = None) -> str
     whole = a.records * b.records
     pairs = counted(found.matches, "pair of records", "pairs of records")
     share = f"{found.comparisons / whole:.2%} of all {whole:,} pairs"
-    fewer = "; all pairs would be fewer: bins pay in larger tables" if found.comparisons > whole else ""
+    fewer = "; all pairs would be fewer: bins pay off for larger tables" if found.comparisons > whole else ""
     lines = [
         "What both now know",
-        f"  {pairs} match; both hold them, and a receipt that both signed.",
+        f"  {pairs} match; both hold them, and a receipt signed by both.",
         *_describe_learned(a, b, columns["A"], agreement.plan.bins),
         *_describe_learned(b, a, columns["B"], agreement.plan.bins),
         "What neither learned",
@@ -178,7 +178,7 @@ def words(agreement: Agreement, found: Figures, width: int | None = None) -> str
         f"{b.records - b.matched:,} of {b.name}): no id and no value;",
         "  how many records a bin holds without its dummies; how similar any two records are.",
         "",
-        *_describe_example("Found in spite of errors", found.found, width),
+        *_describe_example("Found despite errors", found.found, width),
         *_describe_example("Missed", found.missed, width),
         f"Against truth  recall {truth.truth_recall:.4f}, precision {truth.truth_precision:.4f}, "
         f"F1 {truth.truth_f1:.4f} of the {counted(truth.true_pairs, 'true pair')}, which only a demo knows",

@@ -30,8 +30,8 @@ def forget(
         bool,
         typer.Option(
             "--force",
-            help="Also the noise of a snapshot, which is then charged anew, a run of a series, which then "
-            "cannot go on, and what a replay needs.",
+            help="Also forget the noise of a snapshot, which is then charged again, a run of a series, "
+            "which then cannot continue, and what a replay needs.",
         ),
     ] = False,
     state: StateOption = None,
@@ -54,14 +54,14 @@ def forget(
         raise UsageError(
             problem=f"The noise of {run} is that of snapshot '{kept[0].snapshot}' of '{kept[0].dataset}'. "
             f"Without it the next link under that name is charged ε = {show(kept[0].event.cost.epsilon)} "
-            "again. Add --force to forget it all the same."
+            "again. Add --force to forget it anyway."
         )
     series = [entry for entry in ledger.runs() if entry.run == run and entry.stored and entry.series]
     if series and not force:
         raise UsageError(
             problem=f"{run} is a run of the series '{series[0].series}' of '{series[0].dataset}'. Without it "
             "the series cannot go on, and a new one is charged ε = "
-            f"{show(series[0].event.cost.epsilon)} again. Add --force to forget it all the same."
+            f"{show(series[0].event.cost.epsilon)} again. Add --force to forget it anyway."
         )
     if not force:
         _require_past(opened, run)
@@ -89,5 +89,5 @@ def _require_past(state: State, run: str) -> None:
     if agreement.accountable and datetime.now(UTC) < until:
         raise UsageError(
             problem=f"{run} is accountable: by the agreement you can be asked to replay it until "
-            f"{until:%Y-%m-%d}, and who cannot is in breach of it. Add --force to forget it all the same."
+            f"{until:%Y-%m-%d}, and whoever cannot is in breach of it. Add --force to forget it anyway."
         )

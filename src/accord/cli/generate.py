@@ -100,4 +100,4 @@ def _write_layout(path: Path, force: bool) -> None:
 
     text = f"# How b.csv is written.\n{Layout().read_dates({'birth': DOTTED}).to_toml()}"
     write_file(path, text.encode(), replace=force)
-    say(f"Wrote {path}: simulate with --columns-b {path}.", err=True)
+    say(f"Wrote {path}: how b.csv is written; commands find it there.", err=True)

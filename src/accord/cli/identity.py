@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from accord.session.state import State
 
 partner = typer.Typer(
-    help="The partners you know, each by one card.",
+    help="Add, list or remove the partners you trust.",
     epilog=example("accord partner add south-shop south-shop.card"),
     no_args_is_help=True,
 )

@@ -47,7 +47,7 @@ def init(
     out: Annotated[Path, typer.Option(help="Where to write the agreement.")] = Path("agreement.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Take columns for what they look like, without asking.")
+        bool, typer.Option("--yes", help="Accept the guessed column types without asking.")
     ] = False,
     type_: Annotated[
         _Many, typer.Option("--type", metavar="COLUMN=TYPE", help="What a column is; repeatable.")
@@ -67,7 +67,9 @@ def init(
             "--range", metavar="FIELD=MIN..MAX", help="The range of a date or a number; repeatable."
         ),
     ] = None,
-    within: Annotated[_Many, _pairs("FIELD=N", "How far prices, dates or places may be apart")] = None,
+    within: Annotated[
+        _Many, _pairs("FIELD=N", "How far apart matching prices, dates or places may be")
+    ] = None,
     missing: Annotated[_Many, _pairs("FIELD=differs|skip|error", "What an empty cell means")] = None,
     missing_values: Annotated[
         _Many, _pairs("FIELD=V,V", "Cells that count as empty, such as unknown")
@@ -84,7 +86,7 @@ def init(
 ) -> None:
     """Draft an agreement for your own table, or from a template.
 
-    The draft follows from what you confirm of your columns and from your answers, and from nothing else in
+    The draft follows from what you confirm about your columns and from your answers, and from nothing else in
     the table. On a terminal you are asked; in scripts answers are options.
 
     Types of columns: given, surname, middle, name (whole), birth, sex, street, city, postcode, phone, email,

@@ -61,7 +61,9 @@ def ask_types(seen: Seen) -> Columns:
     columns = seen.columns
     while True:
         _show(seen, columns)
-        answer = _ask("Enter if this is right, or what to change, such as 3=phone 5=skip (? for types)", "")
+        answer = _ask(
+            "Press Enter if this is right, or type changes such as 3=phone 5=skip (? for types)", ""
+        )
         if answer == "?":
             _show_types()
         elif answer:
@@ -113,13 +115,16 @@ def _show_types() -> None:
 
 
 def _ask_id() -> str:
-    return _ask("No column names the records: which does? Its number, or Enter for the numbers of rows", "")
+    return _ask("No column looks like an id. Which one is it? Its number, or Enter to use row numbers", "")
 
 
 def _ask_records(rows: int) -> tuple[int, int]:
     """Both sizes; what Enter takes is rounded, since it is written into the agreement."""
     usual = round_up(rows)
-    say("About how many records has each side? It is written into the agreement, so round it.", err=True)
+    say(
+        "About how many records does each side have? The number goes into the agreement, so round it.",
+        err=True,
+    )
     return _ask_number("Yours", usual), _ask_number("Your partner's", usual)
 
 
@@ -171,7 +176,9 @@ def _ask_within(fields: list[Confirmed], told: Told) -> Iterator[str]:
     units = {Kind.DATE: "days", Kind.PRICE: "as prices", Kind.LATITUDE: "degrees, of places"}
     for one in _open(fields, told.within, APART):
         usual = APART[one.kind]
-        if (given := _ask(f"{one.name}: how far a match may be apart ({units[one.kind]})", usual)) != usual:
+        if (
+            given := _ask(f"{one.name}: how far apart two matching values may be ({units[one.kind]})", usual)
+        ) != usual:
             yield f"{one.name}={given}"
 
 
@@ -184,7 +191,7 @@ def _open(fields: list[Confirmed], told: tuple[str, ...], kinds: Container[Kind]
 def _ask_disclosed(names: list[str]) -> tuple[str, ...]:
     listed = ", ".join(names)
     answer = _ask(
-        f"What does a match show to the other side, besides its id? Of {listed}; Enter for nothing", ""
+        f"What does a match show the other side besides its id? Choose from {listed}; Enter for nothing", ""
     )
     return tuple(answer.replace(",", " ").split())
 

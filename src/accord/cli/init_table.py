@@ -47,7 +47,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     answers = _answers(seen, told)
     _require_id(seen, told)
     if answers.about_people:
-        say("Weighing these fields on made-up people: it takes some seconds.", err=True)
+        say("Learning weights from made-up people: this takes a few seconds.", err=True)
     draft = make_draft(answers, secrets.token_hex(16))
     check = _try(draft.agreement, seen, told)
     write_file(out, draft.text.encode(), replace=force)
@@ -142,7 +142,7 @@ def _require_answers(seen: Seen, told: Told) -> None:
 
 def _types_wanted(seen: Seen) -> str:
     looks = ", ".join(f"{one.name}={one.is_.kind}" for one in seen.columns)
-    return f"--yes takes columns for what they look like ({looks}); --type COLUMN=TYPE says otherwise."
+    return f"--yes accepts the guessed types ({looks}); --type COLUMN=TYPE says otherwise."
 
 
 def _nobody(wanted: Iterable[str]) -> str:
@@ -295,7 +295,7 @@ def _other_sexes(agreement: Agreement, seen: Seen) -> str:
     return (
         f"Some cells of '{columns[0]}' are none of {', '.join(spec.values)}, and count as one other value, "
         "even where they mean one of these. Agree with your partner on what both write, --values sex=…, "
-        "or write it so."
+        "or change your cells."
     )
 
 
@@ -305,12 +305,14 @@ def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
     agreed = draft.agreement
     if draft.rule.learnt:
         say(
-            f"Of made-up people with these fields the rule finds {draft.rule.recall:.1%} of all pairs; "
+            f"Among made-up people with these fields, the rule finds {draft.rule.recall:.1%} of all pairs; "
             f"{draft.rule.precision:.1%} of what it finds is right.",
             err=True,
         )
     if draft.unused:
-        say(f"Not compared, since people's rules have no use for them: {', '.join(draft.unused)}.", err=True)
+        say(
+            f"Not compared, since a rule for people has no use for them: {', '.join(draft.unused)}.", err=True
+        )
     way = "all pairs, ε = 0"
     if agreed.passes:
         way = (

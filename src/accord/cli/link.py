@@ -117,13 +117,13 @@ def link(
     series: Annotated[
         str | None,
         typer.Option(
-            help="Begin or go on with the series NAME: what is new in the table is compared, for one ε.",
+            help="Begin or continue the series NAME: only what is new in the table is compared, for one ε.",
             show_default=False,
         ),
     ] = None,
     unchanged_only: Annotated[
         bool,
-        typer.Option("--unchanged-only", help="In a series: records that changed take part no more."),
+        typer.Option("--unchanged-only", help="In a series: records that changed no longer take part."),
     ] = False,
     columns: LayoutFile = None,
     column: ColumnPairs = None,
@@ -233,14 +233,14 @@ def resume(
     _require_file(as_target_or_none("out", out) or known.target(), as_json)
     if known.done and not as_json:
         say(
-            f"The run {name} is done here, and its receipt is kept. It waits for {known.partner}, in case it "
-            "was cut before it had the receipt.",
+            f"The run {name} is finished here, and its receipt is kept. It waits for {known.partner}, which "
+            "may have been interrupted before it had the receipt.",
             err=True,
         )
     if known.state == "most_matches" and not as_json:
         say(
-            f"The run {name} ended as more records match than the agreement lets a side show (most_matches). "
-            "It would end there again; with another bound both run `accord link`.",
+            f"The run {name} ended because more records match than the agreement lets a side show "
+            "(most_matches). It would end there again; agree on another bound, then both run `accord link`.",
             err=True,
         )
     with Display(as_json, quiet) as display:

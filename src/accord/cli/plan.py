@@ -83,10 +83,11 @@ def plan(
     ] = None,
     series: Annotated[
         int | None,
-        typer.Option(metavar="RUNS", help="Price a series of so many runs over tables that grow."),
+        typer.Option(metavar="RUNS", help="Price a series of this many runs over growing tables."),
     ] = None,
     arrivals: Annotated[
-        str, typer.Option(metavar="SHARE", help="What comes with each run of a series, of the first table.")
+        str,
+        typer.Option(metavar="SHARE", help="New records per run of a series, as a share of the first table."),
     ] = "2%",
     columns: LayoutFile = None,
     column: ColumnPairs = None,
@@ -168,7 +169,7 @@ def _write(found: Plan, path: Path, agreement: Path, force: bool) -> None:
     require_no_input(path, [agreement], "write")
     require_writable(path, "write", ())
     if path.exists() and not force:
-        raise UsageError(problem=f"{path} is there already. --force replaces it.")
+        raise UsageError(problem=f"{path} already exists; --force replaces it.")
     head = "# Chosen by `accord plan` from the numbers of records alone.\n"
     write_file(path, (head + found.choice.agreement.to_toml()).encode(), "write", replace=force)
     say(f"Wrote {path}. Agree on it with your partner, then: `accord check {path}`.", err=True)
@@ -185,7 +186,7 @@ def show(found: Plan) -> None:
     a, b = found.sizes
     title = f"{a:,} records of A, {b:,} of B, {found.network} (Mbit/s and ms)"
     if found.workers > 1:
-        title += f", {found.workers} workers a side"
+        title += f", {found.workers} workers per side"
     print_table(title, names, rows)
     if len(ranked) > _MOST_ROWS:
         say(f"… and {len(ranked) - _MOST_ROWS:,} more with --json.")

@@ -117,7 +117,7 @@ def verify(
     if not trusted:
         _refuse(receipt, signers)
     if place is not None and not as_json:
-        say(f"{shown(place)} holds the very pairs that both signed.")
+        say(f"{shown(place)} holds exactly the pairs that both signed.")
 
 
 def _require_output(receipt: Receipt, state: State, out: Place) -> None:

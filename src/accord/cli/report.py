@@ -26,7 +26,7 @@ def report(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     state: StateOption = None,
 ) -> None:
-    """Write a run as one page for a browser.
+    """Describe a run on one page for a browser.
 
     What was agreed, who learned what, what it cost. The page loads nothing from anywhere; without --share
     it is for your own eyes.
@@ -41,12 +41,16 @@ def report(
     found = remember(open_state(state, os.environ, new=False), run)
     if isinstance(found, Forgotten):
         if share:
-            raise UsageError(problem=f"The run {run} was forgotten; a shared report is made of its receipt.")
+            raise UsageError(
+                problem=f"The run {run} was forgotten; a shared report is made from its receipt."
+            )
         content = describe_forgotten(found)
     elif not share:
         content = describe_run(found)
     elif found.receipt is None:
-        raise UsageError(problem=f"The run {run} has no receipt yet, and a shared report is made of it.")
+        raise UsageError(
+            problem=f"The run {run} has no receipt yet, and a shared report is made from the receipt."
+        )
     else:
         content = share_run(found.agreement, found.receipt)
     write_page(out, content, force, "out", private=not share)

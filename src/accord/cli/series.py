@@ -42,7 +42,7 @@ def series(
             help="Write the pairs: .csv, .parquet or .arrow; default: print them as csv.", show_default=False
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     raw: Raw = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the list of series as JSON.")] = False,
     state: StateOption = None,

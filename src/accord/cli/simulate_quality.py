@@ -26,8 +26,8 @@ _MOST_POINTS = 12
 _TITLES = {
     "below": "Just below the threshold:",
     "above": "Just above the threshold:",
-    "missed": "True pairs that were missed, those first that are most alike:",
-    "false": "Found pairs that are false, those first that are least alike:",
+    "missed": "True pairs that were missed, the most alike first:",
+    "false": "False pairs that were found, the least alike first:",
 }
 
 Cells = Mapping[str, Mapping[str, Sequence[str | None]]]
@@ -64,9 +64,9 @@ def summary(facts: dict[str, Any]) -> list[str]:
         f"Missed, false    {sum(missed.values()):,}{f' ({why})' if why else ''} and {facts['false_pairs']:,}",
     ]
     if unknown := missed["unknown"]:
-        asked = "; are id_a and id_b exchanged?" if unknown == facts["true_pairs"] else ""
+        asked = "; are id_a and id_b swapped?" if unknown == facts["true_pairs"] else ""
         which = counted(unknown, "true pair names", "true pairs name")
-        lines.append(f"Worth knowing    {which} a record that is not there, or was left out{asked}")
+        lines.append(f"Worth knowing    {which} a record that does not exist or was left out{asked}")
     return lines
 
 
@@ -92,9 +92,7 @@ def _describe_fields(quality: Quality, width: int | None) -> str:
         )
         for one in quality.fields
     ]
-    title = (
-        "By field, the true pairs that differ in it or of which a record lacks it, and how many were found:"
-    )
+    title = "By field, the true pairs that differ in it or where a record lacks it, and how many were found:"
     return lay_out(title, names, rows, width)
 
 

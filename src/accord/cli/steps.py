@@ -12,7 +12,7 @@ STEPS = {
     "Get ready, once": ("identity", "partner", "ledger"),
     "Link": ("link", "resume", "runs", "series"),
     "Afterwards": ("report", "receipt", "replay", "forget"),
-    "Check what is claimed": ("audit", "bench"),
+    "Test the claims": ("audit", "bench"),
 }
 
 

@@ -77,12 +77,12 @@ class Answers:
                 yield from self._named(option, name, kinds)
         yield from self._ill_written()
         if self.rarity and not self.named(Kind.SURNAME):
-            mend = "Leave it away, or name their column with `accord init --type COLUMN=surname`."
+            mend = "Leave it out, or name their column with `accord init --type COLUMN=surname`."
             yield Fault("`accord init --rarity`", "weighs family names, and there are none.", mend)
         if len(self.named(Kind.LATITUDE)) != len(self.named(Kind.LONGITUDE)):
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
         if not all(1 <= size <= MOST_PLANNED for size in self.records):
-            mend = "More cannot be planned: draft for so many, and change [expected] in the draft."
+            mend = "More cannot be planned: draft for that many, and change [expected] in the draft."
             yield Fault("`accord init --records`", f"are whole numbers from 1 to {MOST_PLANNED:,}.", mend)
 
     def _ill_written(self) -> Iterable[Fault]:
@@ -101,7 +101,7 @@ class Answers:
                 mend = "Write `accord init --range birth=1900-01-01..2029-12-31` or price=0..500."
                 yield Fault(
                     f"`accord init --range {name}={limits[0]}..{limits[1]}`",
-                    "has no two days or numbers.",
+                    "does not give two days or numbers.",
                     mend,
                 )
         for name, far in self.within.items():

@@ -29,7 +29,7 @@ class Column:
     def tell(self) -> str:
         """Why it is left out, and how its owner decides otherwise."""
         typed = shlex.quote(f"{self.name}={self.meant or 'TYPE'}")
-        return f"'{self.name}' is left out: {self.note}. `accord init --type {typed}` takes it all the same."
+        return f"'{self.name}' is left out: {self.note}. `accord init --type {typed}` uses it anyway."
 
 
 Columns = tuple[Column, ...]
@@ -47,7 +47,7 @@ def change(columns: Columns, pairs: Iterable[str]) -> Columns:
     for pair in pairs:
         name, equals, kind = pair.rpartition("=")
         if not (equals and name.strip() and kind.strip()):
-            raise UsageError(problem=f"A type is said by COLUMN=TYPE, not by '{pair}'.")
+            raise UsageError(problem=f"A type is given as COLUMN=TYPE, not as '{pair}'.")
         place = _place(columns, name)
         confirmed = read_kind(kind)
         if confirmed.kind is Kind.ID:

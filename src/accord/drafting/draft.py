@@ -28,8 +28,8 @@ _CONFIRMED = """\
 _GUESSED = """\
 # A draft of an agreement, by `accord init --from`. It follows from the types of a table's columns and from
 # its owner's answers. Types were taken as guessed (`accord init --yes`): a guess reads names of columns and
-# cells, so a single row can decide a type. Nothing else of the table is in it: no cell, no count and no name
-# of a column.
+# cells, so a single row can decide a type. Nothing else from the table is in it: no cell, no count and no
+# name of a column.
 # Only a draft for which each column was named with `accord init --type` follows from no cell.
 """
 _HEAD = """\
@@ -40,9 +40,9 @@ version = 1
 salt = "{salt}"
 """
 _LEARNT = """\
-# A match is a pair of records whose weights add up to the threshold: of each comparison, between two
-# semicolons, the weight of the first level that holds. Weights and threshold were learned from made-up people
-# with these fields, for tables of the expected size: of such people it finds {recall:.1%} of all pairs, and
+# A match is a pair of records whose weights add up to the threshold: each comparison, between two semicolons,
+# adds the weight of the first level that holds. Weights and threshold were learned from made-up people with
+# these fields, for tables of the expected size: among such people it finds {recall:.1%} of all pairs, and
 # {precision:.1%} of what it finds is right. `accord learn` learns other weights, from data that you may show.
 learnt_from = "nobody"
 """
@@ -50,11 +50,11 @@ _AGREEING = """\
 # A match is a pair of records for which this holds. `accord simulate` tries it on tables that you may see.
 """
 _FIELDS = """\
-# The agreed fields. Each party maps its own columns to these names outside of this file. missing: "differs"
+# The agreed fields. Each party maps its own columns to these names outside this file. missing: "differs"
 # (an empty cell agrees with nothing), "skip" (such a record is left out) or "error".
 """
 _PASSES = """\
-# Only records that meet in a bin of some pass are compared. The bins are public: hashes of what records have,
+# Only records that meet in a bin of some pass are compared. The bins are public: hashes of what records hold,
 # as many as cost the least for the expected sizes.
 """
 _LAPLACE = f"""\
@@ -64,7 +64,7 @@ _LAPLACE = f"""\
 name = "laplace"
 sort = true
 prune = 0              # stop at this percentile of the bins' noisy sizes; 0 compares everything
-greedy = false         # true saves comparisons, and shows all fields of the rule of records that match
+greedy = false         # true saves comparisons, and shows all the rule's fields of records that match
 
 [protocol.A]
 epsilon = {EPSILON}
@@ -77,22 +77,22 @@ delta = "{DELTA}"
 noise = "auto"
 """
 _ALL_PAIRS = """\
-# Every record is compared with every record, which tells nothing of records that match nothing (ε = 0).
+# Every record is compared with every record, which reveals nothing about records that match nothing (ε = 0).
 # {why}
 [protocol]
 name = "all-pairs"
-greedy = false         # true saves comparisons, and shows all fields of the rule of records that match
+greedy = false         # true saves comparisons, and shows all the rule's fields of records that match
 """
 _MOST = """\
 # The most of its records that each side shows, as a number or a share of its table: a run that would show
-# more ends before it does, also if the partner lies about what matches. Take what you expect, and a little
+# more ends before it does, even if the partner lies about what matches. Take what you expect, and a little
 # more.
 [most_matches]
 A = "60%"
 B = "60%"
 """
 _CHEAPER = "For tables of these sizes a blocking would save little; for much larger ones draft again."
-_NO_KEY = "None of the fields serves as a key by which fewer could be compared."
+_NO_KEY = "None of the fields can serve as a key that would save comparisons."
 
 
 @dataclass(frozen=True)

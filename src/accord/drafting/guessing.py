@@ -114,9 +114,9 @@ def _guess_one(sample: Sample) -> Guess:
         return Guess(column, found)
     if _CELLS[Kind.LATITUDE](cells):
         return Guess(
-            column, found, "degrees of latitude or of longitude: which, its name does not say", Kind.LATITUDE
+            column, found, "degrees of latitude or longitude; its name does not say which", Kind.LATITUDE
         )
-    return Guess(column, found, "numbers, and its name does not say of what")
+    return Guess(column, found, "numbers; its name does not say what they are")
 
 
 _READ_AS = {
@@ -136,8 +136,8 @@ def _why_not(told: Kind, cells: Sequence[str]) -> str:
     if _share(cells, _COMMA.fullmatch) >= _SOME:
         how += "; they have a decimal comma"
     elif told is Kind.PRICE and _share(cells, _MONEY.fullmatch) >= _SOME:
-        how += "; they have a sign of a currency beside the number, or commas"
-    return f"its name says {told}, but its cells are no {how}"
+        how += "; they have a currency sign next to the number, or commas"
+    return f"its name says {told}, but its cells are not {how}"
 
 
 def _is_called(column: str, kind: Kind) -> bool:
@@ -294,7 +294,7 @@ def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
     found = []
     for place, guess in enumerate(guesses):
         if guess.kind is Kind.ID and place != chosen:
-            why, meant = "some cells are empty or stand twice, so it names no records", None
+            why, meant = "some cells are empty or repeated, so it cannot name records", None
             if place in ids:
                 why, meant = "another column names the records", Kind.IDENTIFIER
             guess = replace(guess, kind=Kind.SKIP, note=why, meant=meant)

@@ -52,7 +52,7 @@ MEANINGS = {
     Kind.POSTCODE: "postcode",
     Kind.PHONE: "phone number",
     Kind.EMAIL: "email address",
-    Kind.IDENTIFIER: "a number that both sides know, such as of an insurance or an article",
+    Kind.IDENTIFIER: "a number that both sides know, such as an insurance or article number",
     Kind.CATEGORY: "one of some values, such as a brand",
     Kind.DATE: "another date",
     Kind.TEXT: "free text, such as the name of a product",

@@ -44,11 +44,11 @@ def look_at(place: Place, layout: Layout) -> Look:
 def _require_names(path: str, names: list[str]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
     faults = [
-        Fault(f"column '{name}'", "stands more than once in the header.", "Rename one.") for name in twice
+        Fault(f"column '{name}'", "appears more than once in the header.", "Rename one.") for name in twice
     ]
     if nameless := [place for place, name in enumerate(names, 1) if not name.strip()]:
         places = ", ".join(map(str, nameless))
-        faults.append(Fault("", f"No name stands above column {places}.", "Name it, or remove it."))
+        faults.append(Fault("", f"Column {places} has no name.", "Name it, or remove it."))
     if faults:
         raise DataError(path, faults)
 

@@ -111,10 +111,10 @@ def from_labels(
     truth = read_truth(labels)
     true = _rows_of(truth, a, b)
     if len(true[0]) < _FEWEST_MATCHES:
-        problem = f"{len(true[0]):,} labelled pairs are in the tables, and {_FEWEST_MATCHES} are the fewest"
-        raise UsageError(problem=f"{problem} to learn from. Label more, or learn from made-up errors.")
+        problem = f"{len(true[0]):,} labelled pairs are in the tables, but at least {_FEWEST_MATCHES} are"
+        raise UsageError(problem=f"{problem} needed to learn from. Label more, or learn from made-up errors.")
     unknown = truth.num_rows - len(true[0])
-    uncounted = f"{unknown:,} of the labels do not count: repeated, or of records that are not there."
+    uncounted = f"{unknown:,} of the labels do not count: repeated, or of records that do not exist."
     return _weigh(asked, a, b, true, max(len(a), len(b)), (uncounted,) if unknown else ())
 
 
@@ -124,7 +124,7 @@ def from_mistakes(asked: Question, table: TableLike, layout: Layout) -> Finding:
     source = _whole(table, asked, layout) if hasattr(table, "__arrow_c_stream__") else table
     size = len(asked.load(source, layout))
     if size < _FEWEST_MATCHES:
-        problem = f"{size:,} records are in the table, and {_FEWEST_MATCHES} are the fewest to learn from"
+        problem = f"{size:,} records are in the table, but learning needs at least {_FEWEST_MATCHES}"
         raise UsageError(problem=f"{problem}. Give a larger table, or none for made-up people.")
     rng = np.random.default_rng(asked.seed)
     cells = _whole(source, asked, layout)

@@ -57,7 +57,7 @@ class LevelShare:
 
 @dataclass(frozen=True)
 class Learnt:
-    """What was learnt. The agreement may be shown to the partner; the rest is for whoever learnt it."""
+    """What was learned. The agreement may be shown to the partner; the rest is for whoever learned it."""
 
     agreement: Agreement
     levels: tuple[tuple[LevelShare, ...], ...]
@@ -75,7 +75,7 @@ class Learnt:
         return self.agreement.rule
 
     def write_into(self, draft: str) -> str:
-        """The text of the draft with what was learnt in place of its rule, all other lines as they were."""
+        """The text of the draft with what was learned in place of its rule, all other lines as they were."""
         return write_into(draft, self.agreement)
 
 
@@ -100,13 +100,13 @@ def learn(
     """Learn the weights and the threshold of a draft's score.
 
     The draft's rule has a score with any weights; or `compare` names fields to be compared in the usual ways.
-    Without anything else, made-up people are used. From a `table` it is learnt by made-up `errors`, so
-    many times as many as usual; or, if there is an `other` one and `labels`, a file of all pairs id_a, id_b
+    Without anything else, made-up people are used. From a `table` it learns by made-up `errors`, that many
+    times as many as usual; or, if there is an `other` one and `labels`, a file of all pairs id_a, id_b
     that are matches, from these. `splink` takes the weights of a trained model, in its JSON.
 
     `learnt_from` says whose data they are, "nobody", "public", "A", "B" or a party's name, and `linked_table`
-    that the table is the very one to be linked. The threshold is the best one for tables of so many `records`
-    a side with this `overlap`, or the best with at least this `precision`.
+    that the table is the very one to be linked. The threshold is the best one for tables with that many
+    `records` per side and this `overlap`, or the best with at least this `precision`.
     """
     require("draft", draft, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
     require_sound(draft)
@@ -135,7 +135,7 @@ def learn(
         strangers = strangers_in(records, overlap or OVERLAP)
     elif overlap is not None:
         if splink is not None:
-            raise UsageError(problem="Say with `records=` of how many records a side it is the overlap.")
+            raise UsageError(problem="Say with `records=` how many records per side the overlap is of.")
         strangers = max((strangers + 1) * OVERLAP / overlap - 1, 0.0)
     return _finish(draft, rule, found, origin, strangers, precision)
 
@@ -155,7 +155,7 @@ def _require_kinds(
     if splink is not None and not table is other is labels is None:
         raise UsageError(problem="A model of Splink has weights of its own: leave out tables and `labels=`.")
     if (other is None) != (labels is None) or (labels is not None and table is None):
-        problem = "Labels are of two tables: name the one with id_a, then `other=` with id_b, and `labels=`."
+        problem = "Labels need two tables: name the one with id_a, then `other=` with id_b, and `labels=`."
         raise UsageError(problem=problem)
 
 
@@ -195,7 +195,9 @@ def _origin(draft: Agreement, whose: str | None, linked: bool, given: bool) -> O
         origins[None] = "nobody"
     words = f"nobody, public, A ({draft.parties.A}) or B ({draft.parties.B})"
     if whose not in origins:
-        problem = "Say whose data it is" if whose is None else f"'{whose}' is no one whose data it can be"
+        problem = (
+            "Say whose data it is" if whose is None else f"Data cannot belong to '{whose}'; say whose it is"
+        )
         raise UsageError(problem=f"{problem}, with `learnt_from=`: {words}.")
     origin = origins[whose]
     if not given and origin != "nobody":

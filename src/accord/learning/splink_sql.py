@@ -126,7 +126,7 @@ class Translator:
         """The rule that says what the condition says; raises `NoCounterpartError`."""
         if len(sql) > _LONGEST:
             # Brackets in brackets take the square of their number to read.
-            raise NoCounterpartError(f"it has {len(sql):,} letters, and at most {_LONGEST:,} are read.")
+            raise NoCounterpartError(f"it has {len(sql):,} characters, but at most {_LONGEST:,} are read.")
         try:
             return self._read(_plain(sql))
         except RecursionError:
@@ -266,9 +266,7 @@ def _sides(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, str]:
     """A's column and B's."""
     of = {_SIDES[side]: column for column, side in (one, other)}
     if len(of) < 2:
-        raise NoCounterpartError(
-            "columns of one and the same record are compared; a rule compares A's with B's."
-        )
+        raise NoCounterpartError("columns of the same record are compared; a rule compares A's with B's.")
     return of[Side.A], of[Side.B]
 
 

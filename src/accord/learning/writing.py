@@ -27,7 +27,7 @@ _ABOVE = re.compile(r"(?:^[ \t]*#[^\n]*\n)+\Z", re.M)
 _ORIGIN = re.compile(rf"^[ \t]*learnt_from[ \t]*=[ \t]*{_STRING}[^\n]*\n", re.M)
 _COMMENT = """\
 # Learned by `accord learn`. A weight is a power of two: with one more, a pair is twice as likely a match.
-# Weights are coarse on purpose; a pair matches from the sum on that stands at the end. `learnt_from` says
+# Weights are coarse on purpose; a pair matches if they add up to the number at the end. `learnt_from` says
 # whose data they come from: nobody's (made-up records), public data, or a party's; (ε, δ) does not cover it.
 """
 

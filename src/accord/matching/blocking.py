@@ -57,7 +57,7 @@ PASS_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ,.+_-]{0,63}$"
 
 
 class PassSpec(Spec):
-    """One pass: records meet in it that agree on all its parts."""
+    """One pass: records that agree on all its parts meet in it."""
 
     name: Annotated[str, StringConstraints(pattern=PASS_PATTERN)] | None = None
     """What reports call it; "pass 1" and so on where none is given."""

@@ -48,11 +48,11 @@ class GridSpec(Spec):
         if self.cell <= 0:
             raise ValueError("cell must be above 0")
         if (self.style == "replicate") != (self.reach is not None):
-            raise ValueError('reach goes with style = "replicate", and must stand there')
+            raise ValueError('reach belongs to style = "replicate", which needs it')
         if self.reach is not None and self.reach < 0:
             raise ValueError("reach must not be below 0")
         if len(set(self.fields)) < len(self.fields):
-            raise ValueError("a field stands twice")
+            raise ValueError("a field is named twice")
         return self
 
     @property
@@ -68,7 +68,7 @@ class GridSpec(Spec):
             yield "the range of the fields holds too many steps; take a larger step or a smaller range."
         steps = {step_of(fields[name]) for name in self.fields}
         if len(steps) > 1:
-            yield "the fields of a grid need one and the same step."
+            yield "the fields of a grid need the same step."
         elif (self.cell / min(steps)).denominator != 1:
             yield f"cell must be a multiple of the fields' step {text(min(steps))}."
         elif self.reach is not None and (2 * self.reach / self.cell + 2) ** len(self.fields) > _MOST_COPIES:

@@ -37,7 +37,7 @@ class KeySpec(Spec):
     field: _Names
     """The field, or several."""
     buckets: StrictInt | None = Field(default=None, ge=1, le=5_000_000)
-    """Into so many bins values are hashed; without it each value has its own."""
+    """How many bins values are hashed into; without it each value has its own."""
 
     @model_validator(mode="after")
     def _fits(self) -> KeySpec:
@@ -46,7 +46,7 @@ class KeySpec(Spec):
         if len(self.field) < 2:
             raise ValueError('a list of fields has at least two; write a single one as field = "year"')
         if len(set(self.field)) < len(self.field):
-            raise ValueError("a field stands twice")
+            raise ValueError("a field is named twice")
         return self
 
     @property

@@ -35,7 +35,7 @@ _POSITIONS = b"accord lsh positions 1\n"
 
 
 class LshSpec(Spec):
-    """Codes of `positions` bits of a Bloom filter, in so many `tables`, each a pass of its own."""
+    """Codes of `positions` bits of a Bloom filter, in several `tables`, each a separate pass."""
 
     kind: Literal["lsh"]
     field: Name

@@ -37,7 +37,7 @@ MOST_PREDICATES = 1000
 
 
 def either_way(rule: Rule, field: str, other: str) -> Rule:
-    """The rule, or the rule with these two fields exchanged on B's side."""
+    """The rule, or the rule with these two fields swapped on B's side."""
     if field == other:
         raise ValueError("either_way() exchanges two different fields")
     read = fields_of(rule)
@@ -66,7 +66,7 @@ def _exchange(rule: Rule, turn: Mapping[str, str]) -> Rule:
             return replace(rule, field_b=turn.get(rule.field_b, rule.field_b))
         case Euclidean(fields) if turn.keys() & set(fields):
             problem = f"'{rule}' takes its fields together, and these cannot be exchanged"
-            raise ValueError(f"{problem}; use within() for each, or leave it outside of either_way()")
+            raise ValueError(f"{problem}; use within() for each, or leave it outside either_way()")
         case _:
             return rebuild(rule, lambda part: _exchange(part, turn))
 

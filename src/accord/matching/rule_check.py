@@ -78,8 +78,8 @@ def _too_many_letters(rule: Rule, fields: Fields) -> Iterator[str]:
             pair, cells = (one.field, one.field_b), spec.encoder.length * (2 * min(one.bound, 3) + 1)
             widest[pair] = max(widest.get(pair, 0), cells)
     if sum(widest.values()) > MOST_LETTERS:
-        problem = f"edit() holds {sum(widest.values()):,} pairs of letters against each other"
-        yield f"{problem}, and may {MOST_LETTERS:,}; count edits of fewer fields, or of shorter ones."
+        problem = f"edit() compares {sum(widest.values()):,} pairs of letters"
+        yield f"{problem}, but at most {MOST_LETTERS:,} are allowed; count edits of fewer or shorter fields."
 
 
 def _scores(rule: Rule) -> Iterator[Score]:
@@ -98,7 +98,7 @@ def _score_faults(score: Score) -> Iterator[str]:
             if over:
                 problem = f"'{level.when}' in comparison {number} of the score can never count"
                 mend = "write the stricter level first"
-                yield f"{problem}: wherever it holds, '{over[0]}' before it holds; {mend}."
+                yield f"{problem}: wherever it holds, '{over[0]}' before it holds, too; {mend}."
         if len(set(each.weights)) == 1:
             problem = f"all levels of comparison {number} of the score, '{each}', weigh the same"
             yield f"{problem}; leave it out, or give them different weights."
@@ -152,7 +152,7 @@ def _crossed_faults(predicate: OneField, fields: Fields) -> Iterator[str]:
     of_a, of_b = predicate.field, predicate.field_b
     a, b = fields[of_a], fields[of_b]
     if a.type != b.type:
-        yield f"{of_a} is a {a.type} and {of_b} a {b.type}; fields that are compared need one type."
+        yield f"{of_a} is a {a.type} and {of_b} a {b.type}; fields that are compared need the same type."
         return
     unlike = [option for option in _ENCODING[a.type] if getattr(a, option) != getattr(b, option)]
     if unlike:
@@ -172,7 +172,7 @@ def _rarity_faults(predicate: Rarity, fields: Fields) -> Iterator[str]:
         spec = fields[name]
         if not isinstance(spec, FrequencyField):
             mend = f'make one from the same column, with type = "frequency" and from = "{name}"'
-            yield f"rarity() needs a field of type frequency, and {name} is a {spec.type}; {mend}."
+            yield f"rarity() needs a field of type frequency, but {name} is a {spec.type}; {mend}."
         elif predicate.least > spec.high:
             yield f"no value reaches class {predicate.least}: {name} has the classes 0 to {spec.high}."
 
@@ -224,12 +224,12 @@ def _within_faults(spec: FieldSpec, days: bool) -> Iterator[str]:
 
 def _euclidean_faults(names: tuple[str, ...], fields: Fields) -> Iterator[str]:
     if len(set(names)) < len(names):
-        yield "a field stands twice."
+        yield "a field is named twice."
     if not all(isinstance(fields[name], NumberField) for name in names):
         yield "euclidean() needs fields of numbers, latitudes or longitudes."
         return
     if len({step_of(fields[name]) for name in names}) > 1:
         steps = ", ".join(f"{name} {text(step_of(fields[name]))}" for name in names)
-        yield f"the fields need one and the same step (now: {steps})."
+        yield f"the fields need the same step (now: {steps})."
     if sum(spec.high**2 for name in names if isinstance(spec := fields[name], NumberField)) >= 2**60:
         yield "the range of the fields holds too many steps; take a larger step or a smaller range."

@@ -136,7 +136,7 @@ class _Reader:
 
     def one(self, depth: int) -> Rule:
         if depth > _DEEPEST:
-            self.fail(f"more than {_DEEPEST} brackets inside each other")
+            self.fail(f"more than {_DEEPEST} nested brackets")
         if self.token == "not":
             self.advance()
             return Not(self.one(depth + 1))
@@ -237,7 +237,7 @@ class _Reader:
 
     def score(self, depth: int) -> Rule:
         if self._in_score:
-            self.fail("a score cannot stand in a level of a score")
+            self.fail("a score cannot be inside a level of a score")
         self._in_score = True
         comparisons = [self.levels(depth)]
         while self.token == ";":
@@ -276,7 +276,7 @@ class _Reader:
         if self._unread:
             self._at = start
             self.fail(
-                f"no level reads '{', '.join(self._implied)}', which stands before the colon; leave it out"
+                f"no level reads '{', '.join(self._implied)}', which is named before the colon; leave it out"
             )
         self._implied = []
         return self.made(at, lambda: compare(*levels, otherwise=otherwise))

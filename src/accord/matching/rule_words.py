@@ -50,14 +50,14 @@ class Measure(Unfinished):
         if self.name == "euclidean":
             return Euclidean(self.fields, limit)
         if self.name == "rarity":
-            raise ValueError("rarity() is reached from below: write rarity(...) >= 2")
+            raise ValueError("rarity() must reach a class: write rarity(...) >= 2")
         raise ValueError(f"{self.name}() is a similarity: write {self.name}(...) >= 0.9")
 
     def __ge__(self, bound: object) -> Rule:
         if self.name == "rarity":
             least = _amount(bound, "the threshold of rarity()")
             if least.denominator != 1 or least < 1:
-                raise ValueError("rarity() counts classes: its threshold is a whole number from 1 on")
+                raise ValueError("rarity() counts classes: its threshold is a whole number of at least 1")
             return Rarity(self.fields[0], int(least), field_b=self.fields[-1])
         if self.name == "dice" or self.name == "jaccard" or self.name == "cosine":
             least = _amount(bound, f"the threshold of {self.name}()")
@@ -87,7 +87,7 @@ def hamming(field: str, field_b: str | None = None) -> Measure:
 
 
 def edit(field: str, field_b: str | None = None) -> Measure:
-    """Insertions, deletions and substitutions of letters that make one text of the other."""
+    """Insertions, deletions and substitutions of letters that turn one text into the other."""
     return Measure("edit", _names(field, field_b))
 
 
@@ -152,7 +152,7 @@ class Scored(Unfinished):
         return Score(self.comparisons, _whole(least, "the threshold of score()"))
 
     def __le__(self, least: object) -> Rule:
-        raise ValueError("a score is reached from below: write score(...) >= 12")
+        raise ValueError("a score must reach a threshold: write score(...) >= 12")
 
 
 def compare(*levels: tuple[Rule, int], otherwise: int = 0) -> Levels:
@@ -202,7 +202,7 @@ def _amount(value: object, what: str) -> Fraction:
 
 def _name(field: object) -> str:
     if not isinstance(field, str):
-        raise TypeError(f"a field is named by its text, not by {type(field).__name__}")
+        raise TypeError(f"a field is named by a text, not by {type(field).__name__}")
     return field
 
 

@@ -57,12 +57,12 @@ def misses(option: Option, wish: Wish) -> list[Miss]:
     if option.recall is None and wish.recall > 0:
         found.append(Miss("recall", "nobody knows its recall without data", inf))
     elif option.recall is not None and option.recall < wish.recall - _SLACK:
-        words = f"it finds {option.recall:.1%} of the matches and {wish.recall:.1%} are wanted"
+        words = f"it finds {option.recall:.1%} of the matches, but {wish.recall:.1%} are wanted"
         found.append(Miss("recall", words, wish.recall / max(option.recall, _SLACK)))
     if wish.max_epsilon is not None and (epsilon is None or epsilon > wish.max_epsilon + _SLACK):
         words = "it promises nothing" if epsilon is None else f"its ε is {epsilon:g}"
         factor = inf if epsilon is None else epsilon / max(wish.max_epsilon, _SLACK)
-        found.append(Miss("max-epsilon", f"{words} and at most {wish.max_epsilon:g} is wanted", factor))
+        found.append(Miss("max-epsilon", f"{words}, but at most {wish.max_epsilon:g} is wanted", factor))
     if wish.max_time is not None and option.seconds.expected > wish.max_time:
         words = _more("takes", option.seconds.expected, wish.max_time, lasting, "seconds")
         found.append(Miss("max-time", words, option.seconds.expected / wish.max_time))
@@ -77,7 +77,7 @@ def _more(verb: str, is_: float, most: float, shown: Callable[[float], str], uni
     has, wanted = shown(is_), shown(most)
     if has == wanted:
         has, wanted = (f"{number:,.10g} {unit}" for number in (is_, most))
-    return f"it {verb} {has} and at most {wanted} is wanted"
+    return f"it {verb} {has}, but at most {wanted} is wanted"
 
 
 def choose(options: Sequence[Option], wish: Wish) -> tuple[Option, list[Miss]]:
@@ -100,21 +100,21 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
     parts = []
     if missed:
         what = "; ".join(miss.words for miss in missed)
-        parts.append(f"No option meets all that is wanted. Nearest is {choice.tell()}: {what}.")
+        parts.append(f"No option meets everything that is wanted. The nearest is {choice.tell()}: {what}.")
     else:
         parts.append(
             f"{choice.tell()[0].upper()}{choice.tell()[1:]} is the cheapest of the "
-            f"{counted(len(options), 'option')} that were priced and meets all that is wanted: "
+            f"{counted(len(options), 'option')} that were priced and meets everything that is wanted: "
             f"{lasting(choice.seconds.expected)}, {sized(round(choice.bytes.expected))}, "
             f"{counted(round(choice.comparisons.expected), 'comparison')}."
         )
     agreed = next(option for option in options if option.agreed)
     if choice is agreed:
-        parts.append("It is the agreement as it stands.")
+        parts.append("It is the agreement as written.")
     else:
-        parts.append(f"The agreement as it stands {_against(agreed, choice, wish)}.")
+        parts.append(f"The agreement as written {_against(agreed, choice, wish)}.")
     if cheaper := _cheaper_rejected(options, choice, wish):
-        parts.append(f"Cheaper was {cheaper[0].tell()}, rejected since {cheaper[1][0].words}.")
+        parts.append(f"Cheaper was {cheaper[0].tell()}, rejected because {cheaper[1][0].words}.")
     return " ".join(parts)
 
 
@@ -126,7 +126,7 @@ def _against(agreed: Option, choice: Option, wish: Wish) -> str:
     times = agreed.seconds.expected / max(choice.seconds.expected, _SLACK)
     if times >= 1.05 and not any(miss.name == "max-time" for miss in found):
         reasons.append(f"takes {lasting(agreed.seconds.expected)}, {times:,.1f} times as long")
-    return "was not taken: " + "; ".join(reasons) if reasons else "costs about the same"
+    return "was not chosen: " + "; ".join(reasons) if reasons else "costs about the same"
 
 
 def _cheaper_rejected(
@@ -149,14 +149,14 @@ def warn(options: Sequence[Option], sizes: tuple[int, int]) -> Iterator[Warning]
     if agreed.recall is None:
         yield Warning(
             "recall-unknown",
-            "The blocking may miss matches that the rule accepts; how many only data can tell: plan with "
+            "The blocking may miss matches that the rule accepts; how many, only data can tell: plan with "
             "your own table, or `accord simulate` on made-up ones.",
         )
     slow = agreed.work.network + agreed.work.waiting
     if slow > max(_BOUND * agreed.work.processor, _SOON):
         yield Warning(
             "network-bound",
-            f"In the agreement as it stands the network takes the time, not the processor: {lasting(slow)} "
+            f"With the agreement as written the network takes the time, not the processor: {lasting(slow)} "
             f"against {lasting(agreed.work.processor)}. A faster line helps, a faster machine does not.",
         )
 
@@ -176,8 +176,8 @@ def _all_pairs(options: Sequence[Option], agreed: Option) -> Iterator[Warning]:
             "all-pairs-is-cheaper",
             f"All pairs is cheaper: {counted(round(cheapest.comparisons.expected), 'comparison')} with "
             f"ε = 0, in {lasting(cheapest.seconds.expected)}, where the agreed blocking takes "
-            f"{agreed.comparisons.expected:,.0f} and {lasting(agreed.seconds.expected)}. It tells nothing of "
-            'records that match nothing: agree on protocol "all-pairs", without blocking.',
+            f"{agreed.comparisons.expected:,.0f} and {lasting(agreed.seconds.expected)}. It reveals nothing "
+            'about records that match nothing: agree on protocol "all-pairs", without blocking.',
         )
 
 

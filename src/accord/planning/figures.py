@@ -127,7 +127,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Plan:
-    """All options, the one to take, and what is worth knowing before."""
+    """All options, the one to take, and what is worth knowing beforehand."""
 
     options: tuple[Option, ...]
     choice: Option
@@ -146,7 +146,7 @@ class Plan:
 
     @property
     def agreed(self) -> Option:
-        """The agreement as it stands."""
+        """The agreement as written."""
         return next(option for option in self.options if option.agreed)
 
     def to_json(self) -> dict[str, Any]:

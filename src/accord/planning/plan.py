@@ -84,11 +84,9 @@ class Question:
         if min(self.sizes) < 1:
             raise UsageError(problem="`records=` are the records of A and of B, at least 1 each.")
         if max(self.sizes) > MOST_PLANNED:
-            problem = (
-                f"At most {MOST_PLANNED:,} records of a side can be planned, by `records=` or as agreed."
-            )
+            problem = f"At most {MOST_PLANNED:,} records per side can be planned, by `records=` or as agreed."
             raise UsageError(
-                problem=f"{problem} Plan for so many: what more cost grows at least in proportion."
+                problem=f"{problem} Plan for that many: the cost of more grows at least in proportion."
             )
         if not 0 <= self.share <= 1:
             raise UsageError(problem="`overlap=` is the share of the smaller table that matches: 0 to 1.")

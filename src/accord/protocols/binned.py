@@ -83,7 +83,7 @@ class Binned(Protocol):
         if has_index(task.rule, task.fields):
             return ""
         return (
-            f'closure = "all" looks for matches among all {own * partner:,} pairs, and this rule has nothing '
+            f'closure = "all" looks for matches among all {own * partner:,} pairs, but this rule has nothing '
             "to look them up by: an equality, or a number within bounds. Agree on closure = "
             '"candidates", or on greedy = false.'
         )

@@ -43,7 +43,7 @@ def confirm(ids: pa.Array, outcome: Outcome, entropy: Entropy) -> Party[Digest]:
     digest = Digest(joint, output_digest(joint, a, b, outcome.pairs))
     yield Send(_held(digest, outcome.side))
     if not hmac.compare_digest((yield from receive(32)).tobytes(), _held(digest, outcome.side.other)):
-        raise PeerError(problem="a digest of another output than ours")
+        raise PeerError(problem="a digest of an output other than ours")
     return digest
 
 

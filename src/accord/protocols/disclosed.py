@@ -200,7 +200,7 @@ def _read_field(reader: _Reader, name: str, count: int, fields: Fields) -> _Read
     spec = fields[name]
     present = yield from reader.numbers("u1", count)
     if len(present) and present.max() > 1:
-        raise PeerError(problem=f"a value of the field {name} that is neither there nor missing")
+        raise PeerError(problem=f"a value of the field {name} that is neither present nor missing")
     if len(present) and spec.missing != "differs" and not present.all():
         # The circuit has no bit for it: the record would be one thing to the engine, another in the clear.
         raise PeerError(problem=f"a record without the field {name}, which no record may lack")
@@ -254,7 +254,7 @@ class _Reader:
         present = yield from self.numbers("u1", count)
         lengths = yield from self.numbers("<u8", count)
         if len(present) and (present.max() > 1 or lengths[present == 0].any()):
-            raise PeerError(problem="a text that is neither there nor missing")
+            raise PeerError(problem="a text that is neither present nor missing")
         # One after the other, so that no sum of lengths can wrap around.
         if len(lengths) and lengths.max() > self._size:
             raise PeerError(problem="disclosed records that end too early")

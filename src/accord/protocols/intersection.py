@@ -357,7 +357,7 @@ class _Side:
         theirs = partner_records(shown, self.shape)
         for numbers, count in ((own, len(self.own.records)), (partner, len(theirs))):
             if len(numbers) and numbers.max() >= count:
-                raise PeerError(problem="matches of records that there are not")
+                raise PeerError(problem="matches of records that do not exist")
         if self.task.chosen_by or self.task.checked_by:
             require_matches(self.task, self.own, theirs.fields, own, partner)
         orders, rows = (self.own.records.by_id, IdOrder.of(theirs.ids)), (own, partner)

@@ -45,7 +45,7 @@ class Privacy(Protected):
     delta: Exact = Field(ge=Fraction(1, 2**128), lt=1)
     """δ of that promise."""
     noise: Literal["auto", "geometric", "gaussian", "paper", "negligible"]
-    """The distribution of dummies; `auto` takes the one that needs fewer."""
+    """The distribution of dummies; `auto` chooses the one that needs fewer."""
 
     @model_validator(mode="after")
     def _fits(self) -> Privacy:

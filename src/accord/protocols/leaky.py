@@ -34,7 +34,7 @@ from accord.side import Side
 
 
 class PlainBlocking(Sorted):
-    """Bins as they are: every count is exact. Leaky; for simulation alone."""
+    """Bins as they are: every count is exact. Leaky; for simulation only."""
 
     padded: ClassVar[bool] = True
     leaky: ClassVar[str] = (
@@ -73,7 +73,7 @@ class SuppressedCounts(Release):
 
 
 class Suppress(Sorted):
-    """LP-2 [HMFS17, §4.2.3]: noise of mean 0; below 0 it suppresses records. Leaky; for simulation alone."""
+    """LP-2 [HMFS17, §4.2.3]: noise of mean 0; below 0 it suppresses records. Leaky; for simulation only."""
 
     leaky: ClassVar[str] = (
         "LEAKY: records are suppressed at random, so how many matches are missing from a bin tells "

@@ -93,9 +93,9 @@ class LocalDp(Binned):
     B: LocalSide
     """How those of B do."""
     window: StrictInt = Field(ge=1, le=5_000_000)
-    """k': a record of A is compared with those in this many bins of B, from its own on, round the end."""
+    """k': a record of A is compared with those in this many bins of B, from its own on, wrapping around."""
     spread: StrictInt | None = Field(default=None, ge=1, le=5_000_000)
-    """x: how many bins are reported with the higher probability; 1 is the basic strategy, none the best."""
+    """x: how many bins are reported with the higher probability; 1 is the basic strategy, None the best."""
 
     @classmethod
     def draft(cls, epsilon: str, delta: str, noise: Mapping[Side, str]) -> Options:
@@ -108,10 +108,10 @@ class LocalDp(Binned):
             problem = "local-dp protects nothing if both sides are public"
             yield ("protocol",), f"{problem}; give one side an epsilon."
         if len(blocking) > 1:
-            problem = "local-dp has one report a record, and each pass would need one"
+            problem = "local-dp has one report per record, but each pass would need its own"
             yield ("blocking",), f"{problem}; keep one pass, or take 'laplace'."
         elif not all(isinstance(part, KeySpec) for parts in blocking for part in parts):
-            problem = "local-dp needs one bin a record, the same for a match"
+            problem = "local-dp needs one bin per record, the same for both records of a match"
             yield ("blocking", 0), f"{problem}; block by key alone."
         elif fields is not None and _fits(blocking, fields):
             agreed = [PassSpec(parts=tuple(parts)) for parts in blocking]

@@ -30,7 +30,7 @@ def require_size(records: int) -> None:
     if not records:
         raise DataError("the table", [Fault("", "There are no records in it.", "Is it the right one?")])
     if records > MOST_RECORDS:
-        problem = f"There are {records:,} records in it, and at most {MOST_RECORDS:,} can be linked."
+        problem = f"There are {records:,} records in it, but at most {MOST_RECORDS:,} can be linked."
         raise DataError("the table", [Fault("", problem, "Link it in parts.")])
 
 

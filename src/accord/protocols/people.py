@@ -18,7 +18,7 @@ class Protected(Spec):
     """One side's part of a protocol that promises it something."""
 
     records_per_person: StrictInt = Field(default=1, ge=1, le=MOST_PER_PERSON)
-    """The promise is for each person with up to so many records; 1 is a promise for each record."""
+    """The promise is for each person with up to this many records; 1 is a promise for each record."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -46,5 +46,5 @@ class PsiExpand(Intersecting):
             mend = "Take a smaller threshold or another protocol."
             yield (
                 ("rule",),
-                f"{problem}, and psi-expand lists at most {MOST_LINES:,} for a whole table. {mend}",
+                f"{problem}, but psi-expand lists at most {MOST_LINES:,} for a whole table. {mend}",
             )

@@ -97,7 +97,7 @@ class Quality:
             "missed: they meet in no pass": f"{missed.apart:,}",
             "missed: both": f"{missed.refused_and_apart:,}",
             "missed: passed over by the protocol": f"{missed.passed_over:,}",
-            "missed: a record is not there": f"{missed.unknown:,}",
+            "missed: a record does not exist": f"{missed.unknown:,}",
         }
         names = ("field", "true pairs that differ", "found", "true pairs that lack it", "found", "recall")
         rows = [

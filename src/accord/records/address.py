@@ -22,7 +22,7 @@ from accord.errors import UsageError
 
 _FORMS = (
     "`duckdb:FILE?table=NAME`, `sqlite:FILE?table=NAME` or `postgres:SERVICE?table=NAME`, with `query=SQL` "
-    "in place of the table and `&schema=NAME` behind it where there are schemas"
+    "instead of the table and `&schema=NAME` after it where there are schemas"
 )
 _CREDENTIALS = (
     "An address of a table holds no user, password or server. Name a service of libpq's service file "
@@ -57,7 +57,7 @@ class Address:
         if self.table is not None and self.query is not None:
             raise UsageError(problem="An address names a table or a query, not both.")
         if self.schema is not None and (self.table is None or self.database is Database.SQLITE):
-            raise UsageError(problem="A `schema` stands beside a `table`; SQLite has none.")
+            raise UsageError(problem="A `schema` goes with a `table`; SQLite has none.")
         for part in (self.place, self.table, self.schema, self.query):
             if part is not None and "\0" in part:
                 raise UsageError(problem="An address holds no NUL character.")
@@ -143,8 +143,8 @@ def _parts(tail: str) -> dict[str, str]:
             tail = ""
         if not equals or name not in ("table", "schema", "query") or name in found:
             raise UsageError(
-                problem=f"A part of the address is not known, or stands there twice. It is {_FORMS}. "
-                "It holds no user and no password: those are libpq's to find."
+                problem=f"A part of the address is not known, or appears twice. It is {_FORMS}. "
+                "It holds no user and no password: libpq finds those."
             )
         found[name] = value
     return found

@@ -65,8 +65,8 @@ def _differs(name: str, spec: FrequencyField, digest: str, path: str | None) -> 
     whose = f"in {path}" if path else "that ships with Accord"
     return Fault(
         f"list '{spec.list}' of field '{name}'",
-        f"the list {whose} has the digest {digest}, and the agreement names {spec.digest}.",
-        "Name the file that the partner has, too, with `lists=`; or, if this is the list that both mean, "
+        f"the list {whose} has the digest {digest}, but the agreement names {spec.digest}.",
+        "Name the same file as the partner with `lists=`; or, if this is the list that both mean, "
         f"write its digest under [fields.{name}] on both sides.",
     )
 
@@ -116,7 +116,7 @@ def read_frequencies(path: Path) -> Frequencies:
         raise DataError(table.name, [Fault("", "There are no values below the header.", "Is it whole?")])
     values, counts = (pa.concat_arrays(parts) for parts in zip(*chunks, strict=True))
     faults.first = 0
-    faults.note(_repeated(values), "value", "repeats that of another row, in whichever letter case")
+    faults.note(_repeated(values), "value", "repeats that of another row, whatever its letter case")
     if found := [*table.broken.values(), *faults.in_order()]:
         raise DataError(table.name, found)
     rest = np.asarray(pc.is_null(values))

@@ -112,7 +112,7 @@ class Layout:
         for pair in pairs:
             name, equals, column = pair.partition("=")
             if not (equals and name.strip() and column.strip()):
-                raise UsageError(problem=f"A column is mapped by field=column, not by '{pair}'.")
+                raise UsageError(problem=f"A column is mapped as field=column, not as '{pair}'.")
             changed[name.strip()] = Source(column=column, format=self.source(name.strip()).format)
         return replace(self, columns=changed)
 
@@ -122,7 +122,7 @@ class Layout:
         for pair in pairs:
             name, equals, path = pair.partition("=")
             if not (equals and name.strip() and path.strip()):
-                raise UsageError(problem=f"A list is named by name=file, not by '{pair}'.")
+                raise UsageError(problem=f"A list is named as name=file, not as '{pair}'.")
             changed[name.strip()] = path
         return replace(self, lists=changed)
 
@@ -142,7 +142,9 @@ class Layout:
         for pair in pairs:
             name, equals, how = pair.partition("=")
             if not (equals and name.strip() and "%" in how):
-                raise UsageError(problem=f"Dates have field=format, such as birth=%d.%m.%Y, not '{pair}'.")
+                raise UsageError(
+                    problem=f"Dates are given as field=format, such as birth=%d.%m.%Y, not as '{pair}'."
+                )
             formats[name.strip()] = how
         return self.read_dates(formats)
 

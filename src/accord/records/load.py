@@ -57,7 +57,7 @@ _NO_ROWS = (
 _NOTHING = Fault("", "There are no records below the header.", "Is it whole?")
 _NO_ROW = Fault("", "The table has no rows, so there are no records.", "Is it the right one?")
 _STORE = "store text, numbers or dates, or leave the column out"
-_NOBODY = "is empty or no text; every record needs its person"
+_NOBODY = "is empty or not text; every record needs its person"
 
 
 _NO_MEMORY = "Does it hold what you expect? Take fewer rows, shorter cells or a larger machine."
@@ -218,7 +218,7 @@ def _encode_batch(
             tally.leave_out(name, reason, int(rows.sum()))
     for (place, problem), rows in noted.items():
         faults.note(rows, place, problem)
-    faults.note(np.asarray(pc.is_null(ids)), layout.id, "is empty or no text; every record needs an id")
+    faults.note(np.asarray(pc.is_null(ids)), layout.id, "is empty or not text; every record needs an id")
     shown = pa.table(
         {
             name: made_texts[name]
@@ -292,7 +292,7 @@ def _judge_kinds(batch: pa.RecordBatch, columns: set[str], faults: Faults) -> No
     for name in batch.schema.names:
         if name in columns:
             for kind, rows in without_text(batch.column(name)).items():
-                faults.note(rows, name, f"holds {kind} values, which are no text; {_STORE}")
+                faults.note(rows, name, f"holds {kind} values, which are not text; {_STORE}")
 
 
 def _judge_shown(ids: pa.Array, shown: pa.Table, layout: Layout, faults: Faults) -> None:

@@ -214,7 +214,7 @@ def read_days(cells: pa.Array, format: str | None, parsed: Parsed) -> Days:
         given = ~_missing(cells)
         cells = _parse_dates(cells, format or "%Y-%m-%d", parsed)
         how = format or "YYYY-MM-DD"
-        mend = "`format=` names another format, missing_values what is none"
+        mend = "`format=` names another format, missing_values what is empty"
         bad[f"is not a date written as {how}; {mend}"] = given & _missing(cells)
     if pa.types.is_timestamp(cells.type) and cells.type.tz is not None:
         bad["is a moment in a time zone, not a day; store days"] = ~_missing(cells)

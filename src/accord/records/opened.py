@@ -61,26 +61,26 @@ def require_columns(wanted: Sequence[str], found: Sequence[str], name: Path | st
     faults = [fault for column in wanted if (fault := _missing(column, found)) is not None]
     if faults and len(found) == 1:
         mend = f"Name the file's delimiter, such as ';', with `delimiter=`. {CHECK}"
-        faults = [Fault("", "There is one column only.", mend)]
+        faults = [Fault("", "There is only one column.", mend)]
     elif len(faults) == len(wanted) and not any(_same_letters(column, found) for column in wanted):
-        faults = [Fault("", "None of the wanted columns is there.", f"Is the first line a header? {_MAP}")]
+        faults = [Fault("", "None of the expected columns was found.", f"Is the first line a header? {_MAP}")]
     if faults:
         raise DataError(str(name), faults)
 
 
 def too_many_columns(name: Path | str) -> UnreadableError:
     reason = f"it has more than {MOST_COLUMNS:,} columns"
-    return UnreadableError(path=name, reason=reason, mend="Keep those that are agreed, and the id.")
+    return UnreadableError(path=name, reason=reason, mend="Keep the agreed ones and the id.")
 
 
 def _missing(column: str, found: Sequence[str]) -> Fault | None:
     if found.count(column) > 1:
-        return Fault(f"column '{column}'", "stands more than once in the header.", "Rename one.")
+        return Fault(f"column '{column}'", "appears more than once in the header.", "Rename one.")
     if column in found:
         return None
     near = nearest(column, found)
     hint = f"Did you mean '{near}'? " if near is not None else ""
-    return Fault(f"column '{column}'", "is not there.", f"{hint}{_MAP}")
+    return Fault(f"column '{column}'", "was not found.", f"{hint}{_MAP}")
 
 
 def nearest(column: str, found: Sequence[str]) -> str | None:

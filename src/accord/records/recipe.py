@@ -45,21 +45,21 @@ ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 
 
 class Drop(Spec):
-    """A step of cleaning that takes whole words out: dots in them and commas behind them do not count."""
+    """A cleaning step that removes whole words; dots in them and commas after them are ignored."""
 
     drop: tuple[str, ...] = Field(min_length=1, max_length=256)
-    """The words that are taken out."""
+    """The words to remove."""
 
 
 class Prefix(Spec):
-    """The first so many characters of the cleaned text."""
+    """The first characters of the cleaned text."""
 
     prefix: StrictInt = Field(ge=1, le=_LONGEST_CUT)
     """How many characters."""
 
 
 class Suffix(Spec):
-    """The last so many characters of the cleaned text."""
+    """The last characters of the cleaned text."""
 
     suffix: StrictInt = Field(ge=1, le=_LONGEST_CUT)
     """How many characters."""
@@ -86,7 +86,7 @@ def _read_words(given: Any) -> tuple[str, ...]:
         raise ValueError('drop is a list of words, such as ["mr", "mrs"]')
     for word, folded in zip(given, fold_list(given), strict=True):
         if folded is None or " " in folded or len(folded) > _LONGEST_WORD or not folded.strip(".,"):
-            raise ValueError(f"drop takes single words of up to {_LONGEST_WORD} letters; '{word}' is none")
+            raise ValueError(f"drop takes single words of up to {_LONGEST_WORD} letters; '{word}' is not one")
     return tuple(given)
 
 
@@ -155,13 +155,13 @@ class Recipe(Spec):
     """What every field can say of how its value is made."""
 
     sources: Sources = Field(default=(), alias="from")
-    """The agreed columns; by default the one with the field's own name. Several are joined by a blank."""
+    """The agreed columns; by default the one with the field's own name. Several are joined by a space."""
     clean: tuple[Step, ...] = Field(default=(), max_length=16)
     """What is done to the folded text, in this order."""
     missing_values: Values = ()
-    """Cells that hold one of these are empty ones: texts as they are folded, days and numbers as such."""
+    """Cells that hold one of these count as empty: texts as they are folded, days and numbers as such."""
     derive: Derive | None = None
-    """What is taken of the cleaned text, or of the day, in place of it."""
+    """What is taken from the cleaned text, or from the day, instead of it."""
 
     later: ClassVar[tuple[str, ...]] = ("clean", "missing_values", "derive")
     """Options that came after the first agreements were signed."""

@@ -69,7 +69,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789 "
 class Letters(Spec):
     """The text itself, of at most `length` letters of an agreed alphabet: for `edit()` and `mismatches()`.
 
-    A letter has a number from 1, its place in the alphabet; places behind the last letter have 0.
+    A letter has a number from 1, its place in the alphabet; places after the last letter have 0.
     """
 
     kind: Literal["letters"]
@@ -84,14 +84,14 @@ class Letters(Spec):
         from accord.records.folding import fold_list
 
         if len(set(self.alphabet)) < len(self.alphabet):
-            raise ValueError("a letter stands twice in the alphabet")
+            raise ValueError("a letter appears twice in the alphabet")
         # A blank at the end of a text would be trimmed; between letters it stays.
         folded = fold_list([f"x{letter}x" for letter in self.alphabet])
         never = [c for c, text in zip(self.alphabet, folded, strict=True) if text != f"x{c}x"]
         if never:
             raise ValueError(
                 f"no folded text holds {' or '.join(map(repr, never))}: texts are compared in lower case, "
-                "composed, with single spaces; write the alphabet so"
+                "composed, with single spaces; write the alphabet like that"
             )
         return self
 
@@ -116,7 +116,7 @@ class _Field(Recipe):
 
 
 class TextField(_Field):
-    """Free text, folded (NFKC, lower case, single blanks) and then turned into bits."""
+    """Free text, folded (NFKC, lower case, single spaces) and then turned into bits."""
 
     later: ClassVar = (*Recipe.later, "hash_key", "other")
     derives: ClassVar = _OF_TEXTS
@@ -133,8 +133,8 @@ class TextField(_Field):
     """Under which name texts are hashed, by default the field's own: fields that share it are comparable."""
 
     other: Literal["error", "skip"] = "error"
-    """What a text means that letters cannot spell, too long or with a foreign letter: a fault, or a record to
-    leave out."""
+    """What a text means that the letters cannot spell, too long or with a foreign letter: a fault, or a
+    record to leave out."""
 
     @model_validator(mode="after")
     def _fits(self) -> TextField:
@@ -219,7 +219,7 @@ class LongitudeField(NumberField):
 
 
 class CategoryField(_Field):
-    """One of a public list of values, folded as texts are: letter case and blanks around do not count."""
+    """One of a public list of values, folded as texts are: letter case and surrounding spaces are ignored."""
 
     derives: ClassVar = _OF_TEXTS
     joins: ClassVar = True
@@ -254,7 +254,7 @@ class CategoryField(_Field):
 class FrequencyField(_Field):
     """How rare a value is: its class by a public list of values and how often each occurs.
 
-    The list is named by its digest and is no part of the agreement: each side has it (frequencies.py).
+    The list is named by its digest and is not part of the agreement: each side has it (frequencies.py).
     """
 
     joins: ClassVar = True
@@ -263,9 +263,9 @@ class FrequencyField(_Field):
     list: Annotated[str, StringConstraints(pattern=LIST_PATTERN)]
     """The name of the list: one that ships, or one of which both have a copy."""
     digest: Annotated[str, StringConstraints(pattern=DIGEST_PATTERN)]
-    """Of the list's values and counts, as they are read; nobody goes on with another one."""
+    """Of the list's values and counts, as they are read; any other list is refused."""
     shares: tuple[Exact, ...] = Field(min_length=1, max_length=16)
-    """Falling: a value is in the class of how many of these its share in the list is below."""
+    """In descending order: a value's class is how many of these its share in the list is below."""
 
     @model_validator(mode="after")
     def _fits(self) -> FrequencyField:

@@ -38,7 +38,7 @@ _NUMBER = r"^ *[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _RESERVE = 1 << 30
 """What a large file leaves of its disk; a small one as much again as it takes."""
 
-_THERE = "there is such a file already, which only `force=True` replaces"
+_THERE = "the file already exists; only `force=True` replaces it"
 
 _ROWS = 1 << 16
 """Of a csv that are put into words at a time."""
@@ -176,7 +176,7 @@ def require_room(octets: int, path: Path) -> None:
     except OSError as error:
         raise OutputError(path=path, reason=(error.strerror or str(error)).lower()) from None
     if octets + min(octets, _RESERVE) > free:
-        reason = f"its pairs take {sized(octets)}, and of the {sized(free)} left there some must stay free"
+        reason = f"its pairs take {sized(octets)}; {sized(free)} are left there, and some must stay free"
         raise OutputError(path=path, reason=reason)
 
 

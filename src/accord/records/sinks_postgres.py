@@ -47,7 +47,7 @@ _STATES = {
     "42P07": THERE,
     "53100": FULL,
     "55P03": LOCKED,
-    "57014": "the server cancelled it, perhaps for the time that it took",
+    "57014": "the server cancelled it, perhaps because it took too long",
 }
 """By SQLSTATE, or by the class that it begins with."""
 _ALIKE = ("", "08", "28", "3D", "53", "57")

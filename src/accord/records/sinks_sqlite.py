@@ -29,7 +29,7 @@ _TYPES = {Kind.TEXT: "TEXT", Kind.NUMBER: "BIGINT", None: "TEXT"}
 _KINDS = {"TEXT": Kind.TEXT, "VARCHAR": Kind.TEXT} | dict.fromkeys(("BIGINT", "INTEGER", "INT"), Kind.NUMBER)
 _REASONS = {
     "SQLITE_FULL": FULL,
-    "SQLITE_IOERR": "the system does not let it be written, perhaps for want of room",
+    "SQLITE_IOERR": "the system does not let it be written, perhaps for lack of space",
     "SQLITE_NOTADB": "it is not a SQLite file",
     "SQLITE_CORRUPT": "the file is damaged",
     "SQLITE_BUSY": LOCKED,

@@ -202,7 +202,7 @@ def _require_names(address: Address, headings: Sequence[Heading]) -> None:
         folded = [name.encode().lower() for name in names]
         twice = next((name for name in names if folded.count(name.encode().lower()) > 1), None)
         if twice is not None:
-            reason = f"it takes '{_shown(twice)}' and another column, written in other letter case, for one"
+            reason = f"it takes '{_shown(twice)}' and a column that differs only in letter case for the same"
             raise OutputError(path=address.name, reason=reason)
 
 

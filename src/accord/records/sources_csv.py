@@ -163,7 +163,7 @@ def _require_table(path: Path, found: Scan) -> None:
     reason, mend = {
         Stop.NUL: (f"line {found.line:,} holds a NUL character", f"Is it UTF-16? {CHECK}"),
         Stop.AFTER_QUOTE: (
-            f"near line {found.line:,} a quoted cell goes on after its quote (it begins in line "
+            f"near line {found.line:,} a quoted cell continues after its closing quote (it begins in line "
             f"{found.opened:,})",
             f'A quote inside a quoted cell is written twice: "". {CHECK}',
         ),

@@ -29,7 +29,7 @@ _SEALED = {
 _TRY = "Try the query with DuckDB itself, which says more."
 _SAID = {
     "CatalogException": ("there is no such table or function in it", "Check its name, and `schema`."),
-    "BinderException": ("the query names what is not there", _TRY),
+    "BinderException": ("the query names something that does not exist", _TRY),
     "ParserException": ("the query is not one that DuckDB understands", _TRY),
     "SyntaxException": ("the query is not one that DuckDB understands", _TRY),
     "PermissionException": (
@@ -37,8 +37,8 @@ _SAID = {
         "Accord lets DuckDB read its own file alone: copy what is needed into it, or give a relation.",
     ),
     "InvalidInputException": ("the query would change something", "It must be one SELECT."),
-    "ConversionException": ("a cell is not what the query makes of it", _TRY),
-    "OutOfRangeException": ("a number is too large for what the query makes of it", _TRY),
+    "ConversionException": ("a cell cannot be converted as the query asks", _TRY),
+    "OutOfRangeException": ("a number is too large for the type that the query asks for", _TRY),
     "OutOfMemoryException": ("it takes more memory than DuckDB may have", "Ask for fewer rows or columns."),
     "ConnectionException": (
         "this process has it open in another way",
@@ -115,7 +115,7 @@ def _told(name: str) -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
-        reason, mend = _SAID.get(_kind(error), ("DuckDB cannot read it to its end", _TRY))
+        reason, mend = _SAID.get(_kind(error), ("DuckDB cannot read it to the end", _TRY))
         raise UnreadableError(path=name, reason=reason, mend=mend) from None
 
 

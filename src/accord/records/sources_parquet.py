@@ -38,11 +38,11 @@ def parquet_files(path: Path) -> tuple[Path, ...]:
         reason, mend = "it is a folder without parquet files", "Name the file inside it."
     else:
         found = tuple(sorted(map(Path, glob.glob(str(path)))))
-        reason, mend = "no file has a name of this pattern", "Check its folder."
+        reason, mend = "no file matches this pattern", "Check its folder."
     if not found:
         raise UnreadableError(path=path, reason=reason, mend=mend)
     if others := [one.name for one in found if one.suffix.lower() not in ENDINGS]:
-        reason = f"the pattern means {others[0]}, too, which is not a Parquet file"
+        reason = f"the pattern also matches {others[0]}, which is not a Parquet file"
         raise UnreadableError(path=path, reason=reason, mend="Of files in other formats, name one.")
     return found
 

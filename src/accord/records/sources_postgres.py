@@ -45,37 +45,37 @@ _CONNECT = "`psql service=NAME` connects as Accord does."
 _AWAY = ("the server ended the connection before the last row", "Is it still there? Then run again.")
 _REFUSED = (
     "the server does not know the user, or the password is wrong or missing",
-    f"They belong into libpq's service file and password file (~/.pgpass, 0600). {_CONNECT}",
+    f"They belong in libpq's service file and password file (~/.pgpass, 0600). {_CONNECT}",
 )
 _STATES = {
     "28": _REFUSED,
     "3D000": ("the server has no such database", f"Fix `dbname` of the service. {_CONNECT}"),
     "42P01": ("there is no such table in it", "Check its name, and `schema`."),
     "3F000": ("there is no such schema in it", "Check `schema`."),
-    "42703": ("the query names a column that is not there", _TRY),
+    "42703": ("the query names a column that does not exist", _TRY),
     "42501": ("its user may not read it", "Ask for the right to SELECT."),
     "25006": ("the query would change something", "It must be one SELECT."),
     "42601": ("the query is not one that PostgreSQL understands, or is several", _TRY),
     "42": ("the query does not fit what is in the database", _TRY),
-    "22": ("a cell is not what the query makes of it", _TRY),
-    "57014": ("the server cancelled the query, perhaps since it took too long", "Raise its time limit."),
+    "22": ("a cell cannot be converted as the query asks", _TRY),
+    "57014": ("the server cancelled the query, perhaps because it took too long", "Raise its time limit."),
     "57": _AWAY,
     "08": _AWAY,
     "53": ("the server lacks memory, room or connections", "Try again later."),
 }
 """By SQLSTATE, or by its class, what is said."""
 _WORDS = (
-    (r"definition of service", ("libpq knows no such service", "It belongs into ~/.pg_service.conf.")),
+    (r"definition of service", ("libpq knows no such service", "It belongs in ~/.pg_service.conf.")),
     (r"service file", ("libpq finds no service file", "It is ~/.pg_service.conf, or PGSERVICEFILE.")),
     (r"password authentication|no password|pg_hba|authentication failed|role .* does not exist", _REFUSED),
     (r"database .* does not exist", _STATES["3D000"]),
-    (r"\bSSL\b.*(required|support)|certificate", ("TLS does not come about", f"Fix `sslmode`. {_CONNECT}")),
+    (r"\bSSL\b.*(required|support)|certificate", ("TLS could not be set up", f"Fix `sslmode`. {_CONNECT}")),
     (r"terminating connection|server closed|could not receive|SSL SYSCALL|connection not open", _AWAY),
     (r"canceling statement", _STATES["57014"]),
     (r"starting up|shutting down|too many (clients|connections)", _STATES["53"]),
     (
         r"Failed to connect|could not connect|Connection refused|could not translate",
-        ("the server is not there", f"Check host and port of the service. {_CONNECT}"),
+        ("the server cannot be reached", f"Check host and port of the service. {_CONNECT}"),
     ),
     (r"read-only|read-write", _STATES["25006"]),
 )
@@ -170,4 +170,4 @@ def explain(error: Exception) -> tuple[str, str]:
             return _STATES[known]
     text = str(error)
     found = (said for words, said in _WORDS if re.search(words, text, re.IGNORECASE))
-    return next(found, ("the server cannot run the query to its end", _TRY))
+    return next(found, ("the server cannot run the query to the end", _TRY))

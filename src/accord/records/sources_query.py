@@ -24,8 +24,8 @@ from accord.records.sources_duckdb import DuckdbRelation
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """The rows that a query gives over a connection of ADBC, SQLAlchemy, DuckDB or any other of PEP 249. Its
-    rows are sorted by id."""
+    """The rows that a query returns over a connection of ADBC, SQLAlchemy, DuckDB or any other of PEP 249,
+    sorted by id."""
 
     connection: Any
     sql: str

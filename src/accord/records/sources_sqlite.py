@@ -29,8 +29,8 @@ _SAID = {
 }
 _WORDS = {
     "no such table": ("there is no such table in it", "Check its name."),
-    "no such column": ("the query names a column that is not there", _TRY),
-    "no such function": ("the query names a function that is not there", _TRY),
+    "no such column": ("the query names a column that does not exist", _TRY),
+    "no such function": ("the query names a function that does not exist", _TRY),
     "Could not decode": ("it holds text that is not UTF-8", "Fix the text, or leave its column out."),
 }
 
@@ -43,7 +43,7 @@ class SqliteFile:
         assert address.file is not None
         with _told(self._name):
             uri = f"{address.file.as_uri()}?mode=ro"
-            # Whoever drops a table that was not read to its end may do so in another thread.
+            # Whoever drops a table that was not read to the end may do so in another thread.
             self._database = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         try:
             with _told(self._name):
@@ -78,5 +78,5 @@ def _told(name: str) -> Iterator[None]:
         # The low octet is the kind, and the others say more of it.
         kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
         said = (say for words, say in _WORDS.items() if str(error).startswith(words))
-        reason, mend = _SAID.get(kind) or next(said, ("SQLite cannot run the query to its end", _TRY))
+        reason, mend = _SAID.get(kind) or next(said, ("SQLite cannot run the query to the end", _TRY))
         raise UnreadableError(path=name, reason=reason, mend=mend) from None

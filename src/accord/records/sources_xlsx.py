@@ -166,7 +166,7 @@ def _rows(path: Path, name: str) -> Iterator[list[str | None]]:
         if sheet.start is None:
             raise _refuse(path, "its sheet is empty", "Name another with `sheet` in the layout.")
         if tuple(sheet.start) != (0, 0):
-            raise _refuse(path, "its sheet does not begin in cell A1", "The header stands in the first row.")
+            raise _refuse(path, "its sheet does not begin in cell A1", "The header must be in the first row.")
         rows = sheet.iter_rows()
         return (row for row in ([_text(cell) for cell in cells] for cells in rows) if any(row))
     except library.CalamineError:

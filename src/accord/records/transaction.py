@@ -16,7 +16,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-THERE = "there is such a table already, which only `force=True` replaces"
+THERE = "the table already exists; only `force=True` replaces it"
 NO_TABLE = "it is a view or something else that is not a plain table"
 CONSTRAINT = "a constraint or a trigger of the table refuses a row"
 LOCKED = "somebody else is writing there"

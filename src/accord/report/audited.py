@@ -36,8 +36,8 @@ def describe_noise_audit(found: Audit) -> str:
     """The page of a noise: what it claims, and what is true of it."""
     setting = found.setting
     lead = (
-        "Computed exactly from the noise's distribution, every δ rounded up. Nobody's data is in it, so it "
-        "may be shown to anybody."
+        "Computed exactly from the noise's distribution, every δ rounded up. It contains nobody's data, so "
+        "it may be shown to anybody."
     )
     sections = [
         Section("The verdict", join([_kept(setting), *_warned(setting.warnings)])),
@@ -73,7 +73,7 @@ def _noise(setting: Setting) -> Facts:
     if apart is not None:
         people = setting.records_per_person
         told = f"{apart.expected_dummies:.1f}, by the bound for groups at ε/{people} for single records"
-        shown.append(("They would else be", told))
+        shown.append(("Otherwise they would be", told))
     return shown
 
 
@@ -100,11 +100,11 @@ def _curve(found: Audit) -> Markup:
 
 def describe_agreement_audit(agreement: Agreement, sides: list[SideFacts], account: Afterwards | None) -> str:
     """The page of an agreement: what is true of it without a run; with an account, for its owner's eyes."""
-    lead = "By proof, not by experiment: what holds of this agreement before it is run. "
+    lead = "By proof, not by experiment: what holds for this agreement before it is run. "
     lead += (
         "For your eyes only: your account is in it."
         if account is not None
-        else "It is made of the agreement alone, and may be shown to the partner."
+        else "It is made from the agreement alone, and may be shown to the partner."
     )
     sections = [
         Section("The verdict", join([_judged(agreement, one) for one in sides] + _allowed(account))),
@@ -201,14 +201,14 @@ def describe_protocol_audit(name: str, verdict: Verdict, trials: int) -> str:
 _TRIED = (
     "Two neighbouring tables of one side have the same size and differ in one record, or in those of one "
     "person, which match nothing either way; by the promise they must look alike. The protocol is run many "
-    "times with each, and all that the partner receives is kept. On one half of the runs it is learnt how to "
-    "tell the two apart; on the other half is counted how well that works, which gives a bound on ε."
+    "times with each, and all that the partner receives is kept. One half of the runs serves to learn how to "
+    "tell the two apart; the other half shows how well that works, which gives a bound on ε."
 )
 
 
 def _too_few(verdict: Verdict, trials: int) -> list[str]:
     claimed = {found.finding.epsilon_claimed for found in verdict.findings if not found.finding.can_refute}
-    return [f"{trials:,} runs cannot refute ε = {each:g}; take more." for each in sorted(claimed)]
+    return [f"{trials:,} runs cannot refute ε = {each:g}; use more." for each in sorted(claimed)]
 
 
 def _tried(verdict: Verdict) -> list[str]:
@@ -223,7 +223,7 @@ def _bounds(verdict: Verdict) -> Markup:
         mark = "leaky" if found.finding.leaky else "no leak found"
         name = f"{_name(found)}: {mark}"
         drawn.append(Bar(name, shown, max(0.0, claimed - shown), f"{shown:.2f} of {claimed:g}"))
-    says = "The ε that each case proves at least, of the one that is claimed: more than that is a leak."
+    says = "The least ε that each case proves, next to the claimed one: more than that is a leak."
     return bars("ε by case", says, drawn, ("proved at least", "what is left of the claim"))
 
 
@@ -243,7 +243,7 @@ def _cases(verdict: Verdict) -> Markup:
         for found in verdict.findings
     ]
     names = ["case", "ε at least", "claimed", "the event held in", "it looks at"]
-    return table("All cases; the event is what was learned to tell the two tables apart", names, rows, False)
+    return table("All cases; the event is what tells the two tables apart, as learned", names, rows, False)
 
 
 def _shares(finding: Finding) -> Markup:
@@ -255,7 +255,7 @@ def _shares(finding: Finding) -> Markup:
     ]
     axes = Axis("share of runs with the one table", 1), Axis("share with the other", 1)
     says = (
-        f"How often an event holds with each table. The promise allows what is shaded; the event that was "
+        f"How often an event holds with each table. The promise allows the shaded area; the event that was "
         f"tested held in {tested[0]:.1%} and in {tested[1]:.1%} of the runs."
     )
     allowed = Line(f"allowed by {claim_of(finding)}", _allowed_shares(finding))

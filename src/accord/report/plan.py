@@ -15,7 +15,7 @@ from accord.wording import counted, sized
 _MOST_ROWS = 16
 _MOST_LINES = 4
 _OWN_EYES = "For your eyes only: the bins of your table are in these figures."
-_PUBLIC = "Made of the agreement and of two numbers of records: it may be shown to the partner."
+_PUBLIC = "Made from the agreement and two numbers of records: it may be shown to the partner."
 
 
 def describe_plan(plan: Plan) -> str:
@@ -54,8 +54,8 @@ def _time(shown: list[Option], plan: Plan) -> Markup:
         for one in shown
     ]
     says = (
-        "Seconds of the choice, of the agreement as it stands and of the cheapest others: of the processor, "
-        "and of network and waiting. Beside each bar is how long it lasts, since both go on at once."
+        "Seconds for the choice, for the agreement as written and for the cheapest others: on the processor, "
+        "and on the network and waiting. Next to each bar is how long it takes, since both run at once."
     )
     return bars("Where the time goes", says, drawn, ("processor", "network and waiting"))
 
@@ -66,7 +66,7 @@ def _dummies(shown: list[Option], plan: Plan) -> Markup:
         Bar(_name(one, plan), records, one.dummies.expected, f"{one.dummies.expected:,.0f} dummies")
         for one in shown
     ]
-    says = "The records of both sides, and the dummies that both are expected to fill their bins up with."
+    says = "The records of both sides, and the dummies with which both are expected to fill up their bins."
     return bars("Records and dummies", says, drawn, ("records", "dummies"))
 
 
@@ -93,10 +93,8 @@ def _recall(plan: Plan) -> Markup:
         for name, some in kinds.items()
     ]
     unknown = sum(one.recall is None for one in plan.options)
-    says = (
-        "The share of the pairs that the rule accepts that each option finds, against the seconds it takes."
-    )
-    says += f" Of {counted(unknown, 'option')} it is not known." if unknown else ""
+    says = "The share of the pairs accepted by the rule that each option finds, against the seconds it takes."
+    says += f" For {counted(unknown, 'option')} it is not known." if unknown else ""
     known = [line for line in drawn if line.points]
     return lines("Recall against cost", says, known, (Axis("seconds"), Axis("recall", 1)), joined=False)
 

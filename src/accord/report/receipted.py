@@ -28,8 +28,8 @@ def share(agreement: Agreement, receipt: Receipt) -> str:
     names = {side: agreement.party(side) for side in Side}
     lead = (
         f"{names[Side.A]} and {names[Side.B]} linked their tables: "
-        f"{counted(said['matches'], 'pair')}. This page is made of the agreement and of "
-        "the receipt that both have signed, and of nothing else."
+        f"{counted(said['matches'], 'pair')}. This page is made from the agreement and "
+        "the receipt that both have signed, and from nothing else."
     )
     sections = [
         agreed(agreement),
@@ -83,9 +83,9 @@ def guarantee(agreement: Agreement) -> Section:
         rows.append([f"{agreement.party(side)} ({side.value})", *numbers, whom])
     promise = (
         "For everything below that matches nothing in the other table, whatever the partner saw is at most "
-        "e^ε times as likely as if it had been something else, but for a probability of δ."
+        "e^ε times as likely as if it had been something else, except with probability δ."
     )
-    condition = f"{CONDITION} It is not for records that match, which are disclosed, nor for sizes."
+    condition = f"{CONDITION} It does not cover records that match, which are disclosed, or sizes."
     return Section(
         "What is guaranteed, and when",
         join(
@@ -99,8 +99,8 @@ def guarantee(agreement: Agreement) -> Section:
 
 
 def learned(agreement: Agreement, said: Mapping[str, Any] | None = None) -> Section:
-    """Who learnt what, step by step; with the numbers of a receipt, if there is one."""
-    parts = [paragraph("In the order in which it is learned. What matches nothing is named at no step.")]
+    """Who learned what, step by step; with the numbers of a receipt, if there is one."""
+    parts = [paragraph("In the order in which it is learned. What matches nothing is never named.")]
     for side in Side:
         who, whose = agreement.party(side.other), agreement.party(side)
         steps = [_step(stage, agreement, side, said) for stage in learned_by_stage(agreement, side)]
@@ -114,7 +114,7 @@ def learned(agreement: Agreement, said: Mapping[str, Any] | None = None) -> Sect
 
 def _step(stage: Stage, agreement: Agreement, side: Side, said: Mapping[str, Any] | None) -> Markup:
     if stage.name == "comparisons":
-        lines = ["which records match, and of the others nothing;"]
+        lines = ["which records match, and nothing about the others;"]
     else:
         lines = list(stage.lines) or ["nothing;"]
     if said is not None:
@@ -149,8 +149,8 @@ def funnel(said: Mapping[str, Any], real: int | None) -> Section:
     says = (
         f"{counted(sizes[0], 'record')} and {counted(sizes[1], 'record')} make "
         f"{sizes[0] * sizes[1]:,} pairs; {said['comparisons']:,} comparisons were made ({share:.2%}), and "
-        f"{said['matches']:,} pairs are in the output. How many of the compared were candidates, two real "
-        "records, neither side knows: the other's dummies are among them. Each power of ten takes the same "
+        f"{said['matches']:,} pairs are in the output. Neither side knows how many of those compared were "
+        "candidates, two real records: the other's dummies are among them. Each power of ten takes the same "
         "length."
     )
     return Section("From all pairs to the matches", bars("Pairs", says, drawn, log=True))
@@ -177,7 +177,7 @@ def signed(receipt: Receipt) -> Section:
     )
     names = ["signed by", "fingerprint of the card", "at, by its clock", "with"]
     held = paragraph(
-        "Both signatures hold. Whether these are the cards of the two, their owners know: compare the "
+        "Both signatures are valid. Only the owners know whether these are their cards: compare the "
         "fingerprints with them."
     )
     whole = unfold("What both have signed", json.dumps(said, indent=1, ensure_ascii=False))

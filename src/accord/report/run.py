@@ -52,7 +52,7 @@ def _what_happened(run: Remembered) -> Section:
     words = {
         "done": "done",
         "closed": "closed, after wrong answers of the partner",
-        "most_matches": "ended, as more records match than the agreement lets a side show (most_matches)",
+        "most_matches": "ended: more records match than the agreement lets a side show (most_matches)",
         "waits": "not done",
     }
     again = f"`accord resume {run.name}` continues it." if run.ended == "waits" else ""

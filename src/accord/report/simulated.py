@@ -25,7 +25,7 @@ _OWN_EYES = "For the eyes of those who may see both tables."
 _PAIRS = {
     "below": "Just below the threshold",
     "above": "Just above the threshold",
-    "false": "Found pairs that are false, those first that are least alike",
+    "false": "False pairs that were found, the least alike first",
 }
 
 
@@ -134,7 +134,7 @@ def _passes(result: Simulation) -> Markup:
         cells = [f"{one.recall:.4f}", f"{one.recall_so_far:.4f}", f"{one.candidate_pairs:,}"]
         rows.append([one.name, *cells])
     says = (
-        "Pass after pass: the share of the pairs that the rule accepts that they bring together, against the "
+        "Pass by pass: the share of the pairs accepted by the rule that they bring together, against the "
         "candidate pairs that they cost."
     )
     axes = Axis("candidate pairs, in all passes so far"), Axis("recall", 1)
@@ -149,7 +149,7 @@ def _quality(quality: Quality) -> Section:
         Bar("they meet in no pass", missed.apart),
         Bar("both", missed.refused_and_apart),
         Bar("the protocol passed over", missed.passed_over),
-        Bar("a record is not there", missed.unknown),
+        Bar("a record does not exist", missed.unknown),
     ]
     shown: list[tuple[str, Markup | str | int]] = [
         ("True pairs", scores.true_pairs),
@@ -172,7 +172,7 @@ def _fields(quality: Quality) -> Section:
         )
         for one in quality.fields
     ]
-    says = "By field, the true pairs that differ in it or of which a record lacks it."
+    says = "By field, the true pairs that differ in it or where a record lacks it."
     return Section("Which fields lose matches", bars("By field", says, drawn, ("found", "missed")))
 
 
@@ -189,7 +189,7 @@ def _curve(quality: Quality) -> list[Section]:
         for name, kind in names
     ]
     best = curve.at(curve.best)
-    says = f"Agreed is a threshold of {curve.agreed}; F1 is best, {best.f1:.4f}, at {curve.best}."
+    says = f"The agreed threshold is {curve.agreed}; F1 is best, {best.f1:.4f}, at {curve.best}."
     known = [line for line in drawn if line.points]
     return [
         Section("Over thresholds", lines("By threshold", says, known, (Axis("threshold"), Axis("share", 1))))
@@ -200,7 +200,7 @@ def _missed(quality: Quality, cells: Cells) -> Section:
     title = "Examples of missed pairs"
     if not quality.missed_pairs:
         return Section(title, paragraph("None was missed, or none was asked for."))
-    says = "True pairs that were not found, those first that are most alike."
+    says = "True pairs that were not found, the most alike first."
     return Section(title, join([paragraph(says), *(_pair(one, cells) for one in quality.missed_pairs)]))
 
 

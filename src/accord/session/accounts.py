@@ -54,9 +54,8 @@ def set_budget(
     """Make the account of a data set, or change its limits; the limits that hold from now on.
 
     A new account is given what all releases together may come to at most, `epsilon` with `delta`, or is
-    `unlimited`; `runs` limits their number beside either, or is 'unlimited' again. Of an account that is
-    there, what is not named stays as it is; `unlimited` lifts the limit on ε and δ. What is spent stays
-    spent.
+    `unlimited`; `runs` limits their number as well, or is 'unlimited' again. For an existing account, what is
+    not named stays as it is; `unlimited` lifts the limit on ε and δ. What is spent stays spent.
     """
 
     require_text("dataset", dataset, "patients")

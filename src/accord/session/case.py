@@ -109,7 +109,7 @@ class Case:
         """Raise unless the table has the size that the side signed for."""
         if announced != self.records.size:
             said = f"it signed that it has {counted(announced, 'record')}"
-            raise self.departed(f"{said}, and the table that it was committed to has {self.records.size:,}")
+            raise self.departed(f"{said}, but the table that it was committed to has {self.records.size:,}")
 
     def require_signatures(self, count: int) -> None:
         """Raise where there is nothing to hold the side to."""
@@ -179,5 +179,5 @@ def _require_same_readers(case: Case) -> None:
     except StateError:
         return
     if known - {texts_digest()}:
-        reason = "texts are read here in another way than in the run, so that no table would be its own"
+        reason = "texts are read differently here than in the run, so that no table would be its own"
         raise case.incomplete(f"{reason}; here are {readers()}")

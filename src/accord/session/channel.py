@@ -50,7 +50,7 @@ _STEPS = 4.0
 """How many times the predicted time of a step the partner may take."""
 _PIECE = 1 << 20
 _LINK_AGAIN = (
-    "both link again: under the same snapshot that costs nothing again, without one it is charged anew."
+    "both link again: under the same snapshot that costs nothing again, without one it is charged again."
 )
 _LINGER_SECONDS = 3.0
 _PING_SECONDS = 2.0

@@ -48,8 +48,8 @@ class Cluster:
         where = named.removeprefix(_CLIENT) if self._by_client else ray.get_runtime_context().gcs_address
         if not vouched and not _turns_strangers_away(where, self._by_client):
             raise TrustError(
-                problem="The Ray cluster lets in whoever reaches it: it does not use both TLS and tokens.",
-                mend="Set both up (docs/cluster.md); or add `trust_cluster=`, if nobody but you reaches it.",
+                problem="The Ray cluster lets in anyone who can reach it: it lacks TLS or tokens.",
+                mend="Set both up (docs/cluster.md); or add `trust_cluster=`, if nobody else can reach it.",
             )
         self.host = _own_host(parse_address(where, "workers"))
         """Where nodes reach this machine."""
@@ -122,13 +122,13 @@ def in_words(error: Exception) -> str:
 
     said = str(error)
     if isinstance(error, exceptions.OutOfMemoryError):
-        return "Ray ended it for want of memory on its node"
+        return "Ray ended it for lack of memory on its node"
     if isinstance(error, exceptions.NodeDiedError) or re.search("node (has died|was terminated)", said):
         return "its node was lost"
     if isinstance(error, exceptions.RayActorError):
         if error.actor_init_failed or "No module named" in said:
             return "it could not start on its node: is this version of accord installed there?"
-        return "it was killed, for want of memory perhaps, or its node was lost"
+        return "it was killed, perhaps for lack of memory, or its node was lost"
     return f"its cluster failed ({type(error).__name__})"
 
 

@@ -180,7 +180,9 @@ class _Greeting:
         try:
             self._connection.do_handshake()
             if self._connection.getpeercert(binary_form=True) != self._card.der:
-                raise TrustError(problem="Who answered shows another card than the partner's.", mend=ASK_CARD)
+                raise TrustError(
+                    problem="Whoever answered showed a card other than the partner's.", mend=ASK_CARD
+                )
             # Who connects is done before its own card was judged: one byte tells it that it was accepted.
             if self._welcomes:
                 self._connection.sendall(WELCOME)
@@ -252,7 +254,7 @@ def trust_error(error: Exception, partner: str) -> TrustError | ConnectionLostEr
         problem = {
             9: f"The card of {partner} is not valid yet.",
             10: f"The card of {partner} has expired.",
-        }.get(error.verify_code, f"Who answered did not show the card of {partner}.")
+        }.get(error.verify_code, f"Whoever answered did not show the card of {partner}.")
         return TrustError(problem=problem, mend=ASK_CARD)
     reason = (getattr(error, "reason", None) or "").upper()
     if "EXPIRED" in reason:
@@ -261,7 +263,7 @@ def trust_error(error: Exception, partner: str) -> TrustError | ConnectionLostEr
     if "ALERT" in reason and "VERSION" not in reason and "INTERNAL" not in reason:
         return TrustError(problem=f"{partner} refuses your card: it is not the one it knows.", mend=ASK_CARD)
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
-        problem = f"Who answered does not speak TLS 1.3 as Accord does, so it is not {partner}."
+        problem = f"Whoever answered does not speak TLS 1.3 as Accord does, so it is not {partner}."
         return TrustError(problem=problem, mend="Check host and port on both sides.")
     mend = "Ask whether the partner saw an error, and whether something in between ends connections."
     return ConnectionLostError(partner=partner, problem="was cut before it was secured", mend=mend)

@@ -179,7 +179,7 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     batches = (1, 1) if joined is None else (joined.own(own.side)[1], joined.own(own.side.other)[1])
     require_room(own.agreement.task, own.side, own.partner, own.records.size, size, batches)
     if joined is not None and size != joined.series.announced(own.side.other, batches[1]):
-        raise PeerError(problem="another size than the agreement declares")
+        raise PeerError(problem="a size other than the agreement declares")
     with hold_interrupts():
         charged, mine, files = _charge(own, name, size, promise)
         run = _store(own, _manifest(own, name, mine, joined), mine, charged, files)
@@ -214,7 +214,7 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     require_same_run(hello, other, own.partner)
     first = kept.journal.first()
     if first is not None and first != other.commitments:
-        raise PeerError(problem="commitments to another table than it began this run with")
+        raise PeerError(problem="commitments to a table other than the one it began this run with")
     if problem := own.agreement.protocol.refuse_resume(kept.journal.steps, other.steps):
         raise RefusedError(problem=problem)
     kept.journal.meet(other.steps, own.agreement.protocol.steps_at_once)
@@ -250,7 +250,9 @@ def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dic
             reason=error.reason,
             epsilon=show(charged.epsilon),
             delta=show(charged.delta),
-            again="which costs nothing again" if named else "which is charged anew, as no snapshot was named",
+            again="which costs nothing again"
+            if named
+            else "which is charged again, since no snapshot was named",
         ) from None
 
 

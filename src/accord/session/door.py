@@ -83,7 +83,7 @@ S = TypeVar("S", bound=socket.socket)
 class Caller(Generic[S]):
     """Somebody who called, until it is the one who is awaited or gone."""
 
-    awaited = "say what is awaited"
+    awaited = "say what is expected"
 
     def __init__(self, connection: S, host: str) -> None:
         self.connection, self.host = connection, host

@@ -1,6 +1,6 @@
 """What a run is expected to take, shown where it is decided about: `check`, and the consent to a linkage.
 
-Sizes are those that the agreement expects, or else the partner is taken to be as large as oneself, which is
+Sizes are those that the agreement expects, or else the partner is assumed to be as large as oneself, which is
 said. Time is this machine's own: as it was measured, or, where the work is small and nothing was measured
 yet, as on a slow machine; only work that takes a while is worth a measurement.
 """
@@ -53,7 +53,7 @@ class Outlook:
         made = self.plan.agreed.comparisons
         unit = "values to encrypt" if self.plan.agreed.protocol.startswith("psi") else "comparisons"
         most = f" (at most {made.high:,.0f})" if made.high > _FAR * made.expected else ""
-        guess = f"; the partner's table is taken to be as large as {whose}" if self.assumed else ""
+        guess = f"; the partner's table is assumed to be as large as {whose}" if self.assumed else ""
         sent = sized(round(self.plan.agreed.bytes.expected))
         return f"{made.expected:,.0f} {unit}{most}, {sent}, {self._describe_time()}{guess}"
 

@@ -122,7 +122,7 @@ def greet(own: Hello, agreement: Agreement, first: bool) -> Party[Hello]:
         )
     if other.texts != own.texts:
         raise RefusedError(
-            problem=f"{partner} reads texts in another way than you, so that equal ones would not match: "
+            problem=f"{partner} reads texts differently from you, so that equal ones would not match: "
             f"folding, cleaning and sounds depend on libraries, which here are {readers()}. Install the same "
             "versions on both sides."
         )
@@ -175,11 +175,11 @@ def require_same_run(own: Hello, other: Hello, partner: str) -> None:
     if own.run == other.run:
         return
     if not own.run:
-        problem = f"{partner} resumes the run {other.run}, and you start a new one. Resume it, or both run"
+        problem = f"{partner} resumes the run {other.run}, but you start a new one. Resume it, or both run"
     elif not other.run:
-        problem = f"{partner} starts a new run, and you resume {own.run}. Both resume it, or both run"
+        problem = f"{partner} starts a new run, but you resume {own.run}. Both resume it, or both run"
     else:
-        problem = f"{partner} resumes the run {other.run}, and you {own.run}. Resume the same, or both run"
+        problem = f"{partner} resumes the run {other.run}, but you {own.run}. Resume the same, or both run"
     mend = "`accord link`, which costs nothing again under the same `snapshot=`."
     raise RefusedError(problem=f"{problem} {mend}")
 

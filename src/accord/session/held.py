@@ -31,7 +31,7 @@ def require_about(case: Case, evidence: Evidence) -> None:
     if about != (case.manifest.run, case.agreement.digest, case.side):
         raise UsageError(problem="The evidence is about another run, or about the other side of it.")
     if evidence.card.der != case.cards[case.side].der:
-        problem = f"The evidence is signed with the card {evidence.card.fingerprint}, and the run began with "
+        problem = f"The evidence is signed with the card {evidence.card.fingerprint}, but the run began with "
         raise UsageError(problem=f"{problem}{case.cards[case.side].fingerprint}.")
     if evidence.pledge.commitments != case.promise.pledges[case.side].commitments:
         raise case.departed("it signed commitments to another table or another seed")

@@ -30,9 +30,9 @@ def identity(
 ) -> Card:
     """Make your identity, once, and write the card for partners; the card.
 
-    The key stays in the state folder. The card is written to `out`, by default `NAME.card`; another file that
-    is there is replaced only with `force`. Later calls write the same card again; `renew` makes a new key and
-    card, and partners have to take the new one.
+    The key stays in the state folder. The card is written to `out`, by default `NAME.card`; a different
+    existing file is replaced only with `force`. Later calls write the same card again; `renew` makes a new
+    key and card, and partners have to take the new one.
     """
     require_text_or_none("name", name, "Hospital A")
     require_flag("renew", renew)
@@ -84,8 +84,7 @@ def trust(partner: str, card: Path | str, *, force: bool = False, state: Path | 
     """Trust the card in this file, and no other, for this partner; the card.
 
     `partner` is the other party as the agreement names it. Compare the card's `fingerprint` with the partner
-    over the phone before you link. A partner who is known by another card is given a new one only with
-    `force`.
+    over the phone before you link. The known card of a partner is replaced only with `force`.
     """
     require_text("partner", partner, "south-shop")
     path, folder = as_path("card", card), as_path_or_none("state", state)

@@ -234,7 +234,7 @@ class Ledger:
         if stored is None:
             reason = f"the noise of the run '{ask.run}' was forgotten"
             raise LedgerError(
-                path=self._file.path, reason=reason, mend="Start a new run; it is charged anew."
+                path=self._file.path, reason=reason, mend="Start a new run; it is charged again."
             )
         return Charge(_decode_noise(stored), known.cost, False)
 

@@ -93,7 +93,7 @@ def link(
     series: str | None = None,
     unchanged_only: bool = False,
 ) -> Linked:
-    """Link one's own table (a file, or anything that speaks Arrow) with the partner's.
+    """Link your own table (a file, or anything that speaks Arrow) with the partner's.
 
     `partner` is the other party, as the agreement names it and as its card was added. One side listens at
     HOST:PORT, the other connects there. The pairs are returned, and written to `out` if that is given: a file
@@ -102,18 +102,18 @@ def link(
     this is the table as of that name: its noise is drawn and paid for once, and repeated in later runs under
     the name; without one every run is paid for. `layout` says how the file is laid out; `state` is the folder
     of identity, ledger and runs, if not the usual one. A file or a table that is already there is replaced
-    only with `force`. `tell` hears what happens, in this thread; `reach` has how long to wait. In a csv,
-    cells that a spreadsheet would take for formulas get a quote in front, unless it is to be `raw`. `workers`
+    only with `force`. `tell` is called with what happens, in this thread; `reach` says how long to wait. In a
+    csv, cells that a spreadsheet would take for formulas get a quote in front, unless `raw` is set. `workers`
     processes share the comparisons, as many as the side that wants fewer allows; by default one, and from ten
     million comparisons on one for each core. They may be on your Ray cluster: "ray", "ray://HOST:PORT",
-    "8@ray" for at most eight; one that lets anybody in is refused, unless you vouch for who reaches it with
-    `trust_cluster`. `series` names the series of runs that this one begins or goes on with, where the
-    agreement declares one: give the whole table as it is now, and what is new in it is compared; with
-    `unchanged_only` records that changed since they were first linked take part no more.
+    "8@ray" for at most eight; one that lets anybody in is refused, unless you vouch for it with
+    `trust_cluster`. `series` names the series of runs that this one begins or continues, if the agreement
+    declares one: give the whole table as it is now, and only what is new in it is compared; with
+    `unchanged_only`, records that changed since they were first linked no longer take part.
 
-    `confirm` decides whether what the offer says is spent: `accord.ask` shows it to a person at a terminal,
-    `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Until it was asked
-    nothing has left. Raises an `AccordError`; one that names a run can be gone on with by `resume`.
+    `confirm` decides whether to spend what the offer says: `accord.ask` shows it to a person at a terminal,
+    `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Nothing is sent
+    before it has been asked. Raises an `AccordError`; if it names a run, `resume` can continue that run.
     """
     _require_kinds(data, agreement, partner, confirm, dataset, snapshot, layout)
     require_text_or_none("series", series, "monthly")
@@ -162,11 +162,11 @@ def resume(
     workers: int | str | None = None,
     trust_cluster: bool = False,
 ) -> Linked:
-    """Go on with a run that was cut: same noise, same slots, fresh masks, no second charge.
+    """Continue an interrupted run: same noise, same slots, fresh masks, no second charge.
 
-    What is not named is taken as it was; either side may listen. The data must be what the run began with. A
-    run that is done can be resumed, too, for a partner that was cut before it had the receipt; an
-    intersection is resumed for that alone. Parameters and errors are those of `link`.
+    What is not named stays as it was; either side may listen. The data must be what the run began with. A
+    finished run can be resumed, too, for a partner that was interrupted before it had the receipt; an
+    intersection can be resumed only for that. Parameters and errors are those of `link`.
     """
     require_text("name", name)
     if data is not None:

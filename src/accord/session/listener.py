@@ -91,9 +91,9 @@ class _Candidate(Caller[ssl.SSLSocket]):
             return {
                 9: f"it showed a card of {self._partner} that is not valid yet",
                 10: f"it showed a card of {self._partner} that has expired",
-            }.get(error.verify_code, f"it showed another card than that of {self._partner}")
+            }.get(error.verify_code, f"it showed a card other than that of {self._partner}")
         if isinstance(error, TrustError):
-            return f"it showed another card than that of {self._partner}"
+            return f"it showed a card other than that of {self._partner}"
         if "CERTIFICATE" in name and "RETURN" in name:
             return "it showed no card"
         if "ALERT" in name and "VERSION" not in name and "INTERNAL" not in name:

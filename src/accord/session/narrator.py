@@ -30,7 +30,7 @@ _EVERY = 5.0
 
 
 def narrate() -> Tell:
-    """What to give as `tell` to `link` and `resume` in a notebook: says on stderr what happens."""
+    """To pass as `tell` to `link` and `resume` in a notebook: says on stderr what happens."""
     return Narrator(_write, time.monotonic).tell
 
 

@@ -89,7 +89,7 @@ class Charged:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the run is."""
+    """How far the run has come."""
 
     event: ClassVar[str] = "progress"
     comparisons: int

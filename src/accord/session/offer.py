@@ -300,5 +300,5 @@ def ask(offer: Offer) -> bool:
 
 
 def agree(offer: Offer) -> bool:
-    """Yes to whatever the offer says: for scripts whose owner has decided before."""
+    """Yes to whatever the offer says: for scripts whose owner has already decided."""
     return True

@@ -65,19 +65,19 @@ def plan(
 ) -> Plan:
     """Price every sensible way to run an agreement, and choose one.
 
-    With `data`, one's own table as the `party` of that name, the plan is made from how it falls into bins,
-    for a partner alike; it is for its owner's eyes. `records` are those of A and of B: without data they are
-    needed, unless the agreement expects some; with data the own number is that of the table, and a partner
-    is taken to be as large unless its number is named. `layout` says how the file is laid out.
+    With `data`, your own table as the `party` of that name, the plan is made from how it falls into bins, for
+    a similar partner; it is for your eyes only. `records` are those of A and of B: without data they are
+    needed, unless the agreement expects some; with data your number is that of the table, and the
+    partner's is assumed to be the same unless it is named. `layout` says how the file is laid out.
 
-    `overlap` is the share of the smaller table that is expected to match something, 0.3 if nobody says.
+    `overlap` is the share of the smaller table that is expected to match something, 0.3 by default.
     `network` is "lan", "wan", or
     Mbit/s and the round trip in ms, as in "100/20"; by default the agreed one. The choice is the cheapest
     that finds `recall` of all matches, within seconds, bytes and ε as named; by default the agreed ε. How
     fast this machine is, is measured once and kept in the folder `state`. With data, the account `dataset`
-    that is kept there is asked whether it would allow the agreed run. With `workers` the time is that of so
-    many processes a side, though of no more than this machine has cores; the partner's is taken to have as
-    many. Without it, it is the time of one.
+    that is kept there is asked whether it would allow the agreed run. With `workers` the time is for that
+    many processes per side, but no more than this machine has cores; the partner is assumed to have as many.
+    Without it, it is the time of one.
     """
     _require_kinds(agreement, data, party, layout, dataset)
     wish = Wish(
@@ -135,7 +135,7 @@ def ledger_refuses(agreement: Agreement, own: Own, state: State, dataset: str | 
         Warning(
             "ledger-refuses",
             f"The account '{name}' has ε = {show(left.epsilon, up=False)}, δ = {show(left.delta, up=False)} "
-            f"left and a new release takes ε = {show(cost.epsilon)}, δ = {show(cost.delta)}: the run would "
+            f"left, but a new release takes ε = {show(cost.epsilon)}, δ = {show(cost.delta)}: the run would "
             "be refused, unless it repeats a snapshot that was paid for.",
         ),
     )

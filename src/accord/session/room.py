@@ -104,7 +104,7 @@ def warn_of_room(
         same = next((known for known in needs if _device(known) == _device(folder)), folder)
         needs[same] = needs.get(same, 0) + written
     return tuple(
-        f"{folder} has {sized(free)} left, and with a partner's table like yours this run takes "
+        f"{folder} has {sized(free)} left, but with a partner's table like yours this run takes "
         f"{sized(need)} there. Make room first; a run that stops for lack of it can be resumed."
         for folder, need in needs.items()
         if (free := free_bytes(folder)) < need

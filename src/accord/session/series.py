@@ -330,7 +330,7 @@ def _require_plausible(changes: Changes, known: Known, name: str, dataset: str, 
     """Raise, before anything is drawn, for a table that is probably not what its owner takes it for."""
     if known.batches == 0 and changes.waiting:
         problem = (
-            f"It has {len(changes.arrived) + changes.waiting:,} records, and for the first run of a series "
+            f"It has {len(changes.arrived) + changes.waiting:,} records, but for the first run of a series "
             f"the agreement declares {room:,}."
         )
         raise DataError("the table", [Fault("", problem, "Agree on a larger `first` under [series].")])

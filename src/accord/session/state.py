@@ -119,7 +119,7 @@ def _inspect(path: Path) -> None:
         # Another process has just taken it away.
         return
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
-        raise _unsafe(path, "it is a link or no file", "Nothing of that kind belongs there: take it away.")
+        raise _unsafe(path, "it is a link or not a file", "Nothing of that kind belongs there: take it away.")
     if found.st_uid != os.geteuid():
         raise _unsafe(path, "it belongs to somebody else", "Find out who put it there before you continue.")
     if found.st_mode & 0o077:

@@ -348,7 +348,7 @@ def read_output_key(state: State, run: str, digest: str) -> bytes:
         return path.read_bytes()
     except OSError:
         raise StateError(
-            path=path, reason="the key of the output is not there", mend="It is kept with the run."
+            path=path, reason="the key of the output is missing", mend="It is kept with the run."
         ) from None
 
 

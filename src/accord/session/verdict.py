@@ -126,7 +126,7 @@ def misstated(attempt: int, number: int, line: Line, sent: int, received: int) -
     place = f"behind message {sent:,} that it sent {where(attempt, number)}"
     if not due:
         return f"it signed {place}, where the protocol has no signature"
-    return f"it signed {place} for {counted(received, 'message')} received, and had received {due[0]:,}"
+    return f"it signed {place} for {counted(received, 'message')} received, but had received {due[0]:,}"
 
 
 def lost(attempt: int, number: int) -> Fault:
