@@ -47,7 +47,8 @@ class Done:
         return found
 
 
-def _series(folder: Path, kind: str, runs: int = 3) -> Done:
+def make_series(folder: Path, kind: str, runs: int = 3) -> Done:
+    """A series of so many runs."""
     both = offices(folder, kind)
     with pytest.MonkeyPatch.context() as patch:
         faults.quicken(patch)
@@ -61,7 +62,7 @@ def _series(folder: Path, kind: str, runs: int = 3) -> Done:
 @pytest.fixture(scope="module", params=KINDS)
 def done(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Done:
     """Three runs; tests only read them."""
-    return _series(tmp_path_factory.mktemp("series"), request.param)
+    return make_series(tmp_path_factory.mktemp("series"), request.param)
 
 
 def _seen(page: str) -> str:
@@ -179,7 +180,7 @@ def test_what_met_in_a_run_is_said(met: tuple[int, int], batches: tuple[int, int
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     """A run that was cut has no receipt; one that was forgotten leaves what the ledger knows."""
-    series = _series(tmp_path, "plain", 1)
+    series = make_series(tmp_path, "plain", 1)
     both = series.both
     for office, tables in zip(both.values(), (A_TABLES, B_TABLES), strict=True):
         office.hold(tables[1])
