@@ -139,6 +139,19 @@ def test_what_a_series_cannot_do_is_a_fault_of_the_agreement(changes: dict[str, 
         parse_agreement(tomli_w.dumps(merge(sound, changes)), "faulty")
 
 
+def test_what_a_file_does_not_say_is_judged_by_its_default() -> None:
+    """With passes greedy looks among candidates unless the agreement says otherwise; a check says so, too."""
+    import tomli_w
+
+    sound = agreement(greedy=True).model_dump(mode="json", exclude_none=True)
+    passes = {"pass": [{"name": "cells", "parts": sound["blocking"]}]}
+    protocol = {name: value for name, value in sound["protocol"].items() if name != "closure"}
+    parse_agreement(tomli_w.dumps(sound | {"protocol": protocol}), "sound")
+    with pytest.raises(AgreementError, match='set closure = "all", or greedy = false'):
+        parse_agreement(tomli_w.dumps(sound | {"protocol": protocol, "blocking": passes}), "faulty")
+    parse_agreement(tomli_w.dumps(sound | {"blocking": passes}), "sound")
+
+
 def test_an_agreement_without_a_series_keeps_its_digest() -> None:
     agreed = worlds.agreement()
     assert "series" not in agreed.to_toml()
