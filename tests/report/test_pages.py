@@ -27,6 +27,7 @@ from tests.browser import LOOKS, Look, complain
 from tests.report.hostile import ALL, TAG, spoil
 from tests.report.outline import Outline, require_quiet
 from tests.report.test_audited import agreement_page, verdict
+from tests.report.test_in_series import make_series
 from tests.session import faults
 
 
@@ -70,9 +71,17 @@ def _pages(known: Remembered) -> Iterator[tuple[str, str]]:
     yield "leaky", describe_protocol_audit("laplace", verdict(2.45), 200)
 
 
+def _of_series(folder: Path) -> Iterator[tuple[str, str]]:
+    """The second run of a series."""
+    known = make_series(folder, "greedy", 2).known(Side.A, 2)
+    assert known.receipt is not None
+    yield "series", describe_run(known)
+    yield "shared series", share(known.agreement, known.receipt)
+
+
 def test_a_browser_has_nothing_to_complain_of(known: Remembered, browser: Browser, tmp_path: Path) -> None:
     files = []
-    for name, content in _pages(known):
+    for name, content in [*_pages(known), *_of_series(tmp_path / "runs")]:
         files.append(tmp_path / f"{name}.html")
         files[-1].write_text(content)
     assert complain(browser, files, tmp_path / "pictures") == []

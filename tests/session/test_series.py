@@ -105,6 +105,7 @@ def test_a_receipt_names_series_run_and_declared_sizes(both: Both) -> None:
         assert said["series"] == {
             "name": "monthly",
             "run": number + 1,
+            "met": {"A": number, "B": number},
             "batches": {"A": number + 1, "B": number + 1},
             "announced": {"A": 20 + 10 * number, "B": 20 + 10 * number},
             "versions": 1,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from accord.session.course import Linked, Ready
 from accord.session.link import get_ready
 from accord.session.notices import tell_nobody
 from accord.session.series import Part
+from accord.session.state import open_state
 from accord.session.store import list_runs
 from accord.side import Side
 from tests.protocols.test_batches import Table
@@ -93,56 +96,114 @@ def pairs(ending: faults.Ending) -> Pairs:
     return found[0]
 
 
-def check_series(folder: Path, cut: Wire, at: int, kind: str = "plain") -> int:
-    """A series whose run number `at` is cut and gone on with; how many frames that run had if it was not."""
-    both, frames = offices(folder, kind), 0
-    for number, tables in enumerate(zip(A_TABLES, B_TABLES, strict=True)):
-        for office, table in zip(both.values(), tables, strict=True):
-            office.hold(table)
-        if number == at:
-            ending = go_on(both, cut, resuming=True)
-            frames = len(cut.passed)
-            drawn = {side: office.looks for side, office in both.items()}
-            if not all(isinstance(result, Linked) for result in ending.values()):
-                ending = go_on(both, Wire(), resuming=True)
-            for side, office in both.items():
-                assert office.looks[: len(drawn[side])] == drawn[side], "a look is final"
-                assert len(office.batches) == number + 1, "what was drawn is used as it is"
-        else:
-            ending = go_on(both, Wire(), resuming=True)
-        assert pairs(ending) == FOUND[number]
+def hold(both: dict[Side, SeriesOffice], number: int) -> None:
+    """Both have the tables of this run."""
+    for office, tables in zip(both.values(), (A_TABLES, B_TABLES), strict=True):
+        office.hold(tables[number])
+
+
+def go_whole(both: dict[Side, SeriesOffice], number: int) -> int:
+    """A run that nobody cuts; how many frames it had."""
+    hold(both, number)
+    wire = Wire()
+    assert pairs(go_on(both, wire, resuming=True)) == FOUND[number]
+    return len(wire.passed)
+
+
+def copied(both: dict[Side, SeriesOffice], folder: Path) -> dict[Side, SeriesOffice]:
+    """The same two, as they stand, in another folder."""
+    found = {}
+    for side, office in both.items():
+        home = folder / side.value
+        shutil.copytree(office.data.parent, home)
+        state = open_state(home / "state", {})
+        found[side] = SeriesOffice(side, office.agreement, state, home / "data.csv", home / "pairs.csv")
+    return found
+
+
+def check_cut(both: dict[Side, SeriesOffice], cut: Wire, at: int) -> None:
+    """Run number `at` is cut and gone on with; then the series goes on to its end."""
+    hold(both, at)
+    before = {side: office.looks for side, office in both.items()}
+    ending = go_on(both, cut, resuming=True)
+    drawn = {side: office.looks for side, office in both.items()}
+    if not all(isinstance(result, Linked) for result in ending.values()):
+        ending = go_on(both, Wire(), resuming=True)
+    assert pairs(ending) == FOUND[at]
+    receipts = {linked.receipt.read_bytes() for linked in ending.values() if isinstance(linked, Linked)}
+    assert len(receipts) == 1
+    for side, office in both.items():
+        assert drawn[side][: len(before[side])] == before[side]
+        assert office.looks[: len(drawn[side])] == drawn[side], "a look is final"
+        assert len(office.batches) == at + 1, "what was drawn is used as it is"
+        assert office.out.read_text().count("\n") == len(FOUND[at]) + 1
+    for number in range(at + 1, len(FOUND)):
+        go_whole(both, number)
     for office in both.values():
         assert sum(row.paid for row in office.ledger.runs()) == 1
         assert {row.drawing for row in office.ledger.runs()} == {1}
-    return frames
 
 
 KINDS = ("plain", "greedy")
+Cut = Callable[[int], Wire]
+CUTS: list[Cut] = [
+    lambda number: Wire(frames=number),
+    lambda number: Wire(frames=number, lost=True),
+    lambda number: Wire(to={Side.A: number // 2}),
+    lambda number: Wire(to={Side.B: number // 2}),
+]
+"""After so many frames: those on their way arrive; they are lost; those to one side are lost."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_series_that_is_not_cut(tmp_path: Path, kind: str) -> None:
-    assert check_series(tmp_path, Wire(), 1, kind) > 10
+@dataclass(frozen=True)
+class Standing:
+    """Two organisations before each run of a series, and how many frames that has."""
+
+    before: list[dict[Side, SeriesOffice]]
+    frames: list[int]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("at", [0, 2])
-def test_a_run_that_is_cut_at_some_frames(tmp_path: Path, at: int, kind: str) -> None:
-    for number in (1, 5, 6, 7, 9, 13):
-        wire = Wire(frames=number, lost=bool(number % 2))
-        check_series(tmp_path / str(number), wire, at, kind)
+@pytest.fixture(scope="module", params=KINDS)
+def standing(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Standing:
+    """Tests copy what they change."""
+    folder = tmp_path_factory.mktemp("standing")
+    both = offices(folder / "0", request.param)
+    before, frames = [both], []
+    with pytest.MonkeyPatch.context() as patch:
+        faults.quicken(patch)
+        for number in range(len(FOUND)):
+            after = copied(both, folder / str(number + 1))
+            frames.append(go_whole(after, number))
+            before.append(after)
+            both = after
+    return Standing(before, frames)
+
+
+def test_a_series_that_is_not_cut(standing: Standing) -> None:
+    assert min(standing.frames) > 10
+    for office in standing.before[-1].values():
+        assert sum(row.paid for row in office.ledger.runs()) == 1
+
+
+EVERY = 6
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_run_that_is_cut_at_some_frames(standing: Standing, tmp_path: Path, at: int) -> None:
+    """At every sixth frame, each run of a series at others, and in another way each time."""
+    for place, number in enumerate(range(1 + 2 * at, standing.frames[at] + 2, EVERY)):
+        cut = CUTS[(place + at) % len(CUTS)]
+        check_cut(copied(standing.before[at], tmp_path / str(number)), cut(number), at)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("how", range(len(CUTS)))
 @pytest.mark.parametrize("at", [0, 1, 2])
-def test_a_run_that_is_cut_at_every_frame(tmp_path: Path, at: int, kind: str) -> None:
-    frames = check_series(tmp_path / "whole", Wire(), at, kind) + 2
-    for number in range(frames):
-        for lost in (False, True):
-            check_series(tmp_path / f"{number} {lost}", Wire(frames=number, lost=lost), at, kind)
-        for side in Side:
-            check_series(tmp_path / f"{number} {side.value}", Wire(to={side: number // 2}), at, kind)
+def test_a_run_that_is_cut_at_every_frame(standing: Standing, tmp_path: Path, at: int, how: int) -> None:
+    for number in range(standing.frames[at] + 2):
+        folder = tmp_path / str(number)
+        check_cut(copied(standing.before[at], folder), CUTS[how](number), at)
+        shutil.rmtree(folder)
 
 
 def test_a_run_that_is_repeated_brings_the_batch_that_was_drawn(tmp_path: Path) -> None:

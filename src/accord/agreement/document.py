@@ -192,6 +192,19 @@ _LATER = ("expected", "learnt_from", "most_matches", "one_to_one", "accountable"
 KEEP_DAYS = 365
 
 
+def look_in_passes(given: Any) -> Any:
+    """The raw agreement, in which the default with passes is to look for matches where the passes do: a rule
+    that several passes serve has seldom an index of its own."""
+    if not isinstance(given, dict) or not isinstance(given.get("blocking"), dict | Passes):
+        return given
+    protocol = given.get("protocol")
+    if not isinstance(protocol, dict) or "closure" in protocol:
+        return given
+    kind = PROTOCOLS.get(str(protocol.get("name")))
+    known = kind is not None and "closure" in kind.model_fields
+    return given | {"protocol": protocol | {"closure": "candidates"}} if known else given
+
+
 class Agreement(Spec):
     """Everything that must be the same on both sides.
 
@@ -234,16 +247,7 @@ class Agreement(Spec):
     @model_validator(mode="before")
     @classmethod
     def _look_in_passes(cls, given: Any) -> Any:
-        """With passes, the default is to look for matches where the passes do: a rule that several passes
-        serve has seldom an index of its own."""
-        if not isinstance(given, dict) or not isinstance(given.get("blocking"), dict | Passes):
-            return given
-        protocol = given.get("protocol")
-        if not isinstance(protocol, dict) or "closure" in protocol:
-            return given
-        kind = PROTOCOLS.get(str(protocol.get("name")))
-        known = kind is not None and "closure" in kind.model_fields
-        return given | {"protocol": protocol | {"closure": "candidates"}} if known else given
+        return look_in_passes(given)
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

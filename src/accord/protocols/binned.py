@@ -122,8 +122,10 @@ class Binned(Protocol):
     def price(self, task: Task, sizes: tuple[int, int], counts: tuple[Ints, Ints]) -> int:
         return self.schedule(task, counts).most_comparisons
 
-    def compared(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-        left, right = self._ordered(task, counts, self.pairs(task))
+    def compared(
+        self, task: Task, counts: tuple[Ints, Ints], pairs: tuple[Indices, Indices] | None = None
+    ) -> tuple[Ints, Ints]:
+        left, right = self._ordered(task, counts, self.pairs(task) if pairs is None else pairs)
         return counts[0][left], counts[1][right]
 
     def sends(self, task: Task, sizes: tuple[int, int]) -> int:

@@ -173,6 +173,12 @@ def series_faults(protocol: Protocol, one_to_one: bool, accountable: bool) -> It
     if getattr(protocol, "greedy", False) and getattr(protocol, "closure", "") != "all":
         problem = "greedy looks for the matches of a record among all batches in a series"
         yield ("protocol", "closure"), f'{problem}; set closure = "all", or greedy = false.'
-    for name, there in (("one_to_one", one_to_one), ("accountable", accountable)):
-        if there:
-            yield (name,), f"{name} is not yet possible in a series; remove it, or [series]."
+    if one_to_one:
+        problem = (
+            "the best one-to-one set of a series changes with every run, and a pair that a run has shown "
+            "cannot be taken back"
+        )
+        yield ("one_to_one",), f"{problem}; remove it and choose from all pairs, or remove [series]."
+    if accountable:
+        problem = "a later run of a series follows from what earlier ones released, which no replay takes yet"
+        yield ("accountable",), f"{problem}; remove it, or [series]."

@@ -14,6 +14,7 @@ from typing import Any
 from accord.agreement.disclosure import CONDITION, Stage, advice, learned_by_stage
 from accord.agreement.document import Agreement
 from accord.privacy.number import show
+from accord.report import in_series
 from accord.report.charts import Bar, bars
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, bullets, facts, page, paragraph, table, unfold
@@ -26,19 +27,27 @@ def share(agreement: Agreement, receipt: Receipt) -> str:
     """The page for others."""
     said = receipt.facts
     names = {side: agreement.party(side) for side in Side}
+    which = f", {in_series.name_run(said)}" if "series" in said else ""
+    new = "new pair" if "series" in said else "pair"
     lead = (
-        f"{names[Side.A]} and {names[Side.B]} linked their tables: "
-        f"{counted(said['matches'], 'pair')}. This page is made from the agreement and "
+        f"{names[Side.A]} and {names[Side.B]} linked their tables{which}: "
+        f"{counted(said['matches'], new)}. This page is made from the agreement and "
         "the receipt that both have signed, and from nothing else."
     )
     sections = [
         agreed(agreement),
+        *in_its_series(agreement, said),
         guarantee(agreement),
         learned(agreement, said),
-        funnel(said, None),
+        funnel(agreement, said, None),
         signed(receipt),
     ]
     return page(f"Linkage {said['run']}", lead, sections)
+
+
+def in_its_series(agreement: Agreement, said: Mapping[str, Any]) -> list[Section]:
+    """What a run was in its series, where it is of one."""
+    return [in_series.describe(agreement, said)] if "series" in said else []
 
 
 def agreed(agreement: Agreement) -> Section:
@@ -57,6 +66,7 @@ def agreed(agreement: Agreement) -> Section:
             for side in Side
         ),
         ("Protocol", f"{agreement.protocol.name}, with the engine {agreement.engine.name}"),
+        *([("Series", in_series.declared(agreement))] if agreement.series is not None else []),
         ("Digest", element("code", agreement.digest)),
     ]
     whole = unfold("The whole agreement", agreement.to_toml())
@@ -79,13 +89,19 @@ def guarantee(agreement: Agreement) -> Section:
         told = agreement.leakage(side)
         several = agreement.protocol.records_per_person(side) or 1
         whom = f"each person with up to {several:,} records" if several > 1 else "each record"
+        if agreement.series is not None:
+            whom = in_series.whom(agreement.series)
         numbers = [show(x) if x is not None else "none" for x in (told.epsilon, told.delta)]
         rows.append([f"{agreement.party(side)} ({side.value})", *numbers, whom])
     promise = (
         "For everything below that matches nothing in the other table, whatever the partner saw is at most "
         "e^ε times as likely as if it had been something else, except with probability δ."
     )
-    condition = f"{CONDITION} It does not cover records that match, which are disclosed, or sizes."
+    condition = CONDITION + (
+        " It does not cover records that match, which are disclosed, or sizes."
+        if agreement.series is None
+        else f" {in_series.CONDITION}"
+    )
     return Section(
         "What is guaranteed, and when",
         join(
@@ -128,7 +144,8 @@ def _in_numbers(stage: Stage, agreement: Agreement, side: Side, said: Mapping[st
     if stage.name == "meeting":
         return [f"it said {party['records']:,}."]
     if stage.name == "bins" and agreement.leakage(side).guarantee.told == "noisy counts":
-        return [f"it showed {party['noisy_total']:,} in all bins, dummies included."]
+        where = "in all bins of all its batches so far" if "series" in said else "in all bins"
+        return [f"it showed {party['noisy_total']:,} {where}, dummies included."]
     if stage.name == "comparisons":
         return [f"{said['comparisons']:,} comparisons were made."]
     if stage.name == "matches":
@@ -136,24 +153,31 @@ def _in_numbers(stage: Stage, agreement: Agreement, side: Side, said: Mapping[st
     return []
 
 
-def funnel(said: Mapping[str, Any], real: int | None) -> Section:
+def funnel(agreement: Agreement, said: Mapping[str, Any], real: int | None) -> Section:
     """From all pairs to the matches; `real` are the comparisons with a record of one's own, for own eyes."""
-    sizes = [said["parties"][side.value]["records"] for side in Side]
-    drawn = [Bar("all pairs", sizes[0] * sizes[1]), Bar("compared in secret", said["comparisons"])]
+    drawn, made = in_series.widest_bars(agreement, said) if "series" in said else _widest_bars(said)
+    drawn.append(Bar("compared in secret", said["comparisons"]))
     if real is not None:
         drawn.append(Bar("with a real record of yours", real))
     if (found := said.get("matches_found")) is not None:
         drawn.append(Bar("found to match", found))
     drawn.append(Bar("matches in the output", said["matches"]))
-    share = said["comparisons"] / max(1, sizes[0] * sizes[1])
     says = (
-        f"{counted(sizes[0], 'record')} and {counted(sizes[1], 'record')} make "
-        f"{sizes[0] * sizes[1]:,} pairs; {said['comparisons']:,} comparisons were made ({share:.2%}), and "
-        f"{said['matches']:,} pairs are in the output. Neither side knows how many of those compared were "
-        "candidates, two real records: the other's dummies are among them. Each power of ten takes the same "
-        "length."
+        f"{made}, and {said['matches']:,} pairs are in the output. Neither side knows how many of those "
+        "compared were candidates, two real records: the other's dummies are among them. Each power of ten "
+        "takes the same length."
     )
     return Section("From all pairs to the matches", bars("Pairs", says, drawn, log=True))
+
+
+def _widest_bars(said: Mapping[str, Any]) -> tuple[list[Bar], str]:
+    """The beginning of the funnel, and what is said of it."""
+    a, b = (said["parties"][side.value]["records"] for side in Side)
+    says = (
+        f"{counted(a, 'record')} and {counted(b, 'record')} make {a * b:,} pairs; "
+        f"{said['comparisons']:,} comparisons were made ({said['comparisons'] / max(1, a * b):.2%})"
+    )
+    return [Bar("all pairs", a * b)], says
 
 
 def signed(receipt: Receipt) -> Section:

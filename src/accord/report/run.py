@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from accord.agreement.document import Agreement
 from accord.privacy.events import Cost
 from accord.privacy.number import show
-from accord.report import receipted
+from accord.report import in_series, receipted
 from accord.report.charts import Bar, bars
 from accord.report.filling import fill
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, facts, page, paragraph
 from accord.session.accounts import Account
-from accord.session.remembered import Bins, Forgotten, Remembered
+from accord.session.remembered import Forgotten, InSeries, Remembered
 from accord.side import Side
 from accord.wording import counted, sized
 
@@ -32,11 +31,12 @@ def describe_run(run: Remembered) -> str:
     sections = [
         _what_happened(run),
         receipted.agreed(agreement),
+        *_in_its_series(run),
         receipted.guarantee(agreement),
         receipted.learned(agreement, run.receipt.facts if run.receipt is not None else None),
         _spent(run),
         _funnel(run),
-        _bins(agreement, run.side, run.bins),
+        _bins(run),
         _time(run),
         _receipt(run),
     ]
@@ -62,7 +62,7 @@ def _what_happened(run: Remembered) -> Section:
         ("You are", f"{run.agreement.party(run.side)} ({run.side.value})"),
         ("Began", run.began),
         ("State", f"{words[run.ended]}{resumed}. {again}".strip()),
-        ("Table", f"{counted(run.records, 'record')} of the data set '{run.dataset}'" + _snapshot(run)),
+        *_table(run),
         ("Output", run.out or "none was written"),
     ]
     if run.wrong:
@@ -70,19 +70,51 @@ def _what_happened(run: Remembered) -> Section:
     return Section("The run", facts(shown))
 
 
-def _snapshot(run: Remembered) -> str:
-    return f", snapshot '{run.snapshot}'" if run.snapshot else ""
+def _table(run: Remembered) -> list[tuple[str, Markup | str | int]]:
+    """What the table was; in a series also what was new in it, which the partner was not told."""
+    if run.series is None:
+        snapshot = f", snapshot '{run.snapshot}'" if run.snapshot else ""
+        return [("Table", f"{counted(run.records, 'record')} of the data set '{run.dataset}'{snapshot}")]
+    place = 0 if run.side is Side.A else 1
+    batches = counted(run.series.meeting.total[place], "batch", "batches")
+    shown = f"of the data set '{run.dataset}'; {run.records:,} records are declared for its {batches} so far"
+    which = f"run {run.series.run:,} of '{run.series.name}' with {run.agreement.party(run.side.other)}"
+    return [("Series", which), ("Table", shown), ("New in it", _tell_found(run, run.series))]
+
+
+def _in_its_series(run: Remembered) -> list[Section]:
+    if run.receipt is not None:
+        return receipted.in_its_series(run.agreement, run.receipt.facts)
+    none = "The receipt says which batches met; there is none yet, or it cannot be read."
+    return [] if run.series is None else [Section(in_series.TITLE, _missing(none))]
+
+
+def _tell_found(run: Remembered, series: InSeries) -> Markup | str:
+    """What a run found in its owner's table."""
+    if series.found is None:
+        gone = "The ledger does not have it any more: what the series had stored was forgotten."
+        return element("span", gone, _class="missing")
+    gone = f"{counted(series.found.gone, 'record')} gone or changed, each of which left a dummy in its place"
+    if series.found.arrived is None:
+        return f"no batch: the partner had not seen the one before; {gone}"
+    assert run.agreement.series is not None
+    batch = series.meeting.total[0 if run.side is Side.A else 1] - 1
+    declared = run.agreement.series.declared(run.side, batch)
+    return f"{counted(series.found.arrived, 'record')}, of {declared:,} declared; {gone}"
 
 
 def _spent(run: Remembered) -> Section:
     if run.charged is None or run.account is None:
         return Section("What it cost", _missing("The ledger does not have this run."))
-    return _charged(run.charged, run.account)
+    return _charged(run.charged, run.account, run.series.name if run.series is not None else "")
 
 
-def _charged(charged: Cost, account: Account) -> Section:
+def _charged(charged: Cost, account: Account, series: str) -> Section:
     of_run = f"ε = {show(charged.epsilon)}, δ = {show(charged.delta)}"
-    if not charged.epsilon:
+    if series:
+        paid = f"for all runs of the series '{series}', however many there will be"
+        of_run += f": {paid}" if charged.epsilon else f": the first run of the series '{series}' paid for all"
+    elif not charged.epsilon:
         of_run += ": nothing was released that had not been paid for"
     whole = f"ε = {show(account.spent.epsilon)}, δ = {show(account.spent.delta)}"
     shown: list[tuple[str, Markup | str | int]] = [
@@ -117,22 +149,30 @@ def _left(account: Account) -> str:
 def _funnel(run: Remembered) -> Section:
     if run.receipt is None:
         return Section("From all pairs to the matches", _missing("There is no receipt yet, so no numbers."))
-    return receipted.funnel(run.receipt.facts, run.bins.compared if run.bins is not None else None)
+    compared = run.bins.compared if run.bins is not None else None
+    return receipted.funnel(run.agreement, run.receipt.facts, compared)
 
 
-def _bins(agreement: Agreement, side: Side, bins: Bins | None) -> Section:
-    title = "Bins and dummies"
-    if agreement.leakage(side).guarantee.told != "noisy counts":
+def _bins(run: Remembered) -> Section:
+    title, bins = "Bins and dummies", run.bins
+    if run.agreement.leakage(run.side).guarantee.told != "noisy counts":
         return Section(title, paragraph("This protocol has no dummies: it shows no padded bins."))
     if bins is None:
         return Section(title, _missing("The slots of this run cannot be read any more."))
     real, dummies = int(bins.real.sum()), int(bins.dummies.sum())
     says = (
-        f"{counted(len(bins.real), 'bin')}, the largest first: {real:,} slots hold records and {dummies:,} "
+        f"{_tell_bins(run, len(bins.real))}, the largest first: {real:,} slots hold records and {dummies:,} "
         f"({dummies / max(1, real + dummies):.0%}) are dummies. The partner saw how long each is and not "
         "where it is divided."
     )
     return Section(title, fill("Slots in a bin", says, bins.real, bins.dummies))
+
+
+def _tell_bins(run: Remembered, bins: int) -> str:
+    if run.series is None:
+        return counted(bins, "bin")
+    batches = run.series.meeting.total[0 if run.side is Side.A else 1]
+    return f"{counted(bins // batches, 'bin')} in each of {counted(batches, 'batch', 'batches')}"
 
 
 _PHASES = {
@@ -180,11 +220,12 @@ def describe_forgotten(run: Forgotten) -> str:
         ("Partner", run.partner),
         ("Began", run.at),
         ("Table", f"the data set '{run.dataset}'" + (f", snapshot '{run.snapshot}'" if run.snapshot else "")),
+        *([("Series", f"'{run.series}'")] if run.series else []),
         ("Agreement", element("code", run.agreement)),
     ]
     sections = [
         Section("What is missing", _missing(gone)),
         Section("What the ledger knows", facts(shown)),
-        _charged(run.charged, run.account),
+        _charged(run.charged, run.account, run.series),
     ]
     return page(f"Run {run.name} with {run.partner}, forgotten", "For your eyes only.", sections)

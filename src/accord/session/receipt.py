@@ -103,7 +103,10 @@ class _SeriesFacts(Spec):
     name: _Word
     """Folded: whichever way the two sides write it."""
     run: int
+    met: dict[Literal["A", "B"], int]
+    """Batches that had met those of the other side before."""
     batches: dict[Literal["A", "B"], int]
+    """With those that are new."""
     announced: dict[Literal["A", "B"], int]
     """The declared sizes of all batches together."""
     versions: int

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
-from accord.errors import StateError, TrustError, UnreadableError
+from accord.errors import SeriesError, StateError, TrustError, UnreadableError
 from accord.privacy.events import Cost
+from accord.protocols.binned import Binned
+from accord.protocols.series import Meeting
 from accord.session.accounts import Account, account
 from accord.session.ledger import Entry, Ledger
 from accord.session.receipt import Receipt, read_receipt
@@ -37,6 +39,27 @@ class Bins:
     compared: int | None
     """Comparisons with a real record of this side, of those that the counts of both sides ask for; None where
     the partner's are not kept."""
+
+
+@dataclass(frozen=True)
+class InSeries:
+    """What a run was in its series, as its owner knows it."""
+
+    name: str
+    run: int
+    meeting: Meeting
+    found: Found | None
+    """None where the ledger does not have it any more."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run of a series found in its owner's table, in numbers."""
+
+    arrived: int | None
+    """Records of its batch; None where it brought none that was new."""
+    gone: int
+    """Of earlier batches, since the look before."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +85,7 @@ class Remembered:
     account: Account | None
     receipt: Receipt | None
     bins: Bins | None
+    series: InSeries | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +101,7 @@ class Forgotten:
     at: str
     charged: Cost
     account: Account
+    series: str = ""
 
 
 def remember(state: State, name: str) -> Remembered | Forgotten:
@@ -109,6 +134,7 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
         account=account(entry.dataset, entries, ledger.budgets()) if entry is not None else None,
         receipt=_receipt(run),
         bins=_bins(run, agreement, side),
+        series=_in_series(run, ledger),
     )
 
 
@@ -122,7 +148,28 @@ def _forgotten(entry: Entry, whole: Account) -> Forgotten:
         at=entry.at.isoformat(),
         charged=entry.cost,
         account=whole,
+        series=entry.series or "",
     )
+
+
+def _in_series(run: RunFolder, ledger: Ledger) -> InSeries | None:
+    known = run.manifest
+    if not known.series:
+        return None
+    meeting = Meeting(known.seen, known.total)
+    return InSeries(known.series, known.series_run, meeting, _found(run, ledger))
+
+
+def _found(run: RunFolder, ledger: Ledger) -> Found | None:
+    known = run.manifest
+    try:
+        book = ledger.series(known.dataset, known.series)
+    except SeriesError:
+        return None
+    if book is None or known.run not in book.runs:
+        return None
+    look = book.looks[book.runs.index(known.run)]
+    return Found(None if look.batch is None else len(look.batch.members), len(look.gone))
 
 
 def _receipt(run: RunFolder) -> Receipt | None:
@@ -140,9 +187,7 @@ def _bins(run: RunFolder, agreement: Agreement, side: Side) -> Bins | None:
     if agreement.leakage(side).guarantee.told != "noisy counts":
         return None
     real, dummies = slots.filled
-    # In a series only some of the bins meet in a run.
-    compared = None if run.manifest.series else _compared(run, agreement, side, real)
-    return Bins(side, real, dummies, compared)
+    return Bins(side, real, dummies, _compared(run, agreement, side, real))
 
 
 def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> int | None:
@@ -151,8 +196,21 @@ def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> i
         theirs = run.partner_counts()
     except StateError:
         return None
-    if theirs is None or len(theirs) != len(real):
+    if theirs is None:
         return None
-    task = agreement.task
-    rows = agreement.protocol.compared(task, (real, theirs) if side is Side.A else (theirs, real))
+    task, protocol = agreement.task, agreement.protocol
+    counts = (real, theirs) if side is Side.A else (theirs, real)
+    if run.manifest.series:
+        meeting, bins = Meeting(run.manifest.seen, run.manifest.total), task.blocking.bins
+        if [len(side) for side in counts] != [batches * bins for batches in meeting.total]:
+            return None
+        # No agreement declares a series for another kind of protocol.
+        assert isinstance(protocol, Binned)
+        rows: tuple[Ints, Ints] | None = protocol.compared(
+            task, counts, meeting.bin_pairs(protocol.pairs(task), bins)
+        )
+    elif len(theirs) == len(real):
+        rows = protocol.compared(task, counts)
+    else:
+        return None
     return None if rows is None else int((rows[0].astype(np.int64) * rows[1]).sum())

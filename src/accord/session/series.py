@@ -185,10 +185,11 @@ def series_facts(name: str, run: Manifest, agreement: Agreement) -> dict[str, An
     """What a receipt says of a run of a series, the same on both sides."""
     series = agreement.series
     assert series is not None
-    batches = dict(zip(Side, run.total, strict=True))
+    met, batches = (dict(zip(Side, of, strict=True)) for of in (run.seen, run.total))
     return {
         "name": fold_name(name),
         "run": run.series_run,
+        "met": {side.value: count for side, count in met.items()},
         "batches": {side.value: count for side, count in batches.items()},
         "announced": {side.value: series.announced(side, count) for side, count in batches.items()},
         "versions": series.versions,
