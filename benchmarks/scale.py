@@ -6,11 +6,11 @@ holds as many records whatever the size and the comparisons grow with the record
 each with its own state, without greedy. Counted are the processor time of both and of all their workers, what
 passed between them, and the most anonymous memory of each coordinator.
 
-A size is written to `docs/results/scale.csv` when it is done, with the processor and the load of the machine:
-minutes mean something on an idle machine alone, processor time nearly everywhere. `--slope` fits the processor
-time against the records on log-log axes, for the kind of processor that measured the last size. `--alone` does what one core of a side does alone before anything is
-compared: reading, digests, placing, padding, shuffling and committing; it prints the processor time and the
-most anonymous memory of that.
+A size is written to `docs/results/scale.csv` when it is done, with the processor and the load of the
+machine: minutes mean something on an idle machine alone, processor time nearly everywhere. `--slope` fits the
+processor time against the records on log-log axes, for the kind of processor that measured the last size.
+`--alone` does what one core of a side does alone before anything is compared: reading, digests, placing,
+padding, shuffling and committing; it prints the processor time and the most anonymous memory of that.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ def test_the_table_of_sizes_is_what_was_measured() -> None:
     for row in rows:
         most = max(int(row["anonymous_mib_a"]), int(row["anonymous_mib_b"]))
         line = (
-            f"| {int(row['records']):,} | {row['processor']} | {row['workers']} | {int(row['comparisons']):,} | "
+            f"| {int(row['records']):,} | {row['processor']} | {row['workers']} | "
+            f"{int(row['comparisons']):,} | "
             f"{int(row['bytes']) / 1e9:.1f} GB | {row['minutes']} | "
             f"{row['processor_minutes']} | {most:,} MiB |"
         )
