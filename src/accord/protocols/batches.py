@@ -7,7 +7,7 @@ first saw it, and belongs to that batch for good. So a table is looked at by ids
     gone      it was there, and is not, or with other fields: its slots are dummies from now on, for ever
     arrived   it is new, or another version of an id that has had fewer than V so far: it joins the new batch
     late      another version of an id that has had V: inert, it has no slot
-    waiting   it is new, and the batch is as full as was declared: it waits for the next one
+    waiting   it is new, and no batch is due, or as many came as were declared: it waits for the next one
 
 What a *look* found is final once it is kept: whoever comes back to it, after a cut or with a copy of the
 state, reads it and does not look for the differences again [MATHS §4.6]. Ids and fields are kept as hashes of
@@ -142,12 +142,23 @@ class Changes:
     """Rows, ascending."""
     waiting: int
     late: int
+    changed: int
+    """Of those that are gone: the id is still there, with other fields."""
+
+    @property
+    def there(self) -> int:
+        """Members that were there before."""
+        return len(self.stayed) + len(self.gone)
+
+    @property
+    def fresh(self) -> int:
+        """Rows that are not as they were before, or were not there."""
+        return len(self.arrived) + self.waiting + self.late
 
     @property
     def renumbered(self) -> bool:
         """Whether more than half of what was there is gone, and about as much is new: as with other ids."""
-        there, new = len(self.stayed) + len(self.gone), len(self.arrived) + self.waiting + self.late
-        return 2 * len(self.gone) > there and 2 * new > there
+        return 2 * len(self.gone) > self.there and 2 * self.fresh > self.there
 
 
 def find_changes(
@@ -160,7 +171,8 @@ def find_changes(
     order = np.argsort(table.ids, kind="stable")
     live = np.flatnonzero(~known.gone)
     rows = _find(table.ids, order, known.members.ids[live])
-    same = rows >= 0
+    known_again = rows >= 0
+    same = known_again.copy()
     same[same] = table.values[rows[same]] == known.members.values[live[same]]
     stays = np.zeros(len(table), np.bool_)
     stays[rows[same]] = True
@@ -175,6 +187,7 @@ def find_changes(
         arrived=np.sort(fresh[:room]),
         waiting=max(0, len(fresh) - room),
         late=len(rest) - len(fresh),
+        changed=int((known_again & ~same).sum()),
     )
 
 

@@ -103,8 +103,8 @@ class Offer:
         if found is not None and found.waiting and found.declared:
             waits = (
                 f"{counted(found.waiting, 'new record')} more than declared: they wait for a later run, and "
-                "who waits depends on who else came, which (ε, δ) does not cover. Declare more in the next "
-                "series."
+                "who waits depends on who else came. For records that come now (ε, δ) does not hold. Declare "
+                "more in the next series."
             )
         elif found is not None and found.waiting:
             waits = (
