@@ -290,7 +290,8 @@ def get_ready(
     # So that whoever extracts the table again, in whatever order, has the table that was committed to.
     by_id = agreement.accountable
     own = (agreement.fields, agreement.salt, shown, layout, per_person)
-    records = load_records(data, *own, scratch=scratch, watch=watch, by_id=by_id)
+    people = part is not None and (per_person or 1) > 1
+    records = load_records(data, *own, scratch=scratch, watch=watch, by_id=by_id, keep_people=people)
     if watch.told:
         tell(Reading(watch.rows, done=True))
     require_size(records.size)

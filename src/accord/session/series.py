@@ -118,6 +118,7 @@ class OwnSeries:
             waiting=found.waiting,
             late=found.late,
             versions=self.series.versions,
+            per_person=self.event.records_per_person,
         )
 
     @property
@@ -225,7 +226,9 @@ def _enter(
     known, members = Known.of(looks), members_of(table, agreement.salt)
     due = past.seen[_place(side)] == known.batches
     declared = series.declared(side, known.batches)
-    changes = find_changes(known, members, declared if due else 0, series.versions, part.unchanged_only)
+    changes = find_changes(
+        known, members, declared if due else 0, series.versions, part.unchanged_only, event.records_per_person
+    )
     require_plausible(changes, known, part, dataset, declared, due)
     rows = rows_released(changes, known, due)
     new = take_rows(table, changes.arrived, len(changes.arrived))
