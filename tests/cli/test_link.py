@@ -31,7 +31,8 @@ def test_a_person_is_asked_with_the_numbers(
 ) -> None:
     said: list[bool] = []
     type_in(monkeypatch, "y")
-    assert _ask_of_ids(start(said), mostly_new=False, asking=True) == "linked"
+    linked: Any = _ask_of_ids(start(said), mostly_new=False, asking=True)
+    assert linked == "linked"
     assert said == [False, True]
     told = " ".join(capsys.readouterr().err.split())
     assert "8 are gone, and 12 records are new" in told
@@ -58,4 +59,5 @@ def test_nobody_at_the_keyboard_and_yes_to_what_is_spent_are_no_answer(
     with pytest.raises(OtherIdsError):
         _ask_of_ids(start(said), mostly_new=False, asking=False)
     assert said == [False, False]
-    assert _ask_of_ids(start(said), mostly_new=True, asking=False) == "linked"
+    linked: Any = _ask_of_ids(start(said), mostly_new=True, asking=False)
+    assert linked == "linked"

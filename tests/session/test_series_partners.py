@@ -91,7 +91,9 @@ def three(folder: Path, kind: str) -> Three:
     state = open_state(home / "state", {})
     card = make_identity(state, "carol", datetime.now(UTC))
     Ledger(state.ledger).set_budget("table", Budget())
-    add_partner(state, "alice", own_card(alice.state))
+    alices = own_card(alice.state)
+    assert alices is not None
+    add_partner(state, "alice", alices)
     add_partner(alice.state, "carol", card)
     own = replace(alice, agreement=agreed, out=folder / "carols.csv")
     carol = SeriesOffice(Side.B, agreed, state, home / "data.csv", home / "pairs.csv")
