@@ -43,6 +43,8 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
             "snapshot": (202611, 2026.11, b"2026-11"),
             "series": (202611, b"monthly"),
             "unchanged_only": FLAG,
+            "mostly_new": FLAG,
+            "let_wait": FLAG,
             "layout": ("a.toml", {"id": "key"}),
             "state": PATH,
             "force": FLAG,

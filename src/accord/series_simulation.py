@@ -83,7 +83,8 @@ class SeriesSide:
         series, task = require_series(self.agreement), self.task
         known, members = Known.of(self.looks), members_of(table, self.agreement.salt)
         room = series.declared(self.side, known.batches)
-        changes = find_changes(known, members, room, series.versions)
+        people = self.agreement.protocol.records_per_person(self.side) or 1
+        changes = find_changes(known, members, room, series.versions, per_person=people)
         drawn = self._release(room).draw(table, entropy) if noise is None else noise
         new = take_rows(table, changes.arrived, room)
         counts = task.blocking.counts(self.side, new.columns, len(new)) + drawn

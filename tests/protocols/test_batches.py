@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.protocols.batches import (
@@ -23,6 +25,7 @@ from accord.protocols.batches import (
     take_rows,
 )
 from accord.records.columns import Records
+from accord.records.layout import Layout
 from accord.records.load import load_records
 from tests.protocols import worlds
 
@@ -30,16 +33,19 @@ Table = dict[str, tuple[int, int]]
 """A record by its id."""
 
 
-def records(table: Table) -> Records:
+def records(table: Table, people: Mapping[str, str] | None = None) -> Records:
+    """The table; `people` says whose record an id is."""
     agreed = worlds.agreement()
-    rows = pa.table(
-        {
-            "id": pa.array(list(table), pa.string()),
-            "x": pa.array([x for x, _ in table.values()], pa.int64()),
-            "y": pa.array([y for _, y in table.values()], pa.int64()),
-        }
-    )
-    return load_records(rows, agreed.fields, agreed.salt, ("x", "y"))
+    columns = {
+        "id": pa.array(list(table), pa.string()),
+        "x": pa.array([x for x, _ in table.values()], pa.int64()),
+        "y": pa.array([y for _, y in table.values()], pa.int64()),
+    }
+    if people is None:
+        return load_records(pa.table(columns), agreed.fields, agreed.salt, ("x", "y"))
+    columns["who"] = pa.array([people[name] for name in table], pa.string())
+    own, layout = (agreed.fields, agreed.salt, ("x", "y")), Layout(person="who")
+    return load_records(pa.table(columns), *own, layout, 99, keep_people=True)
 
 
 def members(table: Table) -> Members:
@@ -66,7 +72,7 @@ def test_a_record_that_changes_is_gone_and_another_version() -> None:
         looks: list[Look] = []
         look(looks, {"a": (1, 1), "b": (2, 2)}, versions=versions)
         found = look(looks, {"a": (1, 1), "b": (2, 3)}, versions=versions)
-        assert (found.stayed.tolist(), found.gone.tolist()) == ([0], [1])
+        assert (found.stayed.tolist(), found.gone.tolist(), found.changed) == ([0], [1], 1)
         assert (found.arrived.tolist(), found.late) == (arrived, late)
 
 
@@ -93,6 +99,67 @@ def test_what_does_not_fit_waits_and_comes_next() -> None:
     assert look(looks, table, room=4).waiting == 3
     found = look(looks, table, room=4)
     assert (len(found.stayed), len(found.arrived), found.waiting) == (4, 3, 0)
+
+
+def look_of_people(looks: list[Look], table: Owned, most: int, versions: int = 9) -> list[str]:
+    """Look at a table in which every id has its person and its value; the ids that are released."""
+    values = {name: value for name, (_, value) in table.items()}
+    loaded = members_of(records(values, {name: person for name, (person, _) in table.items()}), "00000000")
+    found = find_changes(Known.of(looks), loaded, 100, versions, per_person=most)
+    looks.append(decode_look(encode_look(look_at(found, loaded, NO_COUNTS))))
+    return [list(table)[row] for row in found.arrived]
+
+
+Owned = dict[str, tuple[str, tuple[int, int]]]
+
+
+def test_of_a_person_no_more_than_that_is_ever_released() -> None:
+    looks: list[Look] = []
+    ann = {"a": ("ann", (1, 1)), "b": ("Ann ", (2, 2))}
+    assert look_of_people(looks, ann | {"c": ("bea", (3, 3))}, 3) == ["a", "b", "c"]
+    assert look_of_people(looks, ann | {"a": ("ann", (1, 2))}, 3) == ["a"], "a version counts"
+    more = {"d": ("ann", (4, 4)), "e": ("bea", (4, 4)), "b": ("ann", (9, 9))}
+    assert look_of_people(looks, more, 3) == ["e"], "of ann there were three"
+    both = {"f": ("bea", (5, 5)), "g": ("bea", (6, 6))}
+    assert len(look_of_people(looks, both, 3)) == 1, "one of the two is the third"
+
+
+owned = st.lists(
+    st.dictionaries(
+        st.sampled_from([f"r{i}" for i in range(6)]),
+        st.tuples(st.sampled_from(["ann", "bea", "cy"]), st.tuples(st.integers(0, 2), st.just(1))),
+        max_size=6,
+    ),
+    min_size=4,
+    max_size=4,
+)
+
+
+@settings(max_examples=40)
+@given(owned, owned, st.integers(1, 3), st.integers(1, 3))
+def test_what_is_released_follows_from_the_history_of_its_person_alone(
+    series: list[Owned], others: list[Owned], most: int, versions: int
+) -> None:
+    """Ann has another history, with other records: of all others the same is released, run by run."""
+    found: list[list[set[str]]] = []
+    for histories in (series, others):
+        looks: list[Look] = []
+        released: list[set[str]] = []
+        for table, other in zip(series, histories, strict=True):
+            rest = {name: row for name, row in table.items() if row[0] != "ann"}
+            hers = {name: row for name, row in other.items() if row[0] == "ann" and name not in rest}
+            arrived = look_of_people(looks, rest | hers, most, versions)
+            released.append({name for name in arrived if name in rest})
+        found.append(released)
+        people = Known.of(looks).members.people
+        assert people is not None
+        assert np.unique(people, return_counts=True)[1].max(initial=0) <= most
+    assert found[0] == found[1]
+
+
+def test_whose_records_these_are_must_be_known_where_people_are_protected() -> None:
+    with pytest.raises(ValueError, match="whose records"):
+        find_changes(Known.of([]), members({"a": (1, 1)}), 9, per_person=2)
 
 
 def test_ids_that_were_numbered_anew_are_noticed() -> None:
@@ -161,12 +228,15 @@ def test_records_that_take_part_are_announced_as_declared() -> None:
 
 
 @given(
-    tables, st.lists(st.integers(0, 100), max_size=5), st.lists(st.integers(0, 9), max_size=5), st.booleans()
+    tables,
+    st.lists(st.integers(0, 100), max_size=5),
+    st.lists(st.integers(0, 9), max_size=5),
+    st.sampled_from(["", "records", "people"]),
 )
-def test_a_look_is_read_as_it_was_written(
-    table: Table, counts: list[int], gone: list[int], due: bool
-) -> None:
-    batch = Batch(members(table), np.array(counts, np.int64)) if due else None
+def test_a_look_is_read_as_it_was_written(table: Table, counts: list[int], gone: list[int], due: str) -> None:
+    of = members(table)
+    of = Members(of.ids, of.values, of.ids[::-1] if due == "people" else None)
+    batch = Batch(of, np.array(counts, np.int64)) if due else None
     written = encode_look(Look(batch, np.array(gone, np.int64)))
     read = decode_look(written)
     assert encode_look(read) == written
@@ -174,6 +244,10 @@ def test_a_look_is_read_as_it_was_written(
     assert (read.batch is None) == (not due)
     if read.batch is not None:
         assert read.batch.members.ids.tolist() == members(table).ids.tolist()
+        people = read.batch.members.people
+        assert (None if people is None else people[::-1].tolist()) == (
+            of.ids.tolist() if due == "people" else None
+        )
     for wrong in (written[:-1], written + b"\0", b"x" + written, written[:-1] + bytes([written[-1] ^ 1])):
         with pytest.raises(ValueError, match="not a look"):
             decode_look(wrong)

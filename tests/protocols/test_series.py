@@ -50,6 +50,21 @@ def test_a_series_costs_what_its_versions_cost() -> None:
             assert exact([whole]).delta(epsilon) == exact([batch] * versions).delta(epsilon)
 
 
+def test_noise_for_people_hides_all_versions_and_is_charged_once() -> None:
+    agreed = agreement(
+        {"versions": 3}, A={"epsilon": "1", "delta": "1e-3", "noise": "geometric", "records_per_person": 4}
+    )
+    assert agreed.series is not None
+    batch = agreed.protocol.release(agreed.task, Side.A, 20).event
+    assert agreed.series.event(batch) == batch
+    assert batch is not None
+    assert batch.cost == Cost(Fraction(1), Fraction(1, 1000))
+    told = agreed.leakage(Side.A).guarantee
+    assert (told.epsilon, told.delta) == (Fraction(1), Fraction(1, 1000))
+    assert "no more than 4 records ever take part" in told.of_all[0]
+    assert agreed.leakage(Side.B).guarantee.epsilon == 3, "B's are protected record by record"
+
+
 grown = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=6)
 
 
@@ -109,7 +124,6 @@ def test_slots_of_a_batch_are_shuffled_for_every_run() -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"protocol": {"A": {"noise": "negligible"}}}, "the δ of the noise 'negligible' depends on sizes"),
-    ({"protocol": {"B": {"records_per_person": 2}}}, "not yet all records of a person at once"),
     ({"protocol": {"prune": 10}}, "would never be compared"),
     ({"protocol": {"greedy": True, "closure": "candidates"}}, 'set closure = "all", or greedy = false'),
     ({"one_to_one": True}, "a pair that a run has shown cannot be taken back"),

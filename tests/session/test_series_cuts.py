@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from accord.records.layout import Layout
 from accord.session.course import Linked, Ready
 from accord.session.link import get_ready
 from accord.session.notices import tell_nobody
-from accord.session.series import Part
+from accord.session.series_table import Part
 from accord.session.state import open_state
 from accord.session.store import list_runs
 from accord.side import Side
@@ -33,10 +33,12 @@ Pairs = set[tuple[str, str]]
 class SeriesOffice(faults.Office):
     """One organisation that goes on with a series."""
 
+    part: Part = field(default_factory=lambda: Part("monthly"))
+
     def ready(self) -> Ready:
         return get_ready(
             self.state, self.agreement, self.partner, self.data, Layout(), "table", None, self.out,
-            self.reach(), tell_nobody, part=Part("monthly"),
+            self.reach(), tell_nobody, part=self.part,
         )  # fmt: skip
 
     def hold(self, table: Table) -> None:

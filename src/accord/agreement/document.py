@@ -355,7 +355,8 @@ class Agreement(Spec):
         """What the partner learns about this side's table."""
         told = self.protocol.leakage(self.task, side)
         if self.series is not None:
-            told = replace(told, guarantee=self.series.guarantee(told.guarantee, told.bins))
+            people = self.protocol.records_per_person(side) or 1
+            told = replace(told, guarantee=self.series.guarantee(told.guarantee, told.bins, people))
         return replace(told, learnt_from=learnt_about(self.learnt_from, side))
 
     @property

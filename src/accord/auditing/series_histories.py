@@ -40,6 +40,7 @@ from accord.protocols.series import Meeting, series_slots
 from accord.protocols.series_linkage import SeriesRun, series_party
 from accord.protocols.slots import Slots
 from accord.records.columns import Records
+from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.secure.party import Party, Send, receive, run_pair
 from accord.series_simulation import SeriesSide, require_series
@@ -124,7 +125,10 @@ class SeriesHistory:
             "x": pa.array([x for x, _ in table.values()], pa.int64()),
             "y": pa.array([y for _, y in table.values()], pa.int64()),
         }
-        return load_records(pa.table(rows), self.agreement.fields, self.agreement.salt, ["x", "y"])
+        # Every record is another person's, where the promise is to people.
+        people = any((self.agreement.protocol.records_per_person(side) or 1) > 1 for side in Side)
+        own = self.agreement.fields, self.agreement.salt, ["x", "y"], Layout(person="id")
+        return load_records(pa.table(rows), *own, 1, keep_people=people)
 
 
 @dataclass

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +30,7 @@ from accord.cli.options import (
 from accord.cli.places import PAIRS, TABLE, QueryFile, find_table, find_table_or_none, layout_beside
 from accord.cli.terminal import say
 from accord.cli.words import as_options
-from accord.errors import UsageError
+from accord.errors import DeclinedError, OtherIdsError, UsageError
 from accord.wording import counted
 
 if TYPE_CHECKING:
@@ -125,6 +126,18 @@ def link(
         bool,
         typer.Option("--unchanged-only", help="In a series: records that changed no longer take part."),
     ] = False,
+    mostly_new: Annotated[
+        bool,
+        typer.Option("--mostly-new", help="In a series: the table is right, though most of it is new."),
+    ] = False,
+    let_wait: Annotated[
+        bool,
+        typer.Option(
+            "--let-wait",
+            help="In a series: if more came than is declared, the rest waits for a later run; for those who "
+            "come then (ε, δ) does not hold.",
+        ),
+    ] = False,
     columns: LayoutFile = None,
     column: ColumnPairs = None,
     id: IdColumn = None,
@@ -167,7 +180,8 @@ def link(
         require_free(target, [place for place in read if place is not None], force, output_headings(agreed))
     with Display(as_json, quiet) as display:
         account = choose_account(dataset, state, asking=not yes)
-        linked = run(
+        start = partial(
+            run,
             table,
             agreed,
             partner=partner,
@@ -187,8 +201,27 @@ def link(
             trust_cluster=trust_cluster,
             series=series,
             unchanged_only=unchanged_only,
+            let_wait=let_wait,
         )
+        linked = _ask_of_ids(start, mostly_new, asking=not yes)
     _show(linked, as_json, raw)
+
+
+def _ask_of_ids(start: Callable[..., Linked], mostly_new: bool, asking: bool) -> Linked:
+    """Link; a person at a terminal may say that a table which its series hardly knows again is right."""
+    try:
+        return start(mostly_new=mostly_new)
+    except OtherIdsError as error:
+        if not asking or not sys.stdin.isatty():
+            raise
+        say(as_options(error), err=True)
+    try:
+        sure = typer.confirm("Is the table right as it is?", default=False, err=True)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if not sure:
+        raise DeclinedError
+    return start(mostly_new=True)
 
 
 def resume(

@@ -6,12 +6,17 @@ first saw it, and belongs to that batch for good. So a table is looked at by ids
     stayed    the id was there before with the same encoded fields: it keeps its batch
     gone      it was there, and is not, or with other fields: its slots are dummies from now on, for ever
     arrived   it is new, or another version of an id that has had fewer than V so far: it joins the new batch
-    late      another version of an id that has had V: inert, it has no slot
-    waiting   it is new, and the batch is as full as was declared: it waits for the next one
+    late      another version of an id that has had V, or one more record of a person of whom as many were
+              released as the noise hides: inert, it has no slot
+    waiting   it is new, and no batch is due, or as many came as were declared: it waits for the next one
 
 What a *look* found is final once it is kept: whoever comes back to it, after a cut or with a copy of the
 state, reads it and does not look for the differences again [MATHS §4.6]. Ids and fields are kept as hashes of
 80 bits, so that two of a million records are taken for one with a chance of about 2⁻⁴¹.
+
+Where the promise is to people, a record is known again by its id *and* its person, and what of a person was
+ever released is counted over all batches. So what becomes of a record follows from the history of its own
+person, and of nobody else: a record that passes from one person to another is gone, and new.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from accord.records.columns import Bits, Column, Records, rows_of, slice_of
@@ -32,6 +38,8 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.bytes_]
 
 _TAG = b"accord look 1\n"
+_TAG_PEOPLE = b"accord look 2\n"
+"""Of a look whose members say whose they are."""
 _HEAD = struct.Struct("<?QQQ")
 _HASH = "S10"
 _AT_ONCE = 1 << 16
@@ -44,18 +52,24 @@ class Members:
 
     ids: Hashes
     values: Hashes
+    people: Hashes | None = None
+    """Whose each is, where the promise is to people."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def take(self, rows: Ints) -> Members:
-        return Members(self.ids[rows], self.values[rows])
+        people = None if self.people is None else self.people[rows]
+        return Members(self.ids[rows], self.values[rows], people)
 
 
 def members_of(records: Records, salt: str) -> Members:
     """The records of a table. Its time follows the table, so that is to be before a partner looks."""
-    starts, octets = text_buffers(records.ids)
-    ids = _hashed(salt, "series ids", starts.astype(np.int64), octets)
+    ids, people = _hashed_texts(salt, "series ids", records.ids), None
+    if records.people is not None:
+        people = _hashed_texts(salt, "series people", records.people)
+        both = np.stack([ids, people], axis=1).view(np.uint8).reshape(-1)
+        ids = _hashed(salt, "series ids of people", 20 * np.arange(len(ids) + 1), both)
     found = [ids[:0]]
     for start in range(0, len(records), _AT_ONCE):
         stop = min(len(records), start + _AT_ONCE)
@@ -63,7 +77,7 @@ def members_of(records: Records, salt: str) -> Members:
         rows = np.concatenate([part for column in some for part in _octets(column)], axis=1)
         places = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
         found.append(_hashed(salt, "series fields", places, np.ascontiguousarray(rows).reshape(-1)))
-    return Members(ids, np.concatenate(found))
+    return Members(ids, np.concatenate(found), people)
 
 
 def _octets(column: Column) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -72,6 +86,11 @@ def _octets(column: Column) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     if isinstance(column, Bits):
         return present, np.ascontiguousarray(column.words.astype("<u8")).view(np.uint8)
     return present, column.values.astype("<i8")[:, None].view(np.uint8)
+
+
+def _hashed_texts(salt: str, purpose: str, texts: pa.Array) -> Hashes:
+    starts, octets = text_buffers(texts)
+    return _hashed(salt, purpose, starts.astype(np.int64), octets)
 
 
 def _hashed(salt: str, purpose: str, starts: Ints, octets: NDArray[np.uint8]) -> Hashes:
@@ -114,12 +133,16 @@ class Known:
         none = np.zeros(0, _HASH)
         ids = np.concatenate([none, *(batch.members.ids for batch in batches)])
         values = np.concatenate([none, *(batch.members.values for batch in batches)])
+        people = [batch.members.people for batch in batches if batch.members.people is not None]
         sizes = [len(batch.members) for batch in batches]
         gone = np.zeros(len(ids), np.bool_)
         for look in looks:
             gone[look.gone] = True
         number = np.repeat(np.arange(len(batches)), sizes)
-        return cls(Members(ids, values), number, gone, tuple(batch.counts for batch in batches))
+        # Before the first batch nobody can say whether the promise is to people.
+        whose = np.concatenate([none, *people]) if people or not batches else None
+        members = Members(ids, values, whose)
+        return cls(members, number, gone, tuple(batch.counts for batch in batches))
 
     @property
     def batches(self) -> int:
@@ -142,31 +165,55 @@ class Changes:
     """Rows, ascending."""
     waiting: int
     late: int
+    changed: int
+    """Of those that are gone: the id is still there, with other fields."""
+
+    @property
+    def there(self) -> int:
+        """Members that were there before."""
+        return len(self.stayed) + len(self.gone)
+
+    @property
+    def fresh(self) -> int:
+        """Rows that are not as they were before, or were not there."""
+        return len(self.arrived) + self.waiting + self.late
 
     @property
     def renumbered(self) -> bool:
         """Whether more than half of what was there is gone, and about as much is new: as with other ids."""
-        there, new = len(self.stayed) + len(self.gone), len(self.arrived) + self.waiting + self.late
-        return 2 * len(self.gone) > there and 2 * new > there
+        return 2 * len(self.gone) > self.there and 2 * self.fresh > self.there
 
 
 def find_changes(
-    known: Known, table: Members, room: int, versions: int = 1, unchanged_only: bool = False
+    known: Known,
+    table: Members,
+    room: int,
+    versions: int = 1,
+    unchanged_only: bool = False,
+    per_person: int = 1,
 ) -> Changes:
     """Compare a table with what is known; at most `room` records arrive, and the others wait.
 
-    Of an id at most `versions` are ever released, with `unchanged_only` the first alone.
+    Of an id at most `versions` are ever released, with `unchanged_only` the first alone; of a person at most
+    `per_person`, all versions of all its records counted. *Requires*: if these are more than one, the table
+    says whose its records are.
     """
+    if per_person > 1 and table.people is None:
+        raise ValueError("whose records these are is not known")
     order = np.argsort(table.ids, kind="stable")
     live = np.flatnonzero(~known.gone)
     rows = _find(table.ids, order, known.members.ids[live])
-    same = rows >= 0
+    known_again = rows >= 0
+    same = known_again.copy()
     same[same] = table.values[rows[same]] == known.members.values[live[same]]
     stays = np.zeros(len(table), np.bool_)
     stays[rows[same]] = True
     rest = order[~stays[order]]
     most = 1 if unchanged_only else versions
     fresh = rest[_count(known.members.ids, table.ids[rest]) < most]
+    if table.people is not None:
+        assert known.members.people is not None
+        fresh = fresh[_among_first(known.members.people, table.people[fresh], per_person)]
     return Changes(
         stayed=rows[same],
         batch=known.batch[live[same]],
@@ -175,6 +222,7 @@ def find_changes(
         arrived=np.sort(fresh[:room]),
         waiting=max(0, len(fresh) - room),
         late=len(rest) - len(fresh),
+        changed=int((known_again & ~same).sum()),
     )
 
 
@@ -193,6 +241,16 @@ def _count(among: Hashes, wanted: Hashes) -> Ints:
     """How often each of the wanted is among these."""
     ordered = np.sort(among)
     return np.searchsorted(ordered, wanted, "right") - np.searchsorted(ordered, wanted)
+
+
+def _among_first(had: Hashes, people: Hashes, most: int) -> NDArray[np.bool_]:
+    """Which rows, of these people, are among the first so many of their person; those they had come first."""
+    order = np.argsort(people, kind="stable")
+    ordered = people[order]
+    before = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    among = np.zeros(len(people), np.bool_)
+    among[order] = _count(had, ordered) + before < most
+    return among
 
 
 def look_at(changes: Changes, table: Members, counts: Ints | None) -> Look:
@@ -235,17 +293,23 @@ def encode_look(look: Look) -> bytes:
     if batch is not None:
         body += batch.counts.astype("<i8").tobytes()
         body += batch.members.ids.tobytes() + batch.members.values.tobytes()
+        if batch.members.people is not None:
+            body += batch.members.people.tobytes()
+            return _TAG_PEOPLE + hashlib.sha256(body).digest() + body
     return _TAG + hashlib.sha256(body).digest() + body
 
 
 def decode_look(content: bytes) -> Look:
     """The look in these bytes; raises ValueError unless `encode_look` wrote them."""
-    start = len(_TAG) + 32
-    body = content[start:]
-    if content[:start] != _TAG + hashlib.sha256(body).digest() or len(body) < _HEAD.size:
+    tag, body = content[: len(_TAG)], content[len(_TAG) + 32 :]
+    checksum = content[len(_TAG) : len(_TAG) + 32]
+    whole = checksum == hashlib.sha256(body).digest() and len(body) >= _HEAD.size
+    if tag not in (_TAG, _TAG_PEOPLE) or not whole:
         raise ValueError("not a look, or damaged")
     due, members, bins, gone = _HEAD.unpack_from(body)
-    if len(body) != _HEAD.size + 8 * (gone + bins) + 20 * members or (not due and members + bins):
+    each, of_people = (30, True) if tag == _TAG_PEOPLE else (20, False)
+    size = _HEAD.size + 8 * (gone + bins) + each * members
+    if len(body) != size or (not due and (members + bins or of_people)):
         raise ValueError("not a look")
     at = _HEAD.size + 8 * gone
     left = np.frombuffer(body, "<i8", gone, _HEAD.size).astype(np.int64)
@@ -253,5 +317,5 @@ def decode_look(content: bytes) -> Look:
         return Look(None, left)
     counts = np.frombuffer(body, "<i8", bins, at).astype(np.int64)
     at += 8 * bins
-    ids = np.frombuffer(body, _HASH, members, at)
-    return Look(Batch(Members(ids, np.frombuffer(body, _HASH, members, at + 10 * members)), counts), left)
+    columns = [np.frombuffer(body, _HASH, members, at + 10 * members * n) for n in range(each // 10)]
+    return Look(Batch(Members(*columns), counts), left)

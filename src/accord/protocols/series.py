@@ -12,10 +12,15 @@ All slots of all batches are shuffled again for each run, within (bin, batch); a
 dummy. So a slot's number tells its bin, its batch, and nothing else.
 
 *Theorem*: for the history of one id, of which at most V versions are released and none matches a record that
-is present in the same run, all runs together are (V·ε, 1 − (1 − δ)^V). *Learns*: besides what linkage.py
-says, each side the batch of every matching record. Sizes are those that the agreement declares, never true
-ones, which would tell whether anything arrived. Where more arrives than is declared, records wait; who waits
-then depends on who else arrives, so the promise holds for histories in which nobody has to.
+is present in the same run, all runs together are (V·ε, 1 − (1 − δ)^V). With noise that hides g records of a
+person at once they are (ε, δ) for the history of a person, however often its records change: of a person no
+more than g versions of records are ever released, so over all batches the counts rise by at most g·k' in all
+and fall by at most as much, none by more than g, which is what that noise hides [MATHS §3.9].
+
+*Learns*: besides what linkage.py says, each side the batch of every matching record. Sizes are those that the
+agreement declares, never true ones, which would tell whether anything arrived. Where more arrives than is
+declared a run is refused, unless its owner lets records wait; who waits then depends on who else arrives, so
+the promise holds for histories in which nobody has to.
 """
 
 from __future__ import annotations
@@ -79,28 +84,43 @@ class Series(Spec):
             return 0
         return self.declared(side, 0) + (batches - 1) * self.declared(side, 1)
 
-    def cost(self, batch: Cost) -> Cost:
-        """What a whole series costs whose every batch costs this."""
-        return Cost(self.versions * batch.epsilon, 1 - (1 - batch.delta) ** self.versions)
+    def releases(self, per_person: int) -> int:
+        """What a whole series costs, in batches: each version of a record is in another one. Noise for people
+        hides all that is ever released of a person, versions included."""
+        return self.versions if per_person == 1 else 1
 
-    def guarantee(self, batch: Guarantee, bins: int) -> Guarantee:
+    def cost(self, batch: Cost, per_person: int) -> Cost:
+        """What a whole series costs whose every batch costs this."""
+        times = self.releases(per_person)
+        return Cost(times * batch.epsilon, 1 - (1 - batch.delta) ** times)
+
+    def guarantee(self, batch: Guarantee, bins: int, per_person: int) -> Guarantee:
         """What all runs of a series promise, whose every batch is promised this."""
         assert batch.epsilon is not None
         assert batch.delta is not None
-        cost = self.cost(Cost(batch.epsilon, batch.delta))
-        versions = "" if self.versions == 1 else f" that has changed less than {self.versions} times"
+        cost = self.cost(Cost(batch.epsilon, batch.delta), per_person)
         told = (
             f"how many records of each batch fall into each of {bins:,} bins, with dummies added: "
-            f"(ε, δ) = ({text(cost.epsilon)}, {show(cost.delta)}) for each record{versions} that matches "
-            "nothing, once for all runs of the series;"
+            f"(ε, δ) = ({text(cost.epsilon)}, {show(cost.delta)}) {self._whom(per_person)}, once for all "
+            "runs of the series;"
         )
         of_matches = (*batch.of_matches, "in which run of the series such a record first took part;")
         return replace(batch, epsilon=cost.epsilon, delta=cost.delta, of_all=(told,), of_matches=of_matches)
 
+    def _whom(self, per_person: int) -> str:
+        if per_person > 1:
+            return (
+                "for each person none of whose records matches anything, of whom no more than "
+                f"{per_person} records ever take part, one that changed counted again"
+            )
+        versions = "" if self.versions == 1 else f" that has changed less than {self.versions} times"
+        return f"for each record{versions} that matches nothing"
+
     def event(self, batch: Event | None) -> NoisyCounts:
         """What a whole series releases, whose every batch is released so."""
         assert isinstance(batch, NoisyCounts)
-        return replace(batch, cost=self.cost(batch.cost), versions=self.versions)
+        people = batch.records_per_person
+        return replace(batch, cost=self.cost(batch.cost, people), versions=self.releases(people))
 
 
 @dataclass(frozen=True)
@@ -164,9 +184,6 @@ def series_faults(protocol: Protocol, one_to_one: bool, accountable: bool) -> It
         if own.noise == "negligible":
             problem = "the δ of the noise 'negligible' depends on sizes, of which a series has many"
             yield ("protocol", side.value, "noise"), f"{problem}; take 'auto'."
-        if own.records_per_person > 1:
-            problem = "a series protects each record, and not yet all records of a person at once"
-            yield ("protocol", side.value, "records_per_person"), f"{problem}; remove it, or [series]."
     if getattr(protocol, "prune", 0):
         problem = "a pair of bins that is left out of one run of a series would never be compared"
         yield ("protocol", "prune"), f"{problem}; set prune = 0."

@@ -78,6 +78,7 @@ def load_records(
     scratch: Scratch | None = None,
     watch: Watch = lambda rows: None,
     by_id: bool = False,
+    keep_people: bool = False,
 ) -> Records:
     """Read, check and encode one party's table.
 
@@ -85,10 +86,10 @@ def load_records(
     may go without such a column, since then the promise is to records; None asks for none. A `tally` takes
     what its owner may want to know, people included if their column is named. What is too much for memory
     goes to `scratch`; `watch` hears how many rows are read. Rows of a database are put in the order of ids,
-    and with `by_id` those of any source.
+    and with `by_id` those of any source. With `keep_people` the records say whose they are.
     """
     try:
-        own = (layout or Layout(), per_person, tally, scratch or Scratch(), watch, by_id)
+        own = (layout or Layout(), per_person, tally, scratch or Scratch(), watch, by_id, keep_people)
         return _load(source, fields, salt, disclose, *own)
     except MemoryError:
         # Arrow's own is one, too. A small file may hold very much: by compression, or one cell many times.
@@ -109,6 +110,7 @@ def _load(
     scratch: Scratch,
     watch: Watch,
     by_id: bool,
+    keep_people: bool,
 ) -> Records:
     person = _person_column(layout, 1 if per_person is None and tally is not None else per_person)
     tally = tally or Tally()
@@ -134,11 +136,13 @@ def _load(
             ids.add(some)
             numbered &= is_whole(batch.schema.field(layout.id))
         cells = _cells(batch, fields, layout, parsed, classes)
-        gathering.add(_encode_batch(batch, some, cells, fields, salt, disclose, layout, faults, tally))
         for name in person:
             people.append(_as_person(batch.column(name)))
             if per_person is not None:
                 faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
+        whose = people[-1] if keep_people and person else None
+        own = fields, salt, disclose, layout, faults, tally
+        gathering.add(_encode_batch(batch, some, cells, whose, *own))
         faults.first += batch.num_rows
         watch(faults.first)
     read = faults.first
@@ -157,7 +161,7 @@ def _load(
     if not read and table.is_file:
         raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
     in_order = by_id or not table.has_order
-    return replace(gathering.whole(by_id=in_order), numbered=numbered and bool(read))
+    return replace(gathering.whole(in_order, keep_people and bool(person)), numbered=numbered and bool(read))
 
 
 @dataclass
@@ -189,6 +193,7 @@ def _encode_batch(
     batch: pa.RecordBatch,
     ids: pa.Array,
     cells: Cells,
+    people: pa.Array | None,
     fields: Mapping[str, FieldSpec],
     salt: str,
     disclose: Sequence[str],
@@ -234,6 +239,7 @@ def _encode_batch(
         {name: rows_of(column, kept) for name, column in columns.items()},
         shown.filter(pa.array(kept)) if disclose else shown,
         int(left_out.sum()),
+        people=None if people is None else people.filter(pa.array(kept)),
     )
 
 

@@ -58,7 +58,8 @@ from accord.session.output import require_ids, require_place
 from accord.session.partners import find_partner
 from accord.session.peak import Peak
 from accord.session.room import warn_of_room
-from accord.session.series import Part, require_declared, take_part
+from accord.session.series import require_declared, take_part
+from accord.session.series_table import Part
 from accord.session.state import State, open_state
 from accord.session.store import RunFolder, find_unfinished, open_run
 from accord.side import Side
@@ -92,6 +93,8 @@ def link(
     trust_cluster: bool = False,
     series: str | None = None,
     unchanged_only: bool = False,
+    mostly_new: bool = False,
+    let_wait: bool = False,
 ) -> Linked:
     """Link your own table (a file, or anything that speaks Arrow) with the partner's.
 
@@ -109,7 +112,10 @@ def link(
     "8@ray" for at most eight; one that lets anybody in is refused, unless you vouch for it with
     `trust_cluster`. `series` names the series of runs that this one begins or continues, if the agreement
     declares one: give the whole table as it is now, and only what is new in it is compared; with
-    `unchanged_only`, records that changed since they were first linked no longer take part.
+    `unchanged_only`, records that changed since they were first linked no longer take part. A table most of
+    which is gone and most of which is new is refused, since its ids may have been renumbered, unless you say
+    that it is `mostly_new`; so are more arrivals than declared, unless you `let_wait` those in excess, who
+    are then not covered by (ε, δ).
 
     `confirm` decides whether to spend what the offer says: `accord.ask` shows it to a person at a terminal,
     `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Nothing is sent
@@ -117,7 +123,12 @@ def link(
     """
     _require_kinds(data, agreement, partner, confirm, dataset, snapshot, layout)
     require_text_or_none("series", series, "monthly")
-    require_flag("unchanged_only", unchanged_only)
+    for flag, value in (
+        ("unchanged_only", unchanged_only),
+        ("mostly_new", mostly_new),
+        ("let_wait", let_wait),
+    ):
+        require_flag(flag, value)
     require_sound(agreement)
     require_declared(agreement, series, snapshot)
     if layout is not None:
@@ -130,7 +141,7 @@ def link(
     account = Ledger(opened.ledger).find_account(dataset)
     with Peak() as peak:
         place = opened, agreement, partner, data, layout or Layout(), account, snapshot
-        part = None if series is None else Part(series, unchanged_only)
+        part = None if series is None else Part(series, unchanged_only, mostly_new, let_wait)
         own = get_ready(*place, out, way, tell, raw, force, part)
         require_ids(out, agreement, {own.side: own.records}, force)
         opened.require_writable()
@@ -279,7 +290,8 @@ def get_ready(
     # So that whoever extracts the table again, in whatever order, has the table that was committed to.
     by_id = agreement.accountable
     own = (agreement.fields, agreement.salt, shown, layout, per_person)
-    records = load_records(data, *own, scratch=scratch, watch=watch, by_id=by_id)
+    people = part is not None and (per_person or 1) > 1
+    records = load_records(data, *own, scratch=scratch, watch=watch, by_id=by_id, keep_people=people)
     if watch.told:
         tell(Reading(watch.rows, done=True))
     require_size(records.size)

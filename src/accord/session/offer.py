@@ -41,6 +41,7 @@ class SeriesOffer:
     waiting: int
     late: int
     versions: int
+    per_person: int = 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,8 +104,8 @@ class Offer:
         if found is not None and found.waiting and found.declared:
             waits = (
                 f"{counted(found.waiting, 'new record')} more than declared: they wait for a later run, and "
-                "who waits depends on who else came, which (ε, δ) does not cover. Declare more in the next "
-                "series."
+                "who waits depends on who else came. For records that come now (ε, δ) does not hold. Declare "
+                "more in the next series."
             )
         elif found is not None and found.waiting:
             waits = (
@@ -112,9 +113,11 @@ class Offer:
                 "the last batch, which this run brings as it was drawn."
             )
         if found is not None and found.late:
-            what = "a record" if found.late == 1 else f"{found.late:,} records"
+            what = "A record" if found.late == 1 else f"{found.late:,} records"
             late = f"{what} changed or came back and had all {found.versions} of the declared versions"
-            late = f"{late[0].upper()}{late[1:]}: left out from now on."
+            if found.per_person > 1:
+                late += f", or {found.per_person} records of the same person took part before"
+            late += ": left out from now on."
         return tuple(text for text in (waits, late) if text)
 
     def _fewer_records(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
-from accord.errors import DataError, Fault, SeriesError, StateError, UsageError
+from accord.errors import SeriesError, StateError, UsageError
 from accord.privacy.events import NoisyCounts
 from accord.privacy.release import fold_name, series_key
 from accord.protocols.base import Release, Task
@@ -44,6 +44,7 @@ from accord.session.handshake_series import Opening, counts_digest
 from accord.session.ledger import Ledger, check_name
 from accord.session.ledger_series import SeriesBook, SeriesLook
 from accord.session.offer import SeriesOffer
+from accord.session.series_table import Part, require_plausible
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, list_runs
 from accord.side import Side
@@ -117,6 +118,7 @@ class OwnSeries:
             waiting=found.waiting,
             late=found.late,
             versions=self.series.versions,
+            per_person=self.event.records_per_person,
         )
 
     @property
@@ -155,14 +157,6 @@ class OwnSeries:
 
 def _place(side: Side) -> int:
     return 0 if side is Side.A else 1
-
-
-@dataclass(frozen=True)
-class Part:
-    """What the owner of a table says of the series that it takes part in."""
-
-    name: str
-    unchanged_only: bool = False
 
 
 def take_part(
@@ -232,9 +226,11 @@ def _enter(
     looks = () if book is None else book.looks
     known, members = Known.of(looks), members_of(table, agreement.salt)
     due = past.seen[_place(side)] == known.batches
-    room = series.declared(side, known.batches) if due else 0
-    changes = find_changes(known, members, room, series.versions, part.unchanged_only)
-    _require_plausible(changes, known, name, dataset, room)
+    declared = series.declared(side, known.batches)
+    changes = find_changes(
+        known, members, declared if due else 0, series.versions, part.unchanged_only, event.records_per_person
+    )
+    require_plausible(changes, known, part, dataset, declared, due)
     rows = rows_released(changes, known, due)
     new = take_rows(table, changes.arrived, len(changes.arrived))
     own = OwnSeries(
@@ -325,22 +321,3 @@ def _terms(agreement: Agreement, side: Side, release: Release) -> bytes:
     sizes = [series.declared(side, batch) for batch in (0, 1)]
     agreed = agreement.model_dump(mode="json", include={"fields", "salt"})
     return release.place + json.dumps([agreed, sizes, series.versions], sort_keys=True).encode()
-
-
-def _require_plausible(changes: Changes, known: Known, name: str, dataset: str, room: int) -> None:
-    """Raise, before anything is drawn, for a table that is probably not what its owner takes it for."""
-    if known.batches == 0 and changes.waiting:
-        problem = (
-            f"It has {len(changes.arrived) + changes.waiting:,} records, but for the first run of a series "
-            f"the agreement declares {room:,}."
-        )
-        raise DataError("the table", [Fault("", problem, "Agree on a larger `first` under [series].")])
-    if changes.renumbered:
-        there = int((~known.gone).sum())
-        new = len(changes.arrived) + changes.waiting + changes.late
-        reason = (
-            f"of {there:,} records that it knows {len(changes.gone):,} are gone or changed, and {new:,} are "
-            "new. Were the ids numbered anew, or is this another table, or another column of ids? Link the "
-            "table with the ids that it had"
-        )
-        raise SeriesError(series=name, dataset=dataset, reason=reason)
