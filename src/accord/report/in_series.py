@@ -32,10 +32,11 @@ def declared(agreement: Agreement) -> str:
     series = agreement.series
     assert series is not None
     first, more = ([series.declared(side, batch) for side in Side] for batch in (0, 1))
+    several = f"at most {series.versions:,} versions take part"
     return (
         f"announced are {first[0]:,} records of A and {first[1]:,} of B in the first run, {more[0]:,} and "
-        f"{more[1]:,} more in every later one, however many there are; of an id at most "
-        f"{counted(series.versions, 'version')} ever take part"
+        f"{more[1]:,} more in every later one, however many there are; of an id "
+        f"{'only the first version takes part' if series.versions == 1 else several}"
     )
 
 

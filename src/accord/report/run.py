@@ -77,7 +77,7 @@ def _table(run: Remembered) -> list[tuple[str, Markup | str | int]]:
         return [("Table", f"{counted(run.records, 'record')} of the data set '{run.dataset}'{snapshot}")]
     place = 0 if run.side is Side.A else 1
     batches = counted(run.series.meeting.total[place], "batch", "batches")
-    shown = f"of the data set '{run.dataset}'; {run.records:,} records are declared for its {batches} so far"
+    shown = f"the data set '{run.dataset}'; {run.records:,} records are declared for {batches}"
     which = f"run {run.series.run:,} of '{run.series.name}' with {run.agreement.party(run.side.other)}"
     return [("Series", which), ("Table", shown), ("New in it", _tell_found(run, run.series))]
 
@@ -94,13 +94,19 @@ def _tell_found(run: Remembered, series: InSeries) -> Markup | str:
     if series.found is None:
         gone = "The ledger does not have it any more: what the series had stored was forgotten."
         return element("span", gone, _class="missing")
-    gone = f"{counted(series.found.gone, 'record')} gone or changed, each of which left a dummy in its place"
+    gone = _tell_gone(series.found.gone)
     if series.found.arrived is None:
         return f"no batch: the partner had not seen the one before; {gone}"
     assert run.agreement.series is not None
     batch = series.meeting.total[0 if run.side is Side.A else 1] - 1
     declared = run.agreement.series.declared(run.side, batch)
     return f"{counted(series.found.arrived, 'record')}, of {declared:,} declared; {gone}"
+
+
+def _tell_gone(gone: int) -> str:
+    if not gone:
+        return "none is gone or changed since the look before"
+    return f"{counted(gone, 'record is', 'records are')} gone or changed, and dummies stand in for that"
 
 
 def _spent(run: Remembered) -> Section:
@@ -169,10 +175,9 @@ def _bins(run: Remembered) -> Section:
 
 
 def _tell_bins(run: Remembered, bins: int) -> str:
-    if run.series is None:
-        return counted(bins, "bin")
-    batches = run.series.meeting.total[0 if run.side is Side.A else 1]
-    return f"{counted(bins // batches, 'bin')} in each of {counted(batches, 'batch', 'batches')}"
+    batches = 1 if run.series is None else run.series.meeting.total[0 if run.side is Side.A else 1]
+    each = f" in each of {batches:,} batches" if batches > 1 else ""
+    return f"{counted(bins // batches, 'bin')}{each}"
 
 
 _PHASES = {
