@@ -151,7 +151,7 @@ def introduce(agreed: Any, folder: Path) -> None:
 
 
 def link(
-    side: Side, agreed: Any, folder: Path, port: int, workers: int | None = None
+    side: Side, agreed: Any, folder: Path, port: int, workers: int | None = None, series: str | None = None
 ) -> subprocess.Popen[str]:
     way = "--listen" if side is Side.A else "--connect"
     return _start(
@@ -159,6 +159,7 @@ def link(
         *("--agreement", str(folder / "agreement.toml"), "--partner", agreed.party(side.other)),
         *("--out", str(folder / f"out-{side.value}.parquet"), "--state", str(folder / f"state-{side.value}")),
         *("--yes", "--json", *(("--workers", str(workers)) if workers else ())),
+        *(("--series", series) if series else ()),
     )
 
 

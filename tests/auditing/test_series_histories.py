@@ -54,37 +54,32 @@ def test_the_other_side_is_acquitted_too(name: str) -> None:
 
 @pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
 def test_a_series_that_announces_true_sizes_is_convicted(side: Side) -> None:
-    assert judge(history("nothing", "true sizes", side), 60).leaky
+    assert judge(history("nothing", "true sizes", side), 40).leaky
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("side", Side)
 def test_a_series_that_draws_again_is_convicted(side: Side) -> None:
-    assert judge(history("replaced", "redrawn", side, LOUD), 200).leaky
+    assert judge(history("replaced", "redrawn", side, LOUD), 140).leaky
 
 
-def opened(question: SeriesHistory, world: int) -> list[bytes]:
-    """The owner's counts as the partner saw them, run after run: after its size and its commitments."""
-    seen = question.view(world, Seeded("owner"), Seeded("partner")).messages
-    sizes = [len(message) for message in seen]
-    starts = [at for at in range(len(seen) - 2) if sizes[at : at + 2] == [8, 64]]
-    return [seen[at + 2][32:] for at in starts]
+@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+def test_a_series_that_drops_what_is_gone_is_convicted(side: Side) -> None:
+    """Counts of the first batch change in the second run, or stay: seen by comparing runs alone."""
+    found = judge(history("gone", "dropped", side), 40)
+    assert found.leaky
+    assert "not as in the run before" in found.worst.looked_at[0]
 
 
-@pytest.mark.parametrize("broken", ["", "dropped"])
-def test_a_series_that_drops_what_is_gone_shows_it_with_certainty(broken: Broken) -> None:
-    """Counts of the first batch change in the second run, or stay: no statistics are needed."""
-    for world, gone in ((0, False), (1, True)):
-        first, second, *_ = opened(history("gone", broken), world)
-        assert (second[: len(first)] != first) == (gone and broken == "dropped")
+@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+def test_a_series_that_goes_on_matching_what_is_gone_is_convicted(side: Side) -> None:
+    """Unnamed, the gone record is matched by the one new record and not by the other."""
+    assert judge(history("disclosed", "unnamed", side), 40).leaky
 
 
-def test_matching_disclosed_records_that_are_gone_tells_worlds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unnamed, the gone record is matched by the one new record and not by the other; its owner notices."""
-    question, real = history("disclosed"), series_greedy._exchange_gone
-    for world in (0, 1):
-        question.view(world, Seeded("owner"), Seeded("partner"))
+def test_a_sound_series_is_never_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what is broken so may end in a refusal; elsewhere one would hide what came after it."""
+    real = series_greedy._exchange_gone
     monkeypatch.setattr(series_greedy, "_exchange_gone", lambda places: real(places[:0]))
     with pytest.raises(PeerError):
-        question.view(0, Seeded("owner"), Seeded("partner"))
-    question.view(1, Seeded("owner"), Seeded("partner"))
+        history("disclosed").view(0, Seeded("owner"), Seeded("partner"))

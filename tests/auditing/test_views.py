@@ -72,3 +72,20 @@ def test_what_a_later_view_has_beyond_the_layout_is_left_out() -> None:
     places = find_features([View([b"ab"])])
     later = View([b"abcd", b"more"], [(3, np.array([1]))])
     assert rows([later], places).shape == (1, len(places.names))
+
+
+def test_runs_of_a_view_are_compared_with_each_other() -> None:
+    def run(*words: int) -> bytes:
+        return np.array(words, "<u8").tobytes()
+
+    same = View([b"x", run(5, 6), b"x", run(5, 6, 9), b"x", run(5, 6, 9, 1), b"yy"], runs=[0, 2, 4])
+    other = View([b"x", run(5, 6), b"x", run(5, 4, 9), b"x", run(5, 6, 9, 1)], runs=[0, 2, 4])
+    places = find_features([same, other])
+    assert places.runs == (0, 2), "what all runs have: one message of no word, one of two"
+    one, two = (dict(zip(places.names, row, strict=True)) for row in rows([same, other], places).tolist())
+    name = "words of message 2 of a run that are not as in the run before"
+    assert (one[name], two[name]) == (0, 2)
+    assert (one["sum of words 1 of messages 2 of a run"], two["sum of words 1 of messages 2 of a run"]) == (
+        18,
+        16,
+    )

@@ -16,6 +16,10 @@ The programs that are to be convicted each leave out one thing:
     true sizes   the number of arrivals is announced
     redrawn      all batches are padded anew for every run
     dropped      a record that is gone leaves no dummy
+    unnamed      disclosed records that are gone are not named, so that the other side goes on matching them
+
+A partner that follows the protocol refuses counts that are not those of before, and a record that matches
+none of its own. Here it lets the former pass; the latter ends what it sees, and does not undo it.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ from accord.agreement.document import Agreement
 from accord.auditing.cases import agree_by_key
 from accord.auditing.views import View, WatchedEngine, record_view
 from accord.entropy import Entropy
+from accord.errors import PeerError
 from accord.protocols.base import Ints, Release
 from accord.protocols.batches import Released
 from accord.protocols.mine import Mine
@@ -49,7 +54,7 @@ from accord.side import Side
 T = TypeVar("T")
 Table = dict[str, tuple[int, int]]
 """A record by its id."""
-Broken = Literal["", "true sizes", "redrawn", "dropped"]
+Broken = Literal["", "true sizes", "redrawn", "dropped", "unnamed"]
 RUNS = 12
 
 
@@ -77,8 +82,13 @@ class SeriesHistory:
         seen, looks = View(), self.side.other
         owner = _Owner(self.agreement, self.side, broken=self.broken)
         other = _Owner(self.agreement, looks)
-        for number, tables in enumerate(zip(self.worlds[world], self.partner, strict=True)):
-            self._link(number, (owner, other), tables, (entropy, coins), seen)
+        try:
+            for number, tables in enumerate(zip(self.worlds[world], self.partner, strict=True)):
+                seen.runs.append(len(seen.messages))
+                self._link(number, (owner, other), tables, (entropy, coins), seen)
+        except PeerError:
+            if self.broken != "unnamed":
+                raise
         return seen
 
     def _link(
@@ -97,8 +107,11 @@ class SeriesHistory:
             for side, table, random in zip(sides, tables, entropy, strict=True)
         ]
         if self.broken in ("redrawn", "dropped"):
-            # The partner lets it pass.
             old[0] = made[0][1].slots.counts[: len(old[0])]
+        if self.broken == "unnamed":
+            for side, (_, _, rows) in zip(sides, made, strict=True):
+                here = np.isin(side.shown.own, rows.member)
+                side.shown = replace(side.shown, own=side.shown.own[here])
         parties = []
         for place, (size, mine, rows) in enumerate(made):
             run = SeriesRun(require_series(self.agreement), meeting, old[1 - place], sides[place].shown, rows)

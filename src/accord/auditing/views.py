@@ -7,8 +7,10 @@ nothing is left out because a proof says that it is harmless. As numbers a view 
     the size of every message;
     of every batch of comparisons: how many, how many matched, where the first and the last match stood;
     every byte of every message, and every word of 64 bits of those that consist of such;
-    of all messages of one size the sums of these words, since what is said again and again averages out; and
-    how many words stand where the message before had the same, since what is said again is not drawn again.
+    of all messages of one size the sums of these words, since what is said again and again averages out;
+    how many words stand where the message before had the same, since what is said again is not drawn again;
+    and of several runs: the sums of the words of each message of a run over all of them, and how many are not
+    what the run before had there, since what a run says of earlier ones must be what was said then.
 
 `Features` fixes the places of these from the views of the fitting part; what a later view has beyond it is
 left out, what it lacks is 0. No loop runs over anything but messages.
@@ -16,8 +18,9 @@ left out, what it lacks is 0. No loop runs over anything but messages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,6 +53,11 @@ class View:
 
     messages: list[bytes] = field(default_factory=list)
     answers: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
+    runs: list[int] = field(default_factory=list)
+    """Of which message on each run was, where there are several; else nothing."""
+
+    def by_run(self) -> list[list[bytes]]:
+        return [self.messages[start:stop] for start, stop in pairwise([*self.runs, len(self.messages)])]
 
 
 def record_view(party: Party[T], view: View) -> Party[T]:
@@ -104,6 +112,8 @@ class Features:
     batches: int
     alike: tuple[int, ...]
     """Sizes of messages that come more than once and consist of words."""
+    runs: tuple[int, ...] = ()
+    """Of each message that every run has: how many words it has in all of them."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,6 +123,14 @@ class Features:
             *_HEAD,
             *(f"size of message {m}" for m in range(1, len(self.sizes) + 1)),
             *(f"{what} in batch {b}" for b in range(1, self.batches + 1) for what in batch),
+            *(
+                name
+                for m, size in enumerate(self.runs, 1)
+                for name in (
+                    f"words of message {m} of a run that are not as in the run before",
+                    *(f"sum of words {w} of messages {m} of a run" for w in range(size)),
+                )
+            ),
             *(f"word {w} of message {m}" for m, size in enumerate(self.words, 1) for w in range(size)),
             *(f"sum of words {w} of messages of {s} bytes" for s in self.alike for w in range(s // _WORD)),
             *(f"repeated words in messages of {s} bytes" for s in self.alike),
@@ -128,7 +146,10 @@ def find_features(views: Sequence[View]) -> Features:
     batches = max((len(view.answers) for view in views), default=0)
     lengths = [n for view in views[:1] for n in map(len, view.messages)]
     alike = tuple(n for n in sorted(set(lengths)) if n % _WORD == 0 and lengths.count(n) > 1)
-    return Features(tuple(map(max, by_place)), words, batches, alike)
+    runs = [run for view in views for run in view.by_run()]
+    common = range(min(map(len, runs), default=0))
+    shortest = tuple(min(len(run[m]) for run in runs) // _WORD for m in common)
+    return Features(tuple(map(max, by_place)), words, batches, alike, shortest)
 
 
 def rows(views: Sequence[View], places: Features) -> NDArray[np.float64]:
@@ -146,8 +167,16 @@ def _row(view: View, places: Features) -> NDArray[np.float64]:
     sums = [said.astype(np.float64).sum(axis=0) for said in alike]
     repeated = np.array([(said[1:] == said[:-1]).sum() for said in alike])
     head = [_head(view), sizes, _batches(view, places.batches)]
-    parts: list[NDArray[Any]] = [*head, *words, *sums, repeated, *raw]
+    parts: list[NDArray[Any]] = [*head, *_over_runs(view, places.runs), *words, *sums, repeated, *raw]
     return np.concatenate(parts).astype(np.float64)
+
+
+def _over_runs(view: View, sizes: Sequence[int]) -> Iterator[NDArray[np.float64]]:
+    """Of each message of a run how many words change from run to run, and the sums of its words."""
+    for place, size in enumerate(sizes):
+        said = np.stack([_fit(run, place, _WORD * size).view("<u8") for run in view.by_run()])
+        yield np.array([(said[1:] != said[:-1]).sum()], np.float64)
+        yield said.astype(np.float64).sum(axis=0)
 
 
 def _fit(messages: Sequence[bytes], place: int, size: int) -> NDArray[np.uint8]:

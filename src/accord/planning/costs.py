@@ -146,8 +146,11 @@ def foresee(
 def price_blocks(agreement: Agreement, task: Task, drawn: Drawn, slab: int | None) -> Price:
     """What the engine takes for all blocks; with a slab, rows of A are compared so many at a time."""
     sizes = task.protocol.compared(task, drawn.counts)
-    if sizes is None:
-        return Price(0, 0, 0)
+    return Price(0, 0, 0) if sizes is None else price_sizes(agreement, task, sizes, slab)
+
+
+def price_sizes(agreement: Agreement, task: Task, sizes: tuple[Ints, Ints], slab: int | None = None) -> Price:
+    """The same for blocks of these rows of A and of B."""
     a, b = (side[(sizes[0] > 0) & (sizes[1] > 0)] for side in sizes)
     if not len(a):
         return Price(0, 0, 0)
