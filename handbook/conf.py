@@ -38,7 +38,7 @@ html_use_index = False
 html_domain_indices = False
 html_show_sourcelink = False
 html_show_sphinx = False
-# Summaries of what was found are fetched, which a browser refuses to pages that are files.
+# Sphinx would fetch words of what was found, which a browser refuses to files: static/summaries.js has them.
 html_show_search_summary = False
 html_last_updated_fmt = None
 html_theme_options = {"navigation_with_keys": False}

@@ -1,12 +1,15 @@
 """What the site does beyond its theme.
 
 Drawings stand in the page itself, so that they follow its switch between light and dark. What may scroll
-sideways on a narrow screen can be reached with the keyboard.
+sideways on a narrow screen can be reached with the keyboard. The texts of all sections are kept in one
+script, from which the search shows some words of whatever it found (static/summaries.js).
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from docutils import nodes
@@ -21,6 +24,8 @@ _WANTED = {
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
     '<aside class="toc-drawer': '<aside aria-label="On this page" class="toc-drawer',
     '<p class="caption" role="heading">': '<p class="caption">',
+    # A column without a name has no heading.
+    '<th class="head"><p></p></th>': '<td class="head"></td>',
 }
 """What the theme writes, and what a screen reader and a keyboard need instead."""
 
@@ -30,6 +35,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", _inline_drawings)
     app.connect("autodoc-process-docstring", _escape_bars)
     app.connect("build-finished", _tidy)
+    app.connect("build-finished", _keep_texts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -51,6 +57,23 @@ def _tidy(app: Sphinx, failure: Exception | None) -> None:
         for written, wanted in _WANTED.items():
             page = page.replace(written, wanted)
         path.write_text(page)
+
+
+def _keep_texts(app: Sphinx, failure: Exception | None) -> None:
+    """Write `searchtexts.js`: of each page its sections, each with its anchor and its own words."""
+    if not failure:
+        found = {name: list(_sections(app.env.get_doctree(name))) for name in sorted(app.env.found_docs)}
+        text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        (Path(app.outdir) / "searchtexts.js").write_text(f"const SEARCH_TEXTS = {text};\n")
+
+
+_NOT_ITS_WORDS = (nodes.section, nodes.title, nodes.raw)
+
+
+def _sections(tree: nodes.document) -> Iterator[tuple[str, str]]:
+    for section in tree.findall(nodes.section):
+        own = [part for part in section.children if not isinstance(part, _NOT_ITS_WORDS)]
+        yield section["ids"][0], " ".join(" ".join(part.astext() for part in own).split())
 
 
 def _escape_bars(

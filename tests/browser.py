@@ -1,10 +1,13 @@
 """Pages as a reader's browser shows them: headless Chromium looks at HTML files and lists what is wrong.
 
-`complain` opens every file as a phone, as a desk, in the dark and on paper, and lists errors on the console,
-requests to anywhere but the page and what it may load, whatever axe-core objects to, a page that has to be
-scrolled sideways, and labels of a drawing that are cut off, too small or on top of each other. axe is given
-to the page by the debugger, so that the page's own content security policy stays as it is. What was seen is
-kept as pictures.
+`complain` looks at every file as a phone, as a desk, in the dark and on paper, and lists errors on the
+console, requests to anywhere but the page and what it may load, whatever axe-core objects to, a page that has
+to be scrolled sideways, and labels of a drawing that are cut off, too small or on top of each other. axe is
+given to the page by the debugger, so that the page's own content security policy stays as it is. What was
+seen is kept as pictures.
+
+`complain_of_site` does the same for the many pages of a site, which have most of what they show in common: a
+page is opened once, and colours are judged once for each kind of element, wherever it first stands.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, sync_playwright
 
 
@@ -61,6 +64,23 @@ _LABELS = """() => {
   return found;
 }"""
 
+_SHORTEN = """met => {
+  const known = new Set(met), fresh = new Set(), kept = new Set();
+  const kind = node => `${node.tagName}.${node.getAttribute('class')}.${node.getAttribute('style')}`;
+  const all = [...document.body.querySelectorAll('*')];
+  for (const node of all) {
+    const above = node.parentElement;
+    const here = [above.parentElement, above, node].map(kind).join('>');
+    if (known.has(here) || fresh.has(here)) continue;
+    fresh.add(here);
+    for (let one = node; one; one = one.parentElement) kept.add(one);
+  }
+  for (const node of all) if (!kept.has(node)) node.remove();
+  return [...fresh];
+}"""
+"""Leaves one element of each kind that was not met before: of each tag, class and style of an element and of
+the two around it."""
+
 
 def program() -> str | None:
     """Where the distribution's Chromium is."""
@@ -77,7 +97,7 @@ def running() -> Iterator[Browser]:
         pytest.skip("no Chromium is here: `apt-get install chromium`")
     with tempfile.TemporaryDirectory(prefix="accord-browser-") as folder, sync_playwright() as play:
         browser = play.chromium.launch(
-            executable_path=_humble(found, Path(folder)), args=["--disable-gpu"], timeout=_PATIENCE
+            executable_path=_humble(found, Path(folder)), args=["--disable-gpu"], timeout=PATIENCE
         )
         try:
             yield browser
@@ -104,60 +124,104 @@ def complain(
     looks: Iterable[Look] = LOOKS,
     within: Path | None = None,
 ) -> list[str]:
-    """What is wrong with these files, each line with its file and look; nothing where all is well.
+    """What is wrong with these files, each line with its file; nothing where all is well.
 
     A page may load itself and, with `within`, what is in that folder.
     """
     pictures.mkdir(parents=True, exist_ok=True)
-    chosen, found = tuple(looks), []
+    chosen, found = tuple(looks), list[str]()
     for file in files:
-        for look in chosen:
-            found += [
-                f"{file.name}, {look.name}: {line}" for line in _look(browser, file, look, pictures, within)
-            ]
+        allowed = file.resolve().as_uri() if within is None else within.resolve().as_uri() + "/"
+        with _watched(browser, allowed) as (page, heard):
+            _turn(page, chosen[0])
+            page.goto(file.resolve().as_uri(), wait_until="load")
+            for look in chosen:
+                _turn(page, look)
+                page.screenshot(path=pictures / f"{file.stem}-{look.name}.png", full_page=True)
+                found += [f"{file.name}, {look.name}: {line}" for line in _judge(page)]
+            found += [f"{file.name}: {line}" for line in heard]
     return found
 
 
-def _look(browser: Browser, file: Path, look: Look, pictures: Path, within: Path | None) -> list[str]:
-    context = browser.new_context(
-        viewport={"width": look.width, "height": 900}, color_scheme=look.scheme, offline=True
-    )
-    context.set_default_timeout(_PATIENCE)
+@contextmanager
+def _watched(browser: Browser, allowed: str) -> Iterator[tuple[Page, list[str]]]:
+    """A page, and what is heard of it: it may load `allowed`, or what begins so where that is a folder."""
+    context = browser.new_context(offline=True)
+    context.set_default_timeout(PATIENCE)
     page, found = context.new_page(), list[str]()
-    allowed = file.resolve().as_uri() if within is None else within.resolve().as_uri() + "/"
 
     def asked(url: str) -> None:
-        if not (url == allowed if within is None else url.startswith(allowed)):
+        if not (url.startswith(allowed) if allowed.endswith("/") else url == allowed):
             found.append(f"asks for {url}")
 
     page.on("console", lambda said: found.append(f"console: {said.text}") if said.type in _LOUD else None)
     page.on("pageerror", lambda error: found.append(f"error: {error}"))
     page.on("request", lambda request: asked(request.url))
     try:
-        page.emulate_media(media=look.media, color_scheme=look.scheme)
-        page.goto(file.resolve().as_uri(), wait_until="load")
-        page.screenshot(path=pictures / f"{file.stem}-{look.name}.png", full_page=True)
-        return found + _judge(page)
+        yield page, found
     finally:
         context.close()
+
+
+def _turn(page: Page, look: Look) -> None:
+    page.set_viewport_size({"width": look.width, "height": 900})
+    page.emulate_media(media=look.media, color_scheme=look.scheme)
+
+
+def complain_of_site(browser: Browser, files: Iterable[Path], within: Path) -> list[str]:
+    """What is wrong with these pages of a site, on a phone and a desk, by day and in the dark."""
+    found, met = list[str](), list[str]()
+    with _watched(browser, within.resolve().as_uri() + "/") as (page, heard):
+        for file in files:
+            name = file.relative_to(within)
+            page.goto(file.resolve().as_uri(), wait_until="load")
+            found += [f"{name}: {line}" for line in _judge_in_turn(page, met)]
+            found += [f"{name}: {line}" for line in heard]
+            heard.clear()
+    return found
+
+
+def _judge_in_turn(page: Page, met: list[str]) -> list[str]:
+    """Layout at both widths, structure once; then colours in all looks, of what was not met before."""
+    found = list[str]()
+    phone, desk = LOOKS[:2]
+    for look in (desk, phone):
+        _turn(page, look)
+        found += [f"{look.name}: {line}" for line in _measure(page)]
+    found += _ask_axe(page, {"rules": {"color-contrast": {"enabled": False}}})
+    if fresh := page.evaluate(_SHORTEN, met):
+        met += fresh
+        for look in LOOKS[:4]:
+            _turn(page, look)
+            found += [f"{look.name}: {line}" for line in _ask_axe(page, {"runOnly": ["color-contrast"]})]
+    return found
 
 
 _LOUD = ("error", "warning")
 _AXE = {"resultTypes": ["violations"], "preload": False}
 """It would ask for style sheets again to read them, which a page from a file may not."""
-_PATIENCE = 180_000.0
+PATIENCE = 180_000.0
 """Milliseconds."""
 
 
 def _judge(page: Page) -> list[str]:
     """What is wrong with the page as it is laid out, with everything unfolded."""
+    return _measure(page) + _ask_axe(page, {})
+
+
+def _measure(page: Page) -> list[str]:
     page.evaluate(_OPEN)
-    found = []
-    if (beyond := page.evaluate(_SIDEWAYS)) > 0:
-        found.append(f"has to be scrolled sideways by {beyond} pixels")
-    found += page.evaluate(_LABELS)
-    violations: list[dict[str, Any]] = Axe().run(page, options=_AXE).response["violations"]
-    for one in violations:
-        where = "; ".join(str(node["target"][0]) for node in one["nodes"][:3])
-        found.append(f"axe: {one['id']}: {one['help']} ({where})")
-    return found
+    beyond = page.evaluate(_SIDEWAYS)
+    found = [f"has to be scrolled sideways by {beyond} pixels"] if beyond > 0 else []
+    return found + page.evaluate(_LABELS)
+
+
+def _ask_axe(page: Page, rules: dict[str, Any]) -> list[str]:
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    asked = "options => axe.run(document, options).then(found => found.violations)"
+    violations: list[dict[str, Any]] = page.evaluate(asked, _AXE | rules)
+    return [
+        f"axe: {one['id']}: {one['help']} ({'; '.join(str(node['target'][0]) for node in one['nodes'][:3])})"
+        for one in violations
+    ]

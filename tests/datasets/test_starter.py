@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
@@ -14,6 +17,7 @@ from accord.truth import Scores, score
 
 LEAST = {"people": (0.97, 0.97), "patients": (0.95, 0.98), "customers": (0.88, 0.97)}
 """Recall and precision, against the truth, of what the starters find."""
+PAGE = Path(__file__).parents[2] / "docs" / "data.md"
 
 
 def link(kind: str, records: int, seed: int, epsilon: str | None = None) -> tuple[Scores, float]:
@@ -41,6 +45,11 @@ def test_generated_people_fit_however_faulty(kind: str, records: int) -> None:
     # All of them match, which is more than the starters let be seen.
     agreed = adjust(starter(kind), epsilon="20").model_copy(update={"most_matches": None})
     accord.simulate(made.a, made.b, agreed, seed=1)  # raises if they do not fit
+
+
+def test_the_page_says_what_is_kept() -> None:
+    said = re.findall(r"^\| `(\w+)` \| (0\.\d+) \| (0\.\d+) \|$", PAGE.read_text(), re.M)
+    assert {kind: (float(recall), float(precision)) for kind, recall, precision in said} == LEAST
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ import asyncio
 import json
 import os
 import re
+import sys
+import tomllib
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -113,6 +115,19 @@ def test_links_lead_somewhere(path: Path) -> None:
         if cell["cell_type"] == "markdown":
             for target in re.findall(r"\]\(([^)#]+)", "".join(cell["source"])):
                 assert (EXAMPLES / target).exists(), target
+
+
+def test_what_they_import_is_installed_with_them() -> None:
+    """By `pip install '.[notebooks]'` alone: here the tools of a developer are installed, too."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + project["optional-dependencies"]["notebooks"]
+    there = {"accord", *sys.stdlib_module_names, *(re.split(r"[^\w-]", line)[0] for line in wanted)}
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+        named = set(re.findall(r"^\s*(?:from|import) (\w+)", code, re.M))
+        assert "accord" in named
+        assert named <= there, path.name
 
 
 def test_people(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The site is built once, as `make docs` builds it, and all its pages are read: links, pictures, headings.
+"""All pages of the site are read: links, pictures, headings.
 
 A warning of Sphinx is an error, so that a build that ends well has no broken link between pages, either; what
 is checked here is what a browser would be given.
@@ -6,18 +6,10 @@ is checked here is what a browser would be given.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
 import typer
@@ -28,49 +20,11 @@ from accord.agreement.document import Agreement
 from accord.cli import app
 from handbook.contents import CHAPTERS, ELSEWHERE, INSIDE, arrange
 from handbook.stage import list_notebooks, relink
+from tests.docs.site import ROOT, Site
 
-ROOT = Path(__file__).parents[2]
 SOURCES = {path.relative_to(ROOT / "docs").with_suffix("") for path in (ROOT / "docs").rglob("*.md")}
 GENERATED = {"reference/commands", "reference/agreement", "reference/python"}
 NAMES = sorted({*map(str, SOURCES), *ELSEWHERE.values(), *GENERATED})
-
-
-@dataclass(frozen=True)
-class Site:
-    """A built site."""
-
-    folder: Path
-
-    @cached_property
-    def pages(self) -> dict[str, BeautifulSoup]:
-        """All pages, by their path."""
-        found = sorted(self.folder.rglob("*.html"))
-        return {str(p.relative_to(self.folder)): BeautifulSoup(p.read_text(), "html.parser") for p in found}
-
-    def links(self, page: str, within: str = "article") -> Iterator[str]:
-        """Where the links of a page's text lead, inside of the site: `path#anchor`."""
-        for part in self.pages[page].select(within):
-            for link in part.select("a[href]"):
-                where = urlsplit(str(link["href"]))
-                if not where.scheme:
-                    path = os.path.normpath(Path(page).parent / unquote(where.path)) if where.path else page
-                    yield f"{path}#{unquote(where.fragment)}"
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """Built by the first that asks; processes of tests that run beside each other share a folder."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder = shared / "site"
-    with (shared / "site.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "searchindex.js").exists():
-            where = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-            command = [sys.executable, "-m", "handbook", "build", str(folder)]
-            done = subprocess.run(command, cwd=ROOT, env=where, capture_output=True, text=True)
-            assert done.returncode == 0, done.stderr
-    return Site(folder)
 
 
 def test_every_page_of_the_documentation_is_on_the_site(site: Site) -> None:
@@ -240,7 +194,7 @@ def test_the_search_knows_every_page_and_needs_no_server(site: Site) -> None:
     assert index["docnames"].index("protocols/laplace") in places
     scripts = [str(tag["src"]) for tag in site.pages["search.html"].select("script[src]")]
     assert any(script.startswith("searchindex.js") for script in scripts)
-    # Summaries are fetched, which a browser refuses to a page that is a file.
+    # Sphinx would fetch summaries, which a browser refuses to a page that is a file.
     assert "SHOW_SEARCH_SUMMARY: false" in (site.folder / "_static" / "documentation_options.js").read_text()
 
 

@@ -1,0 +1,62 @@
+"""Every page of the site as a reader's browser shows it, from files and without a network; and its search.
+
+Pages are dealt out to as many tests as a small machine has cores, so that these share the work.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser import PATIENCE, complain_of_site
+from tests.docs.site import Site
+
+_PARTS = 2
+_DONE = "() => document.querySelector('#search-results h2')?.innerText === 'Search Results'"
+_FOUND = """() => Object.fromEntries([...document.querySelectorAll('#search-results li')].map(
+  item => [item.querySelector('a').getAttribute('href').split(/[?#]/)[0], item.querySelector('p')?.innerText]
+))"""
+"""Pages that were found, and what is shown of each."""
+
+
+@pytest.mark.parametrize("part", range(_PARTS))
+def test_a_browser_has_nothing_to_complain_of(part: int, site: Site, browser: Browser) -> None:
+    files = sorted(site.folder.rglob("*.html"))
+    assert len(files) > 40
+    assert complain_of_site(browser, files[part::_PARTS], site.folder) == []
+
+
+def test_the_search_box_finds_pages_and_shows_some_of_their_words(site: Site, browser: Browser) -> None:
+    page = browser.new_page(offline=True)
+    page.set_default_timeout(PATIENCE)
+    said = list[str]()
+    page.on("console", lambda line: said.append(line.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto((site.folder / "index.html").as_uri())
+    box = page.locator(".sidebar-search").first
+    box.fill("dummies")
+    box.press("Enter")
+    page.wait_for_url("**/search.html?q=dummies*")
+    # Results are added one after the other; the heading changes when all are there.
+    page.wait_for_function(_DONE)
+    found: dict[str, str | None] = page.evaluate(_FOUND)
+    page.close()
+    assert said == []
+    assert "protocols/laplace.html" in found
+    assert sum("dumm" in (words or "").lower() for words in found.values()) > len(found) // 2, found
+
+
+def test_what_is_wrong_with_a_page_of_a_site_is_seen(browser: Browser, tmp_path: Path) -> None:
+    """Colours, too, of a kind that stands on a later page alone; and what a page asks for."""
+    head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title></head>'
+    body = '<body><main><h1>Page</h1><p>Some <span style="color:{}">words</span>.</p>{}</main></body></html>'
+    (tmp_path / "a.html").write_text(head + body.format("#000", ""))
+    (tmp_path / "b.html").write_text(head + body.format("#ddd", '<img src="../other.png">'))
+    files = [tmp_path / "a.html", tmp_path / "b.html"]
+    assert complain_of_site(browser, files[:1], tmp_path) == []
+    found = complain_of_site(browser, files, tmp_path)
+    assert all(line.startswith("b.html") for line in found)
+    for said in ("axe: color-contrast", "axe: image-alt", "asks for"):
+        assert [line for line in found if said in line], said
