@@ -136,13 +136,11 @@ def _load(
             ids.add(some)
             numbered &= is_whole(batch.schema.field(layout.id))
         cells = _cells(batch, fields, layout, parsed, classes)
-        for name in person:
-            people.append(_as_person(batch.column(name)))
-            if per_person is not None:
-                faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
+        people += [_as_person(batch.column(name)) for name in person]
         whose = people[-1] if keep_people and person else None
-        own = fields, salt, disclose, layout, faults, tally
-        gathering.add(_encode_batch(batch, some, cells, whose, *own))
+        gathering.add(_encode_batch(batch, some, cells, whose, fields, salt, disclose, layout, faults, tally))
+        for name in person if per_person is not None else ():
+            faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
         faults.first += batch.num_rows
         watch(faults.first)
     read = faults.first
