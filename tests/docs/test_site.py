@@ -195,6 +195,10 @@ def test_the_search_knows_every_page_and_needs_no_server(site: Site) -> None:
     assert index["docnames"].index("protocols/laplace") in places
     scripts = [str(tag["src"]) for tag in site.pages["search.html"].select("script[src]")]
     assert any(script.startswith("searchindex.js") for script in scripts)
+    # Of a drawing the markup is not text.
+    texts = (site.folder / "searchtexts.js").read_text()
+    assert "Noise hides one record" in texts
+    assert "<svg" not in texts
     # Sphinx would fetch summaries, which a browser refuses to a page that is a file.
     assert "SHOW_SEARCH_SUMMARY: false" in (site.folder / "_static" / "documentation_options.js").read_text()
 
