@@ -56,7 +56,16 @@ def _tidy(app: Sphinx, failure: Exception | None) -> None:
         page = path.read_text()
         for written, wanted in _WANTED.items():
             page = page.replace(written, wanted)
-        path.write_text(page)
+        path.write_text(_PARAMETERS.sub(_as_lines, page))
+
+
+_PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.S)
+
+
+def _as_lines(found: re.Match[str]) -> str:
+    """Parameters that stand one below the other: Sphinx writes definitions of nothing."""
+    lines = found[1].replace("<dd>", '<span class="parameter">').replace("</dd>", "</span>")
+    return f'<span class="parameters">{lines}</span>'
 
 
 def _keep_texts(app: Sphinx, failure: Exception | None) -> None:
@@ -73,7 +82,15 @@ _NOT_ITS_WORDS = (nodes.section, nodes.title, nodes.raw)
 def _sections(tree: nodes.document) -> Iterator[tuple[str, str]]:
     for section in tree.findall(nodes.section):
         own = [part for part in section.children if not isinstance(part, _NOT_ITS_WORDS)]
-        yield section["ids"][0], " ".join(" ".join(part.astext() for part in own).split())
+        yield section["ids"][0], " ".join(" ".join(map(_words, own)).split())
+
+
+def _words(part: nodes.Node) -> str:
+    """Without drawings, which are markup to Sphinx and stand within paragraphs."""
+    copied = part.deepcopy()
+    for drawn in list(copied.findall(nodes.raw)):
+        drawn.parent.remove(drawn)
+    return copied.astext()
 
 
 def _escape_bars(
