@@ -9,8 +9,9 @@ passed between them, and the most anonymous memory of each coordinator.
 A size is written to `docs/results/scale.csv` when it is done, with the processor and the load of the
 machine: minutes mean something on an idle machine alone, processor time nearly everywhere. `--slope` fits the
 processor time against the records on log-log axes, for the kind of processor that measured the last size.
-`--alone` does what one core of a side does alone before anything is compared: reading, digests, placing,
-padding, shuffling and committing; it prints the processor time and the most anonymous memory of that.
+`--alone` does what one core of a side does alone before anything is compared: reading, pricing the run ahead,
+digests, placing, padding, shuffling and committing; its processor time and its most anonymous memory go to
+`docs/results/alone.csv`.
 """
 
 from __future__ import annotations
@@ -34,9 +35,12 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
 from accord.datasets.starter import starter
 from accord.entropy import System
+from accord.planning.machine import SLOW
+from accord.planning.plan import Own, Question, price_agreed
 from accord.protocols.slots import commitments, content_digest, make_slots
 from accord.records.load import load_records
 from accord.records.sinks import write_table
+from accord.session.expected import agreed_network
 from accord.session.speed import Speedometer
 from accord.side import Side
 from benchmarks.linkage import introduce, link, outcomes, ports
@@ -47,6 +51,8 @@ COLUMNS = (
     *("records", "epsilon", "workers", "comparisons", "matches", "bytes"),
     *("minutes", "processor_minutes", "anonymous_mib_a", "anonymous_mib_b", "load", "processor"),
 )
+ALONE = RESULTS.with_name("alone.csv")
+ALONE_COLUMNS = ("records", "seconds", "of_which_ahead", "anonymous_mib", "processor")
 CELL, REACH = 500, 100
 """Metres."""
 EPSILON = "3"
@@ -131,13 +137,17 @@ def measure(records: int, folder: Path, workers: int) -> dict[str, object]:
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def prepare(folder: Path) -> None:
+def prepare(folder: Path) -> dict[str, object]:
     """What a side does by itself, until there is something to compare."""
     agreed = read_agreement(folder / "agreement.toml")
     task, side, began = agreed.task, Side.A, time.process_time()
     with Peak(os.getpid()) as peak:
         shown = agreed.disclosed(side)
         records = load_records(folder / "A.parquet", agreed.fields, agreed.salt, shown, by_id=True)
+        read = time.process_time()
+        question = Question((records.size, records.size), agreed_network(agreed))
+        price_agreed(agreed, question, lambda *_: SLOW, Own(side, records))
+        ahead = time.process_time() - read
         content_digest(task.blocking, side, records)
         noise = agreed.protocol.release(task, side, records.size).draw(records, System())
         slots = make_slots(task.blocking, side, records, noise, System())
@@ -145,19 +155,19 @@ def prepare(folder: Path) -> None:
         schedule = agreed.protocol.schedule(task, (slots.counts, slots.counts))
         assert schedule is not None
         schedule.next()
-    print(
-        f"{records.size:,} records: {time.process_time() - began:.1f} s of a core, "
-        f"{peak.anonymous:,} MiB anonymous"
-    )
+    seconds = round(time.process_time() - began, 1)
+    values = (records.size, seconds, round(ahead, 1), peak.anonymous, platform.machine())
+    return dict(zip(ALONE_COLUMNS, values, strict=True))
 
 
-def keep(row: dict[str, object]) -> None:
-    new = not RESULTS.exists()
-    with RESULTS.open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+def keep(row: dict[str, object], path: Path) -> None:
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, list(row), lineterminator="\n")
         if new:
             writer.writeheader()
         writer.writerow(row)
+    print(row, flush=True)
 
 
 def slope() -> float:
@@ -180,7 +190,7 @@ def main() -> None:
     parser.add_argument("--prepare", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.prepare:
-        prepare(asked.prepare)
+        keep(prepare(asked.prepare), ALONE)
         return
     for records in asked.records:
         if asked.make:
@@ -196,8 +206,7 @@ def main() -> None:
                 subprocess.run([*own[:3], "--prepare", name], check=True)
                 continue
             row = measure(records, Path(name), asked.workers)
-        keep(row)
-        print(row, flush=True)
+        keep(row, RESULTS)
     if asked.slope:
         print(f"slope {slope():.3f}")
 
