@@ -60,7 +60,7 @@ def test_a_series_that_announces_true_sizes_is_convicted(side: Side) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("side", Side)
 def test_a_series_that_draws_again_is_convicted(side: Side) -> None:
-    assert judge(history("replaced", "redrawn", side, LOUD), 140).leaky
+    assert judge(history("replaced", "redrawn", side, LOUD), 300).leaky
 
 
 @pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
