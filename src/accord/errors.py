@@ -147,9 +147,10 @@ class SeriesError(AccordError):
 class OtherIdsError(SeriesError):
     """The series '{series}' of '{dataset}' hardly knows this table again: of the {there:,} records that it
     knows {stayed:,} are as they were, {changed:,} changed and {gone:,} are gone, and {new:,} records are new,
-    where {declared:,} are declared for a run. Were the ids numbered anew, or is this another table, or
-    another column of ids? Then link the table with the ids that it had. Nothing was drawn and nothing was
-    charged. If the table is right as it is, say so: `mostly_new=True`."""
+    where {declared:,} are declared for a run. Were the ids numbered anew, or is this another table, a part of
+    the table, or another column of ids? Then link the whole table with the ids that it had: records that are
+    gone do not come back. Nothing was drawn and nothing was charged. If the table is right as it is, say so:
+    `mostly_new=True`."""
 
 
 class FullBatchError(SeriesError):

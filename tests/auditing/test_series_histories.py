@@ -80,6 +80,6 @@ def test_a_series_that_goes_on_matching_what_is_gone_is_convicted(side: Side) ->
 def test_a_sound_series_is_never_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what is broken so may end in a refusal; elsewhere one would hide what came after it."""
     real = series_greedy._exchange_gone
-    monkeypatch.setattr(series_greedy, "_exchange_gone", lambda places: real(places[:0]))
+    monkeypatch.setattr(series_greedy, "_exchange_gone", lambda places, known: real(places[:0], known))
     with pytest.raises(PeerError):
         history("disclosed").view(0, Seeded("owner"), Seeded("partner"))

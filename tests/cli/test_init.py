@@ -99,7 +99,7 @@ def test_nothing_is_overwritten_without_force(shop: Path) -> None:
     assert "--force" in run(shop, *FROM, code=5).stderr
     assert "which is read" in run(shop, *FROM, "--out", "shop.csv", "--force", code=5).stderr
     told = run(shop, *FROM, "--out", "other.toml", code=5).stderr  # the layout is there
-    assert "which only --force replaces. It belongs next to the table" in told
+    assert "only --force replaces it. It belongs next to the table" in told
     assert "--out" not in told
     assert {path.name: path.read_bytes() for path in shop.iterdir()} == before
     run(shop, *FROM, "--force")
@@ -108,9 +108,9 @@ def test_nothing_is_overwritten_without_force(shop: Path) -> None:
 def test_what_is_wrong_is_said_before_fields_are_weighed(tmp_path: Path) -> None:
     (tmp_path / "shop.csv").write_text("surname,birth\nSmith,1980-01-31\nSmith,1975-12-31\n")
     typed = (*FROM, "--type", "birth=birth")
-    assert "Weighing" not in run(tmp_path, *typed, code=4).stderr
-    assert "Weighing" not in run(tmp_path, *typed, "--id-row", "--parties", "a", "b", code=3).stderr
-    assert "Weighing" in run(tmp_path, *typed, "--id-row").stderr
+    assert "Learning weights" not in run(tmp_path, *typed, code=4).stderr
+    assert "Learning weights" not in run(tmp_path, *typed, "--id-row", "--parties", "a", "b", code=3).stderr
+    assert "Learning weights" in run(tmp_path, *typed, "--id-row").stderr
 
 
 def test_cells_that_count_as_empty_are_no_other_sexes(tmp_path: Path) -> None:

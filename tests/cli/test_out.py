@@ -83,7 +83,7 @@ def test_link_tries_the_table_before_it_asks_anything(desk: Path, home: Home) ->
     home.run("CREATE TABLE pairs (precious text)")
     typed = ("link", "a.csv", "--partner", "bob", "--listen", "127.0.0.1:0", "--agreement", "agreement.toml")
     named = ("--out", str(home.address()), "--state", str(office.state.folder))
-    for more, problem in (((), "which only --force replaces"), (("--force",), "it has other columns")):
+    for more, problem in (((), "only --force replaces it"), (("--force",), "it has other columns")):
         done = accord(desk, *typed, *named, *more)
         assert done.returncode == 5, done.stderr
         assert problem in done.stderr

@@ -62,7 +62,7 @@ def test_the_table_of_rules(rule: str, width: int | None, size: float, rounds: i
 def test_what_scores_and_edits_take() -> None:
     engines, rules = (" ".join((DOCS / name).read_text().split()) for name in ("engines.md", "rules.md"))
     score = re.search(
-        r"`ot` sends (\d+) bytes per pair in (\d+) rounds; in blocks of 100 and 32 rows `cost` prices "
+        r"`ot` sends (\d+) bytes per pair in (\d+) rounds; for blocks of 100 and 32 rows `cost` prices "
         r"(\d+) and (\d+) bytes",
         engines,
     )

@@ -115,7 +115,7 @@ def test_a_field_that_no_record_lacks_is_never_missing() -> None:
         ("abs(given_l - given_r) <= 1", "no field of dates or numbers"),
         ("fname_l = fname_r", "Declare one"),
         ("surnam_l = surnam_r", "'surname'"),
-        ("given_l = given_l", "one and the same record"),
+        ("given_l = given_l", "of the same record"),
         ("abs(birth_year_l - birth_year_r) <= 1.2.3", "is not a number"),
         ("given_l = 'MARY'", "known are equality"),
         ("", "known are equality"),
@@ -151,7 +151,7 @@ def test_bounds_are_exact() -> None:
         ("abs(birth_year_l - birth_year_r) <= -3", "is below 0"),
         ("levenshtein(given_l, given_r) <= 1e400", "is not a number"),
         ("levenshtein(given_l, given_r) < 1e400", "is not a number"),
-        ("(" * 3_000 + "email_l = email_r" + ")" * 3_000, "has 6,017 letters"),
+        ("(" * 3_000 + "email_l = email_r" + ")" * 3_000, "has 6,017 characters"),
         ("not " * 990 + "email_l = email_r", "nested too deeply"),
     ],
 )

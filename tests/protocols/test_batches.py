@@ -165,11 +165,11 @@ def test_whose_records_these_are_must_be_known_where_people_are_protected() -> N
 def test_ids_that_were_numbered_anew_are_noticed() -> None:
     looks: list[Look] = []
     look(looks, {f"r{i}": (i, i) for i in range(10)})
-    assert look(list(looks), {f"s{i}": (i, i) for i in range(10)}).renumbered
-    assert look(list(looks), {f"r{i + 6}": (i + 6, 1) for i in range(10)}).renumbered
-    assert not look(list(looks), {f"r{i}": (i, i) for i in range(1, 12)}).renumbered
-    assert not look(list(looks), {"r1": (1, 1)}).renumbered, "a table of which most was deleted"
-    assert not look([], {"r1": (1, 1)}).renumbered
+    assert look(list(looks), {f"s{i}": (i, i) for i in range(10)}).mostly_gone
+    assert look(list(looks), {f"r{i + 6}": (i + 6, 1) for i in range(10)}).mostly_gone
+    assert not look(list(looks), {f"r{i}": (i, i) for i in range(1, 12)}).mostly_gone
+    assert look(list(looks), {"r1": (1, 1)}).mostly_gone, "a part of the table"
+    assert not look([], {"r1": (1, 1)}).mostly_gone
 
 
 tables = st.dictionaries(

@@ -76,7 +76,7 @@ def test_what_may_hold_a_password_is_refused_and_not_repeated(text: str) -> None
         ("duckdb:?table=p", "no file"),
         ("duckdb::memory:?table=p", "no file"),
         ("sqlite:a.db?table=p&schema=s", "SQLite has none"),
-        ("duckdb:a.db?schema=s", "beside a `table`"),
+        ("duckdb:a.db?schema=s", "goes with a `table`"),
         ("duckdb:a.db?table=", "is empty"),
         ("duckdb:a.db?table=p&query=SELECT 1", "not both"),
         ("duckdb:a.db?table=p%00", "NUL"),

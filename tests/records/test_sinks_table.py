@@ -324,7 +324,7 @@ def test_a_failure_in_the_middle_leaves_the_old_rows(home: Home) -> None:
 def test_pairs_that_do_not_fit_are_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10))
-    with pytest.raises(OutputError, match="10 bytes left there"):
+    with pytest.raises(OutputError, match="10 bytes are left there"):
         write_to_table(FOUND, Address(Database.SQLITE, str(tmp_path / "own.db"), "pairs"), replace=False)
     assert not os.listdir(tmp_path)
 
@@ -391,7 +391,7 @@ def test_a_full_disk_or_a_killed_process_leaves_what_was_there(
         assert done.returncode == -9, done.stderr
     else:
         assert "cannot be written: " in done.stderr
-        assert "room" in done.stderr, done.stderr
+        assert "lack of space" in done.stderr, done.stderr
         # A log of the database's own says to whoever opens it next what to undo.
         assert {path.name for path in tmp_path.iterdir()} <= {"own.db", "own.db.wal", "own.db-journal"}
     assert file.tables() == (["pairs"] if there else [])

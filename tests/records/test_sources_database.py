@@ -158,7 +158,7 @@ def test_an_empty_table_is_said(write: Write) -> None:
     ("query", "said"),
     [
         ("SELECT * FROM nobody", "no such table"),
-        ("SELECT shoe FROM people", "not there"),
+        ("SELECT shoe FROM people", "does not exist"),
         ("SELEC * FROM people", "query"),
         ("DELETE FROM people", "the query would change something"),
         ("-- all\n/* of */ drop table people", "the query would change something"),

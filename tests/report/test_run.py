@@ -113,6 +113,6 @@ def test_the_command_writes_both_and_replaces_nothing(done: dict[Side, Office], 
         accord(office, "report", run, "--out", str(out))
     assert out.stat().st_mode & 0o77 == 0, "for its owner's eyes"
     accord(office, "report", run, "--out", str(out), "--share", "--force")
-    assert "made of the agreement and of the receipt" in out.read_text()
+    assert "made from the agreement and the receipt" in out.read_text()
     with pytest.raises(Exception, match=r"\.html"):
         accord(office, "report", run, "--out", str(tmp_path / "run.pdf"))

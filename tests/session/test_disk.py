@@ -127,7 +127,7 @@ def test_an_output_that_would_not_fit_is_not_begun_and_the_run_is_kept(
         ending = faults.link(both)
     for side, office in both.items():
         assert isinstance(ending[side], OutputError), ending
-        assert "10 bytes left there" in str(ending[side])
+        assert "10 bytes are left there" in str(ending[side])
         assert not office.out.exists()
     name = faults.common_run(both)
     assert name

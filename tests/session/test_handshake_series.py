@@ -23,7 +23,7 @@ from accord.session.handshake_series import (
 from accord.side import Side
 
 COUNTS = counts_digest(np.array([3, 4]), np.array([5]))
-OPENING = Opening("monthly", 3, (2, 2), 3, COUNTS)
+OPENING = Opening("monthly", 3, (2, 2), 3, COUNTS, heard=2)
 names = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=100)
 
 
@@ -37,11 +37,12 @@ def test_an_opening_is_read_as_it_was_written(name: str, run: int, seen: int, to
 
 def test_it_stands_as_the_page_says() -> None:
     written = encode_opening(OPENING)
-    assert written[:8] == b"series 1"
+    assert written[:8] == b"series 2"
     assert written[8:408].rstrip(b"\0") == b"monthly"
     assert struct.unpack_from("<QQQQ", written, 408) == (3, 2, 2, 3)
     assert written[440:472] == COUNTS
-    assert not any(written[472:])
+    assert struct.unpack_from("<Q", written, 472) == (2,)
+    assert not any(written[480:])
 
 
 @pytest.mark.parametrize("at", [0, 8, 480, 511])
@@ -63,7 +64,7 @@ def test_the_digest_tells_counts_and_sides_apart() -> None:
 
 def meet(**changes: Any) -> int:
     """A hears where B stands; how many batches B has."""
-    party = exchange_openings(OPENING, Side.A, "bob")
+    party = exchange_openings(replace(OPENING, drawn=2), Side.A, "bob")
     assert isinstance(next(party), Send)
     assert isinstance(next(party), Receive)
     try:
@@ -92,3 +93,9 @@ def test_two_that_stand_at_the_same_place_go_on() -> None:
 def test_two_that_do_not_are_told(changes: dict[str, Any], error: type[AccordError], told: str) -> None:
     with pytest.raises(error, match=told):
         meet(**changes)
+
+
+def test_who_restored_an_older_copy_does_not_draw_again() -> None:
+    """The partner has had counts, in a run that was cut, of a batch that this state has never drawn."""
+    with pytest.raises(RefusedError, match="an older copy, and would draw noise again"):
+        meet(heard=3)

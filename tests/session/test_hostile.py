@@ -217,7 +217,7 @@ SCRIPTS: dict[str, tuple[Script, type[AccordError], str]] = {
     ),
     "a huge agreement": (other_agreement(1 << 60, b""), PeerError, "several megabytes"),
     "an agreement that is none": (other_agreement(3, b"\xff\x00["), AccordError, "cannot be read"),
-    "a terminal's commands": (other_agreement(len(LOUD), LOUD), DifferentAgreementError, "only: �.2J"),
+    "a terminal's commands": (other_agreement(len(LOUD), LOUD), DifferentAgreementError, "theirs: �.2J"),
     "a hundred thousand unknown keys": (other_agreement(len(KEYS), KEYS), AccordError, "cannot be read"),
     "deep nesting": (other_agreement(9000, b"a=" + b"[" * 8998), AccordError, "cannot be read"),
 }  # fmt: skip

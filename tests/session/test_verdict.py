@@ -202,7 +202,7 @@ def test_who_links_more_records_than_it_pledged_is_convicted(kind: str, hides: b
         path = both[Side.B].state.run(name) / "run.json"
         known = json.loads(path.read_text())
         path.write_text(json.dumps(known | {"records": known["records"] - 2}))
-    with pytest.raises(DepartedError, match=r"it signed that it has 11 records, and .* has 9"):
+    with pytest.raises(DepartedError, match=r"it signed that it has 11 records, but .* has 9"):
         replayed(both, Side.B, name)
     with pytest.raises(DepartedError, match=r"bob departed .* it signed that it has 11 records"):
         replay_both({side: open_case(office.state, name, None) for side, office in both.items()})

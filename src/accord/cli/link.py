@@ -315,13 +315,12 @@ def _reach(wait: float, silence: float) -> Reach:
 
 def _latest(state: Path | None) -> str:
     from accord.session.state import open_state
-    from accord.session.store import list_runs
+    from accord.session.store import find_waiting
 
-    found, _ = list_runs(open_state(state, os.environ, new=False))
-    waiting = [run.manifest.run for run in found if run.manifest.state == "waits"]
+    waiting = find_waiting(open_state(state, os.environ, new=False))
     if not waiting:
         raise UsageError(problem="No run waits to be resumed. `accord runs` lists all.")
-    return waiting[0]
+    return waiting[0].run
 
 
 def _require_file(out: Target | None, as_json: bool) -> Target | None:

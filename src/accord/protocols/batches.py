@@ -179,9 +179,10 @@ class Changes:
         return len(self.arrived) + self.waiting + self.late
 
     @property
-    def renumbered(self) -> bool:
-        """Whether more than half of what was there is gone, and about as much is new: as with other ids."""
-        return 2 * len(self.gone) > self.there and 2 * self.fresh > self.there
+    def mostly_gone(self) -> bool:
+        """Whether more than half of what was there is gone or changed: as with other ids, or a part of the
+        table."""
+        return 2 * len(self.gone) > self.there
 
 
 def find_changes(

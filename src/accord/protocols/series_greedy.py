@@ -101,7 +101,7 @@ class SeriesGreedy(GreedyClean):
         here = np.isin(self._before.own, self._member)
         theirs = yield from step(
             self._mine.journal,
-            _exchange_gone(np.flatnonzero(~here)),
+            _exchange_gone(np.flatnonzero(~here), len(self._before.partner)),
             lambda answer: _read_gone(answer, len(self._before.partner)),
         )
         self._own = [self._before.own[here]]
@@ -163,11 +163,12 @@ def _longer(counts: Ints, size: int) -> Ints:
     return np.pad(counts, (0, size - len(counts)))
 
 
-def _exchange_gone(places: Ints) -> Party[Answer]:
-    """Name own disclosed records that are gone, by their places; those of the partner."""
+def _exchange_gone(places: Ints, known: int) -> Party[Answer]:
+    """Name own disclosed records that are gone, by their places; those of the partner, of which so many are
+    known."""
     yield Send(len(places).to_bytes(_COUNT, "little"))
     count = int.from_bytes((yield from receive(_COUNT)).tobytes(), "little")
-    if count > 1 << 31:
+    if count > known:
         raise PeerError(problem="more records that are gone than it has disclosed")
     yield Send(places.astype("<u8").tobytes())
     return ((yield from receive(8 * count)).tobytes(),)

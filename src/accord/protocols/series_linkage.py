@@ -83,6 +83,13 @@ def series_party(task: Task, mine: Mine, engine: Engine, run: SeriesRun) -> Part
     return link_series(task, options, mine, engine, run)
 
 
+def compared_in_series(task: Task, counts: tuple[Ints, Ints], meeting: Meeting) -> tuple[Ints, Ints]:
+    """How many slots of A and of B each compared pair of bins has, in a run of a series."""
+    options = task.protocol
+    assert isinstance(options, Binned)
+    return options.compared(task, counts, meeting.bin_pairs(options.pairs(task), task.blocking.bins))
+
+
 def _require_counts(task: Task, options: Binned, mine: Mine, run: SeriesRun, counts: Ints) -> None:
     """Raise unless the partner's counts go on from those that it has shown."""
     partner, bins = mine.side.other, task.blocking.bins

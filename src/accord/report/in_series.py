@@ -40,9 +40,11 @@ def declared(agreement: Agreement) -> str:
     )
 
 
-def whom(series: Series) -> str:
+def whom(series: Series, per_person: int) -> str:
     """For whom the promise of a series holds."""
     what = "each record" if series.versions == 1 else f"each id with up to {series.versions:,} versions"
+    if per_person > 1:
+        what = f"each person none of whose records matches, of whom at most {per_person:,} ever take part"
     return f"{what}, once for all runs of the series"
 
 

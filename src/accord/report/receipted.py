@@ -90,7 +90,7 @@ def guarantee(agreement: Agreement) -> Section:
         several = agreement.protocol.records_per_person(side) or 1
         whom = f"each person with up to {several:,} records" if several > 1 else "each record"
         if agreement.series is not None:
-            whom = in_series.whom(agreement.series)
+            whom = in_series.whom(agreement.series, several)
         numbers = [show(x) if x is not None else "none" for x in (told.epsilon, told.delta)]
         rows.append([f"{agreement.party(side)} ({side.value})", *numbers, whom])
     promise = (

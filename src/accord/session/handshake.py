@@ -29,7 +29,7 @@ from accord.records.vectors import readers, texts_digest
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 
-WIRE = 7
+WIRE = 8
 HELLO = 256
 NONCE = 32
 NO_RUN = ""

@@ -64,15 +64,20 @@ def find_series(db: sqlite3.Connection, account: str, name: str) -> SeriesBook |
     return SeriesBook(row[1], row[2], found, tuple(run for run, _ in looks))
 
 
-def require_series(db: sqlite3.Connection, account: str, look: SeriesLook) -> SeriesBook | None:
-    """The series that a run goes on with, None if it begins it; raises unless it is the one it means."""
-    book = find_series(db, account, look.name)
-    if book is not None and book.key != look.key:
+def require_same(book: SeriesBook | None, account: str, key: bytes) -> None:
+    """Raise unless what is to go on with a series is the release that the series is."""
+    if book is not None and book.key != key:
         reason = (
             "it was begun under another agreement: other fields, bins, noise, ε, δ or declared sizes. Go on "
             "with that one, or begin a new series"
         )
         raise SeriesError(series=book.name, dataset=account, reason=reason)
+
+
+def require_series(db: sqlite3.Connection, account: str, look: SeriesLook) -> SeriesBook | None:
+    """The series that a run goes on with, None if it begins it; raises unless it is the one it means."""
+    book = find_series(db, account, look.name)
+    require_same(book, account, look.key)
     if look.after != (0 if book is None else len(book.looks)):
         raise SeriesError(
             series=look.name, dataset=account, reason="another run has just gone on with it. Link again"

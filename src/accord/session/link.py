@@ -278,6 +278,11 @@ def get_ready(
 ) -> Ready:
     """Everything that can be wrong on this side alone is found here, before anybody is called. `part` is what
     the owner says of a series, or a run of one that was cut."""
+    if part is not None and layout.id_row:
+        raise UsageError(
+            problem="A series knows records again by their ids, and row numbers change with every row that "
+            "comes or goes: name a column of ids, `id=`."
+        )
     now = datetime.now(UTC)
     side = own_side(agreement, partner)
     task = agreement.task

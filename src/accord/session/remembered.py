@@ -17,8 +17,8 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.errors import SeriesError, StateError, TrustError, UnreadableError
 from accord.privacy.events import Cost
-from accord.protocols.binned import Binned
 from accord.protocols.series import Meeting
+from accord.protocols.series_linkage import compared_in_series
 from accord.session.accounts import Account, account
 from accord.session.ledger import Entry, Ledger
 from accord.session.receipt import Receipt, read_receipt
@@ -204,11 +204,7 @@ def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> i
         meeting, bins = Meeting(run.manifest.seen, run.manifest.total), task.blocking.bins
         if [len(side) for side in counts] != [batches * bins for batches in meeting.total]:
             return None
-        # No agreement declares a series for another kind of protocol.
-        assert isinstance(protocol, Binned)
-        rows: tuple[Ints, Ints] | None = protocol.compared(
-            task, counts, meeting.bin_pairs(protocol.pairs(task), bins)
-        )
+        rows: tuple[Ints, Ints] | None = compared_in_series(task, counts, meeting)
     elif len(theirs) == len(real):
         rows = protocol.compared(task, counts)
     else:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy
 from accord.errors import SeriesError, StateError, UsageError
 from accord.privacy.events import NoisyCounts
@@ -42,11 +43,11 @@ from accord.protocols.slots import Slots
 from accord.records.columns import Records
 from accord.session.handshake_series import Opening, counts_digest
 from accord.session.ledger import Ledger, check_name
-from accord.session.ledger_series import SeriesBook, SeriesLook
+from accord.session.ledger_series import SeriesBook, SeriesLook, require_same
 from accord.session.offer import SeriesOffer
 from accord.session.series_table import Part, require_plausible
 from accord.session.state import State
-from accord.session.store import Manifest, RunFolder, list_runs
+from accord.session.store import Manifest, RunFolder, is_overtaken, list_runs
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -60,6 +61,8 @@ class Past:
     runs: int = 0
     seen: tuple[int, int] = (0, 0)
     """Batches of A and of B that have met."""
+    heard: int = 0
+    """Batches of the partner whose counts were ever received, in a run that was cut, too."""
     counts: Ints = field(default_factory=lambda: NO_COUNTS, repr=False)
     """The partner's, of those, without what is out of them."""
 
@@ -104,7 +107,10 @@ class OwnSeries:
         bins = len(self.arrived)
         own = self.left[: self.past.seen[_place(self.side)] * bins]
         counts = (own, self.past.counts) if self.side is Side.A else (self.past.counts, own)
-        return Opening(self.name, self.number, self.past.seen, self.total, counts_digest(*counts))
+        drawn, heard = len(self.counts), self.past.heard
+        return Opening(
+            self.name, self.number, self.past.seen, self.total, counts_digest(*counts), heard, drawn
+        )
 
     def offered(self) -> SeriesOffer:
         """What the owner is told of the run before anything leaves."""
@@ -222,6 +228,7 @@ def _enter(
     event = series.event(release.event)
     key = series_key(dataset, name, _terms(agreement, side, release), event)
     book = Ledger(state.ledger).series(dataset, name)
+    require_same(book, dataset, key)
     past, shown = find_past(state, agreement, side, dataset, name, book)
     looks = () if book is None else book.looks
     known, members = Known.of(looks), members_of(table, agreement.salt)
@@ -265,6 +272,9 @@ def _reenter(
             reason="the run and the ledger do not belong together",
             mend="Restore both from the same copy.",
         )
+    if is_overtaken(known, [one.manifest for one in list_runs(state)[0]]):
+        reason = f"its run {known.run} was linked again since, and is done. Go on with the next run"
+        raise SeriesError(series=known.series, dataset=known.dataset, reason=reason)
     looks = book.looks[: known.look]
     found, members = Known.of(looks), members_of(table, agreement.salt)
     changes = find_changes(found, members, 0, series.versions)
@@ -275,7 +285,7 @@ def _reenter(
         side=side,
         key=book.key,
         event=series.event(release.event),
-        past=Past(known.series_run - 1, known.seen, run.counts_before()),
+        past=Past(known.series_run - 1, known.seen, _heard([run], side), run.counts_before()),
         after=known.look,
         due=False,
         changes=changes,
@@ -297,13 +307,18 @@ def find_past(
     partner, runs = agreement.party(side.other), () if book is None else book.runs
     if lost := [run for run in broken if run in runs]:
         raise SeriesError(series=name, dataset=dataset, reason=f"its run {lost[0]} cannot be read")
-    ours = [run for run in found if run.manifest.run in runs and run.manifest.partner == partner]
-    if any(run.manifest.agreement != agreement.to_toml() for run in ours):
+    named = [run for run in found if run.manifest.is_of(name, dataset)]
+    if unknown := [run.manifest.run for run in named if run.manifest.run not in runs]:
+        reason = f"the ledger does not know its run {unknown[0]}: it was restored from an older copy"
+        raise SeriesError(series=name, dataset=dataset, reason=f"{reason}. Restore the latest one")
+    ours = [run for run in named if run.manifest.partner == partner]
+    if any(not _goes_on(run.manifest.agreement, agreement) for run in ours):
         reason = f"its runs with {partner} were under another agreement. Go on with that one"
         raise SeriesError(series=name, dataset=dataset, reason=reason)
     done = [run for run in ours if run.manifest.done]
+    heard = _heard(ours, side)
     if not done:
-        return Past(), Shown.nothing(agreement.task, side)
+        return Past(heard=heard), Shown.nothing(agreement.task, side)
     last = max(done, key=lambda run: run.manifest.series_run)
     known, counts = last.manifest, last.partner_counts()
     if counts is None or len(counts) != known.total[1 - _place(side)] * agreement.plan.bins:
@@ -311,7 +326,25 @@ def find_past(
     before, after = (last.shown(name, agreement.task, side) for name in ("before", "shown"))
     for removed, sign in ((after.removed[1], -1), (before.removed[1], 1)):
         counts[: len(removed)] += sign * removed
-    return Past(known.series_run, known.total, counts), after
+    return Past(known.series_run, known.total, heard, counts), after
+
+
+def _heard(runs: list[RunFolder], side: Side) -> int:
+    """Of how many batches the partner has opened the counts, in whichever of these runs."""
+    opened = [run.manifest.total[1 - _place(side)] for run in runs if run.partner_counts() is not None]
+    return max(opened, default=0)
+
+
+def _goes_on(before: str, agreement: Agreement) -> bool:
+    """Whether runs under an agreement go on under this one, which may have another bound on matches: one
+    that a run has reached would be reached again, for ever."""
+    if before == agreement.to_toml():
+        return True
+    return _unbounded(parse_agreement(before)) == _unbounded(agreement)
+
+
+def _unbounded(agreement: Agreement) -> str:
+    return agreement.model_copy(update={"most_matches": None}).to_toml()
 
 
 def _terms(agreement: Agreement, side: Side, release: Release) -> bytes:

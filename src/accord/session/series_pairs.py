@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from accord.errors import UsageError
-from accord.privacy.release import fold_name
 from accord.session.state import State
-from accord.session.store import Manifest, RunFolder, list_runs
+from accord.session.store import Manifest, RunFolder, is_overtaken, list_runs
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def _summary(dataset: str, name: str, partner: str, runs: list[Manifest]) -> Ser
         partner=partner,
         runs=len(done),
         last=max((run.began for run in done), default=""),
-        waiting=tuple(run.run for run in runs if run.state == "waits"),
+        waiting=tuple(run.run for run in runs if run.state == "waits" and not is_overtaken(run, runs)),
         matches=sum(run.matches or 0 for run in done),
     )
 
@@ -55,11 +54,19 @@ def _summary(dataset: str, name: str, partner: str, runs: list[Manifest]) -> Ser
 def all_pairs(state: State, name: str, partner: str | None, dataset: str | None) -> pa.Table:
     """The pairs of all runs of a series that are done, each with the number of its run as `run`.
 
-    A record that is gone by now is still in the pairs that it had.
+    A record that is gone by now is still in the pairs that it had. Raises if one of the runs is missing.
     """
     runs = _require_one(
         [run for run in list_runs(state)[0] if _is_named(run.manifest, name, partner, dataset)], name
     )
+    numbers = sorted(run.manifest.series_run for run in runs)
+    if lost := sorted(set(range(1, numbers[-1] + 1)).difference(numbers)):
+        some = ", ".join(map(str, lost))
+        raise UsageError(
+            problem=f"Not all runs of the series '{name}' are kept here any more: of {numbers[-1]}, run "
+            f"{some} is missing, with its pairs. Restore its folder; every run also wrote its pairs to its "
+            "own output."
+        )
     tables = []
     for run in sorted(runs, key=lambda run: run.manifest.series_run):
         pairs = run.pairs()
@@ -71,10 +78,8 @@ def all_pairs(state: State, name: str, partner: str | None, dataset: str | None)
 def _is_named(known: Manifest, name: str, partner: str | None, dataset: str | None) -> bool:
     return (
         known.done
-        and bool(known.series)
-        and fold_name(known.series) == fold_name(name)
+        and known.is_of(name, known.dataset if dataset is None else dataset)
         and partner in (None, known.partner)
-        and (dataset is None or fold_name(dataset) == fold_name(known.dataset))
     )
 
 

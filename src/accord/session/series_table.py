@@ -41,7 +41,7 @@ def require_plausible(
         )
         raise DataError("the table", [Fault("", problem, "Agree on a larger `first` under [series].")])
     named = {"series": part.name, "dataset": dataset, "declared": declared}
-    if changes.renumbered and not part.mostly_new:
+    if changes.mostly_gone and not part.mostly_new:
         raise OtherIdsError(
             **named,
             there=changes.there,

@@ -36,6 +36,7 @@ import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 from accord.errors import ClosedError, StateError, UsageError
+from accord.privacy.release import fold_name
 from accord.protocols.base import Task
 from accord.protocols.phases import Lap, Phases
 from accord.protocols.series_greedy import Shown, decode_shown, encode_shown
@@ -120,6 +121,11 @@ class Manifest:
     def state(self) -> Literal["done", "closed", "most_matches", "waits"]:
         """How far it is; only a run that waits has something to go on to."""
         return "done" if self.done else "closed" if self.closed else self.ended or "waits"
+
+    def is_of(self, series: str, dataset: str) -> bool:
+        """Whether it is a run of this series of this account."""
+        named = fold_name(self.series), fold_name(self.dataset)
+        return bool(self.series) and named == (fold_name(series), fold_name(dataset))
 
     def source(self) -> Place:
         """Where the data was."""
@@ -331,13 +337,31 @@ def list_runs(state: State) -> tuple[list[RunFolder], list[str]]:
     return sorted(found, key=lambda run: run.manifest.began, reverse=True), broken
 
 
+def find_waiting(state: State) -> list[Manifest]:
+    """The runs that can go on, the latest first."""
+    found = [run.manifest for run in list_runs(state)[0]]
+    return [run for run in found if run.state == "waits" and not is_overtaken(run, found)]
+
+
+def is_overtaken(run: Manifest, runs: list[Manifest]) -> bool:
+    """Whether a run of a series was linked again, and this or a later one is done: it has nothing to add."""
+    return (
+        bool(run.series)
+        and not run.done
+        and any(
+            other.done
+            and other.partner == run.partner
+            and other.is_of(run.series, run.dataset)
+            and other.series_run >= run.series_run
+            for other in runs
+        )
+    )
+
+
 def find_unfinished(state: State, partner: str, agreement: str) -> tuple[str, ...]:
     """The runs with this partner under this agreement that can go on, the latest first."""
-    found = (run.manifest for run in list_runs(state)[0])
     return tuple(
-        run.run
-        for run in found
-        if (run.partner, run.agreement) == (partner, agreement) and run.state == "waits"
+        run.run for run in find_waiting(state) if (run.partner, run.agreement) == (partner, agreement)
     )
 
 
