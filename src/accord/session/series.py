@@ -331,8 +331,9 @@ def find_past(
 
 def _heard(runs: list[RunFolder], side: Side) -> int:
     """Of how many batches the partner has opened the counts, in whichever of these runs."""
-    opened = [run.manifest.total[1 - _place(side)] for run in runs if run.partner_counts() is not None]
-    return max(opened, default=0)
+    # A run that is done has them; of one that was cut its journal says so, which is read only then.
+    opened = [run.manifest for run in runs if run.manifest.done or run.partner_counts() is not None]
+    return max((run.total[1 - _place(side)] for run in opened), default=0)
 
 
 def _goes_on(before: str, agreement: Agreement) -> bool:
