@@ -127,7 +127,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"protocol": {"prune": 10}}, "would never be compared"),
     ({"protocol": {"greedy": True, "closure": "candidates"}}, 'set closure = "all", or greedy = false'),
     ({"one_to_one": True}, "a pair that a run has shown cannot be taken back"),
-    ({"accountable": True}, "which no replay takes yet; remove it"),
     ({"series": {"versions": 0}}, "versions"),
     ({"series": {"arrivals": {"A": "0%"}}}, "share such as"),
     ({"protocol": {"name": "all-pairs", "A": None, "B": None, "sort": None, "prune": None}, "blocking": []},

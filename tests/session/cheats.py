@@ -41,7 +41,7 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Party, Receive, Send, receive, send
 from accord.secure.transfer.extension import collect, padded_count
 from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
-from accord.session import book, desk
+from accord.session import book, course
 from accord.side import Side
 from tests.session import faults
 from tests.session.faults import Office
@@ -239,7 +239,7 @@ def pledge_fewer(office: Office, invented: str) -> Iterator[None]:
         return pledged if found == cheat else found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(desk, "table_digest", digest)
+        patch.setattr(course, "table_digest", digest)
         yield
     office.data.write_text(source)
 

@@ -34,10 +34,11 @@ class SeriesOffice(faults.Office):
     """One organisation that goes on with a series."""
 
     part: Part = field(default_factory=lambda: Part("monthly"))
+    layout: Layout = field(default_factory=Layout)
 
     def ready(self) -> Ready:
         return get_ready(
-            self.state, self.agreement, self.partner, self.data, Layout(), "table", None, self.out,
+            self.state, self.agreement, self.partner, self.data, self.layout, "table", None, self.out,
             self.reach(), tell_nobody, part=self.part,
         )  # fmt: skip
 

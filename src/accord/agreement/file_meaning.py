@@ -146,7 +146,7 @@ def meaning_faults(data: Mapping[str, Any], simulated: bool) -> Iterator[tuple[W
         blocking = [list(one.parts.values()) for one in found.passes]
         yield from found.protocol.faults(found.rule, fields, blocking, simulated)
     if found.series and found.protocol is not None:
-        yield from series_faults(found.protocol, found.one_to_one, found.accountable)
+        yield from series_faults(found.protocol, found.one_to_one)
 
 
 def _party_faults(parties: Parties) -> Iterator[tuple[Where, str]]:

@@ -19,6 +19,7 @@ from accord.wording import counted
 if TYPE_CHECKING:
     from accord.records.layout import Layout
     from accord.session.replay import Replayed
+    from accord.session.series_pledge import Earlier
     from accord.session.state import State
 
 
@@ -92,7 +93,19 @@ def replay(
         sent, signed = counted(one.messages, "message"), counted(one.signatures, "signature")
         tries = counted(one.attempts, "attempt")
         say(f"{one.party} followed the protocol with this table: {sent} in {tries}, {signed}.")
+        if one.earlier is not None:
+            say(_tell_earlier(one.earlier))
         say(f"Read from its columns: {', '.join(map(_tell_column, one.columns.items()))}.")
+
+
+def _tell_earlier(earlier: Earlier) -> str:
+    """Whether the run goes on from the runs before it."""
+    if not earlier.opened and not earlier.missing:
+        return "It is the first run of its series."
+    told = f"It goes on from what was pledged in {counted(earlier.opened, 'earlier run')} of its series"
+    if not earlier.missing:
+        return f"{told}, and there are no others. Replay each with the table of its day."
+    return f"{told}; {counted(earlier.missing, 'other')} cannot be opened: forgotten, or not accountable."
 
 
 def _tell_column(pair: tuple[str, str]) -> str:

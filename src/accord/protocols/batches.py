@@ -40,7 +40,9 @@ Hashes = NDArray[np.bytes_]
 _TAG = b"accord look 1\n"
 _TAG_PEOPLE = b"accord look 2\n"
 """Of a look whose members say whose they are."""
+_TAG_LOOKS = b"accord looks 1\n"
 _HEAD = struct.Struct("<?QQQ")
+_LENGTH = struct.Struct("<Q")
 _HASH = "S10"
 _AT_ONCE = 1 << 16
 """Rows that are laid out to be hashed at a time."""
@@ -320,3 +322,23 @@ def decode_look(content: bytes) -> Look:
     at += 8 * bins
     columns = [np.frombuffer(body, _HASH, members, at + 10 * members * n) for n in range(each // 10)]
     return Look(Batch(Members(*columns), counts), left)
+
+
+def encode_looks(looks: Sequence[Look]) -> bytes:
+    """Several looks as bytes."""
+    each = [encode_look(look) for look in looks]
+    return _TAG_LOOKS + b"".join(_LENGTH.pack(len(one)) + one for one in each)
+
+
+def decode_looks(content: bytes) -> tuple[Look, ...]:
+    """The looks in these bytes, of which there is at least one; raises ValueError."""
+    if not content.startswith(_TAG_LOOKS):
+        raise ValueError("not looks")
+    at, looks = len(_TAG_LOOKS), list[Look]()
+    while at + _LENGTH.size <= len(content):
+        (length,) = _LENGTH.unpack_from(content, at)
+        at += _LENGTH.size + length
+        looks.append(decode_look(content[at - length : at]))
+    if not looks or at != len(content):
+        raise ValueError("not looks")
+    return tuple(looks)

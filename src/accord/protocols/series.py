@@ -174,7 +174,7 @@ def series_slots(
     return shuffle_slots(record, bins, len(counts), records, entropy)
 
 
-def series_faults(protocol: Protocol, one_to_one: bool, accountable: bool) -> Iterator[Fault]:
+def series_faults(protocol: Protocol, one_to_one: bool) -> Iterator[Fault]:
     """Why a protocol cannot be run in a series, or not together with other options of an agreement."""
     if not protocol.in_series:
         yield ("series",), f"a series needs the protocol laplace, not {protocol.name}; remove [series]."
@@ -196,6 +196,3 @@ def series_faults(protocol: Protocol, one_to_one: bool, accountable: bool) -> It
             "cannot be taken back"
         )
         yield ("one_to_one",), f"{problem}; remove it and choose from all pairs, or remove [series]."
-    if accountable:
-        problem = "a later run of a series follows from what earlier ones released, which no replay takes yet"
-        yield ("accountable",), f"{problem}; remove it, or [series]."

@@ -6,7 +6,7 @@ table's size is in every meeting, and so in all that was signed there (book.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -15,12 +15,15 @@ from accord.agreement.file import parse_agreement
 from accord.errors import AccordError, DepartedError, RefusedError, StateError, UsageError
 from accord.protocols.base import prepare
 from accord.protocols.mine import Mine
+from accord.protocols.series_greedy import Shown, encode_shown
+from accord.protocols.series_linkage import series_party
 from accord.protocols.slots import table_digest
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.records.sources import TableLike
 from accord.records.vectors import readers, texts_digest
+from accord.secure.party import Party
 from accord.session import noise_format
 from accord.session.book import Meeting, about_run, meeting_of
 from accord.session.desk import Promise, read_cards, read_promise
@@ -28,8 +31,9 @@ from accord.session.handshake import Hello, decode_hello
 from accord.session.identity import Card
 from accord.session.record import attempts, read_opening
 from accord.session.seed import require_pledge
+from accord.session.series_pledge import Earlier, Standing, find_standings, require_goes_on
 from accord.session.state import State
-from accord.session.store import Manifest, open_run
+from accord.session.store import Manifest, RunFolder, open_run
 from accord.session.verdict import Fault
 from accord.side import Side
 from accord.wording import counted
@@ -54,29 +58,58 @@ class Attempt:
 class Case:
     """One side of a run with all that it follows from."""
 
-    folder: Path
-    manifest: Manifest
+    folder: RunFolder
     agreement: Agreement
     side: Side
     promise: Promise
     cards: dict[Side, Card]
     layout: Layout
     records: Records
+    """Those that take part."""
+    series: Standing | None = None
+    """What else a run of a series follows from."""
+    earlier: Earlier | None = None
+    """The runs of its series before it."""
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.folder.manifest
 
     @cached_property
     def mine(self) -> Mine:
         """The side as it was fixed then: its slots follow from table, noise and seed."""
         task, size = self.agreement.task, self.manifest.partner_records
+        if self.series is not None:
+            return self._in_series(self.series)
         try:
-            noise = noise_format.decode((self.folder / "noise").read_bytes())
-        except (OSError, ValueError):
+            noise = noise_format.decode(self.folder.read("noise"))
+        except (StateError, ValueError):
             raise self.incomplete("the noise of the run cannot be read") from None
         padding, entropy = task.protocol.padding(task, self.side.other, size), self.promise.seed.slots()
         return prepare(task, self.side, self.records, size, noise, entropy, (), padding)
 
+    def _in_series(self, series: Standing) -> Mine:
+        task, size, entropy = self.agreement.task, self.manifest.partner_records, self.promise.seed.slots()
+        try:
+            slots = series.slots(task, self.side, entropy)
+        except ValueError:
+            raise self.incomplete(
+                "the counts that are kept of the run are not those of its records"
+            ) from None
+        padding = task.protocol.padding(task, self.side.other, size)
+        return Mine(self.side, self.records, size, slots, entropy, (), padding)
+
+    def party_of(self, mine: Mine) -> Party[Shown | None]:
+        """The program of the side; in a series it ends in what both have disclosed by then."""
+        task, engine = self.agreement.task, self.agreement.engine.build()
+        if self.series is not None:
+            return (yield from series_party(task, mine, engine, self.series.run))[1]
+        yield from task.protocol.party(task, mine, engine)
+        return None
+
     @cached_property
     def attempts(self) -> list[Attempt]:
-        return [_open_attempt(self, path) for path in attempts(self.folder)]
+        return [_open_attempt(self, path) for path in attempts(self.folder.path)]
 
     @property
     def sizes(self) -> dict[Side, int]:
@@ -105,6 +138,13 @@ class Case:
         if fault is not None:
             raise self.departed(fault.problem) if fault.departed else self.incomplete(fault.problem)
 
+    def require_shown(self, shown: Shown | None) -> None:
+        """Raise unless this is what the side keeps as disclosed by the end of a run of a series."""
+        if shown is None or not self.manifest.done:
+            return
+        if self.folder.read("shown") != encode_shown(shown):
+            raise self.incomplete("what it keeps as disclosed is not what was disclosed by its end")
+
     def require_size(self, announced: int) -> None:
         """Raise unless the table has the size that the side signed for."""
         if announced != self.records.size:
@@ -120,29 +160,48 @@ class Case:
 
     def incomplete(self, reason: str) -> StateError:
         mend = "With the tables and seeds of both sides the run can be replayed without it."
-        return StateError(path=self.folder / "record", reason=reason, mend=mend)
+        return StateError(path=self.folder.path / "record", reason=reason, mend=mend)
 
 
 def open_case(state: State, name: str, data: TableLike | None, layout: Layout | None = None) -> Case:
     """One side of a run, if its table and its seed are those that it pledged."""
     found = open_run(state, name)
-    known, folder = found.manifest, state.run(name)
+    known = found.manifest
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     if not agreement.accountable:
         raise UsageError(problem=f"The run {name} is not accountable: nothing was kept to replay it.")
-    side, promise = Side(known.side), read_promise(folder)
-    cards = read_cards(folder)
+    side, promise = Side(known.side), read_promise(found.path)
+    cards = read_cards(found.path)
     source = data if data is not None else known.source()
     read = layout or known.read_layout()
-    case = Case(folder, known, agreement, side, promise, cards, read, _load(agreement, side, source, read))
-    _require_pledged(case)
-    return case
+    table = _load(agreement, side, source, read)
+    case = Case(found, agreement, side, promise, cards, read, table)
+    if agreement.series is None:
+        _require_pledged(case, table_digest(table))
+        return case
+    return _open_series(state, case)
+
+
+def _open_series(state: State, case: Case) -> Case:
+    """One side of a run of a series, whose records are those of the table that took part in it."""
+    pledged = case.promise.pledges[case.side].table
+    seed = case.promise.seed
+    for standing, digest in find_standings(case.folder, case.agreement, case.records):
+        case = replace(case, records=standing.records, series=standing)
+        if seed.commitments(case.side, digest)[:32] == pledged:
+            break
+    _require_pledged(case, digest)
+    try:
+        return replace(case, earlier=require_goes_on(state, case.folder, standing.looks))
+    except ValueError as error:
+        raise case.departed(str(error)) from None
 
 
 def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> Records:
     shown, per_person = agreement.disclosed(side), agreement.protocol.records_per_person(side)
     own = (agreement.fields, agreement.salt, shown, layout, per_person)
-    return load_records(data, *own, by_id=True)
+    people = agreement.series is not None and (per_person or 1) > 1
+    return load_records(data, *own, by_id=True, keep_people=people)
 
 
 def _open_attempt(case: Case, folder: Path) -> Attempt:
@@ -157,14 +216,14 @@ def _open_attempt(case: Case, folder: Path) -> Attempt:
     return Attempt(folder, told, hellos, meeting_of(told, case.sizes, case.about))
 
 
-def _require_pledged(case: Case) -> None:
-    """Raise unless table and seed are those that were signed for."""
+def _require_pledged(case: Case, table: bytes) -> None:
+    """Raise unless the seed, and a table of this digest, are those that were signed for."""
     pledge = case.promise.pledges[case.side]
     try:
         require_pledge(pledge, case.cards[case.side], case.manifest.run, case.agreement.digest, case.side)
     except ValueError:
         raise case.incomplete("its pledge is not signed with its card") from None
-    made = case.promise.seed.commitments(case.side, table_digest(case.records))
+    made = case.promise.seed.commitments(case.side, table)
     if made[32:] != pledge.seed:
         raise case.departed("the seed is not the one that it was committed to")
     if made[:32] != pledge.table:

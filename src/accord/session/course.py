@@ -39,17 +39,18 @@ from accord.privacy.events import NO_COST, Cost, Event
 from accord.privacy.number import show
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
+from accord.protocols.batches import encode_looks
 from accord.protocols.mine import Mine, Status
 from accord.protocols.outcome import Outcome
 from accord.protocols.series_linkage import SeriesRun, series_party
-from accord.protocols.slots import Padding, Slots, commitments
+from accord.protocols.slots import Padding, Slots, commitments, table_digest
 from accord.records.columns import Records
 from accord.records.layout import Layout
 from accord.records.pairing import PairTable
 from accord.records.sources import TableLike, settle
 from accord.records.targets import Target, require_free, settled, write_pairs
 from accord.secure.party import Party
-from accord.session import heard, notices, receipt
+from accord.session import heard, noise_format, notices, receipt
 from accord.session.connection import Reach
 from accord.session.crew import Alone, Errand, Team
 from accord.session.desk import Desk, Promise, make_promise, open_desk, promise_files
@@ -147,6 +148,13 @@ class Ready:
         """The dummies that a partner with so many records can have."""
         return self.agreement.protocol.padding(self.agreement.task, self.side.other, partner_size)
 
+    def pledged(self, joined: SeriesRun | None) -> bytes:
+        """The digest of all that the own messages follow from, besides the seed and the noise."""
+        table = table_digest(self.records)
+        if self.series is None or joined is None:
+            return table
+        return self.series.pledged(table, joined)
+
     def mine(self, slots: Slots, partner_size: int) -> Mine:
         """My side of a run whose slots are on disk."""
         padding = self.padding(partner_size)
@@ -173,7 +181,7 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     name = run_name(hello, other)
     joined = yield from _join_series(own)
     promise = yield from make_promise(
-        own.state, own.agreement, own.side, own.cards, name, own.records, own.entropy
+        own.state, own.agreement, own.side, own.cards, name, own.pledged(joined), own.entropy
     )
     size = yield from exchange_sizes(own.records.size, own.partner)
     batches = (1, 1) if joined is None else (joined.own(own.side)[1], joined.own(own.side.other)[1])
@@ -229,13 +237,18 @@ def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[
     charged = Ledger(own.state.ledger).charge(ask, own.draw, datetime.now(UTC))
     noise = own.draw() if ask.key is None else charged.noise
     task, events = own.agreement.task, (own.event,)
+    entropy = own.entropy if promise is None else promise.seed.slots()
+    files = {} if promise is None else promise_files(promise, own.cards)
     if own.series is not None:
         assert charged.look is not None
-        slots = own.series.slots(task, own.records, charged.look, own.entropy)
-        return charged.cost, own.mine(slots, size), own.series.files()
-    entropy = own.entropy if promise is None else promise.seed.slots()
+        slots = own.series.slots(task, own.records, charged.look, entropy)
+        if promise is not None:
+            files["looks"] = encode_looks((*own.series.looks, charged.look))
+        return charged.cost, own.mine(slots, size), files | own.series.files()
     mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
-    return charged.cost, mine, {} if promise is None else promise_files(promise, own.cards, noise)
+    if promise is not None:
+        files["noise"] = noise_format.encode(noise)
+    return charged.cost, mine, files
 
 
 def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dict[str, bytes]) -> RunFolder:
@@ -259,7 +272,7 @@ def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dic
 def _manifest(own: Ready, name: str, mine: Mine, joined: SeriesRun | None) -> Manifest:
     of_series: dict[str, Any] = {}
     if own.series is not None and joined is not None:
-        numbers = {"series_run": own.series.number, "look": own.series.after + 1}
+        numbers = {"series_run": own.series.number, "look": len(own.series.looks) + 1}
         of_series = {"series": own.series.name, **numbers, **asdict(joined.meeting)}
     return Manifest(
         run=name,
@@ -327,7 +340,8 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
     expect(0, 0)
     engine, shown = agreement.engine.build(), None
     if kept.series is not None:
-        outcome, shown = yield from series_party(task, mine, engine, kept.series)
+        series = series_party(task, mine, engine, kept.series)
+        outcome, shown = yield from (series if desk is None else desk.keep(series))
     else:
         party = task.protocol.party(task, mine, engine)
         outcome = yield from (party if desk is None else desk.keep(party))

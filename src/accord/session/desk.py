@@ -14,16 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from accord.agreement.document import Agreement
 from accord.entropy import Derived, Entropy
 from accord.errors import StateError, TrustError
-from accord.protocols.slots import table_digest
-from accord.records.columns import Records
 from accord.secure.party import Party
-from accord.session import noise_format
 from accord.session.book import Book, Meeting, Pen, about_run, close_book, keep_book, meeting_of
 from accord.session.handshake import Hello, encode_hello
 from accord.session.identity import Card, parse_card, signer, verifier
@@ -61,25 +55,25 @@ def make_promise(
     side: Side,
     cards: dict[Side, Card],
     run: str,
-    records: Records,
+    table: bytes,
     system: Entropy,
 ) -> Party[Promise | None]:
-    """Draw a seed, and pledge; take the partner's pledge. Nothing of it where runs are not accountable."""
+    """Draw a seed, and pledge it with a table of this digest; take the partner's pledge. Nothing of it where
+    runs are not accountable."""
     if not agreement.accountable:
         return None
     seed = draw_seed(system)
-    made = seed.commitments(side, table_digest(records))
+    made = seed.commitments(side, table)
     return Promise(seed, (yield from exchange_pledges(state, side, cards, run, agreement.digest, made)))
 
 
-def promise_files(promise: Promise, cards: dict[Side, Card], noise: NDArray[np.int64]) -> dict[str, bytes]:
-    """What is kept from the beginning on for a replay, by the names of the files: with the noise that the
-    slots have, and the cards, which may be renewed later."""
+def promise_files(promise: Promise, cards: dict[Side, Card]) -> dict[str, bytes]:
+    """What is kept from the beginning on for a replay, by the names of the files: with the cards, which may
+    be renewed later. The noise that the slots have comes to it."""
     pledges = b"".join(encode_pledge(promise.pledges[side]) for side in Side)
     return {
         "seed": encode_seed(promise.seed),
         "pledges": _PLEDGES + pledges,
-        "noise": noise_format.encode(noise),
         **{f"card-{side.value}": cards[side].pem for side in Side},
     }
 

@@ -8,7 +8,8 @@ guesses of the output on it. Both sides compute the same bytes and sign them wit
 
 That of an accountable run also holds what both had pledged, to their tables and their seeds, and the last
 links of both directions of every connection (book.py): it is of version 3. That of a run of a series says
-which run of which it is, and the sizes that were declared: it is of version 4. All others are of version 2.
+which run of which it is, and the sizes that were declared: it is of version 4, or 5 where it is accountable.
+All others are of version 2.
 
     {"receipt": {…}, "signatures": {"A": {"card": …, "signature": …}, "B": {…}}}
 """
@@ -115,9 +116,9 @@ class _SeriesFacts(Spec):
 class _Facts(Spec):
     """The form of what a receipt says."""
 
-    version: Literal[1, 2, 3, 4]
+    version: Literal[1, 2, 3, 4, 5]
     """1 has another digest of the output, see `signed_output.py`; 3 is that of an accountable run, 4 that of
-    a run of a series."""
+    a run of a series, 5 that of one that is both."""
     run: _Word
     agreement: _Word
     protocol: _Word
@@ -136,10 +137,10 @@ class _Facts(Spec):
 
     @model_validator(mode="after")
     def _fits(self) -> _Facts:
-        if (self.version == 4) != (self.series is not None):
-            raise ValueError("a run of a series is of version 4")
-        if (self.version == 3) != (self.accountable is not None):
-            raise ValueError("what is accountable is of version 3")
+        if (self.version in (4, 5)) != (self.series is not None):
+            raise ValueError("a run of a series is of version 4 or 5")
+        if (self.version in (3, 5)) != (self.accountable is not None):
+            raise ValueError("what is accountable is of version 3 or 5")
         return self
 
 
@@ -173,10 +174,10 @@ def facts(
     series: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What a receipt says, the same on both sides; `bound` is what an accountable run adds (desk.py),
-    `series` what a run of a series adds (series.py). No run is both."""
+    `series` what a run of a series adds (series.py)."""
     found = outcome.matches_found
     return {
-        "version": 4 if series is not None else 2 if bound is None else 3,
+        "version": 2 + (bound is not None) + 2 * (series is not None),
         "run": run,
         "agreement": agreement.digest,
         "protocol": agreement.protocol.name,

@@ -27,6 +27,7 @@ from accord.agreement.file import parse_agreement
 from accord.entropy import Derived
 from accord.errors import NoRoomError, PeerError, StateError, TooManyMatchesError, UsageError
 from accord.protocols.mine import Mine
+from accord.protocols.series_greedy import Shown
 from accord.session.book import about_run, meeting_of
 from accord.session.case import Attempt, Case
 from accord.session.desk import nonces_of, read_cards, read_promise
@@ -34,6 +35,7 @@ from accord.session.evidence import Evidence, Said, collect_all
 from accord.session.held import is_known, require_about, said_in
 from accord.session.record import Kept, attempts, read_badges, read_opening
 from accord.session.replay_lines import EndOfRecord, Line, Remembered, Staff, run_noted
+from accord.session.series_pledge import Earlier
 from accord.session.state import State
 from accord.session.store import open_run
 from accord.session.verdict import judge
@@ -54,6 +56,8 @@ class Replayed:
     columns: dict[str, str]
     """By agreed name, and for `id`: the column of the table that it was read from. Which one it is, each side
     chooses, and no commitment shows that it is the right one."""
+    earlier: Earlier | None = None
+    """Of a run of a series: the runs before it."""
 
 
 def replay_side(case: Case, evidence: Evidence | None = None) -> Replayed:
@@ -74,11 +78,21 @@ def replay_side(case: Case, evidence: Evidence | None = None) -> Replayed:
     case.require_signatures(signatures)
     sent = sum(len(line.links) for line in lines)
     run, count = case.manifest.run, len(known)
-    return Replayed(run, case.party, count, sent, signatures, case.columns)
+    return Replayed(run, case.party, count, sent, signatures, case.columns, case.earlier)
 
 
-def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callable[[int], Line]) -> bool:
-    """Run the side's program again over these lines; whether it came to an end of its own."""
+@dataclass(frozen=True)
+class Ended:
+    """How a side's program ended when it ran again."""
+
+    whole: bool
+    """Whether it came to an end of its own."""
+    shown: Shown | None = None
+    """In a series: what both had disclosed by then."""
+
+
+def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callable[[int], Line]) -> Ended:
+    """Run the side's program again over these lines."""
     nonces = nonces_of(attempt.hellos)
 
     def key(number: int) -> bytes:
@@ -96,19 +110,18 @@ def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callabl
 
 def _run_again(
     case: Case, attempt: Attempt, mine: Mine, journal: Remembered, line: Callable[[int], Line]
-) -> bool:
-    task, side = case.agreement.task, case.side
+) -> Ended:
+    side = case.side
     try:
         journal.meet(attempt.hellos[side], attempt.hellos[side.other])
-        run_noted(task.protocol.party(task, mine, case.agreement.engine.build()), line(0), closes=True)
+        return Ended(True, run_noted(case.party_of(mine), line(0), closes=True))
     except EndOfRecord:
-        return False
+        return Ended(False)
     except NoRoomError:
         raise
     except (PeerError, TooManyMatchesError):
         # As then: a side that refuses what it is told sends nothing more.
-        pass
-    return True
+        return Ended(True)
 
 
 def _replay_attempt(case: Case, attempt: Attempt, journal: Remembered, said: dict[int, Said]) -> list[Line]:
@@ -122,10 +135,11 @@ def _replay_attempt(case: Case, attempt: Attempt, journal: Remembered, said: dic
 
     try:
         ended = run_attempt(case, attempt, journal, line)
-        fault = judge(attempt.number, made, said, ended)
+        fault = judge(attempt.number, made, said, ended.whole)
     except (OSError, ValueError):
         raise case.incomplete(f"the messages of attempt {attempt.number} cannot be read") from None
     case.require(fault)
+    case.require_shown(ended.shown)
     return list(made.values())
 
 

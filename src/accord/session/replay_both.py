@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from accord.errors import StateError, UsageError
+from accord.protocols.series_greedy import Shown
 from accord.secure.party import Buffer
 from accord.session.book import Meeting
 from accord.session.case import Attempt, Case
@@ -41,6 +42,8 @@ class _Seen:
     said: dict[int, Said]
     lines: dict[int, _Wired] = field(default_factory=dict)
     fault: BaseException | None = None
+    shown: Shown | None = None
+    """In a series, what both had disclosed at its end."""
 
     def same(self, connection: int) -> float:
         """How many messages on a connection are the same for certain, from the first on."""
@@ -103,6 +106,7 @@ def replay_both(cases: dict[Side, Case]) -> dict[Side, Replayed]:
             found.messages[side],
             found.signatures[side],
             case.columns,
+            case.earlier,
         )
         for side, case in cases.items()
     }
@@ -130,6 +134,8 @@ def _replay(cases: dict[Side, Case], both: list[dict[Side, Attempt]], recorded: 
         if any(faults.values()):
             found.faults = faults
             break
+        for side, each in seen.items():
+            cases[side].require_shown(each.shown)
     return found
 
 
@@ -209,7 +215,7 @@ def _run_both(
             return made
 
         try:
-            run_attempt(cases[side], attempt, journals[side], line)
+            own.shown = run_attempt(cases[side], attempt, journals[side], line).shown
         except BaseException as error:
             own.fault = error
         finally:

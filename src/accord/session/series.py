@@ -11,7 +11,7 @@ batch that was drawn for a run that was cut is what the next run uses.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ from accord.session.handshake_series import Opening, counts_digest
 from accord.session.ledger import Ledger, check_name
 from accord.session.ledger_series import SeriesBook, SeriesLook, require_same
 from accord.session.offer import SeriesOffer
+from accord.session.series_pledge import digest_series, digest_standing
 from accord.session.series_table import Part, require_plausible
 from accord.session.state import State
 from accord.session.store import Manifest, RunFolder, is_overtaken, list_runs
@@ -77,8 +78,8 @@ class OwnSeries:
     key: bytes = field(repr=False)
     event: NoisyCounts
     past: Past
-    after: int
-    """Looks at the table before this one."""
+    looks: tuple[Look, ...] = field(repr=False)
+    """What was found in the table before; of a run that was cut, by itself, too."""
     due: bool
     """Whether this run brings a new batch."""
     changes: Changes = field(repr=False)
@@ -91,6 +92,8 @@ class OwnSeries:
     """The noisy counts of the batches that are there."""
     arrived: Ints = field(repr=False)
     """The true counts of the new batch."""
+    standing: bytes = b""
+    """A digest of the series as it stands, where a run is accountable and new."""
 
     @property
     def number(self) -> int:
@@ -139,7 +142,7 @@ class OwnSeries:
             counts = self.arrived + release.draw(records, entropy) if self.due else None
             return look_at(self.changes, self.members, counts)
 
-        return SeriesLook(self.name, self.key, self.after, make)
+        return SeriesLook(self.name, self.key, len(self.looks), make)
 
     def slots(self, task: Task, records: Records, look: Look, entropy: Entropy) -> Slots:
         """The slots of all batches, that of this run included."""
@@ -152,6 +155,10 @@ class OwnSeries:
         """What the run keeps from its beginning on."""
         counts = self.past.counts.astype("<i8").tobytes()
         return {"counts": counts, "before": encode_shown(self.shown)}
+
+    def pledged(self, table: bytes, run: SeriesRun) -> bytes:
+        """The digest that an accountable run is committed to; `table` is that of the records in it."""
+        return digest_series(table, self.standing, self.number, run.meeting)
 
     def run(self, partner_total: int) -> SeriesRun:
         """What is public of the run, once the partner has told how many batches it has."""
@@ -247,7 +254,7 @@ def _enter(
         key=key,
         event=event,
         past=past,
-        after=len(looks),
+        looks=looks,
         due=due,
         changes=changes,
         members=members,
@@ -256,6 +263,9 @@ def _enter(
         counts=known.counts,
         arrived=agreement.task.blocking.counts(side, new.columns, len(new)),
     )
+    if agreement.accountable:
+        found = look_at(changes, members, own.arrived if due else None)
+        own = replace(own, standing=digest_standing(own.name, (*looks, found), own.files()))
     return own, take_rows(table, rows.rows, series.announced(side, own.total))
 
 
@@ -286,7 +296,7 @@ def _reenter(
         key=book.key,
         event=series.event(release.event),
         past=Past(known.series_run - 1, known.seen, _heard([run], side), run.counts_before()),
-        after=known.look,
+        looks=looks,
         due=False,
         changes=changes,
         members=members,

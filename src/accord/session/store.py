@@ -11,6 +11,7 @@
     before      of a run of a series: what both had disclosed to each other before
     pairs, shown    of one that is done: the pairs that it found, and what both have disclosed by then
     seed, noise, pledges, record    of an accountable run: record.py
+    looks       of an accountable run of a series, in place of the noise: series_pledge.py
 
 Every file has a version; the journal's is in `journal_file.py`. Whoever changes anything here holds the lock.
 
@@ -25,11 +26,11 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +39,7 @@ from pydantic import TypeAdapter, ValidationError
 from accord.errors import ClosedError, StateError, UsageError
 from accord.privacy.release import fold_name
 from accord.protocols.base import Task
+from accord.protocols.batches import Look, decode_looks
 from accord.protocols.phases import Lap, Phases
 from accord.protocols.series_greedy import Shown, decode_shown, encode_shown
 from accord.protocols.slots import Ints, Slots, read_counts
@@ -51,6 +53,8 @@ from accord.session.journal_file import BROKEN, TAG, FileJournal, scan, unreadab
 from accord.session.state import State, write_private
 from accord.side import Side
 from accord.spill import Scratch
+
+T = TypeVar("T")
 
 _VERSION = 1
 _SLOTS = b"accord slots 1\n"
@@ -150,19 +154,17 @@ class RunFolder:
     """What a run keeps, in its folder."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self._folder = folder
+        self.path = folder
         self.manifest = manifest
 
     @property
     def receipt(self) -> Path:
-        return self._folder / "receipt"
+        return self.path / "receipt"
 
     @property
     def scratch(self) -> Scratch:
         """For what is too much for memory: beside the journal, which has the room and the owner for it."""
-        return Scratch(
-            self._folder, f"Make room there; then continue with `accord resume {self.manifest.run}`."
-        )
+        return Scratch(self.path, f"Make room there; then continue with `accord resume {self.manifest.run}`.")
 
     def keep_phases(self, phases: Phases, octets: int) -> None:
         """What the phases took, and how many bytes went in all. *Requires*: the run is locked."""
@@ -175,11 +177,11 @@ class RunFolder:
 
     def open_journal(self) -> FileJournal:
         """The journal, to go on with. *Requires*: the run is locked."""
-        return FileJournal(self._folder / "journal")
+        return FileJournal(self.path / "journal")
 
     def steps(self) -> int:
         """How many steps are kept; nothing is changed, so the run may be in use."""
-        path = self._folder / "journal"
+        path = self.path / "journal"
         try:
             with path.open("rb") as file:
                 return len(scan(file).starts)
@@ -188,7 +190,7 @@ class RunFolder:
 
     def partner_counts(self) -> Ints | None:
         """The noisy counts that the partner opened, of a run with bins that got so far: its second step."""
-        path = self._folder / "journal"
+        path = self.path / "journal"
         try:
             with path.open("rb") as file:
                 found = scan(file)
@@ -199,60 +201,59 @@ class RunFolder:
         except (OSError, ValueError) as error:
             raise unreadable(path, error) from None
 
+    def read(self, name: str) -> bytes:
+        """What one of its files holds."""
+        return self._decoded(name, bytes)
+
     def counts_before(self) -> Ints:
         """The partner's counts that a run of a series began with."""
-        path = self._folder / "counts"
-        try:
-            return np.frombuffer(path.read_bytes(), "<i8").astype(np.int64)
-        except (OSError, ValueError):
-            raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
+        return self._decoded("counts", lambda content: np.frombuffer(content, "<i8").astype(np.int64))
+
+    def looks(self) -> tuple[Look, ...]:
+        """What an accountable run of a series, and all before it, found in the table."""
+        return self._decoded("looks", decode_looks)
 
     def slots(self) -> Slots:
         """The slots that the run began with."""
-        path = self._folder / "slots"
+        return self._decoded("slots", decode_slots)
+
+    def _decoded(self, name: str, decode: Callable[[bytes], T]) -> T:
+        path = self.path / name
         try:
-            return decode_slots(path.read_bytes())
+            return decode(path.read_bytes())
         except (OSError, ValueError):
-            raise StateError(path=path, reason="its slots cannot be read", mend=BROKEN) from None
+            raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
 
     def change(self, **changes: object) -> None:
         """Change what is known of the run."""
         self.manifest = replace(self.manifest, **changes)  # type: ignore[arg-type]
-        _write_manifest(self._folder, self.manifest)
+        _write_manifest(self.path, self.manifest)
 
     def keep_receipt(
         self, content: bytes, key: bytes, digest: str, matches: int, matches_found: int | None
     ) -> None:
         """Keep the receipt and the key of its digest of the output, and the run as done."""
-        write_private(self._folder / f"key-{digest}", key)
+        write_private(self.path / f"key-{digest}", key)
         write_private(self.receipt, content)
         self.change(done=True, matches=matches, matches_found=matches_found)
 
     def shown(self, name: Literal["before", "shown"], task: Task, side: Side) -> Shown:
         """What both sides of a series had disclosed before the run, or after it."""
-        path = self._folder / name
-        try:
-            return decode_shown(path.read_bytes(), task, side)
-        except (OSError, ValueError):
-            raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
+        return self._decoded(name, lambda content: decode_shown(content, task, side))
 
     def keep_series(self, found: PairTable, shown: Shown) -> None:
         """Keep the pairs of a run of a series, from which all pairs of the series are put together, and what
         both have disclosed by now, with which the next run begins."""
-        write_private(self._folder / "shown", encode_shown(shown))
+        write_private(self.path / "shown", encode_shown(shown))
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, found.schema) as file:
             for batch in found.to_batches():
                 file.write_batch(batch)
-        write_private(self._folder / "pairs", sink.getvalue().to_pybytes())
+        write_private(self.path / "pairs", sink.getvalue().to_pybytes())
 
     def pairs(self) -> pa.Table:
         """The pairs of a run of a series that is done."""
-        path = self._folder / "pairs"
-        try:
-            return pa.ipc.open_file(pa.BufferReader(path.read_bytes())).read_all()
-        except (OSError, pa.ArrowInvalid):
-            raise StateError(path=path, reason="it cannot be read", mend=BROKEN) from None
+        return self._decoded("pairs", lambda content: pa.ipc.open_file(pa.BufferReader(content)).read_all())
 
     def refuse(self, problem: str) -> None:
         """Count a wrong answer, on disk, before the partner hears of it; raises if it was one too many."""
@@ -269,8 +270,8 @@ class RunFolder:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the run, so that no other process works on it, and clear away what a killed one left."""
-        with hold(self._folder):
-            for left in self._folder.glob(".*"):
+        with hold(self.path):
+            for left in self.path.glob(".*"):
                 # A folder is none of ours: some file systems and tools put theirs everywhere.
                 if left.is_symlink() or not left.is_dir():
                     left.unlink(missing_ok=True)

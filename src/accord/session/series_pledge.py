@@ -1,0 +1,178 @@
+"""What a side of an accountable run of a series is committed to, and what is kept of it for a replay.
+
+Its messages follow from more than its table: from the batch that each record is of, from the counts that were
+released, and from what both sides have shown. That is the series as it stood when the run began:
+
+    looks    what every run so far has found in the table, and the noisy counts of its batch; of this run
+             without the counts, which are drawn later and which the partner is told
+    counts   the partner's, of the batches that have met before
+    before   what both had disclosed to each other
+
+The pledge (seed.py) is to all of it, with the records that take part, in place of the table alone. Runs that
+are in order one by one may still not be one series. So a replay also opens what was pledged in the earlier
+runs that are kept: their looks must be the first of this run's, and what both had shown before it must be
+what they had shown when the run before it ended.
+
+Records are known again by hashes of 80 bits, which two records of one's own making can be given in some 2⁴⁰
+tries. That such a record is nobody's, only the source of the table shows, as of every invented one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.entropy import Entropy
+from accord.errors import AccordError
+from accord.privacy.release import fold_name
+from accord.protocols.base import Task
+from accord.protocols.batches import (
+    Known,
+    Look,
+    encode_looks,
+    find_changes,
+    look_at,
+    members_of,
+    rows_released,
+    take_rows,
+)
+from accord.protocols.series import Meeting, series_slots
+from accord.protocols.series_linkage import SeriesRun
+from accord.protocols.slots import Slots, table_digest
+from accord.records.columns import Records
+from accord.session.desk import read_promise
+from accord.session.receipt import read_receipt
+from accord.session.state import State
+from accord.session.store import RunFolder, list_runs
+from accord.side import Side
+
+_PLEDGED = b"accord pledged series 1\n"
+_NUMBERS = struct.Struct("<5Q")
+
+
+def digest_standing(name: str, looks: Sequence[Look], files: Mapping[str, bytes]) -> bytes:
+    """A digest of a series as it stands; of the last look without its counts. Its time follows the table, so
+    that is to be before a partner looks."""
+    *earlier, last = looks
+    if last.batch is not None:
+        last = Look(replace(last.batch, counts=np.zeros_like(last.batch.counts)), last.gone)
+    parts = fold_name(name).encode(), encode_looks([*earlier, last]), files["counts"], files["before"]
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
+
+
+def digest_series(table: bytes, standing: bytes, run: int, meeting: Meeting) -> bytes:
+    """What is pledged: the records that take part, the series as it stands, and which run of it this is."""
+    numbers = _NUMBERS.pack(run, *meeting.seen, *meeting.total)
+    return hashlib.sha256(_PLEDGED + table + standing + numbers).digest()
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """The series as it stood when a run of it began, with the records of a table that take part."""
+
+    looks: tuple[Look, ...] = field(repr=False)
+    """With that of the run."""
+    run: SeriesRun
+    records: Records
+
+    def slots(self, task: Task, side: Side, entropy: Entropy) -> Slots:
+        """The slots of the run; raises ValueError where the kept counts are not those of these records."""
+        shown, rows = self.run.shown, self.run.rows
+        left = shown.left(np.concatenate(Known.of(self.looks).counts))
+        out = shown.rows(rows.member)
+        return series_slots(task.blocking, side, self.records, rows.batch, left, entropy, out)
+
+
+def find_standings(
+    folder: RunFolder, agreement: Agreement, table: Records
+) -> Iterator[tuple[Standing, bytes]]:
+    """What a run of a series follows from if this was its table, and the digest of it: with new versions of
+    what changed, and without any, whichever its owner had asked for."""
+    known, series, side = folder.manifest, agreement.series, Side(folder.manifest.side)
+    assert series is not None
+    looks, counts, shown = (
+        folder.looks(),
+        folder.counts_before(),
+        folder.shown("before", agreement.task, side),
+    )
+    before, members = Known.of(looks[:-1]), members_of(table, agreement.salt)
+    kept = looks[-1].batch
+    room = 0 if kept is None else series.declared(side, before.batches)
+    per_person = agreement.protocol.records_per_person(side) or 1
+    meeting = Meeting(known.seen, known.total)
+    for unchanged_only in (False, True):
+        changes = find_changes(before, members, room, series.versions, unchanged_only, per_person)
+        look = look_at(changes, members, None if kept is None else kept.counts)
+        rows = rows_released(changes, before, kept is not None)
+        batches = before.batches + (kept is not None)
+        records = take_rows(table, rows.rows, series.announced(side, batches))
+        run = SeriesRun(series, meeting, counts, shown, rows)
+        yield Standing(looks, run, records), _digest(folder, table_digest(records), (*looks[:-1], look))
+
+
+def require_goes_on(state: State, run: RunFolder, looks: Sequence[Look]) -> Earlier:
+    """Open what a side pledged in the earlier runs of a series that are kept; raises ValueError, which says
+    what is wrong, unless this run goes on from them."""
+    known = run.manifest
+    others = [one for one in list_runs(state)[0] if one.manifest.is_of(known.series, known.dataset)]
+    earlier = [one for one in others if one.manifest.look < known.look]
+    opened = [one.manifest.look for one in earlier if _opens(one, looks)]
+    last = [
+        one
+        for one in earlier
+        if one.manifest.done
+        and one.manifest.partner == known.partner
+        and one.manifest.series_run == known.series_run - 1
+    ]
+    for one in last:
+        if one.read("shown") != run.read("before"):
+            raise ValueError(
+                f"it began with other disclosed records than its run {one.manifest.run} ended with"
+            )
+    return Earlier(len(set(opened)), len(looks) - 1 - len(set(opened)))
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The runs of a series before one."""
+
+    opened: int
+    """Those whose pledges this one goes on from."""
+    missing: int
+    """Those of which nothing is kept, or nothing that can be read, or that were not accountable."""
+
+
+def _opens(earlier: RunFolder, looks: Sequence[Look]) -> bool:
+    """Whether an earlier run has a pledge that can be opened; raises ValueError where it is to something
+    else than what is kept, or than what this run goes on from."""
+    known = earlier.manifest
+    try:
+        agreement = parse_agreement(known.agreement)
+        if not agreement.accountable:
+            return False
+        side, promise = Side(known.side), read_promise(earlier.path)
+        found = earlier.looks()
+        digest = _digest(earlier, bytes.fromhex(known.table), found)
+        pledged = {promise.pledges[side].table}
+        if known.done:
+            signed = read_receipt(earlier.receipt).facts["accountable"]["pledges"][side.value]["table"]
+            pledged.add(bytes.fromhex(signed))
+    except (AccordError, OSError, ValueError):
+        return False
+    if pledged != {promise.seed.commitments(side, digest)[:32]}:
+        raise ValueError(f"its run {known.run} was committed to another past than the one that is kept of it")
+    if encode_looks(found) != encode_looks(looks[: len(found)]):
+        raise ValueError(f"the batches that it went on with are not those of its run {known.run}")
+    return True
+
+
+def _digest(run: RunFolder, table: bytes, looks: Sequence[Look]) -> bytes:
+    known = run.manifest
+    standing = digest_standing(known.series, looks, {name: run.read(name) for name in ("counts", "before")})
+    return digest_series(table, standing, known.series_run, Meeting(known.seen, known.total))
