@@ -13,6 +13,7 @@ exactness with one word a bin, and the accountant can bound what the table's rou
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -35,12 +36,18 @@ def sample(window: Window, count: int, entropy: Entropy) -> NDArray[np.int64]:
 
 def sample_table(table: tuple[int, ...], count: int, entropy: Entropy) -> NDArray[np.int64]:
     """`count` independent draws of 0, 1, …, each with its weight in the table, which sums to 2^256."""
-    cumulative = list(accumulate(table))[:-1]
-    # A probability may round to nothing, so c(cap − 1) may already be 2^256; no U reaches it.
-    first = np.array([min(c >> _REST, (1 << _FIRST) - 1) for c in cumulative], dtype=np.uint64)
+    cumulative, first = _accumulate(table)
     drawn = words(entropy, count)
     found = np.searchsorted(first, drawn, side="left").astype(np.int64)
     for row in np.flatnonzero(found != np.searchsorted(first, drawn, side="right")):
         rest = int.from_bytes(entropy.bytes(_REST // 8), "little")
         found[row] = bisect_right(cumulative, (int(drawn[row]) << _REST) | rest)
     return found
+
+
+@lru_cache(maxsize=16)
+def _accumulate(table: tuple[int, ...]) -> tuple[list[int], NDArray[np.uint64]]:
+    """c, and its first 64 bits. A plan draws from one table hundreds of times."""
+    cumulative = list(accumulate(table))[:-1]
+    # A probability may round to nothing, so c(cap − 1) may already be 2^256; no U reaches it.
+    return cumulative, np.array([min(c >> _REST, (1 << _FIRST) - 1) for c in cumulative], dtype=np.uint64)
