@@ -36,8 +36,8 @@ lint: $(VENV)/.dev
 
 check: lint test  ## what every landing passes
 
-slow: $(VENV)/.dev  ## what is too long for every landing, and nothing else
-	$(PYTEST) -m slow
+slow: $(VENV)/.dev  ## what is too long for every landing: slow tests, and properties with many more examples
+	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough
 
 # SPU has wheels for one Python and some machines; where there is none, the benchmark says so and goes on.
 .venv-peers/.done: benchmarks/peers.txt benchmarks/peers-spu.txt

@@ -2,12 +2,11 @@
 
 `complain` looks at every file as a phone, as a desk, in the dark and on paper, and lists errors on the
 console, requests to anywhere but the page and what it may load, whatever axe-core objects to, a page that has
-to be scrolled sideways, and labels of a drawing that are cut off, too small or on top of each other. axe is
-given to the page by the debugger, so that the page's own content security policy stays as it is. What was
-seen is kept as pictures.
+to be scrolled sideways, and labels of a drawing that are cut off, too small or on top of each other. Pages
+have most of what they show in common, so colours are judged once for each kind of element, wherever it first
+stands. axe is given to the page by the debugger, so that the page's own content security policy is as it was.
 
-`complain_of_site` does the same for the many pages of a site, which have most of what they show in common: a
-page is opened once, and colours are judged once for each kind of element, wherever it first stands.
+`photograph` takes pictures of files, for people to look at.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,49 +117,63 @@ def _humble(found: str, folder: Path) -> str:
 
 
 def complain(
-    browser: Browser,
-    files: Iterable[Path],
-    pictures: Path,
-    looks: Iterable[Look] = LOOKS,
-    within: Path | None = None,
+    browser: Browser, files: Iterable[Path], looks: Sequence[Look] = LOOKS, within: Path | None = None
 ) -> list[str]:
     """What is wrong with these files, each line with its file; nothing where all is well.
 
     A page may load itself and, with `within`, what is in that folder.
     """
-    pictures.mkdir(parents=True, exist_ok=True)
-    chosen, found = tuple(looks), list[str]()
-    for file in files:
-        allowed = file.resolve().as_uri() if within is None else within.resolve().as_uri() + "/"
-        with _watched(browser, allowed) as (page, heard):
-            _turn(page, chosen[0])
+    found, met = list[str](), list[str]()
+    with _opened(browser) as page:
+        heard, asked = _listen(page)
+        for file in files:
+            name = file.name if within is None else file.relative_to(within)
             page.goto(file.resolve().as_uri(), wait_until="load")
-            for look in chosen:
+            lines = _judge(page, looks, met)
+            lines += [*heard, *(f"asks for {url}" for url in asked if not _is_allowed(url, file, within))]
+            found += [f"{name}: {line}" for line in lines]
+            heard.clear()
+            asked.clear()
+    return found
+
+
+def photograph(browser: Browser, files: Iterable[Path], folder: Path) -> list[Path]:
+    """The files in every look."""
+    found = []
+    with _opened(browser) as page:
+        for file in files:
+            page.goto(file.resolve().as_uri(), wait_until="load")
+            for look in LOOKS:
                 _turn(page, look)
-                page.screenshot(path=pictures / f"{file.stem}-{look.name}.png", full_page=True)
-                found += [f"{file.name}, {look.name}: {line}" for line in _judge(page)]
-            found += [f"{file.name}: {line}" for line in heard]
+                found.append(folder / f"{file.stem}-{look.name}.png")
+                page.screenshot(path=found[-1], full_page=True)
     return found
 
 
 @contextmanager
-def _watched(browser: Browser, allowed: str) -> Iterator[tuple[Page, list[str]]]:
-    """A page, and what is heard of it: it may load `allowed`, or what begins so where that is a folder."""
+def _opened(browser: Browser) -> Iterator[Page]:
+    """An empty page without a network."""
     context = browser.new_context(offline=True)
     context.set_default_timeout(PATIENCE)
-    page, found = context.new_page(), list[str]()
-
-    def asked(url: str) -> None:
-        if not (url.startswith(allowed) if allowed.endswith("/") else url == allowed):
-            found.append(f"asks for {url}")
-
-    page.on("console", lambda said: found.append(f"console: {said.text}") if said.type in _LOUD else None)
-    page.on("pageerror", lambda error: found.append(f"error: {error}"))
-    page.on("request", lambda request: asked(request.url))
     try:
-        yield page, found
+        yield context.new_page()
     finally:
         context.close()
+
+
+def _listen(page: Page) -> tuple[list[str], list[str]]:
+    """Lists that grow: of what goes wrong with a page, and of what it asks for."""
+    heard, asked = list[str](), list[str]()
+    page.on("console", lambda said: heard.append(f"console: {said.text}") if said.type in _LOUD else None)
+    page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+    page.on("request", lambda request: asked.append(request.url))
+    return heard, asked
+
+
+def _is_allowed(url: str, file: Path, within: Path | None) -> bool:
+    if within is None:
+        return url == file.resolve().as_uri()
+    return url.startswith(within.resolve().as_uri() + "/")
 
 
 def _turn(page: Page, look: Look) -> None:
@@ -168,30 +181,16 @@ def _turn(page: Page, look: Look) -> None:
     page.emulate_media(media=look.media, color_scheme=look.scheme)
 
 
-def complain_of_site(browser: Browser, files: Iterable[Path], within: Path) -> list[str]:
-    """What is wrong with these pages of a site, on a phone and a desk, by day and in the dark."""
-    found, met = list[str](), list[str]()
-    with _watched(browser, within.resolve().as_uri() + "/") as (page, heard):
-        for file in files:
-            name = file.relative_to(within)
-            page.goto(file.resolve().as_uri(), wait_until="load")
-            found += [f"{name}: {line}" for line in _judge_in_turn(page, met)]
-            found += [f"{name}: {line}" for line in heard]
-            heard.clear()
-    return found
-
-
-def _judge_in_turn(page: Page, met: list[str]) -> list[str]:
-    """Layout at both widths, structure once; then colours in all looks, of what was not met before."""
+def _judge(page: Page, looks: Sequence[Look], met: list[str]) -> list[str]:
+    """Layout in every look, structure once; then colours in every look, of what was not met before."""
     found = list[str]()
-    phone, desk = LOOKS[:2]
-    for look in (desk, phone):
+    for look in looks:
         _turn(page, look)
         found += [f"{look.name}: {line}" for line in _measure(page)]
     found += _ask_axe(page, {"rules": {"color-contrast": {"enabled": False}}})
     if fresh := page.evaluate(_SHORTEN, met):
         met += fresh
-        for look in LOOKS[:4]:
+        for look in looks:
             _turn(page, look)
             found += [f"{look.name}: {line}" for line in _ask_axe(page, {"runOnly": ["color-contrast"]})]
     return found
@@ -204,12 +203,8 @@ PATIENCE = 180_000.0
 """Milliseconds."""
 
 
-def _judge(page: Page) -> list[str]:
-    """What is wrong with the page as it is laid out, with everything unfolded."""
-    return _measure(page) + _ask_axe(page, {})
-
-
 def _measure(page: Page) -> list[str]:
+    """What is wrong with the layout of the page, with everything unfolded."""
     page.evaluate(_OPEN)
     beyond = page.evaluate(_SIDEWAYS)
     found = [f"has to be scrolled sideways by {beyond} pixels"] if beyond > 0 else []

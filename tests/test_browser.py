@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser import Look, complain
+from tests.browser import LOOKS, Look, complain, photograph
 
 GOOD = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title>'
@@ -33,12 +33,14 @@ BAD = {
 def _complaints(browser: Browser, folder: Path, body: str) -> list[str]:
     file = folder / "page.html"
     file.write_text(GOOD.format(body))
-    return complain(browser, [file], folder, [Look("phone", 390)])
+    return complain(browser, [file], [Look("phone", 390)])
 
 
-def test_a_good_page_is_looked_at_and_kept(browser: Browser, tmp_path: Path) -> None:
+def test_a_good_page_is_complained_of_by_nobody_and_can_be_kept(browser: Browser, tmp_path: Path) -> None:
     assert _complaints(browser, tmp_path, "<p>All is well.</p>") == []
-    assert (tmp_path / "page-phone.png").read_bytes().startswith(b"\x89PNG")
+    taken = photograph(browser, [tmp_path / "page.html"], tmp_path)
+    assert len(taken) == len(LOOKS)
+    assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in taken)
 
 
 @pytest.mark.parametrize("kind", list(BAD))
@@ -55,5 +57,5 @@ def test_a_site_may_load_what_is_in_its_folder(browser: Browser, tmp_path: Path)
         GOOD.format("<p>x</p>").replace("<meta", '<link rel="stylesheet" href="own.css"><meta', 1)
     )
     look = [Look("phone", 390)]
-    assert complain(browser, [file], tmp_path, look, within=tmp_path) == []
-    assert "asks for" in complain(browser, [file], tmp_path, look)[0]
+    assert complain(browser, [file], look, within=tmp_path) == []
+    assert "asks for" in complain(browser, [file], look)[0]

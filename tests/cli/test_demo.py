@@ -29,7 +29,9 @@ from accord.truth import Scores, read_truth, score
 from tests.cli.terminal import environment
 
 
-@pytest.mark.parametrize(("scene", "records"), [(Scene.people, 80), (Scene.products, 300)])
+@pytest.mark.parametrize(
+    ("scene", "records"), [pytest.param(Scene.people, 80, marks=pytest.mark.slow), (Scene.products, 300)]
+)
 def test_the_figures_are_those_of_the_run_and_of_simulate(scene: Scene, records: int, tmp_path: Path) -> None:
     stage = prepare(tmp_path, scene, records)
     found = gather_figures(stage, link_both(stage))

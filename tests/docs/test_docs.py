@@ -32,8 +32,8 @@ def scripts(page: Path) -> list[str]:
 
 
 # The example of an audit takes hundreds of linkages; that of a resumed run needs one that lasts; with workers
-# there are six processes; a series has two linkages.
-LONG = {"audit.md", "resume.md", "scale.md", "series.md"}
+# there are six processes; a series has two linkages; a first plan measures the machine.
+LONG = {"audit.md", "planning.md", "resume.md", "scale.md", "series.md"}
 # What is typed on two machines, as their administrator; tests/session/test_workers_ray.py has such a cluster.
 ELSEWHERE = {"cluster.md"}
 EXAMPLES = [

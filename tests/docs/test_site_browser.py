@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser import PATIENCE, complain_of_site
+from tests.browser import LOOKS, PATIENCE, complain
 from tests.docs.site import Site
 
 _PARTS = 2
@@ -25,7 +25,7 @@ _FOUND = """() => Object.fromEntries([...document.querySelectorAll('#search-resu
 def test_a_browser_has_nothing_to_complain_of(part: int, site: Site, browser: Browser) -> None:
     files = sorted(site.folder.rglob("*.html"))
     assert len(files) > 40
-    assert complain_of_site(browser, files[part::_PARTS], site.folder) == []
+    assert complain(browser, files[part::_PARTS], LOOKS[:4], site.folder) == []
 
 
 def test_the_search_box_finds_pages_and_shows_some_of_their_words(site: Site, browser: Browser) -> None:
@@ -55,8 +55,8 @@ def test_what_is_wrong_with_a_page_of_a_site_is_seen(browser: Browser, tmp_path:
     (tmp_path / "a.html").write_text(head + body.format("#000", ""))
     (tmp_path / "b.html").write_text(head + body.format("#ddd", '<img src="../other.png">'))
     files = [tmp_path / "a.html", tmp_path / "b.html"]
-    assert complain_of_site(browser, files[:1], tmp_path) == []
-    found = complain_of_site(browser, files, tmp_path)
+    assert complain(browser, files[:1], LOOKS[:4], tmp_path) == []
+    found = complain(browser, files, LOOKS[:4], tmp_path)
     assert all(line.startswith("b.html") for line in found)
     for said in ("axe: color-contrast", "axe: image-alt", "asks for"):
         assert [line for line in found if said in line], said

@@ -23,7 +23,7 @@ from accord.session.plan import plan
 from accord.session.remembered import Forgotten, Remembered, remember
 from accord.side import Side
 from accord.simulation import simulate
-from tests.browser import LOOKS, Look, complain
+from tests.browser import LOOKS, Look, complain, photograph
 from tests.report.hostile import ALL, TAG, spoil
 from tests.report.outline import Outline, require_quiet
 from tests.report.test_audited import agreement_page, verdict
@@ -79,20 +79,32 @@ def _of_series(folder: Path) -> Iterator[tuple[str, str]]:
     yield "shared series", share(known.agreement, known.receipt)
 
 
-def test_a_browser_has_nothing_to_complain_of(known: Remembered, browser: Browser, tmp_path: Path) -> None:
+def _written(known: Remembered, folder: Path) -> list[Path]:
+    """Every kind of page, as a file."""
     files = []
-    for name, content in [*_pages(known), *_of_series(tmp_path / "runs")]:
-        files.append(tmp_path / f"{name}.html")
+    for name, content in [*_pages(known), *_of_series(folder / "runs")]:
+        files.append(folder / f"{name}.html")
         files[-1].write_text(content)
-    assert complain(browser, files, tmp_path / "pictures") == []
-    assert len(list((tmp_path / "pictures").glob("*.png"))) == len(files) * len(LOOKS)
+    return files
+
+
+def test_a_browser_has_nothing_to_complain_of(known: Remembered, browser: Browser, tmp_path: Path) -> None:
+    assert complain(browser, _written(known, tmp_path)) == []
+
+
+@pytest.mark.slow
+def test_pictures_for_people_to_look_at(known: Remembered, browser: Browser, tmp_path: Path) -> None:
+    files = _written(known, tmp_path)
+    taken = photograph(browser, files, tmp_path)
+    assert len(taken) == len(files) * len(LOOKS)
+    assert all(picture.stat().st_size for picture in taken)
 
 
 def test_hostile_texts_do_not_break_the_layout(known: Remembered, browser: Browser, tmp_path: Path) -> None:
     """On a phone alone: a name of ten thousand letters makes a page that takes long to draw."""
     file = tmp_path / "hostile.html"
     file.write_text(describe_run(spoil(known)))
-    assert complain(browser, [file], tmp_path, LOOKS[:1]) == []
+    assert complain(browser, [file], LOOKS[:1]) == []
 
 
 def test_who_reads_in_the_dark_prints_on_white_paper(
@@ -101,7 +113,7 @@ def test_who_reads_in_the_dark_prints_on_white_paper(
     file = tmp_path / "run.html"
     file.write_text(describe_run(known))
     look = Look("paper-dark", 794, "dark", "print")
-    assert complain(browser, [file], tmp_path, [look]) == []
+    assert complain(browser, [file], [look]) == []
     page = browser.new_page(color_scheme="dark")
     page.goto(file.as_uri())
     background = "() => getComputedStyle(document.body).backgroundColor"

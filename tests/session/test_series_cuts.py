@@ -188,12 +188,12 @@ def test_a_series_that_is_not_cut(standing: Standing) -> None:
         assert sum(row.paid for row in office.ledger.runs()) == 1
 
 
-EVERY = 6
+EVERY = 9
 
 
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_a_run_that_is_cut_at_some_frames(standing: Standing, tmp_path: Path, at: int) -> None:
-    """At every sixth frame, each run of a series at others, and in another way each time."""
+    """At every ninth frame, each run of a series at others, and in another way each time."""
     for place, number in enumerate(range(1 + 2 * at, standing.frames[at] + 2, EVERY)):
         cut = CUTS[(place + at) % len(CUTS)]
         check_cut(copied(standing.before[at], tmp_path / str(number)), cut(number), at)

@@ -181,23 +181,25 @@ def _announce(records: int, party: Party[T]) -> Party[T]:
     return (yield from party)
 
 
-def series_histories(protocol: Mapping[str, object], broken: Broken = "") -> tuple[SeriesHistory, ...]:
-    """The built-in series under the Laplace Protocol with these options, without greedy but for one."""
+def series_histories(
+    protocol: Mapping[str, object], broken: Broken = "", count: int = RUNS
+) -> tuple[SeriesHistory, ...]:
+    """The built-in series of so many runs under the Laplace Protocol with these options, without greedy but
+    for one, which has two runs."""
     matched, here, there = ("m", (2, 8)), ("x", (0, 9)), ("x", (1, 30))
     usual = dict([matched])
-    runs = range(RUNS)
     worlds: dict[str, tuple[list[Table], list[Table]]] = {
-        "replaced": ([usual | dict([here])] * RUNS, [usual | dict([there])] * RUNS),
-        "moved": ([usual | dict([here])] * RUNS, [usual, *[usual | dict([here])] * (RUNS - 1)]),
-        "nothing": ([usual, *[usual | dict([here])] * (RUNS - 1)], [usual] * RUNS),
-        "gone": ([usual | dict([here])] * RUNS, [usual | dict([here]), *[usual] * (RUNS - 1)]),
+        "replaced": ([usual | dict([here])] * count, [usual | dict([there])] * count),
+        "moved": ([usual | dict([here])] * count, [usual, *[usual | dict([here])] * (count - 1)]),
+        "nothing": ([usual, *[usual | dict([here])] * (count - 1)], [usual] * count),
+        "gone": ([usual | dict([here])] * count, [usual | dict([here]), *[usual] * (count - 1)]),
         "returned": (
-            [usual | dict([here])] * RUNS,
-            [usual | (dict([here]) if run % 2 == 0 else {}) for run in runs],
+            [usual | dict([here])] * count,
+            [usual | (dict([here]) if run % 2 == 0 else {}) for run in range(count)],
         ),
     }
     agreed = _agree({**protocol, "greedy": False})
-    partner: list[Table] = [{"p": (2, 8)}] * RUNS
+    partner: list[Table] = [{"p": (2, 8)}] * count
     found = [
         SeriesHistory(name, _WHY[name], side, agreed, both, partner, broken)
         for name, both in worlds.items()
@@ -220,7 +222,7 @@ def _agree(protocol: Mapping[str, object]) -> Agreement:
 
 
 _WHY = {
-    "replaced": "in all twelve runs a record is in one bin, or in another",
+    "replaced": "in every run a record is in one bin, or in another",
     "moved": "a record comes with the first run, or with the second",
     "nothing": "a record comes with the second run, or nothing ever does",
     "gone": "a record goes after the first run, or stays",

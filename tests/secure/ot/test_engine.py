@@ -67,8 +67,8 @@ def traced_sessions(settings: Settings = USUAL) -> tuple[OtSessions, tuple[Trace
 def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str, circuit: Node) -> None:
     made, pis = traced_sessions(OT[name])
     random = np.random.default_rng(0)
-    a, b = table(random, circuit, Side.A, 40), table(random, circuit, Side.B, 40)
-    for over in (Blocks.whole(40, 40), Blocks.whole(3, 40), Blocks.whole(1, 1)):
+    a, b = table(random, circuit, Side.A, 20), table(random, circuit, Side.B, 20)
+    for over in (Blocks.whole(20, 20), Blocks.whole(3, 20), Blocks.whole(1, 1)):
         run_pair(*both(made, circuit, over, a, b))
     assert all(len(np.concatenate(pi.seen)) > 10_000 for pi in pis)
     assert [pi.repeated() for pi in pis] == [0, 0]
