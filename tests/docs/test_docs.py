@@ -32,8 +32,9 @@ def scripts(page: Path) -> list[str]:
 
 
 # The example of an audit takes hundreds of linkages; that of a resumed run needs one that lasts; with workers
-# there are six processes; a series has two linkages; a first plan measures the machine.
-LONG = {"audit.md", "planning.md", "resume.md", "scale.md", "series.md"}
+# there are six processes; a series has two linkages; plans measure the machine; the tutorial does all of it.
+# Whether their commands and options are there, test_blocks.py says each time.
+LONG = {"audit.md", "planning.md", "resume.md", "scale.md", "series.md", "tutorial.md"}
 # What is typed on two machines, as their administrator; tests/session/test_workers_ray.py has such a cluster.
 ELSEWHERE = {"cluster.md"}
 EXAMPLES = [

@@ -132,7 +132,12 @@ def type_page(page: Path, folder: Path) -> dict[str, str]:
     return shown
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    # Its twenty commands take as long as both others; the drafts that it alone has are tested by themselves.
+    [pytest.param(page, marks=pytest.mark.slow) if page == OWN_TABLE else page for page in PAGES],
+    ids=lambda page: page.name,
+)
 def test_every_command_works_as_written(page: Path, tmp_path: Path) -> None:
     shown = type_page(page, tmp_path)
     for name, screen in shown.items():

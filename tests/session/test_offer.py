@@ -156,7 +156,12 @@ def test_an_offer_says_who_takes_no_part_in_a_series_and_for_whom_nothing_is_pro
         (replace(found, waiting=3, declared=0), "bob has not seen the last batch", lost),
         (
             replace(found, late=2),
-            "2 records changed or came back and had all 2 of the declared",
+            "2 records changed or came back, and had all 2 declared versions: left out",
+            "same person",
+        ),
+        (
+            replace(found, late=1, versions=1),
+            "A record changed or came back, and only the first version takes part: left",
             "same person",
         ),
         (

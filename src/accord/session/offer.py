@@ -41,6 +41,7 @@ class SeriesOffer:
     waiting: int
     late: int
     versions: int
+    """Of an id that take part, ever."""
     per_person: int = 1
 
 
@@ -114,7 +115,12 @@ class Offer:
             )
         if found is not None and found.late:
             what = "A record" if found.late == 1 else f"{found.late:,} records"
-            late = f"{what} changed or came back and had all {found.versions} of the declared versions"
+            had = (
+                "only the first version takes part"
+                if found.versions == 1
+                else f"had all {found.versions} declared versions"
+            )
+            late = f"{what} changed or came back, and {had}"
             if found.per_person > 1:
                 late += f", or {found.per_person} records of the same person took part before"
             late += ": left out from now on."

@@ -92,6 +92,8 @@ class OwnSeries:
     """The noisy counts of the batches that are there."""
     arrived: Ints = field(repr=False)
     """The true counts of the new batch."""
+    versions: int
+    """Of an id that take part, ever: those that are declared, or the first alone."""
     standing: bytes = b""
     """A digest of the series as it stands, where a run is accountable and new."""
 
@@ -126,7 +128,7 @@ class OwnSeries:
             gone=len(found.gone),
             waiting=found.waiting,
             late=found.late,
-            versions=self.series.versions,
+            versions=self.versions,
             per_person=self.event.records_per_person,
         )
 
@@ -262,6 +264,7 @@ def _enter(
         shown=shown,
         counts=known.counts,
         arrived=agreement.task.blocking.counts(side, new.columns, len(new)),
+        versions=1 if part.unchanged_only else series.versions,
     )
     if agreement.accountable:
         found = look_at(changes, members, own.arrived if due else None)
@@ -304,6 +307,7 @@ def _reenter(
         shown=run.shown("before", agreement.task, side),
         counts=found.counts,
         arrived=np.zeros(agreement.plan.bins, np.int64),
+        versions=series.versions,
     )
     return own, take_rows(table, rows.rows, series.announced(side, own.total))
 
