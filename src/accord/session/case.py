@@ -228,7 +228,8 @@ def _require_pledged(case: Case, table: bytes) -> None:
         raise case.departed("the seed is not the one that it was committed to")
     if made[:32] != pledge.table:
         _require_same_readers(case)
-        raise case.departed("the table is not the one that it was committed to")
+        day = case.manifest.began[: len("2026-11-16")]
+        raise case.departed(f"the table is not the one that it was committed to, as of {day}")
 
 
 def _require_same_readers(case: Case) -> None:
