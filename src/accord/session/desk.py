@@ -189,7 +189,7 @@ def open_desk(
         raise TrustError(
             problem=f"The run {run} is accountable and began with other cards: what was signed with them "
             "binds their owners alone.",
-            mend="Both run `accord link` again, which costs nothing in a series, or under the same `snapshot=`.",
+            mend="Both link again, which costs nothing in a series or under the same `snapshot=`.",
         )
     about, identity = about_run(run, agreement.digest), state.identity.read_bytes()
     return Desk(folder, read_promise(folder), both, sizes, about, side, cards, identity)
