@@ -17,7 +17,7 @@ from accord.records.layout import Layout
 from accord.records.load import load_records
 from accord.series_simulation import SeriesSide
 from accord.side import Side
-from tests.test_series_simulation import two_bins
+from tests.test_series_views import two_bins
 
 NOISE = np.array([0.1, 0.3, 0.4, 0.2])
 """Log-concave, as noise for people must be."""
