@@ -19,7 +19,7 @@ from accord.side import Side
 
 QUIET = options("laplace", "0.3", "1e-3")
 LOUD = options("laplace", "2.2", "1e-3")
-"""Loud enough that what twelve draws tell is far beyond what one may, and quiet enough that it can be shown."""
+"""Loud enough that twelve draws tell far more than one may, and quiet enough that it can be shown."""
 NAMES = ("replaced", "moved", "nothing", "gone", "returned", "disclosed")
 
 

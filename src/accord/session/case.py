@@ -192,7 +192,7 @@ def _open_series(state: State, case: Case) -> Case:
             break
     _require_pledged(case, digest)
     try:
-        return replace(case, earlier=require_goes_on(state, case.folder, standing.looks))
+        return replace(case, earlier=require_goes_on(state, case.folder, standing.looks, case.agreement.task))
     except ValueError as error:
         raise case.departed(str(error)) from None
 

@@ -1,0 +1,136 @@
+"""Partners of a series that lie, and folders of its runs that were changed: each time it is said so."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accord.errors import DepartedError
+from accord.protocols.series_greedy import Shown
+from accord.secure.party import Party
+from accord.session import course, handshake_series
+from accord.session.handshake_series import Opening
+from accord.session.series import OwnSeries
+from accord.session.series_pledge import Earlier
+from accord.session.store import open_run
+from accord.side import Side
+from tests.session.faults import Wire
+from tests.session.test_replay_series import Both, link, offices, replayed
+from tests.session.test_series import A_TABLES, B_TABLES
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+def lie(patch: pytest.MonkeyPatch, change: Callable[[OwnSeries], Shown]) -> None:
+    """B begins with other disclosed records than it should."""
+    true = OwnSeries.__init__
+
+    def init(self: OwnSeries, **parts: Any) -> None:
+        true(self, **parts)
+        if self.side is Side.B and not self.standing:
+            object.__setattr__(self, "shown", change(self))
+
+    patch.setattr(OwnSeries, "__init__", init)
+
+
+def keep_back(own: OwnSeries) -> Shown:
+    """B says that it has shown one more of its records, which then has no slots."""
+    shown = own.shown
+    return replace(shown, own=np.append(shown.own, np.setdiff1d(own.rows.member, shown.own)[:1]))
+
+
+def test_who_keeps_a_record_back_in_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = offices(tmp_path)
+    with monkeypatch.context() as patch:
+        lie(patch, keep_back)
+        name = link(both, A_TABLES[0], B_TABLES[0], Wire(told=True))
+    with pytest.raises(DepartedError, match="disclosed"):
+        replayed(both, Side.B, name)
+
+
+def second(both: Both, patch: pytest.MonkeyPatch) -> tuple[str, str]:
+    first = link(both, A_TABLES[0], B_TABLES[0])
+    with patch.context() as patch:
+        lie(patch, keep_back)
+        return first, link(both, A_TABLES[1], B_TABLES[1], Wire(told=True))
+
+
+@pytest.mark.parametrize("change", [{"done": False}, {"partner": "carol"}])
+def test_who_hides_what_was_disclosed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    """What the run before ended with is not there: who changes its own record is not cleared by that."""
+    both = offices(tmp_path)
+    first, name = second(both, monkeypatch)
+    with pytest.raises(DepartedError, match="disclosed"):
+        replayed(both, Side.B, name)
+    open_run(both[Side.B].state, first).change(**change)
+    assert replayed(both, Side.B, name).earlier == Earlier(1, 1)
+
+
+def test_who_pledges_another_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = offices(tmp_path)
+    true = OwnSeries.pledged
+
+    def pledged(self: OwnSeries, table: bytes, run: Any) -> bytes:
+        if self.side is Side.B:
+            self = replace(self, past=replace(self.past, runs=0))
+        return true(self, table, run)
+
+    monkeypatch.setattr(OwnSeries, "pledged", pledged)
+    _, name = second(both, monkeypatch)
+    open_run(both[Side.B].state, name).change(series_run=1)
+    with pytest.raises(DepartedError, match="disclosed"):
+        replayed(both, Side.B, name)
+
+
+def test_an_earlier_run_that_is_there_twice(tmp_path: Path) -> None:
+    both = offices(tmp_path)
+    names = [link(both, a, b) for a, b in zip(A_TABLES, B_TABLES, strict=True)]
+    state = both[Side.B].state
+    shutil.rmtree(state.run(names[1]))
+    shutil.copytree(state.run(names[0]), state.run(names[1]))
+    open_run(state, names[1]).change(look=2)
+    assert replayed(both, Side.B, names[2]).earlier == Earlier(1, 1)
+
+
+def test_a_batch_that_was_drawn_twice(tmp_path: Path) -> None:
+    """B takes its state back to before a run that it had cut, and brings another batch; both are kept."""
+    both = offices(tmp_path)
+    link(both, A_TABLES[0], B_TABLES[0])
+    home, copy = both[Side.B].state.folder, tmp_path / "copy"
+    shutil.copytree(home, copy)
+    first = link(both, A_TABLES[1], B_TABLES[1], Wire(frames=60, told=True))
+    replayed(both, Side.B, first)
+    kept = tmp_path / "kept"
+    shutil.move(both[Side.B].state.run(first), kept)
+    shutil.rmtree(home)
+    shutil.copytree(copy, home)
+    with cheats_of_the_heard():
+        second = link(both, A_TABLES[1], B_TABLES[1] | {"z": (9, 9)})
+    replayed(both, Side.B, second)
+    shutil.move(kept, both[Side.B].state.run(first))
+    for name in (first, second):
+        with pytest.raises(DepartedError, match="the batches that it went on with are not those of its run"):
+            replayed(both, Side.B, name)
+        replayed(both, Side.A, name)
+
+
+@contextmanager
+def cheats_of_the_heard() -> Iterator[None]:
+    """B does not mind that A has heard of more batches than it knows."""
+    true = handshake_series.exchange_openings
+
+    def exchange(own: Opening, side: Side, partner: str) -> Party[int]:
+        return true(replace(own, drawn=own.drawn + (side is Side.B)), side, partner)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(course, "exchange_openings", exchange)
+        yield
