@@ -29,7 +29,7 @@ import numpy as np
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy
-from accord.errors import AccordError
+from accord.errors import AccordError, StateError
 from accord.privacy.release import fold_name
 from accord.protocols.base import Task
 from accord.protocols.batches import (
@@ -99,7 +99,7 @@ def find_standings(
     assert series is not None
     looks, counts, shown = (
         folder.looks(),
-        folder.counts_before(),
+        folder.counts_before(agreement.plan.bins),
         folder.shown("before", agreement.task, side),
     )
     before, members = Known.of(looks[:-1]), members_of(table, agreement.salt)
@@ -140,22 +140,24 @@ def _begins_with_what_was_shown(run: RunFolder, earlier: Sequence[RunFolder], ta
     """Whether the run that this one goes on from is kept; raises ValueError where that ended with other
     disclosed records than this one began with."""
     # By the batches that have met, which the messages follow from; a number of a run is no more than said.
-    known, began = run.manifest, run.read("before")
+    known, side, began = run.manifest, Side(run.manifest.side), run.read("before")
     if known.seen == (0, 0):
-        if began != encode_shown(Shown.nothing(task, Side(known.side))):
+        if began != encode_shown(Shown.nothing(task, side)):
             raise ValueError("it began with disclosed records, and nothing had met before")
         return True
-    last = [
-        one
-        for one in earlier
-        if one.manifest.done and (one.manifest.partner, one.manifest.total) == (known.partner, known.seen)
-    ]
-    for one in last:
-        if one.read("shown") != began:
-            raise ValueError(
-                f"it began with other disclosed records than its run {one.manifest.run} ended with"
-            )
-    return bool(last)
+    for one in earlier:
+        before = one.manifest
+        if before.done and (before.partner, before.total) == (known.partner, known.seen):
+            try:
+                one.shown("shown", task, side)
+            except StateError:
+                return False
+            if one.read("shown") != began:
+                raise ValueError(
+                    f"it began with other disclosed records than its run {before.run} ended with"
+                )
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -178,12 +180,14 @@ def _count_opened(earlier: RunFolder, looks: Sequence[Look]) -> int:
             return 0
         side, promise = Side(known.side), read_promise(earlier.path)
         found = earlier.looks()
+        # Where one of these is damaged nothing can be said, and nobody is convicted of a bad disk.
+        earlier.counts_before(agreement.plan.bins), earlier.shown("before", agreement.task, side)
         digest = _digest(earlier, bytes.fromhex(known.table), found)
         pledged = {promise.pledges[side].table}
         if known.done:
             signed = read_receipt(earlier.receipt).facts["accountable"]["pledges"][side.value]["table"]
             pledged.add(bytes.fromhex(signed))
-    except (AccordError, OSError, ValueError):
+    except (AccordError, OSError, ValueError, KeyError):
         return 0
     if pledged != {promise.seed.commitments(side, digest)[:32]}:
         raise ValueError(f"its run {known.run} was committed to another past than the one that is kept of it")
