@@ -72,12 +72,16 @@ def second(both: Both, patch: pytest.MonkeyPatch) -> tuple[str, str]:
 def test_who_hides_what_was_disclosed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
-    """What the run before ended with is not there: who changes its own record is not cleared by that."""
+    """What the run before ended with is not there, or in a folder that is none of a run: who changes its own
+    record is not cleared by that."""
     both = offices(tmp_path)
     first, name = second(both, monkeypatch)
     with pytest.raises(DepartedError, match="disclosed"):
         replayed(both, Side.B, name)
-    open_run(both[Side.B].state, first).change(**change)
+    state = both[Side.B].state
+    shutil.copytree(state.run(first), state.run("another"))
+    open_run(state, first).change(**change)
+    (state.run("another") / "shown").write_bytes(open_run(state, name).read("before"))
     assert replayed(both, Side.B, name).earlier == Earlier(1, 1)
 
 

@@ -129,9 +129,10 @@ def require_goes_on(state: State, run: RunFolder, looks: Sequence[Look], task: T
         # One with as many looks, too: it drew the same batch.
         and one.manifest.look <= known.look
     ]
-    opened = {_count_opened(one, looks) for one in earlier}.intersection(range(1, len(looks)))
+    found = [(one, _count_opened(one, looks)) for one in earlier]
+    opened = {count for _, count in found}.intersection(range(1, len(looks)))
     missing = len(looks) - 1 - len(opened)
-    if not _begins_with_what_was_shown(run, earlier, task):
+    if not _begins_with_what_was_shown(run, [one for one, count in found if count], task):
         missing = max(missing, 1)
     return Earlier(len(opened), missing)
 
@@ -185,8 +186,10 @@ def _count_opened(earlier: RunFolder, looks: Sequence[Look]) -> int:
         digest = _digest(earlier, bytes.fromhex(known.table), found)
         pledged = {promise.pledges[side].table}
         if known.done:
-            signed = read_receipt(earlier.receipt).facts["accountable"]["pledges"][side.value]["table"]
-            pledged.add(bytes.fromhex(signed))
+            signed = read_receipt(earlier.receipt).facts
+            if signed["run"] != earlier.path.name:
+                raise ValueError("the receipt of another run")
+            pledged.add(bytes.fromhex(signed["accountable"]["pledges"][side.value]["table"]))
     except (AccordError, OSError, ValueError, KeyError):
         return 0
     if pledged != {promise.seed.commitments(side, digest)[:32]}:
