@@ -213,10 +213,10 @@ def change_look(office: SeriesOffice, change: Any) -> None:
 def test_looks_that_are_changed_afterwards(tmp_path: Path) -> None:
     """Who adapts what it keeps of an earlier run no longer opens what it pledged there."""
     both = offices(tmp_path)
-    names = [link(both, a, b) for a, b in zip(A_TABLES[:2], B_TABLES[:2], strict=True)]
-    earlier = open_run(both[Side.B].state, names[0])
-    (earlier.path / "counts").write_bytes(b"\0" * 8)
-    require_convicted(both, names[1], f"its run {names[0]} was committed to another past")
+    names = [link(both, a, b) for a, b in zip(A_TABLES, B_TABLES, strict=True)]
+    earlier = open_run(both[Side.B].state, names[1])
+    (earlier.path / "counts").write_bytes(b"\0" * len(earlier.read("counts")))
+    require_convicted(both, names[2], f"its run {names[1]} was committed to another past")
 
 
 def test_disclosed_records_that_were_left_out_of_memory(tmp_path: Path) -> None:

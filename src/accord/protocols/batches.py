@@ -215,7 +215,8 @@ def find_changes(
     most = 1 if unchanged_only else versions
     fresh = rest[_count(known.members.ids, table.ids[rest]) < most]
     if table.people is not None:
-        assert known.members.people is not None
+        if known.members.people is None:
+            raise ValueError("whose records were released is not known")
         fresh = fresh[_among_first(known.members.people, table.people[fresh], per_person)]
     return Changes(
         stayed=rows[same],
@@ -341,4 +342,16 @@ def decode_looks(content: bytes) -> tuple[Look, ...]:
         looks.append(decode_look(content[at - length : at]))
     if not looks or at != len(content):
         raise ValueError("not looks")
+    _require_one_series(looks)
     return tuple(looks)
+
+
+def _require_one_series(looks: Sequence[Look]) -> None:
+    """Raise ValueError unless what is gone was there before, and all members say whose they are, or none."""
+    there, batches = 0, [look.batch for look in looks if look.batch is not None]
+    if len({batch.members.people is None for batch in batches}) > 1:
+        raise ValueError("looks at tables with people and without")
+    for look in looks:
+        if len(look.gone) and not 0 <= look.gone.min() <= look.gone.max() < there:
+            raise ValueError("members that are gone and never were there")
+        there += 0 if look.batch is None else len(look.batch.members)

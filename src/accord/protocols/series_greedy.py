@@ -12,7 +12,8 @@ Were 1 left out, a record would be matched after it had gone, which its owner wa
 it still matches would tell whether it is still there [MATHS §4.6].
 
 *Learns*: of disclosed records, whether they are still there unchanged. Of all others nothing: a record that
-matches nothing is never in any of this. A record that comes in 2 matches one that was shown (`_require_due`).
+matches nothing is never in any of this. A record that comes in 2 matches one that was shown (`_require_due`),
+and the first of them are of new batches: what is older was compared with all that was shown.
 """
 
 from __future__ import annotations
@@ -115,11 +116,19 @@ class SeriesGreedy(GreedyClean):
         shown = np.flatnonzero(self._shown)
 
         def judge(came: Disclosed) -> Ints:
+            self._require_new_batches(came)
             matches = self._matches(came)
             self._require_due(shown, came, matches)
             return matches
 
         yield from self._close(fresh, judge, self._mine.partner_size)
+
+    def _require_new_batches(self, came: Disclosed) -> None:
+        """These records are of batches that have not met: older ones have met all that is known by now."""
+        # The partner's batches that have met are those that something could be out of.
+        met = len(self._before.removed[1])
+        if (np.searchsorted(self._found.partner_ends, came.slots, "right") < met).any():
+            raise PeerError(problem="a record of an earlier batch where one of a new batch was due")
 
     def _match_new(self, known: Disclosed) -> Ints:
         """The own new rows that match one of these, which were the first to get a number; kept as matches."""
@@ -230,6 +239,8 @@ def decode_shown(content: bytes, task: Task, side: Side) -> Shown:
     if content[:start] != _TAG + hashlib.sha256(body).digest() or len(body) < _HEAD.size:
         raise ValueError("not what was shown, or damaged")
     *sizes, count = _HEAD.unpack_from(body)
+    if 8 * sum(sizes) > len(body) - _HEAD.size:
+        raise ValueError("not what was shown")
     at, parts = _HEAD.size, []
     for size in sizes:
         parts.append(np.frombuffer(body, "<i8", size, at).astype(np.int64))

@@ -186,13 +186,17 @@ def _open_series(state: State, case: Case) -> Case:
     """One side of a run of a series, whose records are those of the table that took part in it."""
     pledged = case.promise.pledges[case.side].table
     seed = case.promise.seed
-    for standing, digest in find_standings(case.folder, case.agreement, case.records):
+    try:
+        standings = list(find_standings(case.folder, case.agreement, case.records))
+    except ValueError:
+        raise case.incomplete("what is kept of its series is not of such a run") from None
+    for standing, digest in standings:
         case = replace(case, records=standing.records, series=standing)
         if seed.commitments(case.side, digest)[:32] == pledged:
             break
     _require_pledged(case, digest)
     try:
-        return replace(case, earlier=require_goes_on(state, case.folder, standing.looks))
+        return replace(case, earlier=require_goes_on(state, case.folder, standing.looks, case.agreement.task))
     except ValueError as error:
         raise case.departed(str(error)) from None
 

@@ -298,7 +298,9 @@ def _reenter(
         side=side,
         key=book.key,
         event=series.event(release.event),
-        past=Past(known.series_run - 1, known.seen, _heard([run], side), run.counts_before()),
+        past=Past(
+            known.series_run - 1, known.seen, _heard([run], side), run.counts_before(agreement.plan.bins)
+        ),
         looks=looks,
         due=False,
         changes=changes,

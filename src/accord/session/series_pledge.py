@@ -29,7 +29,7 @@ import numpy as np
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy
-from accord.errors import AccordError
+from accord.errors import AccordError, StateError
 from accord.privacy.release import fold_name
 from accord.protocols.base import Task
 from accord.protocols.batches import (
@@ -43,6 +43,7 @@ from accord.protocols.batches import (
     take_rows,
 )
 from accord.protocols.series import Meeting, series_slots
+from accord.protocols.series_greedy import Shown, encode_shown
 from accord.protocols.series_linkage import SeriesRun
 from accord.protocols.slots import Slots, table_digest
 from accord.records.columns import Records
@@ -98,7 +99,7 @@ def find_standings(
     assert series is not None
     looks, counts, shown = (
         folder.looks(),
-        folder.counts_before(),
+        folder.counts_before(agreement.plan.bins),
         folder.shown("before", agreement.task, side),
     )
     before, members = Known.of(looks[:-1]), members_of(table, agreement.salt)
@@ -116,26 +117,48 @@ def find_standings(
         yield Standing(looks, run, records), _digest(folder, table_digest(records), (*looks[:-1], look))
 
 
-def require_goes_on(state: State, run: RunFolder, looks: Sequence[Look]) -> Earlier:
+def require_goes_on(state: State, run: RunFolder, looks: Sequence[Look], task: Task) -> Earlier:
     """Open what a side pledged in the earlier runs of a series that are kept; raises ValueError, which says
     what is wrong, unless this run goes on from them."""
     known = run.manifest
-    others = [one for one in list_runs(state)[0] if one.manifest.is_of(known.series, known.dataset)]
-    earlier = [one for one in others if one.manifest.look < known.look]
-    opened = [one.manifest.look for one in earlier if _opens(one, looks)]
-    last = [
+    earlier = [
         one
-        for one in earlier
-        if one.manifest.done
-        and one.manifest.partner == known.partner
-        and one.manifest.series_run == known.series_run - 1
+        for one in list_runs(state)[0]
+        if one.path != run.path
+        and one.manifest.is_of(known.series, known.dataset)
+        # One with as many looks, too: it drew the same batch.
+        and one.manifest.look <= known.look
     ]
-    for one in last:
-        if one.read("shown") != run.read("before"):
-            raise ValueError(
-                f"it began with other disclosed records than its run {one.manifest.run} ended with"
-            )
-    return Earlier(len(set(opened)), len(looks) - 1 - len(set(opened)))
+    found = [(one, _count_opened(one, looks)) for one in earlier]
+    opened = {count for _, count in found}.intersection(range(1, len(looks)))
+    missing = len(looks) - 1 - len(opened)
+    if not _begins_with_what_was_shown(run, [one for one, count in found if count], task):
+        missing = max(missing, 1)
+    return Earlier(len(opened), missing)
+
+
+def _begins_with_what_was_shown(run: RunFolder, earlier: Sequence[RunFolder], task: Task) -> bool:
+    """Whether the run that this one goes on from is kept; raises ValueError where that ended with other
+    disclosed records than this one began with."""
+    # By the batches that have met, which the messages follow from; a number of a run is no more than said.
+    known, side, began = run.manifest, Side(run.manifest.side), run.read("before")
+    if known.seen == (0, 0):
+        if began != encode_shown(Shown.nothing(task, side)):
+            raise ValueError("it began with disclosed records, and nothing had met before")
+        return True
+    for one in earlier:
+        before = one.manifest
+        if before.done and (before.partner, before.total) == (known.partner, known.seen):
+            try:
+                one.shown("shown", task, side)
+            except StateError:
+                return False
+            if one.read("shown") != began:
+                raise ValueError(
+                    f"it began with other disclosed records than its run {before.run} ended with"
+                )
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -148,28 +171,33 @@ class Earlier:
     """Those of which nothing is kept, or nothing that can be read, or that were not accountable."""
 
 
-def _opens(earlier: RunFolder, looks: Sequence[Look]) -> bool:
-    """Whether an earlier run has a pledge that can be opened; raises ValueError where it is to something
-    else than what is kept, or than what this run goes on from."""
+def _count_opened(earlier: RunFolder, looks: Sequence[Look]) -> int:
+    """How many looks an earlier run was committed to, 0 where its pledge cannot be opened; raises ValueError
+    where it is to something else than what is kept, or than what this run goes on from."""
     known = earlier.manifest
     try:
         agreement = parse_agreement(known.agreement)
         if not agreement.accountable:
-            return False
+            return 0
         side, promise = Side(known.side), read_promise(earlier.path)
         found = earlier.looks()
+        # Where one of these is damaged nothing can be said, and nobody is convicted of a bad disk.
+        earlier.counts_before(agreement.plan.bins), earlier.shown("before", agreement.task, side)
         digest = _digest(earlier, bytes.fromhex(known.table), found)
         pledged = {promise.pledges[side].table}
         if known.done:
-            signed = read_receipt(earlier.receipt).facts["accountable"]["pledges"][side.value]["table"]
-            pledged.add(bytes.fromhex(signed))
-    except (AccordError, OSError, ValueError):
-        return False
+            signed = read_receipt(earlier.receipt).facts
+            if signed["run"] != earlier.path.name:
+                raise ValueError("the receipt of another run")
+            pledged.add(bytes.fromhex(signed["accountable"]["pledges"][side.value]["table"]))
+    except (AccordError, OSError, ValueError, KeyError):
+        return 0
     if pledged != {promise.seed.commitments(side, digest)[:32]}:
         raise ValueError(f"its run {known.run} was committed to another past than the one that is kept of it")
-    if encode_looks(found) != encode_looks(looks[: len(found)]):
+    both = min(len(found), len(looks))
+    if encode_looks(found[:both]) != encode_looks(looks[:both]):
         raise ValueError(f"the batches that it went on with are not those of its run {known.run}")
-    return True
+    return len(found)
 
 
 def _digest(run: RunFolder, table: bytes, looks: Sequence[Look]) -> bytes:

@@ -41,6 +41,7 @@ from accord.privacy.release import fold_name
 from accord.protocols.base import Task
 from accord.protocols.batches import Look, decode_looks
 from accord.protocols.phases import Lap, Phases
+from accord.protocols.series import MOST_BATCHES
 from accord.protocols.series_greedy import Shown, decode_shown, encode_shown
 from accord.protocols.slots import Ints, Slots, read_counts
 from accord.records.address import find_address
@@ -205,9 +206,17 @@ class RunFolder:
         """What one of its files holds."""
         return self._decoded(name, bytes)
 
-    def counts_before(self) -> Ints:
-        """The partner's counts that a run of a series began with."""
-        return self._decoded("counts", lambda content: np.frombuffer(content, "<i8").astype(np.int64))
+    def counts_before(self, bins: int) -> Ints:
+        """The partner's counts that a run of a series began with, in so many bins a batch."""
+        met = self.manifest.seen[1 if self.manifest.side == "A" else 0]
+
+        def decode(content: bytes) -> Ints:
+            # With fewer of them the partner could open others for the rest, and nobody would notice.
+            if len(content) != 8 * met * bins:
+                raise ValueError("not the counts of the batches that have met")
+            return np.frombuffer(content, "<i8").astype(np.int64)
+
+        return self._decoded("counts", decode)
 
     def looks(self) -> tuple[Look, ...]:
         """What an accountable run of a series, and all before it, found in the table."""
@@ -239,7 +248,16 @@ class RunFolder:
 
     def shown(self, name: Literal["before", "shown"], task: Task, side: Side) -> Shown:
         """What both sides of a series had disclosed before the run, or after it."""
-        return self._decoded(name, lambda content: decode_shown(content, task, side))
+        batches = self.manifest.seen if name == "before" else self.manifest.total
+
+        def decode(content: bytes) -> Shown:
+            found = decode_shown(content, task, side)
+            of = batches if side is Side.A else batches[::-1]
+            if any(len(out) > met * task.blocking.bins for out, met in zip(found.removed, of, strict=True)):
+                raise ValueError("more batches than the run had")
+            return found
+
+        return self._decoded(name, decode)
 
     def keep_series(self, found: PairTable, shown: Shown) -> None:
         """Keep the pairs of a run of a series, from which all pairs of the series are put together, and what
@@ -396,7 +414,10 @@ def decode_manifest(content: bytes) -> Manifest:
         Layout.from_json(manifest.layout)
     except (ValidationError, RecursionError):
         raise ValueError("not a manifest") from None
-    if set(found) - set(asdict(manifest)) or manifest.side not in ("A", "B") or manifest.records < 0:
+    sizes = manifest.records, manifest.partner_records, manifest.series_run, manifest.look
+    possible = all(0 <= size < 1 << 63 for size in sizes)
+    possible &= all(0 <= batches <= MOST_BATCHES for batches in (*manifest.seen, *manifest.total))
+    if set(found) - set(asdict(manifest)) or manifest.side not in ("A", "B") or not possible:
         raise ValueError("not a manifest")
     return manifest
 
