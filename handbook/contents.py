@@ -54,7 +54,9 @@ TITLES = {
     "engines": "Engines",
     "wire": "The wire",
     "evaluation": "The evaluation",
-    "reporting": "Reporting a weakness",
+    "replay": "Accountable runs and replay",
+    "reproduction": "Reproducing the evaluation",
+    "reporting": "Reporting a vulnerability",
 }
 """Short names for the side bar, where a page's own title is a sentence."""
 

@@ -2,7 +2,8 @@
 
 Pages are written for a code host: a link names a file of the repository. Here each link leads to the
 page that the file has become, or to the file beside it; a link to anything that is not on the site (a
-source file) leaves its words. Code blocks are not read.
+source file) leaves its words. Of code blocks only their first lines are read: a word that says whose
+terminal a block belongs to becomes its caption.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from handbook.python import python_page
 ROOT = Path(__file__).parents[1]
 _LINK = re.compile(r"(?P<bang>!?)\[(?P<words>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<to>[^)\s]+)\)")
 _FENCE = re.compile(r"^(```.*?^```$)", re.M | re.S)
+_NAMED = re.compile(r"^```(?P<language>sh|text) (?P<name>[\w-]+)$", re.M)
 
 
 def stage(folder: Path, root: Path = ROOT) -> None:
@@ -30,7 +32,7 @@ def stage(folder: Path, root: Path = ROOT) -> None:
     for source, page in _sources(root).items():
         target = folder / f"{page}.md"
         target.parent.mkdir(exist_ok=True, parents=True)
-        target.write_text(relink(source, (root / source).read_text(), root))
+        target.write_text(caption(relink(source, (root / source).read_text(), root)))
     reference = folder / "reference"
     reference.mkdir()
     (reference / "commands.md").write_text(commands_page())
@@ -72,11 +74,35 @@ def relink(source: str, text: str, root: Path) -> str:
     return "".join(part if part.startswith("```") else _LINK.sub(moved, part) for part in parts)
 
 
+def caption(text: str) -> str:
+    """The text of a page in which a block marked ```sh NAME or ```text NAME shows that name above it.
+
+    ```text python is a program.
+    """
+
+    def named(fence: re.Match[str]) -> str:
+        language = "python" if fence["name"] == "python" else fence["language"]
+        return f"```{{code-block}} {language}\n:caption: {fence['name']}\n"
+
+    return _NAMED.sub(named, text)
+
+
 def list_notebooks(folder: Path, root: Path) -> None:
-    """List the notebooks of `examples/`, each with its title and its first sentences, to be downloaded."""
-    lines = [line for path in sorted((root / "examples").glob("*.ipynb")) for line in _told(path, folder)]
+    """List the notebooks of `examples/`, each with its title and its first sentences, to be downloaded.
+
+    They stand in the order of the folder's own page.
+    """
+    page = root / "examples" / "README.md"
+    told = page.read_text() if page.exists() else ""
+    found = sorted((root / "examples").glob("*.ipynb"), key=lambda path: (_place(path, told), path.name))
+    lines = [line for path in found for line in _told(path, folder)]
     page = folder / "notebooks.md"
     page.write_text(page.read_text() + "\n" + "\n".join(lines or ["There are none yet."]) + "\n")
+
+
+def _place(path: Path, told: str) -> int:
+    """Where a page first links a notebook; at its end if it does not."""
+    return place if (place := told.find(f"({path.name})")) >= 0 else len(told)
 
 
 def _told(path: Path, folder: Path) -> Iterator[str]:

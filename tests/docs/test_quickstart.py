@@ -95,18 +95,28 @@ def finished(shells: dict[str, subprocess.Popen[bytes]]) -> dict[str, int]:
 
 
 def require_screen(printed: str, shown: str) -> None:
-    """All that is printed is shown; and where consent is asked, all that is shown is printed.
+    """All that is printed is shown; and where consent is asked, all that is shown is printed, in that order.
 
     An ellipsis in what is printed stands for anything.
     """
-    known = [line.strip() for line in printed.splitlines() if line.strip()]
-    wanted = [re.compile(".*".join(map(re.escape, line.split("…")))) for line in known]
     lines = [line.strip() for line in shown.replace("\r", "\n").splitlines()]
-    for pattern in wanted:
+    for pattern in patterns(printed):
         assert any(pattern.search(line) for line in lines), pattern.pattern
-    asked = "\n".join(lines).partition("You are")[2].partition("Continue?")[0].splitlines()[1:]
-    for line in filter(None, asked if known else []):
-        assert any(pattern.fullmatch(line) for pattern in wanted), line
+    wanted = iter(patterns(consent(printed)))
+    for line in consent("\n".join(lines)).splitlines() if printed else []:
+        assert not line or any(pattern.fullmatch(line) for pattern in wanted), (
+            f"not there, or not here: {line}"
+        )
+
+
+def consent(screen: str) -> str:
+    """What stands between who one is and the question."""
+    return screen.partition("You are")[2].partition("Continue?")[0].partition("\n")[2]
+
+
+def patterns(printed: str) -> list[re.Pattern[str]]:
+    known = [line.strip() for line in printed.splitlines() if line.strip()]
+    return [re.compile(".*".join(map(re.escape, line.split("…")))) for line in known]
 
 
 def type_page(page: Path, folder: Path) -> dict[str, str]:
@@ -152,6 +162,20 @@ def require_quality(folder: Path) -> None:
         pairs, truth = ({tuple(row[:2]) for row in islice(csv.reader(f), 1, None)} for f in (found, known))
     assert len(pairs & truth) >= 0.95 * len(truth)
     assert len(pairs & truth) >= 0.95 * len(pairs)
+
+
+SCREEN = "Yours [500]:\n…\nYou are      north\nRecords      …\nExpected     … MiB\nContinue?"
+SHOWN = "Yours [500]:\nYou are      north\nRecords      1,000\nExpected     3 MiB\nContinue? [y/N]: y\n"
+
+
+def test_a_screen_that_differs_from_the_page_is_noticed() -> None:
+    require_screen(SCREEN, SHOWN)
+    require_screen("", SHOWN)
+    lines = SHOWN.splitlines()
+    swapped = [*lines[:2], lines[3], lines[2], *lines[4:]]
+    for wrong in (swapped, [*lines[:4], "Warning: more", *lines[4:]], [*lines[:3], *lines[4:]]):
+        with pytest.raises(AssertionError):
+            require_screen(SCREEN, "\n".join(wrong))
 
 
 def test_the_same_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ import accord
 from accord.agreement.document import Agreement
 from accord.cli import app
 from handbook.contents import CHAPTERS, ELSEWHERE, INSIDE, arrange
-from handbook.stage import list_notebooks, relink
+from handbook.stage import caption, list_notebooks, relink
 from tests.docs.site import ROOT, Site
 
 SOURCES = {path.relative_to(ROOT / "docs").with_suffix("") for path in (ROOT / "docs").rglob("*.md")}
@@ -295,3 +295,24 @@ def test_notebooks_are_listed_or_said_to_be_missing(tmp_path: Path) -> None:
     list_notebooks(pages, tmp_path)
     assert "## People\n\nTwo registers meet.\n\n[people.ipynb](people.ipynb)" in page.read_text()
     assert (pages / "people.ipynb").exists()
+
+
+def test_notebooks_stand_in_the_order_of_their_own_page(site: Site) -> None:
+    told = (ROOT / "examples" / "README.md").read_text()
+    shown = [link.get_text() for link in site.pages["notebooks.html"].select("article a.download")]
+    assert shown == re.findall(r"\((\w+\.ipynb)\)", told)
+
+
+@pytest.mark.parametrize("page", ["quickstart", "own-table"])
+def test_every_block_of_a_terminal_says_whose_it_is(page: str, site: Site) -> None:
+    written = re.findall(r"^```(?:sh|text) (\S+)$", (ROOT / "docs" / f"{page}.md").read_text(), re.M)
+    captions = site.pages[f"{page}.html"].select(".literal-block-wrapper > .code-block-caption .caption-text")
+    assert [part.get_text() for part in captions] == written
+    assert len(set(written)) >= 2
+
+
+def test_only_a_block_with_a_name_gets_a_caption() -> None:
+    assert caption("```sh north\nls\n```") == "```{code-block} sh\n:caption: north\n\nls\n```"
+    assert caption("```text python\nx = 1\n```").startswith("```{code-block} python\n:caption: python\n\n")
+    for plain in ("```sh\nls\n```", "```\nsh north\n```", "`sh north`"):
+        assert caption(plain) == plain

@@ -48,6 +48,29 @@ def test_the_search_box_finds_pages_and_shows_some_of_their_words(site: Site, br
     assert sum("dumm" in (words or "").lower() for words in found.values()) > len(found) // 2, found
 
 
+def test_a_run_that_was_cut_is_among_the_first_that_are_found(site: Site, browser: Browser) -> None:
+    page = browser.new_page(offline=True)
+    page.set_default_timeout(PATIENCE)
+    page.goto(f"{(site.folder / 'search.html').as_uri()}?q=cut")
+    page.wait_for_function(_DONE)
+    found: dict[str, str | None] = page.evaluate(_FOUND)
+    page.close()
+    assert "resume.html" in list(found)[:3], list(found)
+
+
+def test_on_a_phone_names_leave_room_for_words(site: Site, browser: Browser) -> None:
+    """In a table the names of commands wrap, and cells begin at the same height."""
+    page = browser.new_page(offline=True, viewport={"width": 400, "height": 900})
+    page.set_default_timeout(PATIENCE)
+    page.goto((site.folder / "cli.html").as_uri())
+    names, words = (page.locator(f"article table td:nth-child({n})").first for n in (1, 2))
+    room = [box["width"] if (box := cell.bounding_box()) else 0 for cell in (names, words)]
+    assert 0 < room[0] < room[1]
+    assert sum(room) <= 400
+    assert names.evaluate("cell => getComputedStyle(cell).verticalAlign") == "top"
+    page.close()
+
+
 def test_what_is_wrong_with_a_page_of_a_site_is_seen(browser: Browser, tmp_path: Path) -> None:
     """Colours, too, of a kind that stands on a later page alone; and what a page asks for."""
     head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title></head>'
