@@ -47,15 +47,16 @@ class UsageError(AccordError):
 class FaultyError(AccordError):
     """{what} has {count}:"""
 
-    def __init__(self, what: str, faults: Sequence[Fault]) -> None:
-        self.faults = tuple(faults)
+    def __init__(self, what: str, faults: Sequence[Fault], mend: str = "") -> None:
+        self.faults, self.mend = tuple(faults), mend
         total = sum(fault.count for fault in self.faults)
         super().__init__(what=what, count="1 fault" if total == 1 else f"{total:,} faults")
 
     def __str__(self) -> str:
         lines = [super().__str__(), *(f"  {fault}" for fault in self.faults[:SHOWN_FAULTS])]
         hidden = len(self.faults) - SHOWN_FAULTS
-        return "\n".join(lines + ([f"  … and {hidden:,} more kinds."] if hidden > 0 else []))
+        lines += [f"  … and {hidden:,} more kinds."] if hidden > 0 else []
+        return "\n".join([*lines, *([self.mend] if self.mend else [])])
 
 
 class AgreementError(FaultyError):

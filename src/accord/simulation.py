@@ -394,7 +394,8 @@ def load_both(
             for side, error in zip(Side, faulty, strict=True)
             for fault in error.faults
         ]
-        raise DataError("A's and B's data together", both)
+        mends = dict.fromkeys(error.mend for error in faulty if error.mend)
+        raise DataError("A's and B's data together", both, "\n".join(mends))
     if faulty:
         raise faulty[0]
     return loaded[0], loaded[1]

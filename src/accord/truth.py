@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from accord.errors import DataError
 from accord.matching.evaluate import Indices
 from accord.ranges import contained, distinct
 from accord.records.cell_text import to_text
@@ -16,7 +17,11 @@ from accord.records.sources import TableLike, open_table
 
 def read_truth(source: TableLike) -> pa.Table:
     """A file or table of true pairs, columns `id_a` and `id_b`."""
-    table = open_table(source, ["id_a", "id_b"], Layout())
+    try:
+        table = open_table(source, ["id_a", "id_b"], Layout())
+    except DataError as error:
+        error.mend = "True pairs are a table with the columns id_a and id_b."
+        raise
     empty = pa.table({name: pa.array([], pa.large_string()) for name in ("id_a", "id_b")})
     batches = [
         pa.table({name: to_text(batch.column(name)) for name in empty.column_names})

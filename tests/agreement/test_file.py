@@ -191,3 +191,23 @@ def test_a_rule_that_the_agreed_engine_cannot_evaluate(monkeypatch: pytest.Monke
     assert "'garbled' cannot evaluate a rule that takes more than 40 gates and bits" in fault
     assert fault.startswith(f"line {line_of('engine =', text)}")
     parse_agreement(text, simulated=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "is_table"),
+    [
+        ("t.csv", b"id\n1\n", True),
+        ("t.txt", b"id;name\n1;x\n", True),
+        ("t.parquet", b"PAR1\xff", True),
+        ("a.toml", b"version 1, really\n", True),
+        ("a.toml", b"version = 1, 2\n", False),
+        ("a.toml", b"\xff", False),
+    ],
+)
+def test_a_table_in_the_place_of_the_agreement(
+    tmp_path: Path, name: str, content: bytes, is_table: bool
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises((AgreementError, UnreadableError)) as caught:
+        read_agreement(tmp_path / name)
+    assert ("Is it a table? The agreement comes first: `accord check" in str(caught.value)) == is_table

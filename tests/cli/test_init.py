@@ -129,6 +129,23 @@ def test_the_other_side_is_told_of_other_sexes(tmp_path: Path) -> None:
     assert "fits agreement.toml: 1 record." in told
     assert "Some cells of 'Geschlecht' are none of f, m" in told
     assert "even where they mean one of these" in told
+    assert "`values` under `[fields.sex]` of the agreement" in told
+    assert "--values" not in told
+
+
+def test_what_is_agreed_is_not_changed_for_one_table(tmp_path: Path) -> None:
+    (tmp_path / "shop.csv").write_text("id,title,sold\n1,a thing,2026-01-31\n2,a thing,2026-02-01\n")
+    run(tmp_path, *FROM, "--type", "sold=date:sold")
+    agreed = (tmp_path / "agreement.toml").read_bytes()
+    (tmp_path / "laden.csv").write_text("id,Titel,Tag,sex\n1,a thing,2026-01-31,f\n2,a thing,n/a,m\n")
+    fit = ("--from", "laden.csv", "--for", "agreement.toml", "--yes", "--type", "Tag=date:sold")
+    told = run(tmp_path, *fit, code=4).stderr
+    assert 'agree with your partner on e.g. `missing_values = ["unknown"]` under `[fields.sold]`' in told
+    assert "--missing-values" not in told
+    told = run(tmp_path, *fit, "--missing-values", "sold=n/a", "--missing", "sold=skip", code=2).stderr
+    assert "--missing-values is part of the agreement, which --for does not change." in told
+    assert "--missing is part of the agreement, which --for does not change." in told
+    assert (tmp_path / "agreement.toml").read_bytes() == agreed
 
 
 def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:

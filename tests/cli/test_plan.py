@@ -65,7 +65,7 @@ def test_a_person_sees_a_table_bars_a_reason_and_warnings(folder: Path) -> None:
     assert "50 records of A, 60 of B, 100/20 (Mbit/s and ms)" in shown
     assert "→" in shown
     assert "█" in shown
-    assert "is the cheapest of the" in shown
+    assert "is the cheapest that meets everything" in shown
     assert "[all-pairs-is-cheaper]" in shown
 
 

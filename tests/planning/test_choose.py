@@ -106,6 +106,14 @@ def test_the_paragraph_says_what_was_rejected_and_why() -> None:
     assert "rejected because it finds 50.0% of the matches, but 100.0% are wanted" in why
 
 
+def test_the_choice_is_the_cheapest_only_of_those_that_meet_the_wish() -> None:
+    alone = [option(agreed=True)]
+    assert "is the only option that was priced, and meets" in explain(alone, alone[0], [], Wish())
+    every = [option(agreed=True, recall=0.9), every_pair(60)]
+    why = explain(every, every[1], [], Wish())
+    assert why.startswith("Of the 2 options that were priced, all-pairs (ε = 0) is the cheapest that meets ")
+
+
 def test_warnings_have_stable_codes() -> None:
     fine = option(agreed=True)
     assert codes(fine, every_pair(60)) == []

@@ -145,7 +145,8 @@ def test_the_nearest_name_whatever_its_case(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="Did you mean 'ID'") as caught:
         open_table(path, ["id", "full_name"], Layout())
     assert "Did you mean 'Full Name'?" in str(caught.value)
-    assert "--columns-of" in str(caught.value)
+    assert str(caught.value).count("--columns-of") == 1
+    assert f"`accord init --from {path} --for AGREEMENT`; or map each with `columns=`" in str(caught.value)
     assert column_names(path, Layout()) == ["ID", "Full Name"]
 
 

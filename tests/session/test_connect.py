@@ -285,3 +285,10 @@ def test_addresses(text: str, host: str, port: int) -> None:
 def test_wrong_addresses(text: str) -> None:
     with pytest.raises(UsageError, match="`connect=` takes HOST:PORT"):
         parse_address(text, "connect")
+
+
+def test_a_port_alone_is_told_what_lacks() -> None:
+    with pytest.raises(UsageError, match=r"Write 127.0.0.1:7031, or :7031 for every interface"):
+        parse_address("7031", "listen")
+    with pytest.raises(UsageError, match=r"Write the partner's host in front, such as 192.0.2.7:7031"):
+        parse_address("7031", "connect")

@@ -22,7 +22,7 @@ from accord.session.identity import (
     sign,
     verify,
 )
-from accord.session.partners import add_partner, find_partner, partners, remove_partner
+from accord.session.partners import add_partner, find_partner, partners, remove_partner, require_other
 from accord.session.state import State, open_state
 from tests.session.worlds import NOW
 
@@ -131,6 +131,17 @@ def test_signatures(state: State) -> None:
     verify(card, signature, b"content")
     with pytest.raises(ValueError, match="does not fit"):
         verify(card, signature, b"another content")
+
+
+def test_nobody_is_their_own_partner(state: State) -> None:
+    own = make_identity(state, "registry", NOW)
+    told = "'registry' is you; your partner in this agreement is 'st mary': "
+    with pytest.raises(UsageError) as caught:
+        require_other(state, "registry", "st mary", own)
+    assert str(caught.value) == f"{told}`accord link … --partner 'st mary'`."
+    require_other(state, "st mary", "registry", own)
+    add_partner(state, "registry", own)
+    require_other(state, "registry", "st mary", own)
 
 
 def test_partners(state: State, tmp_path: Path) -> None:

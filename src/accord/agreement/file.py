@@ -18,6 +18,9 @@ from accord.agreement.limits import MOST_BYTES, TooMuchError, load_bounded
 from accord.arguments import as_path, require, require_flag, require_text
 from accord.errors import AgreementError, Fault, UnreadableError, UnsupportedError
 
+_TABLES = (".csv", ".tsv", ".parquet", ".arrow", ".xlsx", ".csv.gz")
+_IS_TABLE = "Is it a table? The agreement comes first: `accord check AGREEMENT TABLE`."
+
 
 def read_agreement(path: Path | str) -> Agreement:
     """Read and judge an agreement file."""
@@ -26,13 +29,15 @@ def read_agreement(path: Path | str) -> Agreement:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
         if len(raw) > MOST_BYTES:
-            raise UnreadableError(path=path, reason="it is larger than 4 MiB", mend="Is it an agreement?")
+            mend = f"Is it an agreement? {_IS_TABLE}"
+            raise UnreadableError(path=path, reason="it is larger than 4 MiB", mend=mend)
         return parse_agreement(raw.decode("utf-8"), str(path))
     except OSError as error:
         reason = (error.strerror or "it cannot be opened").lower()
         raise UnreadableError(path=path, reason=reason, mend="Start one with: accord init") from None
     except UnicodeDecodeError:
-        raise UnreadableError(path=path, reason="it is not UTF-8", mend="Save it as UTF-8.") from None
+        mend = _IS_TABLE if _is_table(path.name, "") else "Save it as UTF-8."
+        raise UnreadableError(path=path, reason="it is not UTF-8", mend=mend) from None
 
 
 def parse_agreement(text: str, name: str = "the agreement", simulated: bool = False) -> Agreement:
@@ -55,7 +60,8 @@ def _parse(text: str, name: str, simulated: bool) -> Agreement:
     except TooMuchError as error:
         raise AgreementError(name, [Fault("", f"No agreement needs that much: {error}.")]) from None
     except tomllib.TOMLDecodeError as error:
-        raise AgreementError(name, [Fault("", f"This is not TOML: {error}.")]) from None
+        mend = _IS_TABLE if _is_table(name, text) else ""
+        raise AgreementError(name, [Fault("", f"This is not TOML: {error}.", mend)]) from None
     lines = find_lines(text)
     found = [*shape_faults(data), *meaning_faults(data, simulated)]
     if found:
@@ -65,6 +71,13 @@ def _parse(text: str, name: str, simulated: bool) -> Agreement:
     if not simulated:
         _require_engine(agreement, name, tell_place(lines, ("engine",)))
     return agreement
+
+
+def _is_table(name: str, text: str) -> bool:
+    """Whether a file that is no agreement looks like a table: by its name, or by its first line."""
+    first = text.partition("\n")[0]
+    cells = any(first.count(delimiter) for delimiter in ",;\t|") and not set(first) & set("=#[")
+    return name.lower().endswith(_TABLES) or cells
 
 
 def _require_engine(agreement: Agreement, name: str, place: str) -> None:

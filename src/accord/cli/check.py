@@ -134,7 +134,8 @@ def _json_faults(error: FaultyError) -> str:
     faults = [
         asdict(replace(f, problem=as_options(f.problem), mend=as_options(f.mend))) for f in error.faults
     ]
-    return json.dumps({"faults": faults}, ensure_ascii=False)
+    mend = {"mend": as_options(error.mend)} if error.mend else {}
+    return json.dumps({"faults": faults, **mend}, ensure_ascii=False)
 
 
 def _judge(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,8 +52,8 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     check = _try(draft.agreement, seen, told)
     write_file(out, draft.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, force=True)
-    _tell(told, draft, out, beside)
-    if others := _other_sexes(draft.agreement, seen):
+    _tell(told, draft, seen, out, beside)
+    if others := _other_sexes(draft.agreement, seen, "--values sex=…"):
         say(others, err=True)
 
 
@@ -62,6 +62,9 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     from accord.agreement.file import read_agreement
     from accord.records.sources import input_files
 
+    if told.agreed:
+        fixed = (f"{option} is part of the agreement, which --for does not change." for option in told.agreed)
+        raise UsageError(problem="\n".join(fixed))
     agreed, beside = read_agreement(agreement), layout_of(told.table)
     _require_layout(beside, [*input_files(told.table), agreement], force)
     seen = _look(told)
@@ -78,11 +81,11 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
         raise UsageError(problem=_nobody([_types_wanted(seen)]))
     elif _unmapped(agreed, seen):
         _tell_left_out(seen)
-    check = _try(agreed, seen, told)
+    check = _try(agreed, seen, told, fixed=True)
     write_layout(check.layout, told.table, beside, force=True)
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     _tell_layout(told, beside)
-    if others := _other_sexes(agreed, seen):
+    if others := _other_sexes(agreed, seen, "`values` under `[fields.sex]` of the agreement"):
         say(others, err=True)
 
 
@@ -191,8 +194,9 @@ def _range(text: str) -> tuple[str, str]:
     return low.strip(), high.strip()
 
 
-def _try(agreement: Agreement, seen: Seen, told: Told) -> FileCheck:
-    """Read the table under an agreement, as `accord check` does; raises all that does not fit."""
+def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> FileCheck:
+    """Read the table under an agreement, as `accord check` does; raises all that does not fit. What is
+    `fixed` is not changed by other answers."""
     from accord.drafting.confirming import find_id, map_names
 
     id_column = find_id(seen.columns)
@@ -206,8 +210,18 @@ def _try(agreement: Agreement, seen: Seen, told: Told) -> FileCheck:
     try:
         return check_file(agreement, told.table, None, layout, _WRITTEN)
     except FaultyError as error:
-        error.add_note(_MENDS)
+        error.add_note(_tell_agreeing(error, where) if fixed else _MENDS)
         raise
+
+
+def _tell_agreeing(error: FaultyError, where: Mapping[str, str]) -> str:
+    """What to do where cells do not fit an agreement that both have."""
+    named = [name for name, column in where.items() if any(f"'{column}'" in f.place for f in error.faults)]
+    return (
+        "Nothing was written. Fix the cells; or agree with your partner on e.g. "
+        '`missing_values = ["unknown"]` '
+        f"under `[fields.{(named or ['NAME'])[0]}]` of the agreement, and both keep the new file."
+    )
 
 
 def _lacks_id(seen: Seen, told: Told) -> list[Fault]:
@@ -277,8 +291,8 @@ def _as_type(name: str) -> str:
     return name if name in list(Kind) else f"TYPE:{name}"
 
 
-def _other_sexes(agreement: Agreement, seen: Seen) -> str:
-    """A word to the owner whose table writes sexes in other ways than agreed."""
+def _other_sexes(agreement: Agreement, seen: Seen, where: str) -> str:
+    """A word to the owner whose table writes sexes in other ways than agreed, and `where` that is said."""
     from accord.drafting.kinds import Kind
     from accord.records.folding import fold_list
     from accord.records.schema import CategoryField
@@ -294,12 +308,13 @@ def _other_sexes(agreement: Agreement, seen: Seen) -> str:
         return ""
     return (
         f"Some cells of '{columns[0]}' are none of {', '.join(spec.values)}, and count as one other value, "
-        "even where they mean one of these. Agree with your partner on what both write, --values sex=…, "
-        "or change your cells."
+        f"even where they mean one of these. Agree with your partner on what both write, {where}, or change "
+        "your cells."
     )
 
 
-def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
+def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None:
+    from accord.drafting.confirming import fields_by_column
     from accord.drafting.draft import DELTA, EPSILON
 
     agreed = draft.agreement
@@ -310,9 +325,9 @@ def _tell(told: Told, draft: Draft, out: Path, beside: Path) -> None:
             err=True,
         )
     if draft.unused:
-        say(
-            f"Not compared, since a rule for people has no use for them: {', '.join(draft.unused)}.", err=True
-        )
+        columns = {one.name: column for column, one in fields_by_column(seen.columns).items()}
+        unused = ", ".join(f"'{columns[name]}' ({name})" for name in draft.unused)
+        say(f"Not compared, since a rule for people has no use for them: {unused}.", err=True)
     way = "all pairs, ε = 0"
     if agreed.passes:
         way = (

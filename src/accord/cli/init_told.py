@@ -46,6 +46,22 @@ class Told:
         return [str(replace(self.table, query=None)), "--query", str(self.query)]
 
     @property
+    def agreed(self) -> list[str]:
+        """The options that say what is written into an agreement."""
+        given = {
+            "--records": self.records,
+            "--parties": self.parties,
+            "--disclose": self.disclose,
+            "--values": self.values,
+            "--range": self.ranges,
+            "--within": self.within,
+            "--missing": self.missing,
+            "--missing-values": self.missing_values,
+            "--rarity": self.rarity,
+        }
+        return [option for option, value in given.items() if value]
+
+    @property
     def asks(self) -> bool:
         """Whether somebody is there to answer."""
         return sys.stdin.isatty() and not self.yes

@@ -87,5 +87,5 @@ class Display:
             )
             self._task = self._bar.add_task("", total=None, told="")
             self._bar.start()
-        told = f"{counted(notice.matches, 'match', 'matches')}, {notice.bytes / 1e6:,.0f} MB"
+        told = f"{counted(notice.matches, 'comparison')} matched, {notice.bytes / 1e6:,.0f} MB"
         self._bar.update(self._task, completed=notice.comparisons, total=notice.most_comparisons, told=told)

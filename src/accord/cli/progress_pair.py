@@ -101,7 +101,7 @@ def _sentence(what: Notice | Note | Ended) -> str | None:
         case Charged(run, epsilon):
             return f"ledger charged: ε = {epsilon:g}; run {run}"
         case Progress():
-            done = f"{counted(what.comparisons, 'comparison')}, {counted(what.matches, 'match', 'matches')}"
+            done = f"{counted(what.comparisons, 'comparison')}, of which {what.matches:,} matched"
             return f"{done}, {what.bytes / 1e6:,.0f} MB"
         case Done():
             found = counted(what.matches, "match", "matches")

@@ -103,9 +103,8 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
         parts.append(f"No option meets everything that is wanted. The nearest is {choice.tell()}: {what}.")
     else:
         parts.append(
-            f"{choice.tell()[0].upper()}{choice.tell()[1:]} is the cheapest of the "
-            f"{counted(len(options), 'option')} that were priced and meets everything that is wanted: "
-            f"{lasting(choice.seconds.expected)}, {sized(round(choice.bytes.expected))}, "
+            f"{_praise(options, choice)}: {lasting(choice.seconds.expected)}, "
+            f"{sized(round(choice.bytes.expected))}, "
             f"{counted(round(choice.comparisons.expected), 'comparison')}."
         )
     agreed = next(option for option in options if option.agreed)
@@ -116,6 +115,16 @@ def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish:
     if cheaper := _cheaper_rejected(options, choice, wish):
         parts.append(f"Cheaper was {cheaper[0].tell()}, rejected because {cheaper[1][0].words}.")
     return " ".join(parts)
+
+
+def _praise(options: Sequence[Option], choice: Option) -> str:
+    """What the choice is among the options; it meets the wish, but cheaper ones may not."""
+    told = choice.tell()
+    if len(options) == 1:
+        alone = "is the only option that was priced, and meets everything that is wanted"
+        return f"{told[0].upper()}{told[1:]} {alone}"
+    priced = f"the {counted(len(options), 'option')} that were priced"
+    return f"Of {priced}, {told} is the cheapest that meets everything that is wanted"
 
 
 def _against(agreed: Option, choice: Option, wish: Wish) -> str:
@@ -174,8 +183,9 @@ def _all_pairs(options: Sequence[Option], agreed: Option) -> Iterator[Warning]:
     if fewer or _CLEARLY * cheapest.seconds.expected < agreed.seconds.expected:
         yield Warning(
             "all-pairs-is-cheaper",
-            f"All pairs is cheaper: {counted(round(cheapest.comparisons.expected), 'comparison')} with "
-            f"ε = 0, in {lasting(cheapest.seconds.expected)}, where the agreed blocking takes "
+            "All pairs is cheaper than the agreement as it is written, and has ε = 0: "
+            f"{counted(round(cheapest.comparisons.expected), 'comparison')} in "
+            f"{lasting(cheapest.seconds.expected)}, where the agreed blocking takes "
             f"{agreed.comparisons.expected:,.0f} and {lasting(agreed.seconds.expected)}. It reveals nothing "
             'about records that match nothing: agree on protocol "all-pairs", without blocking.',
         )

@@ -100,7 +100,11 @@ def _listed(counts: Mapping[str, int], everybody: int) -> Frequencies:
 
 def read_frequencies(path: Path) -> Frequencies:
     """Read a list from a file of any kind, with the columns value and count; or raise all its faults."""
-    table = open_table(path, _COLUMNS, sniff_text(path, Layout(), (), _COLUMNS))
+    try:
+        table = open_table(path, _COLUMNS, sniff_text(path, Layout(), (), _COLUMNS))
+    except DataError as error:
+        error.mend = "A list of frequencies has the columns value and count."
+        raise
     faults = Faults(table)
     chunks: list[tuple[pa.Array, pa.Array]] = []
     for batch in table.batches:

@@ -7,6 +7,7 @@ record's values. A wanted name that is not there gets the nearest of them beside
 from __future__ import annotations
 
 import difflib
+import shlex
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +24,6 @@ from accord.records.csv_scan import MOST_COLUMNS
 
 REFUSED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError)
 CHECK = "`accord check` finds out how a file is written."
-_MAP = (
-    "Map yours with `columns=`, `id=` or `person=`; simulate has them for each side. "
-    "`accord check --columns-of FILE` lists the columns of a file."
-)
 
 
 @dataclass
@@ -63,9 +60,19 @@ def require_columns(wanted: Sequence[str], found: Sequence[str], name: Path | st
         mend = f"Name the file's delimiter, such as ';', with `delimiter=`. {CHECK}"
         faults = [Fault("", "There is only one column.", mend)]
     elif len(faults) == len(wanted) and not any(_same_letters(column, found) for column in wanted):
-        faults = [Fault("", "None of the expected columns was found.", f"Is the first line a header? {_MAP}")]
+        faults = [Fault("", "None of the expected columns was found.", "Is the first line a header?")]
     if faults:
-        raise DataError(str(name), faults)
+        absent = len(found) > 1 and any(column not in found for column in wanted)
+        raise DataError(str(name), faults, _tell_mapping(name) if absent else "")
+
+
+def _tell_mapping(name: Path | str) -> str:
+    """How wanted columns are found: by the program, or by their owner."""
+    typed = shlex.quote(str(name)) if isinstance(name, Path) else "TABLE"
+    return (
+        f"Let Accord find them: `accord init --from {typed} --for AGREEMENT`; or map each with `columns=`, "
+        f"the id with `id=`. `accord check --columns-of {typed}` lists the columns that are there."
+    )
 
 
 def too_many_columns(name: Path | str) -> UnreadableError:
@@ -79,8 +86,8 @@ def _missing(column: str, found: Sequence[str]) -> Fault | None:
     if column in found:
         return None
     near = nearest(column, found)
-    hint = f"Did you mean '{near}'? " if near is not None else ""
-    return Fault(f"column '{column}'", "was not found.", f"{hint}{_MAP}")
+    hint = f"Did you mean '{near}'?" if near is not None else ""
+    return Fault(f"column '{column}'", "was not found.", hint)
 
 
 def nearest(column: str, found: Sequence[str]) -> str | None:

@@ -55,8 +55,17 @@ def parse_address(text: str, argument: str) -> Address:
         problem = (
             f"`{argument}=` takes HOST:PORT, such as 192.0.2.7:7000 or [2001:db8::7]:7000, not '{text}'."
         )
-        raise UsageError(problem=problem)
+        raise UsageError(problem=f"{problem}{_tell_port(text.strip(), argument)}")
     return Address(found["six"] or found["host"] or "", int(found["port"]))
+
+
+def _tell_port(text: str, argument: str) -> str:
+    """What to write where somebody wrote a port alone."""
+    if not re.fullmatch(r"[0-9]{1,5}", text):
+        return ""
+    if argument == "listen":
+        return f" Write 127.0.0.1:{text}, or :{text} for every interface."
+    return f" Write the partner's host in front, such as 192.0.2.7:{text}."
 
 
 def connect(

@@ -55,7 +55,7 @@ from accord.session.ledger import Ledger
 from accord.session.notices import Mended, Reading, Tell, tell_nobody
 from accord.session.offer import Offer, make_offer
 from accord.session.output import require_ids, require_place
-from accord.session.partners import find_partner
+from accord.session.partners import find_partner, require_other
 from accord.session.peak import Peak
 from accord.session.room import warn_of_room
 from accord.session.series import require_declared, take_part
@@ -287,7 +287,9 @@ def get_ready(
     side = own_side(agreement, partner)
     task = agreement.task
     task.protocol.require_engine(task, agreement.engine.build())
-    cards = {side: require_own_card(state, now), side.other: find_partner(state, partner)}
+    own_card = require_own_card(state, now)
+    require_other(state, partner, agreement.party(side), own_card)
+    cards = {side: own_card, side.other: find_partner(state, partner)}
     require_valid(cards[side.other], partner, now)
     shown, per_person = agreement.disclosed(side), task.protocol.records_per_person(side)
     scratch = Scratch(state.folder, "Make room there; nothing was charged.")

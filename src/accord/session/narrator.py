@@ -84,5 +84,5 @@ def tell_in_words(notice: Notice) -> str:
 def _tell_progress(notice: Progress) -> str:
     share = notice.comparisons / notice.most_comparisons if notice.most_comparisons else 1.0
     left = "" if notice.seconds_left is None else f", at most about {notice.seconds_left:,.0f} s left"
-    told = f"{counted(notice.matches, 'match', 'matches')}, {notice.bytes / 1e6:,.0f} MB"
+    told = f"{counted(notice.matches, 'comparison')} matched, {notice.bytes / 1e6:,.0f} MB"
     return f"Comparing: {share:.0%}, {told}{left}."

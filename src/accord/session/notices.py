@@ -96,6 +96,7 @@ class Progress:
     most_comparisons: int
     """What it comes to if nothing more matches."""
     matches: int
+    """Comparisons that matched: of the same pair there may be several, and fewer pairs in the end."""
     bytes: int
     """Sent and received."""
     seconds: float

@@ -9,6 +9,7 @@ taken here.
 from __future__ import annotations
 
 import hashlib
+import shlex
 from pathlib import Path
 
 from accord.errors import TrustError, UsageError
@@ -43,6 +44,13 @@ def find_partner(state: State, name: str) -> Card:
             mend=f"Take the card that they sent you with `accord partner add '{name}' CARD`.",
         )
     return known[name]
+
+
+def require_other(state: State, name: str, other: str, own: Card) -> None:
+    """Raise if whoever was named as the partner is oneself: only their own card has this name."""
+    if name == own.name and name not in partners(state):
+        typed = f"`accord link … --partner {shlex.quote(other)}`"
+        raise UsageError(problem=f"'{name}' is you; your partner in this agreement is '{other}': {typed}.")
 
 
 def partners(state: State) -> dict[str, Card]:
