@@ -22,7 +22,7 @@ from accord.wording import counted
 
 CONDITION = (
     "This holds against a partner that follows the protocol. One that cheats can learn more, even about "
-    "records that match nothing, and may go unnoticed: docs/threat-model.md."
+    "records that match nothing, and may go unnoticed: see 'Threat model' in Accord's documentation."
 )
 """What every promise here rests on."""
 _MOST_LOSSES = 3

@@ -5,7 +5,10 @@ from __future__ import annotations
 from accord.auditing.histories import History
 from accord.auditing.protocol import Finding, Verdict
 
-NO_PROOF = "An audit can find a leak but cannot prove that there is none; the proof is in docs/privacy.md."
+NO_PROOF = (
+    "An audit can find a leak but cannot prove that there is none; the proof is under 'Privacy' in Accord's "
+    "documentation."
+)
 _COMPOSED = (
     "What is claimed for a history is its composed promise: ε and δ as the ledger adds them up over all runs "
     "that it charged; a run that repeats a paid snapshot adds nothing."
