@@ -146,12 +146,12 @@ def _print_tables(found: Sequence[Account], runs: Sequence[Entry]) -> None:
         for account in found
         for partner, cost in account.shown.items()
     ]
-    totals = ("data set", "runs", "spent ε", "spent δ", "for", "limits", "left")
+    totals = ("data set", "runs", "spent ε", "spent δ", "protects", "limits", "left")
     print_table("Accounts", totals, [_total_row(account) for account in found])
     if seen:
         print_table("\nWhat each partner was shown", ("data set", "partner", "ε", "δ"), seen)
     if runs:
-        names = ("run", "data set", "snapshot", "partner", "ε", "δ", "noise", "time")
+        names = ("run", "data set", "snapshot or series", "partner", "ε", "δ", "noise", "time")
         print_table("\nRuns", names, [_run_row(run) for run in runs])
 
 
@@ -172,7 +172,7 @@ def _run_row(run: Entry) -> list[str]:
 
     kept = "kept" if run.stored else ("none" if run.drawing is None else "forgotten")
     return [
-        *(run.run, run.dataset, run.snapshot or "", run.partner, show(run.cost.epsilon)),
+        *(run.run, run.dataset, run.snapshot or run.series or "", run.partner, show(run.cost.epsilon)),
         *(show(run.cost.delta), kept, f"{run.at:%Y-%m-%d %H:%M}"),
     ]
 
