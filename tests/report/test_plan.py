@@ -16,10 +16,18 @@ def test_a_plan_says_what_to_take_and_who_may_see_it() -> None:
     require_quiet(page)
     assert Outline(page).headings == [
         *("What a linkage would cost", "What to take", "Where the time goes"),
-        *("Cost against ε", "Recall against cost", "How bins fill up with dummies", "All options"),
+        *("Cost against ε", "How bins fill up with dummies", "All options"),
     ]
+    assert f"{found.choice.protocol}, {found.choice.blocking or 'no blocking'}, ε = " in page
     assert "it may be shown to the partner" in page
     assert "(chosen" in page
     own = describe_plan(replace(found, from_data=True))
     assert "For your eyes only" in own
     assert "may be shown" not in own
+
+
+def test_recalls_are_drawn_where_they_differ() -> None:
+    found = plan(starter("places"), records=(400, 400))
+    first, *rest = found.options
+    page = describe_plan(replace(found, options=(replace(first, recall=0.5), *rest)))
+    assert "Recall against cost" in Outline(page).headings

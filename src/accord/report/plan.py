@@ -22,12 +22,13 @@ def describe_plan(plan: Plan) -> str:
     """The page."""
     a, b = plan.sizes
     ranked = sorted(plan.options, key=lambda one: (one is not plan.choice, not one.agreed, cost(one)))
+    recalls = {one.recall for one in plan.options if one.recall is not None}
     warned = [one.text for one in plan.warnings]
     sections = [
         Section("What to take", join([paragraph(plan.why), bullets(warned) if warned else Markup("")])),
         Section("Where the time goes", _time(ranked[:6], plan)),
         Section("Cost against ε", _epsilon(plan)),
-        Section("Recall against cost", _recall(plan)),
+        *([Section("Recall against cost", _recall(plan))] if len(recalls) > 1 else []),
         Section("How bins fill up with dummies", _dummies(ranked[:6], plan)),
         Section("All options", _options(ranked, plan)),
     ]
@@ -40,7 +41,8 @@ def _name(option: Option, plan: Plan) -> str:
     said = f" ({', '.join(marks)})" if marks else ""
     epsilon = option.largest_epsilon
     promise = "no promise" if epsilon is None else f"ε = {epsilon:g}"
-    return f"{option.protocol}{', greedy' if option.greedy else ''}, {promise}{said}"
+    protocol = f"{option.protocol}{', greedy' if option.greedy else ''}"
+    return f"{protocol}, {option.blocking or 'no blocking'}, {promise}{said}"
 
 
 def _time(shown: list[Option], plan: Plan) -> Markup:
@@ -54,7 +56,7 @@ def _time(shown: list[Option], plan: Plan) -> Markup:
         for one in shown
     ]
     says = (
-        "Seconds for the choice, for the agreement as written and for the cheapest others: on the processor, "
+        "Time for the choice, for the agreement as written and for the cheapest others: on the processor, "
         "and on the network and waiting. Next to each bar is how long it takes, since both run at once."
     )
     return bars("Where the time goes", says, drawn, ("processor", "network and waiting"))
@@ -102,7 +104,7 @@ def _recall(plan: Plan) -> Markup:
 def _options(ranked: list[Option], plan: Plan) -> Markup:
     rows = [
         [
-            f"{_name(one, plan)}; {one.blocking or 'no blocking'}",
+            _name(one, plan),
             "?" if one.recall is None else f"{one.recall:.3f}",
             f"{one.comparisons.expected:,.0f}",
             sized(round(one.bytes.expected)),

@@ -60,7 +60,7 @@ def agreed(agreement: Agreement) -> Section:
         ("B", agreement.party(Side.B)),
         ("A match is", element("code", str(agreement.rule))),
         ("Fields", ", ".join(agreement.names)),
-        ("Compared", f"records that share one of {counted(plan.bins, 'bin')}{passes}; {finds}"),
+        ("Compared", f"{_tell_compared(plan.bins)}{passes}; {finds}"),
         *(
             (f"{side.value} shows of a match", ", ".join(["its id", *_columns(agreement, side)]))
             for side in Side
@@ -71,6 +71,10 @@ def agreed(agreement: Agreement) -> Section:
     ]
     whole = unfold("The whole agreement", agreement.to_toml())
     return Section("What was agreed", join([facts(shown), *_worth_knowing(agreement), whole]))
+
+
+def _tell_compared(bins: int) -> str:
+    return f"records that share one of {bins:,} bins" if bins > 1 else "all records with all records"
 
 
 def _columns(agreement: Agreement, side: Side) -> tuple[str, ...]:
@@ -94,8 +98,8 @@ def guarantee(agreement: Agreement) -> Section:
         numbers = [show(x) if x is not None else "none" for x in (told.epsilon, told.delta)]
         rows.append([f"{agreement.party(side)} ({side.value})", *numbers, whom])
     promise = (
-        "For everything below that matches nothing in the other table, whatever the partner saw is at most "
-        "e^ε times as likely as if it had been something else, except with probability δ."
+        "For each of those below that matches nothing in the other table: whatever the partner saw is at "
+        "most e^ε times as likely as if it had been something else, except with probability δ."
     )
     condition = CONDITION + (
         " It does not cover records that match, which are disclosed, or sizes."

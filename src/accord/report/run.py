@@ -55,13 +55,13 @@ def _what_happened(run: Remembered) -> Section:
         "most_matches": "ended: more records match than the agreement lets a side show (most_matches)",
         "waits": "not done",
     }
-    again = f"`accord resume {run.name}` continues it." if run.ended == "waits" else ""
+    again = f"; `accord resume {run.name}` continues it" if run.ended == "waits" else ""
     resumed = f"; resumed {counted(run.resumes, 'time')}" if run.resumes else ""
     shown: list[tuple[str, Markup | str | int]] = [
         ("Run", run.name),
         ("You are", f"{run.agreement.party(run.side)} ({run.side.value})"),
-        ("Began", run.began),
-        ("State", f"{words[run.ended]}{resumed}. {again}".strip()),
+        ("Began", run.began[:16].replace("T", " ")),
+        ("State", f"{words[run.ended]}{resumed}{again}"),
         *_table(run),
         ("Output", run.out or "none was written"),
     ]
@@ -112,14 +112,18 @@ def _tell_gone(gone: int) -> str:
 def _spent(run: Remembered) -> Section:
     if run.charged is None or run.account is None:
         return Section("What it cost", _missing("The ledger does not have this run."))
-    return _charged(run.charged, run.account, run.series.name if run.series is not None else "")
+    shows = run.agreement.leakage(run.side).guarantee.told == "noisy counts"
+    return _charged(run.charged, run.account, run.series.name if run.series is not None else "", shows)
 
 
-def _charged(charged: Cost, account: Account, series: str) -> Section:
+def _charged(charged: Cost, account: Account, series: str, shows: bool = True) -> Section:
+    """What was paid; `shows` says whether the protocol shows counts at all."""
     of_run = f"ε = {show(charged.epsilon)}, δ = {show(charged.delta)}"
     if series:
         paid = f"for all runs of the series '{series}', however many there will be"
         of_run += f": {paid}" if charged.epsilon else f": the first run of the series '{series}' paid for all"
+    elif not shows and not charged.epsilon:
+        of_run = "ε = 0: this protocol shows no counts, so nothing is charged"
     elif not charged.epsilon:
         of_run += ": nothing was released that had not been paid for"
     whole = f"ε = {show(account.spent.epsilon)}, δ = {show(account.spent.delta)}"
@@ -223,7 +227,7 @@ def describe_forgotten(run: Forgotten) -> str:
     shown: list[tuple[str, Markup | str | int]] = [
         ("Run", run.name),
         ("Partner", run.partner),
-        ("Began", run.at),
+        ("Began", run.at[:16].replace("T", " ")),
         ("Table", f"the data set '{run.dataset}'" + (f", snapshot '{run.snapshot}'" if run.snapshot else "")),
         *([("Series", f"'{run.series}'")] if run.series else []),
         ("Agreement", element("code", run.agreement)),

@@ -55,12 +55,15 @@ def describe_simulation(result: Simulation, quality: Quality | None, cells: Cell
     if quality is not None:
         sections += [_quality(quality), _missed(quality, cells), _fields(quality), *_curve(quality)]
         sections += _pairs(quality, cells)
-    title = f"Simulation of {counted(result.records_a, 'record')} and {result.records_b:,}"
+    title = f"Simulation: {counted(result.records_a, 'record')} (A) and {result.records_b:,} (B)"
     lead = f"{result.leaks} {_OWN_EYES}" if result.leaks else _OWN_EYES
     return page(title, lead, sections)
 
 
 def _filled(result: Simulation) -> Section:
+    title = "How bins fill up with dummies"
+    if result.bins <= 1 and not any(dummies.sum() for _, dummies in result.filled.values()):
+        return Section(title, paragraph("This protocol has no dummies: it shows no padded bins."))
     parts = []
     for side, (real, dummies) in result.filled.items():
         records, more = int(real.sum()), int(dummies.sum())
@@ -69,7 +72,7 @@ def _filled(result: Simulation) -> Section:
             f"and {more:,} ({more / max(1, records + more):.0%}) are dummies. The partner sees their sums."
         )
         parts.append(fill(f"Slots in a bin of {side.value}", says, real, dummies))
-    return Section("How bins fill up with dummies", join(parts))
+    return Section(title, join(parts))
 
 
 def _time(result: Simulation) -> Markup:
