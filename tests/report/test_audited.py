@@ -22,6 +22,7 @@ from accord.privacy.audit import audit
 from accord.privacy.budget import Budget
 from accord.privacy.calibration import as_claimed
 from accord.report.audited import describe_agreement_audit, describe_noise_audit, describe_protocol_audit
+from accord.report.markup import escape
 from accord.side import Side
 from tests.report.outline import Outline, require_quiet
 

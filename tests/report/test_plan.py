@@ -26,3 +26,10 @@ def test_a_plan_says_what_to_take_and_who_may_see_it() -> None:
     own = describe_plan(replace(found, from_data=True))
     assert "For your eyes only" in own
     assert "may be shown" not in own
+
+
+def test_recalls_are_drawn_where_they_differ() -> None:
+    found = plan(starter("places"), records=(400, 400))
+    first, *rest = found.options
+    page = describe_plan(replace(found, options=(replace(first, recall=0.5), *rest)))
+    assert "Recall against cost" in Outline(page).headings

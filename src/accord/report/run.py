@@ -227,7 +227,7 @@ def describe_forgotten(run: Forgotten) -> str:
     shown: list[tuple[str, Markup | str | int]] = [
         ("Run", run.name),
         ("Partner", run.partner),
-        ("Began", run.at),
+        ("Began", run.at[:16].replace("T", " ")),
         ("Table", f"the data set '{run.dataset}'" + (f", snapshot '{run.snapshot}'" if run.snapshot else "")),
         *([("Series", f"'{run.series}'")] if run.series else []),
         ("Agreement", element("code", run.agreement)),
