@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.report.markup import element, escape, join
+from accord.report.markup import element, escape, join, prose
 
 
 class _Read(HTMLParser):
@@ -45,3 +45,12 @@ def test_markup_within_markup_stays_and_text_beside_it_is_escaped() -> None:
 
 def test_names_of_attributes() -> None:
     assert element("meta", _class="a", aria_label='"') == '<meta class="a" aria-label="&quot;">'
+
+
+def test_a_quoted_command_is_code_and_nothing_else_is() -> None:
+    made = prose("`accord report RUN --share` makes one, `<b>` and ` do not; `accord <i>` is escaped.")
+    assert made == (
+        "<code>accord report RUN --share</code> makes one, `&lt;b&gt;` and ` do not; "
+        "<code>accord &lt;i&gt;</code> is escaped."
+    )
+    assert prose(made) is made

@@ -8,9 +8,11 @@ replaced by a mark, as on the command line.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 
 _VOID = frozenset({"meta", "br"})
+_COMMAND = re.compile("`(accord [^`]+)`")
 
 
 class Markup(str):
@@ -32,6 +34,14 @@ def element(name: str, /, *content: Markup | str | int, **attributes: str | int 
 def join(parts: Iterable[Markup | str | int]) -> Markup:
     """The parts one after another."""
     return Markup("".join(part if isinstance(part, Markup) else escape(str(part)) for part in parts))
+
+
+def prose(text: Markup | str) -> Markup:
+    """A sentence in which a quoted command, `accord …`, is set as code."""
+    if isinstance(text, Markup):
+        return text
+    parts = _COMMAND.split(text)
+    return join([element("code", part) if place % 2 else part for place, part in enumerate(parts)])
 
 
 def escape(text: str) -> Markup:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accord.report.markup import Markup, element, join
+from accord.report.markup import Markup, element, join, prose
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _STYLE = Markup("""
@@ -87,7 +87,7 @@ def page(title: str, lead: str, sections: list[Section]) -> str:
             element("style", _STYLE),
         ]
     )
-    parts = [element("h1", title), element("p", lead, _class="lead")]
+    parts = [element("h1", title), paragraph(lead, "lead")]
     for number, section in enumerate(sections, 1):
         name = f"part-{number}"
         heading = element("h2", section.title, id=name)
@@ -97,11 +97,11 @@ def page(title: str, lead: str, sections: list[Section]) -> str:
 
 
 def paragraph(text: Markup | str, kind: str = "") -> Markup:
-    return element("p", text, _class=kind) if kind else element("p", text)
+    return element("p", prose(text), _class=kind) if kind else element("p", prose(text))
 
 
 def bullets(lines: list[str]) -> Markup:
-    return element("ul", join([element("li", line) for line in lines]))
+    return element("ul", join([element("li", prose(line)) for line in lines]))
 
 
 def facts(pairs: list[tuple[str, Markup | str | int]]) -> Markup:

@@ -12,7 +12,7 @@ from accord.privacy.number import show
 from accord.report import in_series, receipted
 from accord.report.charts import Bar, bars
 from accord.report.filling import fill
-from accord.report.markup import Markup, element, join
+from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, facts, page, paragraph
 from accord.session.accounts import Account
 from accord.session.remembered import Forgotten, InSeries, Remembered
@@ -61,7 +61,7 @@ def _what_happened(run: Remembered) -> Section:
         ("Run", run.name),
         ("You are", f"{run.agreement.party(run.side)} ({run.side.value})"),
         ("Began", run.began[:16].replace("T", " ")),
-        ("State", f"{words[run.ended]}{resumed}{again}"),
+        ("State", prose(f"{words[run.ended]}{resumed}{again}")),
         *_table(run),
         ("Output", run.out or "none was written"),
     ]
