@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# A worker for each core, and no more than eight: each has the whole of the imports in its memory, and beyond that
-# the longest tests decide. Idle workers take over what waits at a busy one; until then neighbours in a file stay
-# together, and share its fixtures. WORKERS=0 runs everything in one process. Byte code is kept, as machine code is:
-# else every worker, and every process that a test starts, would compile every module anew.
+# A worker for each core and one more (tests/conftest.py says why), and no more than eight: each has the whole of
+# the imports in its memory, and beyond that the longest tests decide. Idle workers take over what waits at a busy
+# one; until then neighbours in a file stay together, and share its fixtures. WORKERS=0 runs everything in one
+# process. Byte code is kept, as machine code is: else every worker, and every process that a test starts, would
+# compile every module anew.
 WORKERS ?= auto
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 

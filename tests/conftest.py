@@ -32,6 +32,12 @@ settings.load_profile("accord")
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: some tests wait for a clock, a port or another process."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes() -> None:
     """Before there are workers: whatever is not compiled yet would be compiled by each of them at once."""
     compile_all()

@@ -13,8 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 
-from accord.cli import main
+from accord import cli
+
+COMMAND = typer.main.get_command(cli.app)
+"""Put together once: it takes longer than most commands that are typed."""
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -53,8 +57,9 @@ def accord(folder: Path, *arguments: str) -> Done:
     ):
         patch.setattr(sys, "argv", ["accord", *arguments])
         patch.setattr(sys, "stdin", io.StringIO())
+        patch.setattr(cli, "app", COMMAND)
         with pytest.raises(SystemExit) as ended:
-            main()
+            cli.main()
     return Done(["accord", *arguments], int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 

@@ -45,6 +45,7 @@ def check(folder: Path, fault: Fault | None = None, kill: tuple[Side, str] | Non
     assert name is None or not processes.leftovers(folder)
 
 
+@pytest.mark.slow
 def test_an_undisturbed_run_and_its_size(tmp_path: Path) -> None:
     """The moments below lie before the end of a run: the set-up alone nearly has that many bytes."""
     both = faults.offices(tmp_path)

@@ -22,7 +22,8 @@ from tests.session.replays import accountable
 from tests.session.test_workers import Death, crowds, meet, named, require_done
 
 
-@pytest.mark.parametrize("greedy", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("greedy", [False, True])
 def test_an_honest_run_with_two_workers(greedy: bool, tmp_path: Path) -> None:
     """Over TLS; a worker's messages are judged as its coordinator's are."""
     agreed = agreement(greedy=greedy).model_copy(update={"accountable": True})

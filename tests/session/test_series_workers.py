@@ -77,7 +77,8 @@ def run_with(both: dict[Side, SeriesOffice], run: str, workers: int) -> Meeting:
     return meeting
 
 
-@pytest.mark.parametrize("kind", [pytest.param("plain", marks=pytest.mark.slow), "greedy"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "greedy"])
 def test_two_workers_come_to_what_one_comes_to(tmp_path: Path, kind: str) -> None:
     both, run = begun(tmp_path / "begun", kind)
     found = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -72,9 +73,13 @@ class _Salvaged:
         return [name for one in self.passes for part in one.parts.values() for name in part.names]
 
 
+# Kept: to make one takes longer than to judge by it, and a plan reads dozens of agreements.
+_adapter = cache(TypeAdapter)
+
+
 def _valid(kind: Any, value: Any) -> Any:
     try:
-        return TypeAdapter(kind).validate_python(value)
+        return _adapter(kind).validate_python(value)
     except ValidationError:
         return None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import tomli_w
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from accord.arguments import require, require_flag, require_text, require_text_or_none, wrong
 from accord.errors import DataError, Fault, UnreadableError, UsageError
@@ -209,7 +209,7 @@ def read_layout(path: Path) -> Layout:
     """Read a layout file: `id` or `id_row`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, and the
     tables `[columns]` and `[lists]`; files of lists are found from the folder of the layout file on."""
     try:
-        found = TypeAdapter(_File).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+        found = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableError(path=path, reason=_reason(error), mend="Check its name.") from None
     except tomllib.TOMLDecodeError as error:

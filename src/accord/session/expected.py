@@ -100,12 +100,9 @@ def look_ahead(
     try:
         question = Question(sizes, agreed_network(agreement))
         meter = Speedometer(folder, measure=None)
-        # From sizes alone, which is fast: is it worth a measurement?
-        found = price_agreed(agreement, question, meter)
-        worth = meter.guessed and found.agreed.comparisons.expected >= _WORTH_MEASURING
-        if worth:
+        found = price_agreed(agreement, question, meter, own)
+        if meter.guessed and found.agreed.comparisons.expected >= _WORTH_MEASURING:
             meter = Speedometer(folder)
-        if worth or own is not None:
             found = price_agreed(agreement, question, meter, own)
     except AccordError:
         # What is wrong with such sizes is said when the partner's is known; nothing rests on this.

@@ -29,6 +29,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -404,13 +405,19 @@ def encode_manifest(manifest: Manifest) -> bytes:
     return json.dumps({"version": _VERSION, **asdict(manifest)}, indent=1).encode()
 
 
+@cache
+def _as_manifest() -> TypeAdapter[Manifest]:
+    """Made once: every run that is kept is read before another begins."""
+    return TypeAdapter(Manifest)
+
+
 def decode_manifest(content: bytes) -> Manifest:
     """The manifest in these bytes; raises ValueError unless `encode_manifest` could have written them."""
     try:
         found = json.loads(content)
         if not isinstance(found, dict) or found.pop("version", None) != _VERSION:
             raise ValueError("not a manifest of this version")
-        manifest = TypeAdapter(Manifest).validate_json(json.dumps(found), strict=True)
+        manifest = _as_manifest().validate_json(json.dumps(found), strict=True)
         Layout.from_json(manifest.layout)
     except (ValidationError, RecursionError):
         raise ValueError("not a manifest") from None
