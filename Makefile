@@ -5,26 +5,31 @@ BIN := $(VENV)/bin
 # A worker for each core and one more (tests/conftest.py says why), and no more than eight: each has the whole of
 # the imports in its memory, and beyond that the longest tests decide. Idle workers take over what waits at a busy
 # one; until then neighbours in a file stay together, and share its fixtures. WORKERS=0 runs everything in one
-# process. Byte code is kept, as machine code is: else every worker, and every process that a test starts, would
-# compile every module anew.
+# process.
 WORKERS ?= auto
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
+# Byte code is made when a module is first read, since most that is installed never is; and it is kept, as machine
+# code is: else every worker, and every process that a test starts, would compile every module anew.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+KEEPING := PYTHONDONTWRITEBYTECODE=
+PYTEST := $(KEEPING) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 .PHONY: install demo test check lint slow bench quality reproduce docs pictures clean
 
-$(VENV)/.runtime: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: pyproject.toml | $(BIN)/python
+	$(PIP) -e .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.runtime
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $@
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev]'
+	touch $(VENV)/.runtime $@
 
 install: $(VENV)/.dev  ## runtime and developer tools in .venv
 
 demo: $(VENV)/.runtime  ## the main job between two processes, on data that Accord makes
-	$(BIN)/accord demo
+	$(KEEPING) $(BIN)/accord demo
 
 test: $(VENV)/.dev  ## the fast tests
 	$(PYTEST)
