@@ -148,6 +148,13 @@ def test_what_is_agreed_is_not_changed_for_one_table(tmp_path: Path) -> None:
     assert (tmp_path / "agreement.toml").read_bytes() == agreed
 
 
+def test_a_layout_has_its_place_beside_the_table(shop: Path) -> None:
+    fit = ("--from", "shop.csv", "--for", "agreement.toml", "--yes", "--out", "other.toml")
+    told = run(shop, *fit, code=2).stderr
+    assert "--for writes no agreement, only shop.csv.layout.toml: leave out --out." in told
+    assert [path.name for path in shop.iterdir()] == ["shop.csv"]
+
+
 def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:
     told = run(shop, "--from", "shop.csv", "--yes", "--records", "30000", "30000").stderr
     assert "; ε = 1.6, δ = 2^-40 on both sides." in told
