@@ -232,5 +232,5 @@ def test_bars_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         display.show(Told("south", Note("Compiling _choose for this machine, once.")))
     shown = capsys.readouterr().err
     assert "50 %" in shown
-    assert "50 comparisons, of which 7 matched, 2 MB" in shown
+    assert "50 comparisons, of which 7 matched, 2.0 MB" in shown
     assert "compiles for this machine" in shown
