@@ -83,11 +83,6 @@ class PairDisplay:
         return True
 
 
-def is_compiling(note: Note) -> bool:
-    """Whether this note is about the work of a first run (kernel.py)."""
-    return note.line.startswith("Compiling ")
-
-
 def _sentence(what: Notice | Note | Ended) -> str | None:
     match what:
         case Reading(rows):
@@ -106,9 +101,7 @@ def _sentence(what: Notice | Note | Ended) -> str | None:
         case Done():
             found = counted(what.matches, "match", "matches")
             return f"done: {found} after {counted(what.comparisons, 'comparison')}"
-        case Note():
-            return "compiles for this machine, once" if is_compiling(what) else None
-        case Dropped() | Mended() | Ended():
+        case Note() | Dropped() | Mended() | Ended():
             return None
 
 
