@@ -59,7 +59,7 @@ def _time(shown: list[Option], plan: Plan) -> Markup:
         "Time for the choice, for the agreement as written and for the cheapest others: on the processor, "
         "and on the network and waiting. Next to each bar is how long it takes, since both run at once."
     )
-    return bars("Where the time goes", says, drawn, ("processor", "network and waiting"))
+    return bars("Where the time goes", says, drawn, ("processor", "network and waiting"), tell=lasting)
 
 
 def _dummies(shown: list[Option], plan: Plan) -> Markup:
