@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import sys
 from datetime import date
@@ -153,6 +154,17 @@ def test_a_layout_has_its_place_beside_the_table(shop: Path) -> None:
     told = run(shop, *fit, code=2).stderr
     assert "--for writes no agreement, only shop.csv.layout.toml: leave out --out." in told
     assert [path.name for path in shop.iterdir()] == ["shop.csv"]
+
+
+def test_a_draft_says_which_field_is_enough_by_itself(tmp_path: Path) -> None:
+    types = ("given", "middle", "surname", "sex", "birth", "street", "city", "postcode", "phone", "email")
+    (tmp_path / "shop.csv").write_text(f"id,{','.join(types)}\n1,Ann,,Lee,f,1980-01-31,,,,,\n")
+    typed = [word for one in types for word in ("--type", f"{one}={one}")]
+    told = run(tmp_path, "--from", "shop.csv", "--yes", "--records", "60", "60", *typed).stderr
+    note = "given and email can each reach the threshold alone: two records that agree on one of"
+    assert f"Worth knowing: {note}" in told
+    checked = accord(tmp_path, "check", "agreement.toml", "--json")
+    assert any(one.startswith(note) for one in json.loads(checked.stdout)["advice"])
 
 
 def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:

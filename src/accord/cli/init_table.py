@@ -273,6 +273,7 @@ def _other_sexes(agreement: Agreement, seen: Seen, where: str) -> str:
 
 
 def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None:
+    from accord.agreement.disclosure import alone
     from accord.drafting.confirming import fields_by_column
     from accord.drafting.draft import DELTA, EPSILON
 
@@ -287,6 +288,8 @@ def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None
         columns = {one.name: column for column, one in fields_by_column(seen.columns).items()}
         unused = ", ".join(f"'{columns[name]}' ({name})" for name in draft.unused)
         say(f"Not compared, since a rule for people has no use for them: {unused}.", err=True)
+    for note in alone(agreed):
+        say(f"Worth knowing: {note}", err=True)
     way = "all pairs, ε = 0"
     if agreed.passes:
         way = (
