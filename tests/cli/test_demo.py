@@ -245,13 +245,13 @@ def test_that_loops_are_compiled_is_said_once(
     both = [Told(name, what) for what in (note, note, Ended(0)) for name in names]
     monkeypatch.setattr(Children, "hear", lambda _: iter(both))
     monkeypatch.setattr(Children, "start", lambda *_: None)
-    logger, handler = logging.getLogger("accord.kernel"), SayingHandler()
-    logger.addHandler(handler)
+    # As a command does, and no other has left it.
+    monkeypatch.setattr(logging.getLogger("accord"), "handlers", [SayingHandler()])
+    logger = logging.getLogger("accord.kernel")
     logger.setLevel(logging.INFO)
     try:
         logger.info("Compiling _fold for this machine, once.")
         link_both(stage)
     finally:
-        logger.removeHandler(handler)
         logger.setLevel(logging.NOTSET)
     assert capsys.readouterr().err.count(" for this machine, once") == 1
