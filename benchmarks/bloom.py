@@ -58,8 +58,8 @@ def run() -> None:
         ours = (time.perf_counter() - began) / RECORDS * 1e6
         theirs = _clkhash(names, bits, hashes, grams)
         print(f"Bloom filters: {bits} bits, {hashes} hashes, {grams}-grams, {RECORDS:,} names, one core")
-        print(f"  accord   {ours:8.2f} µs a record")
-        print(f"  clkhash  {theirs:8.2f} µs a record: {theirs / ours:.0f} times (to reach: 10)")
+        print(f"  accord   {ours:8.2f} µs per record")
+        print(f"  clkhash  {theirs:8.2f} µs per record: {theirs / ours:.0f} times (to reach: 10)")
 
 
 def _clkhash(names: pa.Array, bits: int, hashes: int, grams: int) -> float:

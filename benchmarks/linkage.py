@@ -100,7 +100,7 @@ def both(made: Any, agreed: Any, label: str, turns: int) -> None:
             linked.append(outcomes(link(side, agreed, folder, port) for side, port in ports()))
         for facts in min(plain, key=_slower):
             per_pair = facts["phases"]["compare"] / max(1, facts["comparisons"]) * 1e6
-            print(f"{label}  {facts}  {per_pair:.2f} µs a comparison", flush=True)
+            print(f"{label}  {facts}  {per_pair:.2f} µs per comparison", flush=True)
         seconds = min(map(_slower, plain)), min(map(_slower, linked))
         print(
             f"{label}  plain socket {seconds[0]:.2f} s, accord link {seconds[1]:.2f} s: "

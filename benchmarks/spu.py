@@ -47,7 +47,7 @@ def run() -> None:
         found = measure(Measurement("ot", rule, ROWS))
         ours = Cost(found.microseconds_per_pair, found.bytes_per_pair)
         print(f"{rule}: {ROWS:,} × {ROWS:,} pairs, two processes over loopback, answers checked")
-        print("                      µs a pair   bytes a pair")
+        print("                      µs per pair   bytes per pair")
         for name, cost in (("accord ot", ours), ("SPU Cheetah, Ferret", theirs)):
             print(f"  {name:20}{cost.microseconds:10.2f}{cost.bytes:15.1f}")
         ratios = theirs.microseconds / ours.microseconds, theirs.bytes / ours.bytes

@@ -222,7 +222,7 @@ def clock(rows: Rows) -> str:
     ]
     sampled = only(rows, how="extrapolated")
     guessed = [
-        f"`{r['engine']}` {number(r, 'microseconds') / 1e3:.1f} ms a comparison, so "
+        f"`{r['engine']}` {number(r, 'microseconds') / 1e3:.1f} ms per comparison, so "
         f"{number(r, 'linkage_seconds') / 3600:.1f} h"
         for r in sampled
     ]

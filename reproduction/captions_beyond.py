@@ -116,7 +116,7 @@ def replication(rows: Rows) -> str:
         f"cell with those around it, costs {parts['no']} times as much as replication at ε = "
         f"{_listed(epsilons)}; with greedy {parts['yes']} times as much. With the noise that needs the "
         f"fewest dummies on either, it is {fitted['no']} times; with greedy {fitted['yes']} times. One run "
-        f"of {short(number(rows[0], 'per_day'))} records a side, recall: "
+        f"of {short(number(rows[0], 'per_day'))} records per side, recall: "
         f"{span([number(row, 'recall') for row in rows])}; best of {len(_sizes(only(rows, greedy='no')))} "
         f"cell sizes from {min(_sizes(rows)):g}° to {max(_sizes(rows)):g}°, with greedy of "
         f"{len(_sizes(only(rows, greedy='yes')))}."
@@ -244,6 +244,6 @@ def link(rows: Rows) -> str:
         times = joined(f"{number(r, 'linkage_seconds'):.0f} s ({name})" for name, r in here.items())
         parts.append(f"ε = {epsilon:g}: {times}, {number(here['loopback'], 'bytes') / 1e6:.0f} MB")
     return (
-        f"AB with {number(rows[0], 'per_day'):,.0f} records a side, our noise, the `ot` engine, two "
+        f"AB with {number(rows[0], 'per_day'):,.0f} records per side, our noise, the `ot` engine, two "
         f"processes: {'; '.join(parts)}. The slow link carries 100 Mbit/s with 10 ms each way."
     )

@@ -82,7 +82,7 @@ def clock(rows: Sequence[Row]) -> Figure:
         papers = [key("paper: 80 h", color=VERMILION, ls="--")]
         most = max(most, 80 * 3600)
     axes.set(
-        xscale="log", xlabel=f"seconds for AB, {number(rows[0], 'per_day'):,.0f} records a side, ε = 1.6"
+        xscale="log", xlabel=f"seconds for AB, {number(rows[0], 'per_day'):,.0f} records per side, ε = 1.6"
     )
     axes.set_xlim(right=most * 30)
     axes.grid(axis="y", visible=False)
@@ -130,10 +130,10 @@ def dummies(rows: Sequence[Row]) -> Figure:
                 known = {row["epsilon"] for row in only(rows, noise="paper", bins=bins)}
                 found = [row for row in found if row["epsilon"] in known]
             line(axes, found, "epsilon", "dummies", color=colour, ls=style, **mark)
-        title = "1 bin a record" if bins == 1 else f"{bins} bins a record"
+        title = "1 bin per record" if bins == 1 else f"{bins} bins per record"
         axes.set(xscale="log", yscale="log", title=title, xlabel="ε")
         whole_ticks(axes, only(rows, noise="paper", bins=bins), "epsilon")
-    panels[0].set_ylabel("expected dummies a bin (δ = 1e-5)")
+    panels[0].set_ylabel("expected dummies per bin (δ = 1e-5)")
     legend(figure, panels[0], 2, _kind_keys(list(_KINDS)))
     return figure
 
@@ -184,7 +184,7 @@ def delta(rows: Sequence[Row]) -> Figure:
         line(axes, found, "epsilon", "ratio", color=colour, marker=mark, ls="", markersize=2.4, label=label)
     axes.axhline(1, color=BLACK, ls="--", lw=0.8)
     axes.annotate("claimed", (0.1, 1), (0, -9), textcoords="offset points", fontsize=6.2)
-    axes.set(xscale="log", yscale="log", xlabel="ε (one bin a record)", ylabel="exact δ / claimed δ")
+    axes.set(xscale="log", yscale="log", xlabel="ε (one bin per record)", ylabel="exact δ / claimed δ")
     axes.set_xticks([0.1, 0.2, 0.4, 0.8, 1.6, 3, 5, 8], ["0.1", "0.2", "0.4", "0.8", "1.6", "3", "5", "8"])
     axes.set_yticks([0.5, 1, 2, 5, 10, 20], ["0.5", "1", "2", "5", "10", "20"])
     axes.set_ylim(bottom=0.4)
@@ -237,7 +237,7 @@ def baseline(rows: Sequence[Row]) -> Figure:
             line(axes, only(here, method="laplace", noise=PAPER, epsilon=epsilon), "per_day", "cost",
                  color=OF_EPSILON[epsilon], marker=MARKERS[epsilon], ls=":",
                  markerfacecolor="white")  # fmt: skip
-        axes.set(xscale="log", yscale="log", title=NAMES[data], xlabel="records a side, n")
+        axes.set(xscale="log", yscale="log", title=NAMES[data], xlabel="records per side, n")
         whole_ticks(axes, here, "per_day")
     panels[0].set_ylabel("cost (secure comparisons)")
     keys = [key(f"LP, our noise, ε = {e:g}", color=OF_EPSILON[e], marker=MARKERS[e]) for e in _epsilons(rows)]

@@ -60,7 +60,7 @@ def size(rows: Sequence[Row], prune: int) -> Figure:
             line(below, against(found, only(here, method="non-private")), "n", "ratio", **look)
         below.axhline(1, color=BLACK, lw=1.1)
         axes.set(xscale="log", yscale="log", title=NAMES[data])
-        below.set(xscale="log", yscale="log" if data == "taxi" else "linear", xlabel="records a side, n")
+        below.set(xscale="log", yscale="log" if data == "taxi" else "linear", xlabel="records per side, n")
         whole_ticks(axes, here, "n")
         axes.tick_params(axis="x", labelbottom=False)
         whole_ticks(below, here, "n")

@@ -247,7 +247,7 @@ def mapping_text(rows: Sequence[Row]) -> str:
         )
     first = rows[0]
     return "\n".join(lines) + (
-        f"\n\nAB with {number(first, 'per_day'):,.0f} records a side: the rule accepts "
+        f"\n\nAB with {number(first, 'per_day'):,.0f} records per side: the rule accepts "
         f"{number(first, 'matches'):,.0f} pairs, the true mapping has {number(first, 'true_pairs'):,.0f}. "
         "The paper's rule is strict; no protocol can find what the rule denies."
     )

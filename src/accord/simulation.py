@@ -24,7 +24,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.arguments import require, require_function, require_text, require_text_or_none
 from accord.entropy import Entropy, Seeded, System
-from accord.errors import DataError, UsageError
+from accord.errors import AccordError, DataError, UsageError
 from accord.matching.evaluate import Tables
 from accord.matching.join import Index, has_index
 from accord.matching.meeting import each_meeting
@@ -386,7 +386,10 @@ def load_both(
         try:
             shown = agreement.disclosed(side)
             loaded.append(load_records(source, agreement.fields, agreement.salt, shown, layout))
-        except DataError as error:
+        except AccordError as error:
+            error.sides = side.value
+            if not isinstance(error, DataError):
+                raise
             faulty.append(error)
     if len(faulty) == 2:
         both = [
@@ -395,7 +398,9 @@ def load_both(
             for fault in error.faults
         ]
         mends = dict.fromkeys(error.mend for error in faulty if error.mend)
-        raise DataError("A's and B's data together", both, "\n".join(mends))
+        together = DataError("A's and B's data together", both, "\n".join(mends))
+        together.sides = "AB"
+        raise together
     if faulty:
         raise faulty[0]
     return loaded[0], loaded[1]

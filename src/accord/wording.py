@@ -1,8 +1,9 @@
-"""Numbers and what they count, in words: 1 run, 2 runs."""
+"""Numbers and what they count, in words: 1 run, 2 runs, 8.1 GB, 2 min 10 s."""
 
 from __future__ import annotations
 
-_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_UNITS = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+_TIMES = ((86_400, "day", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -13,7 +14,17 @@ def counted(number: int, one: str, many: str = "") -> str:
 def sized(octets: int) -> str:
     """So many bytes, in a unit that can be read."""
     found = next(((unit, name) for unit, name in _UNITS if octets >= unit), None)
-    return f"{octets:,} bytes" if found is None else f"{octets / found[0]:,.1f} {found[1]}"
+    return counted(octets, "byte") if found is None else f"{octets / found[0]:,.1f} {found[1]}"
+
+
+def lasting(seconds: float) -> str:
+    """So long, in a unit or two that can be read."""
+    for large, of_large, small, of_small in _TIMES:
+        many, rest = divmod(round(seconds / small), large // small)
+        if many:
+            first = counted(many, of_large) if of_large == "day" else f"{many} {of_large}"
+            return f"{first} {rest} {of_small}" if rest else first
+    return f"{round(seconds, 2):.2g} s"
 
 
 def tell_kept(matches: int, found: int | None) -> str:

@@ -81,6 +81,14 @@ def test_advice_on_crossed_fields_and_missing_values() -> None:
         assert any("do not agree on 'brand'" in note for note in notes)
 
 
+def test_advice_on_a_value_that_is_enough_by_itself() -> None:
+    (note,) = [note for note in advice(starter("patients")) if "alone" in note]
+    assert note.startswith("birth can reach the threshold alone: two records that agree on it match, even if")
+    assert "raise the threshold above 20, or require another field with `and`." in note
+    strict = starter("patients").to_toml().replace(">= 20", ">= 21")
+    assert not [note for note in advice(parse_agreement(strict)) if "alone" in note]
+
+
 def test_advice_on_many_fields_and_passes_stays_short() -> None:
     agreed = starter("people")
     notes = advice(agreed)

@@ -200,6 +200,21 @@ def test_bad_input_gives_one_message_and_its_exit_code(shop: Path, tmp_path: Pat
     refused(tmp_path, 4, "no such file", "check", "none.toml")
 
 
+def test_simulate_names_the_options_of_the_side_that_is_wrong(shop: Path, tmp_path: Path) -> None:
+    good = str(shop / "a.csv")
+    header, first, *_ = (shop / "a.csv").read_text().splitlines()
+    (tmp_path / "other.csv").write_text(f"{header.replace('name', 'nom')}\n{first}\n")
+    (tmp_path / "twice.csv").write_text(f"{header}\n{first}\n{first}\n")
+    agreed = ("--agreement", str(shop / "agreement.toml"))
+    mapped = "or map each with --column-{0} FIELD=COLUMN, the id with --id-{0}."
+    refused(tmp_path, 4, mapped.format("a"), "simulate", "other.csv", good, *agreed)
+    refused(tmp_path, 4, mapped.format("b"), "simulate", good, "other.csv", *agreed)
+    rows = "take another with --id-b, or rows with id_row = true in the file of --columns-b."
+    refused(tmp_path, 4, rows, "simulate", good, "twice.csv", *agreed)
+    both = "the id with --id-a or --id-b."
+    refused(tmp_path, 4, both, "simulate", "other.csv", "other.csv", *agreed)
+
+
 def test_pairs_in_a_csv_hold_no_formulas_unless_raw(shop: Path, tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_text((shop / "a.csv").read_text().replace('"A', '"=A'))
     tables = ("simulate", "odd.csv", str(shop / "b.csv"), "--agreement", str(shop / "agreement.toml"))

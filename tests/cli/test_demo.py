@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import logging
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ from accord.cli.demo import link_both, prepare
 from accord.cli.demo_stage import Scene, Stage
 from accord.cli.demo_summary import Example, Figures, SideFigures, gather_figures, words
 from accord.cli.progress_pair import PairDisplay
+from accord.cli.terminal import SayingHandler
 from accord.datasets.starter import starter
 from accord.quality.known import PairFacts
 from accord.session.notices import Connected, Progress
@@ -229,8 +231,27 @@ def test_bars_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     half = Progress(50, 100, matches=7, bytes=2_000_000, seconds=1.0, seconds_left=1.0)
     with PairDisplay(["north", "south"]) as display:
         display.show(Told("north", half))
-        display.show(Told("south", Note("Compiling _choose for this machine, once.")))
     shown = capsys.readouterr().err
     assert "50 %" in shown
-    assert "50 comparisons, of which 7 matched, 2 MB" in shown
-    assert "compiles for this machine" in shown
+    assert "50 comparisons, of which 7 matched, 2.0 MB" in shown
+
+
+def test_that_loops_are_compiled_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = prepare(tmp_path, Scene.products, 10)
+    names = stage.a.name, stage.b.name
+    note = Note("Compiling for this machine, once: it takes about half a minute.")
+    both = [Told(name, what) for what in (note, note, Ended(0)) for name in names]
+    monkeypatch.setattr(Children, "hear", lambda _: iter(both))
+    monkeypatch.setattr(Children, "start", lambda *_: None)
+    # As a command does, and no other has left it.
+    monkeypatch.setattr(logging.getLogger("accord"), "handlers", [SayingHandler()])
+    logger = logging.getLogger("accord.kernel")
+    logger.setLevel(logging.INFO)
+    try:
+        logger.info("Compiling _fold for this machine, once.")
+        link_both(stage)
+    finally:
+        logger.setLevel(logging.NOTSET)
+    assert capsys.readouterr().err.count(" for this machine, once") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import sys
 from datetime import date
@@ -17,7 +18,7 @@ from accord.agreement.file import read_agreement
 from accord.cli.init import init
 from accord.cli.init_questions import round_up
 from accord.datasets.starter import starter_text
-from accord.errors import DataError
+from accord.errors import AgreementError, DataError
 from accord.records.layout import read_layout
 from tests.cli.terminal import Done, accord
 
@@ -148,6 +149,24 @@ def test_what_is_agreed_is_not_changed_for_one_table(tmp_path: Path) -> None:
     assert (tmp_path / "agreement.toml").read_bytes() == agreed
 
 
+def test_a_layout_has_its_place_beside_the_table(shop: Path) -> None:
+    fit = ("--from", "shop.csv", "--for", "agreement.toml", "--yes", "--out", "other.toml")
+    told = run(shop, *fit, code=2).stderr
+    assert "--for writes no agreement, only shop.csv.layout.toml: leave out --out." in told
+    assert [path.name for path in shop.iterdir()] == ["shop.csv"]
+
+
+def test_a_draft_says_which_field_is_enough_by_itself(tmp_path: Path) -> None:
+    types = ("given", "middle", "surname", "sex", "birth", "street", "city", "postcode", "phone", "email")
+    (tmp_path / "shop.csv").write_text(f"id,{','.join(types)}\n1,Ann,,Lee,f,1980-01-31,,,,,\n")
+    typed = [word for one in types for word in ("--type", f"{one}={one}")]
+    told = run(tmp_path, "--from", "shop.csv", "--yes", "--records", "60", "60", *typed).stderr
+    note = "given and email can each reach the threshold alone: two records that agree on one of"
+    assert f"Worth knowing: {note}" in told
+    checked = accord(tmp_path, "check", "agreement.toml", "--json")
+    assert any(one.startswith(note) for one in json.loads(checked.stdout)["advice"])
+
+
 def test_a_blocking_is_drafted_with_its_price_in_privacy(shop: Path) -> None:
     told = run(shop, "--from", "shop.csv", "--yes", "--records", "30000", "30000").stderr
     assert "; ε = 1.6, δ = 2^-40 on both sides." in told
@@ -270,6 +289,52 @@ def test_at_a_terminal_enter_takes_what_is_shown(
     again = command[1].replace("'", "").split()
     assert accord(shop, "init", *again, "--force").returncode == 0
     assert unsalted(first) == unsalted((shop / "agreement.toml").read_text())
+
+
+def test_a_bad_answer_is_refused_at_once_and_asked_again(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(shop)
+    types = ("3=text 2=text 4=latitude", "", "3=category:maker 4=price", "")
+    parties = ("?", "party-b", "party-b", "south")
+    sizes = ("many", "0", "30000000", "100", "100")
+    values, ranges, within = ("Sony,sony", "Sony,Bose"), ("cheap", "500..0", "0..500"), ("-1", "2")
+    answer(monkeypatch, *types, *parties, *sizes, *values, *ranges, *within, "maker prize", "maker")
+    init(table="shop.csv")
+    shown = capsys.readouterr().err
+    for question, refusal in (
+        ("(? for types)", "A place has a latitude and a longitude, and one is missing."),
+        ("Your organisation [party-a]", "'?': cannot be a party's name. Begin with a letter"),
+        ("Your partner [party-b]", "'party-b': the two parties must have different names."),
+        ("Yours [10]", "A whole number of at least 1"),
+        ("Yours [10]", "'30000000': each is a whole number from 1 to 20,000,000."),
+        ("(they are hashed)", "'Sony,sony': values must differ from each other"),
+        ("[0..100000]", "'cheap': does not give two days or numbers."),
+        ("[0..100000]", "'500..0': max must not be below min."),
+        ("(as prices) [1]", "'-1': is not a number of at least 0."),
+        ("Enter for nothing", "'maker prize': names no such field of the draft. Did you mean 'price'?"),
+    ):
+        assert f"{question}:{refusal}" in shown
+    agreed = read_agreement(shop / "agreement.toml")
+    assert (agreed.parties.A, agreed.parties.B) == ("party-b", "south")
+    assert "--range price=0..500 --within price=2 " in shown
+
+
+def test_what_the_command_line_says_wrongly_is_not_asked_for(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop)
+    answer(monkeypatch, "")
+    with pytest.raises(AgreementError, match="max must not be below min"):
+        init(table="shop.csv", range_=["price=5..1"])
+
+
+def test_answers_that_end_stop_the_questions(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shop)
+    answer(monkeypatch, "", "?")
+    with pytest.raises(KeyboardInterrupt):
+        init(table="shop.csv")
+    assert not (shop / "agreement.toml").exists()
 
 
 def test_a_whole_name_does_not_fit_its_parts_and_enter_does_not_ask_for_ever(

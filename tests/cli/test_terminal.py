@@ -148,7 +148,7 @@ def test_progress_is_gone_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch)
         say("The result.")
         screen = read()
     require_tidy(screen)
-    assert any("━" in line for line in screen.shown)
+    assert any("━" in line and " 50 % " in line and " s left" in line for line in screen.shown)
     assert screen.lines == ["Something to know.", "The result.", ""]
 
 

@@ -95,6 +95,15 @@ def test_source_files_that_are_named_exist(text: Path) -> None:
         assert any(path.endswith(f"/{name}") for path in known), name
 
 
+def test_numbers_are_per_record_and_not_a_record() -> None:
+    a_side = re.compile(
+        r"(?<!many )\b(?:records|pairs|bytes|bins|dummies|slots|buckets|comparisons|[µm]s) a "
+        r"(?:side|record|pair|party|comparison|bin|pass)\b"
+    )
+    assert a_side.search("5,000 records a side")
+    assert {page.name: found for page in PAGES if (found := a_side.findall(page.read_text()))} == {}
+
+
 def test_every_citation_of_the_mathematics_has_its_section() -> None:
     known = set(re.findall(r"^##+ (\d+(?:\.\d+)*) ", (ROOT / "docs" / "maths.md").read_text(), re.M))
     cited = {

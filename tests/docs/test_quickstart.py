@@ -164,8 +164,8 @@ def require_quality(folder: Path) -> None:
     assert len(pairs & truth) >= 0.95 * len(pairs)
 
 
-SCREEN = "Yours [500]:\n…\nYou are      north\nRecords      …\nExpected     … MiB\nContinue?"
-SHOWN = "Yours [500]:\nYou are      north\nRecords      1,000\nExpected     3 MiB\nContinue? [y/N]: y\n"
+SCREEN = "Yours [500]:\n…\nYou are      north\nRecords      …\nExpected     … MB\nContinue?"
+SHOWN = "Yours [500]:\nYou are      north\nRecords      1,000\nExpected     3 MB\nContinue? [y/N]: y\n"
 
 
 def test_a_screen_that_differs_from_the_page_is_noticed() -> None:

@@ -227,6 +227,16 @@ def test_a_newcomer_finds_an_answer_within_two_clicks(question: str, site: Site)
     assert words in " ".join(site.pages[page].select("article")[0].get_text().split())
 
 
+def test_the_threat_model_reads_on_a_phone(site: Site) -> None:
+    """Sentences in a table would have to be scrolled sideways."""
+    page = site.pages["threat-model.html"].select("article")[0]
+    assert not page.select("table")
+    parts = [part.get_text() for part in page.select("h3")]
+    assert len(parts) == 4
+    for words in ("It can", "What stops, detects or proves it.", "Write into the contract"):
+        assert len([strong for strong in page.select("strong") if strong.get_text() == words]) == 4
+
+
 def test_the_home_page_answers_every_question_with_a_link(site: Site) -> None:
     rows = site.pages["index.html"].select("article table tbody tr")
     asked = {row.select("td")[0].get_text().strip(): row.select("a") for row in rows}

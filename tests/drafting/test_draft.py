@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import accord
 from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
-from accord.drafting.answers import Answers, in_order, name_fields
-from accord.drafting.draft import Draft, make_draft
+from accord.drafting.answers import RANGED, Answers, in_order, name_fields
+from accord.drafting.draft import Draft, make_draft, require_sound
 from accord.drafting.kinds import LOCAL, Kind, read_kind
+from accord.errors import AgreementError
 from accord.truth import score
 
 SALT = "0123456789abcdef"
@@ -49,6 +50,15 @@ def test_large_tables_have_passes_with_buckets_for_their_sizes() -> None:
     buckets = [getattr(one.parts[0], "buckets", None) for one in found.passes]
     assert buckets == best_buckets(found, (50_000, 20_000))
     assert min(b for b in buckets if b) > 100
+
+
+@pytest.mark.parametrize("typed", ["birth", "given surname identifier", "text price"])
+def test_a_draft_is_judged_before_anything_is_learnt(typed: str) -> None:
+    named = in_order(name_fields([read_kind(one) for one in typed.split()]))
+    require_sound(Answers(named, (10, 10)))
+    if one := next((one for one in named if one.kind in RANGED), None):
+        with pytest.raises(AgreementError, match="max must not be be"):
+            require_sound(Answers(named, (10, 10), ranges={one.name: RANGED[one.kind][::-1]}))
 
 
 def test_people_are_found() -> None:

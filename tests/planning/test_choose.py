@@ -58,7 +58,7 @@ def test_what_cannot_be_met_is_said_with_the_nearest_that_can() -> None:
     assert why.startswith(
         "No option meets everything that is wanted. The nearest is laplace, day (ε = 1.6): it takes 10"
     )
-    assert "at most 5 seconds is wanted" in why
+    assert "at most 5 s is wanted" in why
 
 
 def test_numbers_that_look_alike_are_told_in_full() -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from accord.datasets.starter import starter
-from accord.planning.figures import Plan, Range, lasting
+from accord.planning.figures import Plan, Range
 from accord.planning.plan import price_agreed
 from tests.planning.worlds import question, speeds
 
@@ -52,9 +52,3 @@ def test_a_notebook_shows_the_choice_and_escapes_texts(plan: Plan) -> None:
     assert plan.choice.protocol in page
     assert page.count("<tr>") == 1 + len(plan.options)
     assert "<Plan: " in repr(plan)
-
-
-def test_times_are_said_in_a_unit_that_can_be_read() -> None:
-    assert [lasting(s) for s in (0.5, 59, 150, 7200, 864000)] == [
-        *("0.5 seconds", "59 seconds", "2.5 minutes", "2 hours", "10 days")
-    ]

@@ -136,6 +136,7 @@ def test_faults_of_all_lists_are_told_together(tmp_path: Path) -> None:
         "list 'us-surnames-1990' of field 'us-surnames-1990'",
     ]
     assert "does not ship with Accord, which has us-surnames-1990" in str(caught.value)
+    assert str(caught.value).count("Row 1 is the first one below the header") == 1
 
 
 def test_one_list_may_serve_several_fields_and_is_read_once(

@@ -72,6 +72,7 @@ def test_all_faults_at_once_and_no_value_among_them(tmp_path: Path) -> None:
         "row 5, column 'id'",
     ]
     assert "has 9 faults" in str(caught.value)
+    assert str(caught.value).endswith("Row 1 is the first one below the header; empty lines do not count.")
     assert "SECRET" not in str(caught.value)
     assert "never" not in str(caught.value)
     assert caught.value.exit_code == 4
@@ -106,6 +107,7 @@ def test_columns_that_hold_no_text() -> None:
     with pytest.raises(DataError) as caught:
         load_records(table, FIELDS, "00", ["name"])
     assert {fault.place for fault in caught.value.faults} == {"row 1, column 'id'", "row 1, column 'name'"}
+    assert "header" not in str(caught.value)
 
 
 def test_a_file_without_records_is_a_mistake_and_a_table_without_is_not(tmp_path: Path) -> None:

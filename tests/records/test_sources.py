@@ -166,7 +166,7 @@ def test_long_cells_are_read_and_longer_ones_are_not(tmp_path: Path) -> None:
     path.write_text("id,name\n1," + "é" * (1 << 19) + "\n2,x\n")
     assert [len(str(row["name"])) for row in rows(path)] == [1 << 19, 1]
     path.write_text("id,name\n1,x\n2," + "é" * (1 << 19) + "e\n")
-    with pytest.raises(UnreadableError, match="row 2, the cell in column 2 is longer than 1 MiB"):
+    with pytest.raises(UnreadableError, match=r"row 2, the cell .* is longer than 1 MiB.*Row 1 is the first"):
         rows(path)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(bytes(b"x" * (64 << 20)), 1))
     with pytest.raises(UnreadableError, match="the header, the cell in column 1 is longer than 1 MiB"):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.report.charts import HEIGHT, Bar, bars, columns, short, ticks
+from accord.wording import lasting
 
 numbers = st.floats(0, 1e12)
 
@@ -27,6 +28,12 @@ def test_bars_stay_within_the_picture(values: list[tuple[float, float]], log: bo
     assert all(x + width <= 100.2 for x, _, width, _ in boxes), "but for what is drawn so that it is seen"
     assert "<0>" not in made
     assert all(f"{bar.total:,.0f}" in made for bar in drawn)
+
+
+def test_numbers_have_their_unit() -> None:
+    made = bars("Time", "says", [Bar("it", 130, 0.5, "2 min")], ("work", "waiting"), tell=lasting)
+    assert ">2 min 10 s<" in made
+    assert ">0.5 s<" in made
 
 
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=30))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from accord.datasets.starter import starter
 from accord.report.plan import describe_plan
 from accord.session.plan import plan
+from accord.wording import lasting
 from tests.report.outline import Outline, require_quiet
 
 
@@ -20,6 +21,9 @@ def test_a_plan_says_what_to_take_and_who_may_see_it() -> None:
     ]
     assert "it may be shown to the partner" in page
     assert "(chosen" in page
+    work = found.choice.work
+    assert f">{lasting(work.processor)}<" in page
+    assert f">{lasting(work.network + work.waiting)}<" in page
     own = describe_plan(replace(found, from_data=True))
     assert "For your eyes only" in own
     assert "may be shown" not in own

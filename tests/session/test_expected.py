@@ -83,11 +83,9 @@ def told(processor: float, network: float, guessed: bool = False) -> str:
 
 def test_time_is_said_of_this_machine_and_of_the_line_by_itself() -> None:
     line = "a line of 100 Mbit/s and 20 ms"
-    assert told(1440, 2580).endswith(
-        f"24 minutes on this machine; on {line} 43 minutes (the network takes the time)"
-    )
-    assert told(1440, 10).endswith(f"24 minutes on this machine and {line}")
-    assert told(3, 1, guessed=True).endswith(f"about 3 seconds on a slow machine and {line}")
+    assert told(1440, 2580).endswith(f"24 min on this machine; 43 min on {line} (the network takes the time)")
+    assert told(1440, 10).endswith(f"24 min on this machine and {line}")
+    assert told(3, 1, guessed=True).endswith(f"about 3 s on a slow machine and {line}")
 
 
 def test_the_consent_says_that_all_pairs_is_cheaper(tmp_path: Path) -> None:

@@ -38,12 +38,12 @@ TOLD: list[tuple[Notice, str]] = [
     (Charged("64b0", 1.6, 0), "Run 64b0."),
     (
         Progress(50, 200, 1, 7_400_000, 3.0, 9.0),
-        "Comparing: 25%, 1 comparison matched, 7 MB, at most about 9 s left.",
+        "Comparing: 25%, 1 comparison matched, 7.4 MB, at most about 9 s left.",
     ),
-    (Progress(0, 0, 0, 0, 0.0, None), "Comparing: 100%, 0 comparisons matched, 0 MB."),
+    (Progress(0, 0, 0, 0, 0.0, None), "Comparing: 100%, 0 comparisons matched, 0 bytes."),
     (
         Done("64b0", 1, 200, 5_000, 4.25, 1.6, 0, 1.6, 0),
-        "200 comparisons, 5,000 bytes, 4.2 s. Receipt of run 64b0 is kept.",
+        "200 comparisons, 5.0 kB, 4.2 s. Receipt of run 64b0 is kept.",
     ),
 ]
 

@@ -13,6 +13,7 @@ from typing import Literal
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.arguments import require
+from accord.matching.alone import enough_alone
 from accord.matching.implied import accepts_unseen
 from accord.matching.rule import Same, fields_of, predicates
 from accord.protocols.base import Leakage
@@ -147,6 +148,8 @@ def advice(agreement: Agreement) -> list[str]:
             f"The rule accepts pairs in which nothing agrees because a value is {' or '.join(reasons)}: a "
             f"record {whose} may match, and so disclose, every record that it is compared with."
         )
+    else:
+        notes += alone(agreement)
     equalities = dict.fromkeys(p for p in predicates(agreement.rule) if isinstance(p, Same))
     if hashed := [str(p) for p in equalities if _hashed(agreement.fields[p.field])]:
         notes.append(f"{_listed(hashed)} compare{'s' * (len(hashed) == 1)} a hash of 80 bits of the text.")
@@ -161,6 +164,19 @@ def advice(agreement: Agreement) -> list[str]:
     if idle:
         notes.append(f"Used by neither rule nor blocking: {_listed(idle)}.")
     return notes
+
+
+def alone(agreement: Agreement) -> list[str]:
+    """That a single value may be enough for a match, if it is so."""
+    found = enough_alone(agreement.rule, agreement.fields)
+    if not found:
+        return []
+    each, it = (" each", "one of these") if len(found) > 1 else ("", "it")
+    return [
+        f"{_listed([*found])} can{each} reach the threshold alone: two records that agree on {it} match, "
+        "even if one of them has no other value. If that is too little, raise the threshold above "
+        f"{max(found.values())}, or require another field with `and`."
+    ]
 
 
 def _hashed(spec: FieldSpec) -> bool:

@@ -96,7 +96,7 @@ def main() -> None:
         app()
     except AccordError as error:
         for line in (f"accord: {error}", *getattr(error, "__notes__", ())):
-            say(as_options(line), err=True)
+            say(as_options(line, error.sides), err=True)
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
         say("accord: stopped.", err=True)

@@ -6,6 +6,7 @@ as its owner would type it. Only the summary at the end has seen both tables.
 
 from __future__ import annotations
 
+import logging
 import re
 import shlex
 import sys
@@ -21,7 +22,7 @@ from accord.cli.children import Children, Ended, Note
 from accord.cli.demo_stage import Actor, Scene, Stage
 from accord.cli.generate import Data, generate
 from accord.cli.init import Kind, write_template
-from accord.cli.progress_pair import PairDisplay, is_compiling
+from accord.cli.progress_pair import PairDisplay
 from accord.cli.terminal import say, width_of
 from accord.session.notices import Done, Listening
 
@@ -125,7 +126,10 @@ def link_both(stage: Stage) -> Mapping[str, Done]:
                     _start(children, stage.b, stage.a, ["--connect", f"127.0.0.1:{port}"])
                 case Done() as end:
                     done[told.child] = end
-                case Note(line) as note if not is_compiling(note):
+                case Note(line) if line.startswith("Compiling "):
+                    # Said here, once, of whichever process does it.
+                    logging.getLogger("accord.kernel").info(line)
+                case Note(line):
                     said.append(f"{told.child}: {line}")
                 case Ended(failure) if failure and not code:
                     code = failure

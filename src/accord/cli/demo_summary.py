@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from accord.wording import counted
+from accord.wording import counted, lasting, sized
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
@@ -185,7 +185,7 @@ def words(agreement: Agreement, found: Figures, width: int | None = None) -> str
         f"Under rule     recall {rule.truth_recall:.4f}, precision {rule.truth_precision:.4f} of the "
         f"{counted(rule.true_pairs, 'pair')} that the rule accepts",
         f"Comparisons    {found.comparisons:,}, {share}{fewer}",
-        f"Traffic        {found.bytes / 1e6:,.1f} MB in both directions, {found.seconds:.1f} s",
+        f"Traffic        {sized(found.bytes)} in both directions, {lasting(found.seconds)}",
         f"Spent          {a.name}: {a.spent}; {b.name}: {b.spent} (from their ledgers)",
     ]
     return "\n".join(lines)

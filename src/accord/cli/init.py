@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from accord.cli.options import DateFormats, Delimiter, Encoding, IdColumn, IdRow
-from accord.cli.places import TABLE, QueryFile, find_table
+from accord.cli.places import TABLE, QueryFile, find_table, layout_of
 from accord.cli.terminal import say
 from accord.errors import UsageError
 
@@ -23,6 +23,7 @@ class Kind(StrEnum):
     customers = "customers"
 
 
+_USUAL = Path("agreement.toml")
 _Many = list[str] | None
 
 
@@ -44,7 +45,9 @@ def init(
         Path | None,
         typer.Option("--for", metavar="AGREEMENT", help="Write only how your table fits this agreement."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where to write the agreement.")] = Path("agreement.toml"),
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the agreement.", show_default="agreement.toml")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     yes: Annotated[
         bool, typer.Option("--yes", help="Accept the guessed column types without asking.")
@@ -98,7 +101,7 @@ def init(
         )
         raise UsageError(problem=f"{problem} {'|'.join(Kind)}`.")
     if table is None:
-        write_template(template or kind or Kind.people, out, force)
+        write_template(template or kind or Kind.people, out or _USUAL, force)
         return
     from accord.cli.init_table import draft_from, lay_out_for
     from accord.cli.init_told import Told
@@ -123,10 +126,13 @@ def init(
         delimiter=delimiter,
         query=query,
     )
-    if agreement is not None:
-        lay_out_for(agreement, told, force)
-    else:
-        draft_from(told, out, force)
+    if agreement is None:
+        draft_from(told, out or _USUAL, force)
+        return
+    if out is not None:
+        beside = layout_of(told.table)
+        raise UsageError(problem=f"--for writes no agreement, only {beside}: leave out --out.")
+    lay_out_for(agreement, told, force)
 
 
 def write_template(kind: Kind, out: Path, force: bool = False) -> None:

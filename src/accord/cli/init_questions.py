@@ -1,7 +1,8 @@
 """The questions of `accord init --from`, at a terminal: a table of guesses, then what no table may decide.
 
-Each question has an answer that Enter takes. What was answered is a command line in the end, and is shown as
-one, so that the next draft can be a script. Nothing here is written anywhere but by its owner's word.
+Each question has an answer that Enter takes. An answer of which no draft can be made is refused at once, and
+the question asked again. What was answered is a command line in the end, and is shown as one, so that the
+next draft can be a script. Nothing here is written anywhere but by its owner's word.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ import shlex
 import sys
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from accord.cli.init_told import answers_of
 from accord.cli.table import lay_out
 from accord.cli.terminal import say, width_of
-from accord.errors import UsageError
+from accord.errors import FaultyError, UsageError
 
 if TYPE_CHECKING:
     from accord.cli.init_told import Seen, Told
@@ -29,29 +32,42 @@ _LONGEST = 24
 def ask_all(seen: Seen, told: Told) -> tuple[Seen, Told]:
     """What the columns are, then all that the command line has not said yet."""
     from accord.drafting.confirming import fields_by_column, find_id
+    from accord.drafting.draft import require_sound
 
-    seen = replace(seen, columns=ask_types(seen))
+    seen = _ask_fields(seen)
     fields = [*fields_by_column(seen.columns).values()]
-    if not fields:
-        raise UsageError(problem="No column is left to compare. Give some a type other than id and skip.")
     if find_id(seen.columns) is None:
         told = replace(told, id_row=True)
     types = tuple(f"{one.name}={_typed(one.is_)}" for one in seen.columns)
     told = replace(told, types=types)
+    # No answer mends what the command line says.
+    require_sound(answers_of(seen, told))
     if told.parties is None:
-        told = replace(told, parties=(_ask("Your organisation", "party-a"), _ask("Your partner", "party-b")))
+        told = _ask_parties(seen, told)
     if told.records is None:
-        told = replace(told, records=_ask_records(seen.look.rows))
-    told = replace(
-        told,
-        values=(*told.values, *_ask_values(fields, told)),
-        ranges=(*told.ranges, *_ask_ranges(fields, told)),
-        within=(*told.within, *_ask_within(fields, told)),
-    )
+        told = _ask_records(seen, told)
+    told = _ask_values(seen, fields, told)
+    told = _ask_ranges(seen, fields, told)
+    told = _ask_within(seen, fields, told)
     if not told.disclose:
-        told = replace(told, disclose=_ask_disclosed([one.name for one in fields]))
+        told = _ask_disclosed(seen, fields, told)
     say(f"\nThe same without questions: `{command_line(told)}`", err=True)
     return seen, told
+
+
+def _ask_fields(seen: Seen) -> Seen:
+    """The columns, once they are fields of which a draft can be made."""
+    from accord.drafting.answers import Answers, in_order
+    from accord.drafting.confirming import fields_by_column
+
+    while True:
+        seen = replace(seen, columns=ask_types(seen))
+        try:
+            Answers(in_order([*fields_by_column(seen.columns).values()]), (1, 1))
+        except FaultyError as error:
+            say("\n".join(map(str, error.faults)), err=True)
+        else:
+            return seen
 
 
 def ask_types(seen: Seen) -> Columns:
@@ -118,14 +134,30 @@ def _ask_id() -> str:
     return _ask("No column looks like an id. Which one is it? Its number, or Enter to use row numbers", "")
 
 
-def _ask_records(rows: int) -> tuple[int, int]:
+def _ask_parties(seen: Seen, told: Told) -> Told:
+    from accord.drafting.answers import Answers
+
+    def take_own(name: str) -> Told:
+        other = next(one for one in Answers.parties if one != name)
+        return replace(told, parties=(name, other))
+
+    own, _ = _settle(seen, "Your organisation", "party-a", take_own).parties or Answers.parties
+    return _settle(seen, "Your partner", "party-b", lambda name: replace(told, parties=(own, name)))
+
+
+def _ask_records(seen: Seen, told: Told) -> Told:
     """Both sizes; what Enter takes is rounded, since it is written into the agreement."""
-    usual = round_up(rows)
+    usual = str(round_up(seen.look.rows))
     say(
         "About how many records does each side have? The number goes into the agreement, so round it.",
         err=True,
     )
-    return _ask_number("Yours", usual), _ask_number("Your partner's", usual)
+
+    def take_own(typed: str) -> Told:
+        return replace(told, records=(_number(typed), 1))
+
+    own, _ = _settle(seen, "Yours", usual, take_own).records or (1, 1)
+    return _settle(seen, "Your partner's", usual, lambda typed: replace(told, records=(own, _number(typed))))
 
 
 def round_up(rows: int) -> int:
@@ -138,48 +170,53 @@ def round_up(rows: int) -> int:
         power *= 10
 
 
-def _ask_number(question: str, usual: int) -> int:
-    while True:
-        answer = _ask(question, str(usual)).replace(",", "").replace("_", "")
-        if answer.isdecimal() and int(answer) > 0:
-            return int(answer)
-        say("A whole number of at least 1, such as 2000.", err=True)
+def _number(typed: str) -> int:
+    plain = typed.replace(",", "").replace("_", "")
+    if not (plain.isdecimal() and int(plain) > 0):
+        raise UsageError(problem="A whole number of at least 1, such as 2000.")
+    return int(plain)
 
 
-def _ask_values(fields: list[Confirmed], told: Told) -> Iterator[str]:
+def _ask_values(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
     from accord.drafting.kinds import Kind
 
     for one in _open(fields, told.values, (Kind.SEX, Kind.CATEGORY)):
+        question, usual = f"{one.name}: the agreed values, with commas; Enter for any (they are hashed)", ""
         if one.kind is Kind.SEX:
-            yield f"{one.name}={_ask('sex: the letters or digits that both sides write', 'f,m')}"
-        elif listed := _ask(
-            f"{one.name}: the agreed values, with commas; Enter for any (they are hashed)", ""
-        ):
-            yield f"{one.name}={listed}"
+            question, usual = "sex: the letters or digits that both sides write", "f,m"
+        told = _settle(seen, question, usual, partial(_add, told, "values", one.name, usual))
+    return told
 
 
-def _ask_ranges(fields: list[Confirmed], told: Told) -> Iterator[str]:
+def _ask_ranges(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
     from accord.drafting.answers import RANGED
 
     for one in _open(fields, told.ranges, RANGED):
         usual = "..".join(RANGED[one.kind])
-        if (given := _ask(f"{one.name}: from .. to", usual)) != usual:
-            yield f"{one.name}={given}"
+        told = _settle(seen, f"{one.name}: from .. to", usual, partial(_add, told, "ranges", one.name, usual))
+    return told
 
 
-def _ask_within(fields: list[Confirmed], told: Told) -> Iterator[str]:
+def _ask_within(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
     from accord.drafting.answers import APART
     from accord.drafting.kinds import OF_PEOPLE, Kind
 
     if any(one.kind in OF_PEOPLE for one in fields):
-        return
+        return told
     units = {Kind.DATE: "days", Kind.PRICE: "as prices", Kind.LATITUDE: "degrees, of places"}
     for one in _open(fields, told.within, APART):
         usual = APART[one.kind]
-        if (
-            given := _ask(f"{one.name}: how far apart two matching values may be ({units[one.kind]})", usual)
-        ) != usual:
-            yield f"{one.name}={given}"
+        question = f"{one.name}: how far apart two matching values may be ({units[one.kind]})"
+        told = _settle(seen, question, usual, partial(_add, told, "within", one.name, usual))
+    return told
+
+
+def _add(told: Told, where: str, field: str, usual: str, answer: str) -> Told:
+    """With an answer about a field; what is usual need not be said."""
+    if answer == usual:
+        return told
+    given: dict[str, Any] = {where: (*getattr(told, where), f"{field}={answer}")}
+    return replace(told, **given)
 
 
 def _open(fields: list[Confirmed], told: tuple[str, ...], kinds: Container[Kind]) -> Iterator[Confirmed]:
@@ -188,12 +225,33 @@ def _open(fields: list[Confirmed], told: tuple[str, ...], kinds: Container[Kind]
     return (one for one in fields if one.kind in kinds and one.name not in known)
 
 
-def _ask_disclosed(names: list[str]) -> tuple[str, ...]:
-    listed = ", ".join(names)
-    answer = _ask(
-        f"What does a match show the other side besides its id? Choose from {listed}; Enter for nothing", ""
+def _ask_disclosed(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
+    listed = ", ".join(one.name for one in fields)
+    return _settle(
+        seen,
+        f"What does a match show the other side besides its id? Choose from {listed}; Enter for nothing",
+        "",
+        lambda answer: replace(told, disclose=tuple(answer.replace(",", " ").split())),
     )
-    return tuple(answer.replace(",", " ").split())
+
+
+def _settle(seen: Seen, question: str, usual: str, take: Callable[[str], Told]) -> Told:
+    """Ask until a draft can be made of what follows from the answer."""
+    from accord.drafting.draft import require_sound
+
+    while True:
+        answer = _ask(question, usual)
+        try:
+            told = take(answer)
+            require_sound(answers_of(seen, told))
+        except FaultyError as error:
+            # One answer may be the same fault of several fields.
+            faults = dict.fromkeys(str(replace(fault, place=f"'{answer}'")) for fault in error.faults)
+            say("\n".join(faults), err=True)
+        except UsageError as error:
+            say(str(error), err=True)
+        else:
+            return told
 
 
 def _ask(question: str, usual: str) -> str:
@@ -201,7 +259,7 @@ def _ask(question: str, usual: str) -> str:
         answer = typer.prompt(question, default=usual, show_default=bool(usual), err=True)
     except typer.Abort:
         raise KeyboardInterrupt from None
-    return str(answer).strip()
+    return str(answer).strip() or usual
 
 
 def command_line(told: Told) -> str:

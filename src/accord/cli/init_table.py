@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.cli.check_layout import check_file, write_layout
-from accord.cli.init_told import Seen, Told
+from accord.cli.init_told import Seen, Told, answers_of
 from accord.cli.places import layout_of, shown
 from accord.cli.terminal import say
 from accord.errors import DataError, Fault, FaultyError, LayoutOutputError, OutputError, UsageError
@@ -23,7 +23,6 @@ from accord.wording import counted
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.cli.check_layout import FileCheck
-    from accord.drafting.answers import Answers
     from accord.drafting.draft import Draft
 
 
@@ -44,7 +43,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     else:
         _tell_left_out(seen)
     _require_answers(seen, told)
-    answers = _answers(seen, told)
+    answers = answers_of(seen, told)
     _require_id(seen, told)
     if answers.about_people:
         say("Learning weights from made-up people: this takes a few seconds.", err=True)
@@ -152,46 +151,6 @@ def _nobody(wanted: Iterable[str]) -> str:
     return "\n".join(
         ["Nobody is at a terminal to answer. Say on the command line:", *(f"  {w}" for w in wanted)]
     )
-
-
-def _answers(seen: Seen, told: Told) -> Answers:
-    from accord.drafting.answers import Answers, in_order
-    from accord.drafting.confirming import fields_by_column
-
-    assert told.records is not None
-    return Answers(
-        fields=in_order([*fields_by_column(seen.columns).values()]),
-        records=told.records,
-        parties=told.parties or Answers.parties,
-        disclose=told.disclose,
-        values=_lists("--values", told.values),
-        ranges={name: _range(pair) for name, pair in _split("--range", told.ranges).items()},
-        within=_split("--within", told.within),
-        missing=_split("--missing", told.missing),
-        missing_values=_lists("--missing-values", told.missing_values),
-        rarity=told.rarity,
-        as_guessed=not told.asks and any(one.guessed for one in seen.columns),
-    )
-
-
-def _split(option: str, pairs: Iterable[str]) -> dict[str, str]:
-    found = {}
-    for pair in pairs:
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not (name and equals and value):
-            raise UsageError(problem=f"{option} is FIELD=VALUE, not '{pair}'.")
-        found[name] = value
-    return found
-
-
-def _lists(option: str, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    split = _split(option, pairs).items()
-    return {name: tuple(one.strip() for one in text.split(",") if one.strip()) for name, text in split}
-
-
-def _range(text: str) -> tuple[str, str]:
-    low, _, high = text.partition("..")
-    return low.strip(), high.strip()
 
 
 def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> FileCheck:
@@ -314,6 +273,7 @@ def _other_sexes(agreement: Agreement, seen: Seen, where: str) -> str:
 
 
 def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None:
+    from accord.agreement.disclosure import alone
     from accord.drafting.confirming import fields_by_column
     from accord.drafting.draft import DELTA, EPSILON
 
@@ -328,6 +288,8 @@ def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None
         columns = {one.name: column for column, one in fields_by_column(seen.columns).items()}
         unused = ", ".join(f"'{columns[name]}' ({name})" for name in draft.unused)
         say(f"Not compared, since a rule for people has no use for them: {unused}.", err=True)
+    for note in alone(agreed):
+        say(f"Worth knowing: {note}", err=True)
     way = "all pairs, ε = 0"
     if agreed.passes:
         way = (

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from accord.errors import UsageError
+
 if TYPE_CHECKING:
+    from accord.drafting.answers import Answers
     from accord.drafting.confirming import Columns
     from accord.drafting.sampling import Look
     from accord.records.layout import Layout
@@ -74,3 +78,43 @@ class Seen:
     look: Look
     layout: Layout
     columns: Columns
+
+
+def answers_of(seen: Seen, told: Told) -> Answers:
+    """What a draft is made of; sizes that nobody has said yet are 1. Raises what cannot be drafted."""
+    from accord.drafting.answers import Answers, in_order
+    from accord.drafting.confirming import fields_by_column
+
+    return Answers(
+        fields=in_order([*fields_by_column(seen.columns).values()]),
+        records=told.records or (1, 1),
+        parties=told.parties or Answers.parties,
+        disclose=told.disclose,
+        values=_lists("--values", told.values),
+        ranges={name: _range(pair) for name, pair in _split("--range", told.ranges).items()},
+        within=_split("--within", told.within),
+        missing=_split("--missing", told.missing),
+        missing_values=_lists("--missing-values", told.missing_values),
+        rarity=told.rarity,
+        as_guessed=not told.asks and any(one.guessed for one in seen.columns),
+    )
+
+
+def _split(option: str, pairs: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not (name and equals and value):
+            raise UsageError(problem=f"{option} is FIELD=VALUE, not '{pair}'.")
+        found[name] = value
+    return found
+
+
+def _lists(option: str, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    split = _split(option, pairs).items()
+    return {name: tuple(one.strip() for one in text.split(",") if one.strip()) for name, text in split}
+
+
+def _range(text: str) -> tuple[str, str]:
+    low, _, high = text.partition("..")
+    return low.strip(), high.strip()

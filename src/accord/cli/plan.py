@@ -25,7 +25,7 @@ from accord.cli.places import TABLE, QueryFile, find_table_or_none
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.errors import UnmetError, UsageError
-from accord.wording import sized
+from accord.wording import lasting, sized
 
 if TYPE_CHECKING:
     from accord.planning.figures import Option, Plan
@@ -196,8 +196,6 @@ def show(found: Plan) -> None:
 
 
 def _row(option: Option, found: Plan, most: float) -> list[str]:
-    from accord.planning.figures import lasting
-
     epsilon = option.largest_epsilon
     marks = "→" * (option is found.choice) + "*" * option.agreed
     return [

@@ -13,7 +13,7 @@ from accord.cli.terminal import Counter, make_bars, say
 from accord.errors import InterruptedEarlyError
 from accord.session.narrator import tell_in_words
 from accord.session.notices import Connected, Notice, Progress, Reading, encode_notice
-from accord.wording import counted
+from accord.wording import counted, lasting, sized
 
 _EVENTS_A_SECOND = 5.0
 
@@ -75,7 +75,7 @@ class Display:
             self._reading.close()
 
     def _advance(self, notice: Progress) -> None:
-        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn
 
         if self._bar is None:
             self._bar = make_bars(
@@ -83,9 +83,10 @@ class Display:
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f} %"),
                 TextColumn("{task.fields[told]}"),
-                TimeRemainingColumn(),
             )
             self._task = self._bar.add_task("", total=None, told="")
             self._bar.start()
-        told = f"{counted(notice.matches, 'comparison')} matched, {notice.bytes / 1e6:,.0f} MB"
+        told = f"{counted(notice.matches, 'comparison')} matched, {sized(notice.bytes)}"
+        if notice.seconds_left is not None:
+            told += f", {lasting(notice.seconds_left)} left"
         self._bar.update(self._task, completed=notice.comparisons, total=notice.most_comparisons, told=told)

@@ -21,7 +21,7 @@ from accord.session.notices import (
     Reading,
     Waiting,
 )
-from accord.wording import counted
+from accord.wording import counted, sized
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -83,11 +83,6 @@ class PairDisplay:
         return True
 
 
-def is_compiling(note: Note) -> bool:
-    """Whether this note is about the work of a first run (kernel.py)."""
-    return note.line.startswith("Compiling ")
-
-
 def _sentence(what: Notice | Note | Ended) -> str | None:
     match what:
         case Reading(rows):
@@ -102,13 +97,11 @@ def _sentence(what: Notice | Note | Ended) -> str | None:
             return f"ledger charged: ε = {epsilon:g}; run {run}"
         case Progress():
             done = f"{counted(what.comparisons, 'comparison')}, of which {what.matches:,} matched"
-            return f"{done}, {what.bytes / 1e6:,.0f} MB"
+            return f"{done}, {sized(what.bytes)}"
         case Done():
             found = counted(what.matches, "match", "matches")
             return f"done: {found} after {counted(what.comparisons, 'comparison')}"
-        case Note():
-            return "compiles for this machine, once" if is_compiling(what) else None
-        case Dropped() | Mended() | Ended():
+        case Note() | Dropped() | Mended() | Ended():
             return None
 
 

@@ -20,7 +20,7 @@ from accord.cli.simulate_quality import facts_of, read_cells, summary
 from accord.cli.simulate_quality import words as quality_words
 from accord.cli.terminal import progress, say, width_of
 from accord.errors import UsageError
-from accord.wording import counted
+from accord.wording import counted, lasting, sized
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
@@ -242,7 +242,7 @@ def words(facts: dict[str, Any], result: Simulation) -> str:
         *_describe_passes(facts),
         f"Privacy          {_privacy(facts, 'A')}; {_privacy(facts, 'B')}",
         *_describe_traffic(result),
-        f"Time, memory     {facts['seconds']:.1f} s, {facts['peak_mib']:,.0f} MiB",
+        f"Time, memory     {lasting(facts['seconds'])}, {facts['peak_mib']:,.0f} MiB",
     ]
     if facts["leaks"]:
         lines.insert(0, facts["leaks"])
@@ -301,7 +301,7 @@ def _describe_passes(facts: dict[str, Any]) -> list[str]:
 def _describe_traffic(result: Simulation) -> list[str]:
     """What would have travelled; the ideal engine sends nothing that would."""
     run = result.runs[0]
-    return [] if result.engine == "ideal" else [f"Rounds, bytes    {run.rounds:,} and {run.bytes:,}"]
+    return [] if result.engine == "ideal" else [f"Rounds, bytes    {run.rounds:,} and {sized(run.bytes)}"]
 
 
 def _privacy(facts: dict[str, Any], side: str) -> str:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from accord.wording import lasting
+
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
@@ -115,17 +117,19 @@ class Counter:
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """A callback (done, total) that draws a bar once the work has lasted a second; silent in a pipe."""
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn
 
     percent = TextColumn("{task.percentage:>3.0f} %")
-    bar = make_bars(TextColumn(label), BarColumn(), percent, TimeRemainingColumn())
-    task = bar.add_task(label, total=None)
+    bar = make_bars(TextColumn(label), BarColumn(), percent, TextColumn("{task.fields[left]}"))
+    task = bar.add_task(label, total=None, left="")
     began = time.monotonic()
 
     def advance(done: int, total: int) -> None:
-        if not bar.live.is_started and time.monotonic() - began > _PATIENCE:
+        taken = time.monotonic() - began
+        if not bar.live.is_started and taken > _PATIENCE:
             bar.start()
-        bar.update(task, completed=done, total=total)
+        left = f"{lasting(taken * (total - done) / done)} left" if done else ""
+        bar.update(task, completed=done, total=total, left=left)
 
     try:
         yield advance

@@ -18,10 +18,21 @@ _OTHERWISE = {
 """Where the option is not the argument's name with dashes."""
 
 
-def as_options(message: object) -> str:
-    """The message with options in place of arguments."""
-    return _ARGUMENT.sub(lambda found: _option(found[1]), str(message))
+_OF_A_SIDE = {
+    "columns": "--column-{} FIELD=COLUMN",
+    "id": "--id-{}",
+    "id_row": "id_row = true in the file of --columns-{}",
+    "format": "format in the file of --columns-{}",
+}
+"""Where a command reads the tables of both sides, and has an option for either."""
 
 
-def _option(argument: str) -> str:
+def as_options(message: object, sides: str = "") -> str:
+    """The message with options in place of arguments; about the tables of these sides, if of any."""
+    return _ARGUMENT.sub(lambda found: _option(found[1], sides), str(message))
+
+
+def _option(argument: str, sides: str) -> str:
+    if sides and argument in _OF_A_SIDE:
+        return " or ".join(_OF_A_SIDE[argument].format(side.lower()) for side in sides)
     return _OTHERWISE.get(argument, f"--{argument.replace('_', '-')}")

@@ -83,7 +83,8 @@ class Answers:
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
         if not all(1 <= size <= MOST_PLANNED for size in self.records):
             mend = "More cannot be planned: draft for that many, and change [expected] in the draft."
-            yield Fault("`accord init --records`", f"are whole numbers from 1 to {MOST_PLANNED:,}.", mend)
+            problem = f"each is a whole number from 1 to {MOST_PLANNED:,}."
+            yield Fault("`accord init --records`", problem, mend)
 
     def _ill_written(self) -> Iterable[Fault]:
         """Answers that are no names, dates or numbers."""
@@ -98,7 +99,7 @@ class Answers:
         for name, limits in self.ranges.items():
             is_sound = _is_day if kinds.get(name) in (Kind.BIRTH, Kind.DATE) else _is_number
             if not all(map(is_sound, limits)):
-                mend = "Write `accord init --range birth=1900-01-01..2029-12-31` or price=0..500."
+                mend = "Write both with two dots between, such as 1900-01-01..2029-12-31 or 0..500."
                 yield Fault(
                     f"`accord init --range {name}={limits[0]}..{limits[1]}`",
                     "does not give two days or numbers.",
@@ -110,12 +111,12 @@ class Answers:
         if self.parties[0] == self.parties[1]:
             yield Fault("`accord init --parties`", "the two parties must have different names.")
         for party in self.parties:
+            place, problem = f"`accord init --parties` '{party}'", "cannot be a party's name."
             if party in ("a", "b", "A", "B"):
-                mend = "A and B name the sides: say what the organisations are called."
-                yield Fault("`accord init --parties`", f"'{party}' cannot be a party's name.", mend)
+                yield Fault(place, problem, "A and B name the sides: say what the organisations are called.")
             elif not re.fullmatch(PARTY_PATTERN, party):
                 mend = "Begin with a letter; letters, digits, spaces, dots, - and _ may follow."
-                yield Fault("`accord init --parties`", f"'{party}' cannot be a party's name.", mend)
+                yield Fault(place, problem, mend)
 
     def _named(self, option: str, name: str, kinds: Iterable[Kind]) -> Iterable[Fault]:
         fit = [one.name for one in self.fields if one.kind in kinds]

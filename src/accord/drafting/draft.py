@@ -17,7 +17,7 @@ from accord.agreement.file import parse_agreement
 from accord.drafting.answers import Answers
 from accord.drafting.fields import draft_fields, quote
 from accord.drafting.passes import Passes, draft_passes, fit_passes, keys_of
-from accord.drafting.rules import Drafted, compared, draft_rule
+from accord.drafting.rules import Drafted, compared, draft_rule, sketch_rule
 
 EPSILON, DELTA = "1.6", "2^-40"
 _CONFIRMED = """\
@@ -116,6 +116,11 @@ def make_draft(answers: Answers, salt: str) -> Draft:
     text = _text(answers, rule, passes, salt)
     used = {one.name for one in compared(answers)}
     return Draft(text, _parse(text), rule, tuple(one.name for one in answers.fields if one.name not in used))
+
+
+def require_sound(answers: Answers) -> None:
+    """Raise what would be wrong with the draft for these answers, before anything is learnt for it."""
+    _parse(_text(answers, sketch_rule(answers), (), "00000000"))
 
 
 def _parse(text: str) -> Agreement:

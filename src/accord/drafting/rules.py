@@ -55,12 +55,27 @@ def draft_rule(answers: Answers) -> Drafted:
     """The rule for this mix of types."""
     if not answers.about_people:
         return Drafted(_agreeing(answers))
+    found = _learn(*_people(answers), answers.rarity, max(answers.records))
+    return replace(found, text=_with_known(found.text, answers))
+
+
+def sketch_rule(answers: Answers) -> Drafted:
+    """The same comparisons at once, with weights that nothing was learnt for."""
+    if not answers.about_people:
+        return draft_rule(answers)
+    return Drafted(_with_known(_unweighed(*_people(answers), answers.rarity), answers))
+
+
+def _people(answers: Answers) -> tuple[tuple[Kind, ...], tuple[Kind, ...]]:
+    """The types that are weighed, and those of them that no record lacks."""
     kinds = tuple(one.kind for one in answers.fields if one.kind in _COMPARED)
-    strict = tuple(kind for kind in kinds if answers.policy_of(kind) != "differs")
-    found = _learn(kinds, strict, answers.rarity, max(answers.records))
+    return kinds, tuple(kind for kind in kinds if answers.policy_of(kind) != "differs")
+
+
+def _with_known(text: str, answers: Answers) -> str:
     known = "".join(f"\n    {name}: same -> {_KNOWN};" for name in answers.named(Kind.IDENTIFIER))
-    head, end, least = found.text.rpartition("\n)")
-    return replace(found, text=f"{head}{known}{end}{least}")
+    head, end, least = text.rpartition("\n)")
+    return f"{head}{known}{end}{least}"
 
 
 def compared(answers: Answers) -> list[Confirmed]:
@@ -77,11 +92,16 @@ def _learn(kinds: tuple[Kind, ...], strict: tuple[Kind, ...], rarity: bool, reco
     fields = "\n".join(block.text for block in draft_fields(answers.fields, answers, ()))
     # Made-up people have no column with their whole name.
     fields = fields.replace("[fields.name]\n", '[fields.name]\nfrom = ["given", "surname"]\n')
-    lines = ";\n    ".join(_comparisons(kinds, strict, rarity))
-    draft = f'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = """score(\n    {lines};\n) >= 1"""\n'
+    rule = _unweighed(kinds, strict, rarity)
+    draft = f'version = 1\nsalt = "00000000"\nengine = "ot"\nrule = """{rule}"""\n'
     draft += f'[parties]\nA = "one"\nB = "other"\n[protocol]\nname = "all-pairs"\ngreedy = false\n{fields}'
     found = learn(parse_agreement(draft, "the draft"), records=records, seed=_SEED)
     return Drafted(rule_lines(found.rule), True, found.expected.precision, found.expected.recall)
+
+
+def _unweighed(kinds: tuple[Kind, ...], strict: tuple[Kind, ...], rarity: bool) -> str:
+    lines = ";\n    ".join(_comparisons(kinds, strict, rarity))
+    return f"score(\n    {lines};\n) >= 1"
 
 
 def _comparisons(kinds: tuple[Kind, ...], strict: tuple[Kind, ...], rarity: bool) -> Iterator[str]:

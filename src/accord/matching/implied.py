@@ -7,6 +7,7 @@ guarantee is given, both values are there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -22,6 +23,7 @@ from accord.matching.rule import (
     Missing,
     Not,
     Or,
+    Predicate,
     Rarity,
     Rule,
     Same,
@@ -160,42 +162,47 @@ def accepts_unseen(rule: Rule) -> tuple[str, ...]:
     kinds = {"missing": Missing, "rare": Rarity}
     found = list(predicates(rule))
     reasons = tuple(word for word, kind in kinds.items() if any(isinstance(p, kind) for p in found))
-    return reasons if _unseen(rule)[0] else ()
+    return reasons if may_hold(rule, _judge_unseen)[0] else ()
 
 
-def _unseen(rule: Rule) -> tuple[bool, bool]:
-    """Whether a rule may hold, and whether it may fail, where no comparison holds.
+def _judge_unseen(predicate: Predicate) -> tuple[bool, bool]:
+    """Each `missing` is taken for itself, so it may say too much; and two rare values need not agree."""
+    return isinstance(predicate, Missing | Rarity), True
 
-    Each `missing` is taken for itself, so it may say too much; and two rare values need not agree.
-    """
+
+Judge = Callable[[Predicate], tuple[bool, bool]]
+"""Whether a predicate may hold, and whether it may fail, of the pairs that are asked about."""
+
+
+def may_hold(rule: Rule, judge: Judge) -> tuple[bool, bool]:
+    """Whether a rule may hold, and whether it may fail."""
     match rule:
         case And(parts):
-            found = [_unseen(part) for part in parts]
+            found = [may_hold(part, judge) for part in parts]
             return all(may for may, _ in found), any(fail for _, fail in found)
         case Or(parts):
-            found = [_unseen(part) for part in parts]
+            found = [may_hold(part, judge) for part in parts]
             return any(may for may, _ in found), all(fail for _, fail in found)
         case Not(part):
-            may, fail = _unseen(part)
+            may, fail = may_hold(part, judge)
             return fail, may
-        case Missing() | Rarity():
-            return True, True
         case Score(comparisons, least):
-            unseen = [_weights_unseen(each) for each in comparisons]
-            return sum(map(max, unseen)) >= least, sum(map(min, unseen)) < least
+            each = [weights(one, judge) for one in comparisons]
+            return sum(map(max, each)) >= least, sum(map(min, each)) < least
         case _:
-            return False, True
+            (predicate,) = predicates(rule)
+            return judge(predicate)
 
 
-def _weights_unseen(of: Levels) -> list[int]:
-    """The weights that a comparison may have where no comparison holds."""
-    weights = []
+def weights(of: Levels, judge: Judge) -> list[int]:
+    """The weights that a comparison may have."""
+    found = []
     for level in of.levels:
-        may, fail = _unseen(level.when)
-        weights += [level.weight] if may else []
+        may, fail = may_hold(level.when, judge)
+        found += [level.weight] if may else []
         if not fail:
-            return weights
-    return [*weights, of.otherwise]
+            return found
+    return [*found, of.otherwise]
 
 
 _MOST_WAYS = 64

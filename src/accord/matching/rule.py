@@ -287,6 +287,15 @@ def predicates(rule: Rule) -> Iterator[Predicate]:
             raise TypeError(f"not a rule: {type(rule).__name__}")
 
 
+def scores_of(rule: Rule) -> Iterator[Score]:
+    """The scores of a rule, also those in levels of others."""
+    if isinstance(rule, Score):
+        yield rule
+    if isinstance(rule, And | Or | Not | Score):
+        for part in parts_of(rule):
+            yield from scores_of(part)
+
+
 def parts_of(rule: And | Or | Not | Score) -> tuple[Rule, ...]:
     """The rules that a rule is made of, from left to right."""
     match rule:

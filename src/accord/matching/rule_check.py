@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from accord.exact import text
 from accord.matching.implied import implies
 from accord.matching.rule import (
-    And,
     Edit,
     Euclidean,
     Hamming,
     Mismatches,
     Missing,
-    Not,
     OneField,
-    Or,
     Predicate,
     Rarity,
     Rule,
@@ -24,8 +21,8 @@ from accord.matching.rule import (
     Similar,
     Within,
     fields_of,
-    parts_of,
     predicates,
+    scores_of,
 )
 from accord.matching.thresholds import Fields, step_of
 from accord.records.schema import (
@@ -64,7 +61,7 @@ def rule_faults(rule: Rule, fields: Fields, ignore: frozenset[str] = frozenset()
         faults.update({_unknown(name, fields): None for name in unknown})
         if not unknown and not ignore.intersection(names):
             faults.update({f"'{predicate}': {fault}": None for fault in _faults(predicate, fields)})
-    faults.update({fault: None for score in _scores(rule) for fault in _score_faults(score)})
+    faults.update({fault: None for score in scores_of(rule) for fault in _score_faults(score)})
     faults.update({fault: None for fault in _too_many_letters(rule, fields)})
     return list(faults)
 
@@ -80,14 +77,6 @@ def _too_many_letters(rule: Rule, fields: Fields) -> Iterator[str]:
     if sum(widest.values()) > MOST_LETTERS:
         problem = f"edit() compares {sum(widest.values()):,} pairs of letters"
         yield f"{problem}, but at most {MOST_LETTERS:,} are allowed; count edits of fewer or shorter fields."
-
-
-def _scores(rule: Rule) -> Iterator[Score]:
-    if isinstance(rule, Score):
-        yield rule
-    if isinstance(rule, And | Or | Not | Score):
-        for part in parts_of(rule):
-            yield from _scores(part)
 
 
 def _score_faults(score: Score) -> Iterator[str]:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import exp, inf, prod
 
-from accord.planning.figures import Option, Warning, cost, lasting
+from accord.planning.figures import Option, Warning, cost
 from accord.privacy.calibration import WORRYING_EPSILON
-from accord.wording import counted, sized
+from accord.wording import counted, lasting, sized
 
 _SLACK = 1e-9
 _CLEARLY = 2

@@ -18,7 +18,7 @@ import pyarrow as pa
 from accord.agreement.document import Agreement
 from accord.errors import UsageError
 from accord.side import Side
-from accord.wording import sized
+from accord.wording import lasting, sized
 
 if TYPE_CHECKING:
     import pandas
@@ -185,7 +185,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        head = ("", "protocol", "blocking", "ε", "recall", "comparisons", "bytes", "seconds")
+        head = ("", "protocol", "blocking", "ε", "recall", "comparisons", "bytes", "time")
         ranked = sorted(self.options, key=lambda one: (one is not self.choice, not one.agreed, cost(one)))
         rows = [_cells(one, self.choice) for one in ranked[:_SHOWN]]
         body = "".join(_line(cells, "td") for cells in rows)
@@ -198,15 +198,6 @@ class Plan:
 def cost(option: Option) -> tuple[float, float]:
     """What the cheapest is cheapest by: time, then comparisons."""
     return option.seconds.expected, option.comparisons.expected
-
-
-def lasting(seconds: float) -> str:
-    """A time, in a unit that can be read."""
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.3g} {unit}"
-    number = f"{seconds:.2g}"
-    return f"{number} {'second' if number == '1' else 'seconds'}"
 
 
 def _row(option: Option, chosen: bool) -> dict[str, Any]:

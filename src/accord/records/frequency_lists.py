@@ -45,11 +45,13 @@ def find_classes(fields: Mapping[str, FieldSpec], lists: Mapping[str, str]) -> d
     wanted = {name: spec for name, spec in fields.items() if isinstance(spec, FrequencyField)}
     found: dict[str, Frequencies] = {}
     faults: list[Fault] = []
+    mends: dict[str, None] = {}
     for name in dict.fromkeys(spec.list for spec in wanted.values()):
         try:
             found[name] = find_list(name, lists.get(name))
         except FaultyError as error:
             faults += [replace(one, place=f"{lists[name]}, {one.place}".rstrip(", ")) for one in error.faults]
+            mends |= {error.mend: None} if error.mend else {}
         except UnreadableError as error:
             faults.append(Fault(f"list '{name}'", str(error)))
     digests = {name: one.digest for name, one in found.items()}
@@ -57,7 +59,7 @@ def find_classes(fields: Mapping[str, FieldSpec], lists: Mapping[str, str]) -> d
         if spec.list in found and digests[spec.list] != spec.digest:
             faults.append(_differs(name, spec, digests[spec.list], lists.get(spec.list)))
     if faults:
-        raise DataError("What the agreement takes frequencies from", faults)
+        raise DataError("What the agreement takes frequencies from", faults, "\n".join(mends))
     return {name: classes_of(spec, found[spec.list]) for name, spec in wanted.items()}
 
 
@@ -122,7 +124,7 @@ def read_frequencies(path: Path) -> Frequencies:
     faults.first = 0
     faults.note(_repeated(values), "value", "repeats that of another row, whatever its letter case")
     if found := [*table.broken.values(), *faults.in_order()]:
-        raise DataError(table.name, found)
+        raise DataError(table.name, found, table.counting)
     rest = np.asarray(pc.is_null(values))
     numbers = np.asarray(counts)
     return Frequencies(values.filter(pa.array(~rest)), numbers[~rest], int(numbers[rest].sum()))

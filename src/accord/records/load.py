@@ -155,7 +155,7 @@ def _load(
     if not table.has_order and faults:
         table.places = ids.places()
     if found := [*table.broken.values(), *faults.in_order()]:
-        raise DataError(table.name, found)
+        raise DataError(table.name, found, table.counting)
     if not read and table.is_file:
         raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
     in_order = by_id or not table.has_order

@@ -24,6 +24,7 @@ from accord.records.csv_scan import MOST_COLUMNS
 
 REFUSED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError)
 CHECK = "`accord check` finds out how a file is written."
+BELOW_HEADER = "Row 1 is the first one below the header; empty lines do not count."
 
 
 @dataclass
@@ -35,6 +36,8 @@ class OpenTable:
     broken: dict[int, Fault] = field(default_factory=dict)
     """By number, the rows that could not be split into cells; filled while the batches are read."""
     is_file: bool = True
+    counting: str = ""
+    """How its rows are counted, where that must be said: below a header."""
     has_order: bool = True
     """Whether rows come in an order of their own. Those of a database do not: they are sorted by id."""
     places: NDArray[np.int64] | None = None

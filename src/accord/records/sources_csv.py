@@ -17,7 +17,7 @@ import pyarrow.csv
 from accord.errors import Fault, UnreadableError
 from accord.records.csv_scan import MOST_CELL, MOST_ROW, Scan, Stop, scan
 from accord.records.layout import Layout
-from accord.records.opened import CHECK, OpenTable, guard, require_columns, too_many_columns
+from accord.records.opened import BELOW_HEADER, CHECK, OpenTable, guard, require_columns, too_many_columns
 
 _BLOCK = MOST_ROW
 
@@ -52,7 +52,7 @@ def open_csv(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
     )
     stream = pa.input_stream(str(path), compression="detect")
     batches = pyarrow.csv.open_csv(stream, read, parse, convert)
-    return OpenTable(str(path), guard(batches, path, columns), broken)
+    return OpenTable(str(path), guard(batches, path, columns), broken, counting=BELOW_HEADER)
 
 
 def csv_header(path: Path, layout: Layout) -> list[str]:
@@ -160,6 +160,7 @@ def _require_table(path: Path, found: Scan) -> None:
     if found.stop is Stop.MANY_COLUMNS:
         raise too_many_columns(path)
     where = f"row {found.row:,}" if found.row else "the header"
+    counting = f" {BELOW_HEADER}" if found.row else ""
     reason, mend = {
         Stop.NUL: (f"line {found.line:,} holds a NUL character", f"Is it UTF-16? {CHECK}"),
         Stop.AFTER_QUOTE: (
@@ -173,8 +174,11 @@ def _require_table(path: Path, found: Scan) -> None:
         ),
         Stop.LONG_CELL: (
             f"{where}, the cell in column {found.column:,} is longer than {MOST_CELL >> 20} MiB",
-            "Is a quote missing? Shorten the cell, or leave the column out.",
+            f"Is a quote missing? Shorten the cell, or leave the column out.{counting}",
         ),
-        Stop.LONG_ROW: (f"{where} is longer than {_BLOCK >> 20} MiB", "Is it a text file with lines?"),
+        Stop.LONG_ROW: (
+            f"{where} is longer than {_BLOCK >> 20} MiB",
+            f"Is it a text file with lines?{counting}",
+        ),
     }[found.stop]
     raise UnreadableError(path=path, reason=reason, mend=mend)

@@ -22,7 +22,7 @@ import pyarrow as pa
 from accord.errors import DataError, Fault, UnreadableError
 from accord.records.cell_text import as_text
 from accord.records.layout import Layout
-from accord.records.opened import OpenTable, require_columns
+from accord.records.opened import BELOW_HEADER, OpenTable, require_columns
 
 _MOST_BYTES = 2 << 30
 """Of all that a workbook holds, unpacked."""
@@ -52,7 +52,8 @@ def open_xlsx(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
     header = _header(next(rows))
     require_columns(columns, header, path)
     _require_values(path, found, [header.index(name) for name in columns])
-    return OpenTable(str(path), _batches(rows, columns, [header.index(name) for name in columns]))
+    batches = _batches(rows, columns, [header.index(name) for name in columns])
+    return OpenTable(str(path), batches, counting=BELOW_HEADER)
 
 
 def xlsx_header(path: Path, layout: Layout) -> list[str]:

@@ -9,6 +9,7 @@ stand beside the bars, or in a table below. Lengths are linear unless the captio
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from accord.report.markup import Markup, element, join
@@ -39,10 +40,20 @@ class Bar:
         return self.shown or f"{self.total:,.0f}"
 
 
+def _plain(value: float) -> str:
+    return f"{value:,.4g}"
+
+
 def bars(
-    title: str, says: str, drawn: list[Bar], parts: tuple[str, str] = ("", ""), log: bool = False
+    title: str,
+    says: str,
+    drawn: list[Bar],
+    parts: tuple[str, str] = ("", ""),
+    log: bool = False,
+    tell: Callable[[float], str] = _plain,
 ) -> Markup:
-    """Bars under each other, each with its name and its number; with `log` each power of ten is as long."""
+    """Bars under each other, each with its name and its number; with `log` each power of ten is as long.
+    `tell` writes the numbers of its parts, with their unit if they have one."""
     most = max((bar.total for bar in drawn), default=0) or 1
 
     def share(value: float) -> float:
@@ -60,7 +71,7 @@ def bars(
     listed = element("dl", join(rows), _class="bars")
     if not parts[1]:
         return figure(listed, says)
-    cells = [[bar.name, f"{bar.value:,.4g}", f"{bar.more:,.4g}"] for bar in drawn]
+    cells = [[bar.name, tell(bar.value), tell(bar.more)] for bar in drawn]
     return figure(join([listed, _legend(parts)]), says, table(title, ["bar", *parts], cells))
 
 
@@ -78,7 +89,7 @@ def columns(title: str, says: str, drawn: list[Bar], parts: tuple[str, str], axi
         if bar.more:
             shapes.append(_rect(x, HEIGHT - high, wide, high - low, f"fill:{HATCHED}"))
     shapes.append(element("text", axis, x=0, y=HEIGHT + 20))
-    cells = [[bar.name, f"{bar.value:,.4g}", f"{bar.more:,.4g}"] for bar in drawn]
+    cells = [[bar.name, _plain(bar.value), _plain(bar.more)] for bar in drawn]
     numbers = table(title, [axis, *parts], cells)
     return figure(join([plot(title, says, shapes), _legend(parts)]), says, numbers)
 

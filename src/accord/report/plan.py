@@ -5,12 +5,12 @@ A plan that was made with somebody's table is for its owner's eyes, and says so.
 
 from __future__ import annotations
 
-from accord.planning.figures import Option, Plan, cost, lasting
+from accord.planning.figures import Option, Plan, cost
 from accord.report.charts import Bar, bars
 from accord.report.curves import Axis, Line, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, bullets, page, paragraph, table
-from accord.wording import counted, sized
+from accord.wording import counted, lasting, sized
 
 _MOST_ROWS = 16
 _MOST_LINES = 4
@@ -59,7 +59,7 @@ def _time(shown: list[Option], plan: Plan) -> Markup:
         "Time for the choice, for the agreement as written and for the cheapest others: on the processor, "
         "and on the network and waiting. Next to each bar is how long it takes, since both run at once."
     )
-    return bars("Where the time goes", says, drawn, ("processor", "network and waiting"))
+    return bars("Where the time goes", says, drawn, ("processor", "network and waiting"), tell=lasting)
 
 
 def _dummies(shown: list[Option], plan: Plan) -> Markup:

@@ -17,7 +17,7 @@ from accord.report.page import Section, facts, page, paragraph
 from accord.session.accounts import Account
 from accord.session.remembered import Forgotten, InSeries, Remembered
 from accord.side import Side
-from accord.wording import counted, sized
+from accord.wording import counted, lasting, sized
 
 _OWN_EYES = (
     "For your eyes only: this page tells what your partner must not learn, such as which slots were dummies. "
@@ -196,8 +196,8 @@ def _time(run: Remembered) -> Section:
     if run.phases is None or run.bytes is None:
         return Section(title, _missing("They were not kept: the run is not done, or older than this report."))
     since = ", since it was resumed" if run.resumes else ""
-    times = [Bar(_PHASES.get(n, n), taken, shown=f"{taken:,.2f} s") for n, taken in run.phases.items()]
-    drawn = bars("Seconds by phase", f"Where the time went{since}.", times)
+    times = [Bar(_PHASES.get(n, n), taken, shown=lasting(taken)) for n, taken in run.phases.items()]
+    drawn = bars("Time by phase", f"Where the time went{since}.", times)
     return Section(title, join([drawn, _traffic(run.bytes, run.traffic, since)]))
 
 

@@ -17,7 +17,7 @@ from accord.report.markup import Markup, element, join
 from accord.report.page import Section, facts, page, paragraph, table
 from accord.side import Side
 from accord.simulation import Simulation
-from accord.wording import counted
+from accord.wording import counted, lasting
 
 Row = Sequence[str | None]
 
@@ -83,8 +83,8 @@ def _time(result: Simulation) -> Markup:
         f"{counted(len(result.runs), 'run')} of the protocol": runs,
     }
     ideal = " The engine 'ideal' compares in the clear: a real one takes longer." * (result.engine == "ideal")
-    says = f"{result.seconds:.1f} seconds in one process.{ideal}"
-    return bars("Seconds", says, [Bar(name, each, shown=f"{each:,.2f} s") for name, each in parts.items()])
+    says = f"{lasting(result.seconds)} in one process.{ideal}"
+    return bars("Time", says, [Bar(name, each, shown=lasting(each)) for name, each in parts.items()])
 
 
 def _found(result: Simulation) -> Section:

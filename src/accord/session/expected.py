@@ -13,12 +13,12 @@ from pathlib import Path
 from accord.agreement.document import Agreement, OtOptions
 from accord.errors import AccordError
 from accord.network import Network
-from accord.planning.figures import Plan, Warning, lasting
+from accord.planning.figures import Plan, Warning
 from accord.planning.plan import NETWORKS, Own, Question, price_agreed
 from accord.records.columns import Records
 from accord.session.speed import Speedometer
 from accord.side import Side
-from accord.wording import sized
+from accord.wording import lasting, sized
 
 _WORTH_MEASURING = 1 << 21
 """Comparisons."""
@@ -67,7 +67,7 @@ class Outlook:
         if whole <= _MORE * work.processor:
             return f"{lasting(whole)} on this machine and {line}"
         return (
-            f"{lasting(work.processor)} on this machine; on {line} {lasting(whole)} "
+            f"{lasting(work.processor)} on this machine; {lasting(whole)} on {line} "
             "(the network takes the time)"
         )
 

@@ -11,7 +11,7 @@ from accord.records.pairing import PairTable
 from accord.records.results import Paired
 from accord.records.targets import Target
 from accord.session import notices
-from accord.wording import tell_kept
+from accord.wording import lasting, tell_kept
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +46,7 @@ class Linked(Paired):
             "matches": tell_kept(self.matches, self.matches_found),
             "comparisons": f"{self.comparisons:,}",
             "charged": charged,
-            "seconds": f"{self.seconds:.1f}",
+            "time": lasting(self.seconds),
         }
 
 

@@ -23,7 +23,7 @@ from accord.session.notices import (
     Tell,
     Waiting,
 )
-from accord.wording import counted
+from accord.wording import counted, lasting, sized
 
 _EVERY = 5.0
 """Seconds between two lines on how far the run is."""
@@ -77,12 +77,12 @@ def tell_in_words(notice: Notice) -> str:
         case Progress():
             return _tell_progress(notice)
         case Done():
-            work = f"{counted(notice.comparisons, 'comparison')}, {notice.bytes:,} bytes"
-            return f"{work}, {notice.seconds:.1f} s. Receipt of run {notice.run} is kept."
+            work = f"{counted(notice.comparisons, 'comparison')}, {sized(notice.bytes)}"
+            return f"{work}, {lasting(notice.seconds)}. Receipt of run {notice.run} is kept."
 
 
 def _tell_progress(notice: Progress) -> str:
     share = notice.comparisons / notice.most_comparisons if notice.most_comparisons else 1.0
-    left = "" if notice.seconds_left is None else f", at most about {notice.seconds_left:,.0f} s left"
-    told = f"{counted(notice.matches, 'comparison')} matched, {notice.bytes / 1e6:,.0f} MB"
+    left = "" if notice.seconds_left is None else f", at most about {lasting(notice.seconds_left)} left"
+    told = f"{counted(notice.matches, 'comparison')} matched, {sized(notice.bytes)}"
     return f"Comparing: {share:.0%}, {told}{left}."

@@ -66,7 +66,7 @@ def require_room(
     if need > room // 2:
         raise RefusedError(
             problem=f"{partner} announces {counted(size, 'record')}. With the agreed noise they can need "
-            f"{need / 1e9:,.0f} GB of memory here; this machine has {room / 1e9:,.0f} GB."
+            f"{sized(need)} of memory here; this machine has {sized(room)}."
         )
 
 
