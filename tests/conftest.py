@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 
-# The same examples each time; `make slow` asks for ten times as many, and for others each time.
+# The same examples each time; `make slow` asks for many more, and for others each time.
 settings.register_profile(
     "accord",
     deadline=None,
-    max_examples=25,
+    max_examples=15,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -121,3 +121,18 @@ def test_all_kernels_are_known_to_be_compiled_before_the_tests() -> None:
     named = [name for text in sources for name in re.findall(r"@kernel\([^@]*?\ndef (\w+)", text)]
     assert len(named) > 40
     assert {kernel._function.__name__ for kernel in kernels(modules())} == set(named)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_only_a_process_of_its_own_spares_numba_the_search_for_a_blas(alone: bool) -> None:
+    program = f"""
+import sys
+from accord.kernel import spare_blas
+from accord.records.siphash import siphash128
+if {alone}:
+    spare_blas()
+siphash128.compiled
+assert ("scipy.linalg" in sys.modules) != {alone}
+import scipy.linalg.cython_blas
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

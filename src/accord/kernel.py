@@ -19,6 +19,10 @@ more than its arrays do, so that loops over small batches take plain tuples inst
 Loops are vectorised over their rounds. `joined=True` also joins statements that do the same to neighbouring
 words, so that the two words of a block are read as one; numba leaves that off, since LLVM was wrong there in
 the past, and so do we where nothing is won.
+
+Before its first loop numba reads all of `scipy.linalg`, to see whether matrices can be multiplied. No kernel
+does that, and it takes a quarter of a second: a process that is Accord's alone calls `spare_blas()`. In one
+that has loops of somebody else, they may need it.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from __future__ import annotations
 import fcntl
 import functools
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import FunctionType
@@ -35,6 +40,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 log = logging.getLogger(__name__)
+
+_spared: set[str] = set()
+"""Modules that numba is not to find."""
 
 
 class Kernel(Generic[P, R]):
@@ -67,7 +75,7 @@ class Kernel(Generic[P, R]):
         function.__qualname__ = self._function.__qualname__
         function.__module__ = self._function.__module__
         signature = _numba_type(self._signature, self._structures)
-        with _joining(self._joined):
+        with _joining(self._joined), _sparing():
             try:
                 with suppress(_UnknownError), event.install_listener("numba:compile", _listener(_refuse)):
                     return njit(signature, cache=True, nogil=True)(function)
@@ -105,6 +113,23 @@ def _joining(joined: bool) -> Iterator[None]:
             yield
         finally:
             config.SLP_VECTORIZE = before
+
+
+def spare_blas() -> None:
+    """From now on numba finds no BLAS: for processes in which nobody but Accord compiles."""
+    _spared.add("scipy.linalg.cython_blas")
+
+
+@contextmanager
+def _sparing() -> Iterator[None]:
+    """What is spared cannot be imported meanwhile; whatever needs it later finds it."""
+    hidden: dict[str, Any] = {name: None for name in _spared if name not in sys.modules}
+    sys.modules.update(hidden)
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def _numba_type(text: str, structures: tuple[type[tuple[Any, ...]], ...] = ()) -> Any:

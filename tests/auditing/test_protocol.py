@@ -180,7 +180,7 @@ def test_all_pairs_in_the_order_of_a_value_is_convicted() -> None:
     assert not audit(case, unshuffled, trials=40).leaky, "the order alone, which tells nothing"
 
 
-@pytest.mark.parametrize("name", ["psi", "psi-expand"])
+@pytest.mark.parametrize("name", ["psi", pytest.param("psi-expand", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
 def test_one_who_asks_without_a_blind_is_convicted(
     name: str, side: Side, monkeypatch: pytest.MonkeyPatch
@@ -253,7 +253,12 @@ def test_set_intersection_is_acquitted(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "of"), [("all-pairs", "matched"), ("psi", "crowd"), ("psi-expand", "matched")]
+    ("name", "of"),
+    [
+        ("all-pairs", "matched"),
+        ("psi", "crowd"),
+        pytest.param("psi-expand", "matched", marks=pytest.mark.slow),
+    ],
 )
 def test_what_promises_everything_is_acquitted_in_a_case(name: str, of: str) -> None:
     found = audit(cases(options(name, "", ""), of), trials=40)

@@ -79,7 +79,8 @@ def test_a_series_that_drops_what_is_gone_is_convicted(side: Side) -> None:
     assert "not as in the run before" in found.worst.looked_at[0]
 
 
-@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("side", Side)
 def test_a_series_that_goes_on_matching_what_is_gone_is_convicted(side: Side) -> None:
     """Unnamed, the gone record is matched by the one new record and not by the other."""
     assert judge(history("disclosed", "unnamed", side), 40).leaky

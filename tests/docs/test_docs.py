@@ -33,11 +33,12 @@ def scripts(page: Path) -> list[str]:
 
 # The example of an audit takes hundreds of linkages; that of a resumed run needs one that lasts; with workers
 # there are six processes; a series has two linkages; plans measure the machine; the tutorial does all of it;
-# a replay has fourteen commands, files and databases of every kind have two dozen, and all of them their own
-# tests. Whether commands and options of every page are there, test_blocks.py says each time.
+# a replay has fourteen commands, files and databases of every kind have two dozen, fields and learning one of
+# each sort, and all of them their own tests. Whether commands and options of every page are there,
+# test_blocks.py says each time.
 LONG = {
-    *("audit.md", "choosing.md", "data.md", "databases.md", "planning.md", "replay.md"),
-    *("resume.md", "scale.md", "series.md", "tutorial.md"),
+    *("audit.md", "choosing.md", "data.md", "databases.md", "fields.md", "learning.md", "planning.md"),
+    *("replay.md", "resume.md", "scale.md", "series.md", "tutorial.md"),
 }
 # What is typed on two machines, as their administrator; tests/session/test_workers_ray.py has such a cluster.
 ELSEWHERE = {"cluster.md"}

@@ -60,7 +60,9 @@ CASES = {"products": None, "places": None, "all pairs": "all-pairs", "local-dp":
 """The protocol, if not the agreed one."""
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.slow if case == "places" else ()) for case in CASES]
+)
 def test_comparisons_and_bytes_are_within_a_tenth_of_a_run(case: str) -> None:
     kind = "places" if case == "places" else "products"
     make = generate_places if kind == "places" else generate_products

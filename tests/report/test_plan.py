@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from accord.datasets.starter import starter
+from accord.planning.figures import Plan
 from accord.report.plan import describe_plan
 from accord.session.plan import plan
 from accord.wording import lasting
 from tests.report.outline import Outline, require_quiet
 
 
-def test_a_plan_says_what_to_take_and_who_may_see_it() -> None:
-    found = plan(starter("places"), records=(400, 400))
+@pytest.fixture(scope="module")
+def found() -> Plan:
+    """From counts; the machine is measured for it."""
+    return plan(starter("places"), records=(400, 400))
+
+
+def test_a_plan_says_what_to_take_and_who_may_see_it(found: Plan) -> None:
     page = describe_plan(found)
     require_quiet(page)
     assert Outline(page).headings == [
@@ -29,8 +37,7 @@ def test_a_plan_says_what_to_take_and_who_may_see_it() -> None:
     assert "may be shown" not in own
 
 
-def test_recalls_are_drawn_where_they_differ() -> None:
-    found = plan(starter("places"), records=(400, 400))
+def test_recalls_are_drawn_where_they_differ(found: Plan) -> None:
     first, *rest = found.options
     page = describe_plan(replace(found, options=(replace(first, recall=0.5), *rest)))
     assert "Recall against cost" in Outline(page).headings

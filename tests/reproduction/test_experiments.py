@@ -78,6 +78,7 @@ def test_psi_with_expansion_is_priced_as_in_the_paper() -> None:
     assert psi_expand_cost(10, 3) == 30 * math.log(math.log(3))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_rows_apart_from_times(tradeoff_rows: list[Row], tmp_path: Path) -> None:
     def bare(rows: list[Row]) -> list[dict[str, object]]:
         return [{k: v for k, v in row.items() if k not in ("seconds", "seed")} for row in rows]

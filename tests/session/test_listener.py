@@ -200,6 +200,7 @@ def serve_nothing(port: int, until: threading.Event) -> threading.Thread:
     return thread
 
 
+@pytest.mark.slow
 def test_who_connects_tries_again_also_through_a_tunnel(tmp_path: Path) -> None:
     """First nobody listens; then a tunnel does, without a far end; then the partner is there."""
     both = faults.offices(tmp_path)

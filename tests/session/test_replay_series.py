@@ -106,8 +106,14 @@ def test_every_run_of_an_honest_series(kind: str, tmp_path: Path) -> None:
     assert said["accountable"]["pledges"]["A"]["table"] != own.table
 
 
-@pytest.mark.parametrize("share", [0.4, 0.8])
-@pytest.mark.parametrize("resuming", [True, False])
+@pytest.mark.parametrize(
+    ("share", "resuming"),
+    [
+        (0.4, True),
+        (0.8, False),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((0.8, True), (0.4, False))),
+    ],
+)
 def test_a_run_that_was_cut_and_the_next(share: float, resuming: bool, tmp_path: Path) -> None:
     whole, wire = offices(tmp_path / "whole"), Wire()
     link(whole, A_TABLES[0], B_TABLES[0])

@@ -32,6 +32,7 @@ from accord.cli.steps import Stepwise
 from accord.cli.terminal import SayingHandler, say
 from accord.cli.words import as_options
 from accord.errors import AccordError
+from accord.kernel import spare_blas
 
 app = typer.Typer(
     name="accord",
@@ -91,6 +92,7 @@ def _root(
 
 def main() -> None:
     """Run one command and end with its exit code."""
+    spare_blas()
     _show_log()
     try:
         app()

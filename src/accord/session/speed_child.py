@@ -15,6 +15,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
+from accord.kernel import spare_blas
 from accord.network import Network
 from accord.planning.machine import Bench, Common, Pace, Speed
 from accord.secure.circuit_text import decode_circuit
@@ -83,6 +84,7 @@ def measure_apart(engine: Engine, circuit: str, common: Common | None) -> Measur
 
 def main() -> None:
     """Answer what was asked. What goes wrong is not said: who asked will measure it, and then say it."""
+    spare_blas()
     asked = json.load(sys.stdin)
     settings = Settings(Network.parse(asked["network"]), asked["silent"]) if asked["network"] else USUAL
     common = Common(**asked["common"]) if asked["common"] else None

@@ -19,7 +19,6 @@ import queue
 import signal
 import socket
 import ssl
-import sys
 import tempfile
 import threading
 import time
@@ -35,6 +34,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import MASKS, Derived, Entropy, System
 from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
+from accord.kernel import spare_blas
 from accord.network import Network
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import inputs
@@ -212,9 +212,7 @@ def _listen(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
 
 def main() -> None:
     """A worker over its standard input."""
-    # Numba looks for a BLAS there before it loads its first kernel, and no kernel needs one: a good part of
-    # what a worker takes to start.
-    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
+    spare_blas()
     # The coordinator hears of an interrupt, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = socket.socket(fileno=0)
