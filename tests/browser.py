@@ -182,9 +182,10 @@ def _turn(page: Page, look: Look) -> None:
 
 
 def _judge(page: Page, looks: Sequence[Look], met: list[str]) -> list[str]:
-    """Layout in every look, structure once; then colours in every look, of what was not met before."""
+    """Layout at every width, structure once; then colours in every look, of what was not met before."""
     found = list[str]()
-    for look in looks:
+    # The dark moves nothing.
+    for look in {(look.width, look.media): look for look in reversed(looks)}.values():
         _turn(page, look)
         found += [f"{look.name}: {line}" for line in _measure(page)]
     found += _ask_axe(page, {"rules": {"color-contrast": {"enabled": False}}})

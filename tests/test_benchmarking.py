@@ -48,6 +48,7 @@ def test_json_is_a_list_of_measurements() -> None:
     assert (measured["width"], measured["network"]) == (40, None)
 
 
+@pytest.mark.slow
 def test_narrow_blocks_over_a_slow_network() -> None:
     options = ["--rows", "40", "--width", "16", "--network", "1000/1", "--repeat", "1"]
     result = CliRunner().invoke(app, ["bench", "compare", *options, "--json"])

@@ -84,6 +84,7 @@ def test_a_kernel_is_announced_when_it_compiles_and_silent_when_it_is_loaded(tmp
     assert second == ""
 
 
+@pytest.mark.slow
 def test_of_several_processes_one_compiles_and_the_others_wait(tmp_path: Path) -> None:
     """The lines of all of them together are those of one; each is right."""
     (tmp_path / "looped.py").write_text(MODULE)

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -50,7 +50,6 @@ def loaded(series: list[tuple[Table, Table]]) -> list[tuple[Records, Records]]:
     return [(records(a), records(b)) for a, b in series]
 
 
-@settings(max_examples=60)
 @given(several, st.sampled_from(["neighbours", "replicate"]), st.booleans(), st.integers(0, 9))
 def test_a_series_finds_all_that_was_there_together(
     series: list[tuple[Table, Table]], style: str, greedy: bool, seed: int
@@ -63,7 +62,6 @@ def test_a_series_finds_all_that_was_there_together(
         assert pairs <= matching(a, b), "what is gone is not found"
 
 
-@settings(max_examples=40)
 @given(several, st.booleans(), st.integers(0, 9))
 def test_with_one_version_only_what_never_changed_is_found(
     series: list[tuple[Table, Table]], greedy: bool, seed: int
@@ -93,7 +91,6 @@ class FirstVersions:
         return self._live
 
 
-@settings(max_examples=25)
 @given(several, st.integers(0, 9))
 def test_a_run_compares_its_batch_and_nothing_twice(series: list[tuple[Table, Table]], seed: int) -> None:
     agreed = agreement()

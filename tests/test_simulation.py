@@ -163,6 +163,7 @@ def accord_bits(table: pa.Table, agreed: accord.Agreement) -> list[tuple[int, in
     return [(int(w[0]), int(v)) for w, v in zip(name.words, brand.values, strict=True)]
 
 
+@pytest.mark.slow
 def test_taxi_as_in_the_paper(real_data: Path) -> None:
     made, agreed = taxi(real_data / "taxi", per_day=20_000)
     result = accord.simulate(made.a, made.b, agreed)
@@ -204,7 +205,7 @@ def test_other_protocols_and_options() -> None:
     assert published.promises[Side.A].delta == pytest.approx(1.0089e-5, rel=1e-3)
 
 
-@pytest.mark.parametrize("engine", ["ot", "garbled"])
+@pytest.mark.parametrize("engine", ["ot", pytest.param("garbled", marks=pytest.mark.slow)])
 def test_a_real_engine_in_simulation(engine: str) -> None:
     made = generate_products(150, None, 1)
     ideal, real = (

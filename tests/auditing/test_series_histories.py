@@ -71,7 +71,8 @@ def test_a_series_that_draws_again_is_convicted(side: Side) -> None:
     assert judge(history("replaced", "redrawn", side, LOUD), 300).leaky
 
 
-@pytest.mark.parametrize("side", [Side.A, pytest.param(Side.B, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("side", Side)
 def test_a_series_that_drops_what_is_gone_is_convicted(side: Side) -> None:
     """Counts of the first batch change in the second run, or stay: seen by comparing runs alone."""
     found = judge(history("gone", "dropped", side, runs=FEW), 40)

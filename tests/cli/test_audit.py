@@ -93,6 +93,7 @@ def test_the_options_come_from_an_agreement(accord: Accord) -> None:
         assert (case["epsilon_claimed"], case["delta_claimed"]) == (0.5, 0.001)
 
 
+@pytest.mark.slow
 def test_every_claim_that_so_few_runs_cannot_refute_is_warned_of(accord: Accord) -> None:
     sides = {"A": {"epsilon": "0.5"}, "B": {"epsilon": "6"}}
     write(built_in(options("local-dp", "1", "") | sides)[0].agreement)

@@ -184,7 +184,7 @@ def test_the_command_leaves_nothing_behind(scene: str, kind: str, tmp_path: Path
 
 
 def test_an_interrupt_ends_every_process(tmp_path: Path) -> None:
-    demo = run_demo(tmp_path, "people", 2_000)
+    demo = run_demo(tmp_path, "people", 1_000)
     assert demo.stderr is not None
     # Only the parent hears it: in a terminal the children would, too.
     next(line for line in demo.stderr if "ledger charged" in line)

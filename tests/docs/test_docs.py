@@ -37,8 +37,8 @@ def scripts(page: Path) -> list[str]:
 # each sort, and all of them their own tests. Whether commands and options of every page are there,
 # test_blocks.py says each time.
 LONG = {
-    *("audit.md", "choosing.md", "data.md", "databases.md", "fields.md", "learning.md", "planning.md"),
-    *("replay.md", "resume.md", "scale.md", "series.md", "tutorial.md"),
+    *("audit.md", "choosing.md", "data.md", "databases.md", "fields.md", "learning.md", "own-table.md"),
+    *("planning.md", "replay.md", "resume.md", "scale.md", "series.md", "tutorial.md"),
 }
 # What is typed on two machines, as their administrator; tests/session/test_workers_ray.py has such a cluster.
 ELSEWHERE = {"cluster.md"}

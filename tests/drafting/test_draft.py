@@ -42,6 +42,7 @@ def test_no_epsilon_is_spent_to_save_seconds() -> None:
     assert draft("text category:brand price", (20_000, 20_000)).agreement.passes
 
 
+@pytest.mark.slow
 def test_large_tables_have_passes_with_buckets_for_their_sizes() -> None:
     from accord.agreement.by_pass import best_buckets
 

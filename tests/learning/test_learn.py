@@ -45,6 +45,7 @@ def from_labels(folder: Path, seed: int) -> Learnt:
     return learn(AGREED, made.a, other=made.b, labels=folder / "labels.csv", learnt_from="public")
 
 
+@pytest.mark.slow
 def test_every_way_to_learn_is_better_than_the_draft(tmp_path: Path) -> None:
     draft = f1(AGREED)
     assert draft < 0.97

@@ -53,6 +53,7 @@ def test_a_series_costs_one_epsilon_and_linking_anew_one_each_time() -> None:
     assert "A series of 12 runs costs ε = 1.6 in all" in told
 
 
+@pytest.mark.slow
 def test_fewer_runs_and_larger_bins_are_cheaper_for_small_batches() -> None:
     found = plan_series(starter("people"), (10_000, 10_000), 12, (Fraction(1, 50), Fraction(1, 50)))
     series = {h.runs: h.comparisons for h in found.habits if h.kind == "series" and h.agreed}

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.privacy.calibration import calibrate
@@ -37,7 +37,6 @@ def test_second_vector() -> None:
     st.integers(1, 30),
     st.integers(1, 4),
 )
-@settings(max_examples=40, deadline=None)
 def test_delta_and_mean_are_the_closed_forms(middle: int, up: int, down: int, bins: int) -> None:
     noise = Geometric(middle, Fraction(up, 10), Fraction(down, 10), 64)
     q = noise.window.probabilities
@@ -122,7 +121,6 @@ def test_two_to_the_minus_128_is_affordable(epsilon: str, mean: float) -> None:
     st.integers(1, 3),
     st.integers(1, 6),
 )
-@settings(max_examples=40, deadline=None)
 def test_delta_for_a_person_is_the_closed_form(
     middle: int, up: int, down: int, bins: int, records: int
 ) -> None:

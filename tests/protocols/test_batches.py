@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.protocols.batches import (
@@ -135,7 +135,6 @@ owned = st.lists(
 )
 
 
-@settings(max_examples=40)
 @given(owned, owned, st.integers(1, 3), st.integers(1, 3))
 def test_what_is_released_follows_from_the_history_of_its_person_alone(
     series: list[Owned], others: list[Owned], most: int, versions: int

@@ -55,7 +55,13 @@ def facts(outcome: Outcome) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("greedy", [True, False])
-@pytest.mark.parametrize("name", ["ideal", "ot", "ot silent", "garbled", "paillier", "paillier-packed"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ideal", "ot", "paillier"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("ot silent", "garbled", "paillier-packed")),
+    ],
+)
 def test_any_number_compares_the_same(name: str, greedy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     few = name.startswith("paillier")
     a, b = points(26 if few else 60, 1), points(4 if few else 30, 2)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import accord
@@ -59,7 +59,6 @@ points = st.tuples(st.none() | st.integers(0, 3), st.integers(0, 3))
 
 
 @pytest.mark.parametrize("name", SOUND)
-@settings(max_examples=25)
 @given(a=st.lists(points, max_size=8), b=st.lists(points, max_size=8), seed=st.integers(0, 99))
 def test_they_count_and_match_nothing(name: str, a: Points, b: Points, seed: int) -> None:
     options = {"window": 16} if "window" in PROTOCOLS[name].options else {}

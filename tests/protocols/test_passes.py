@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.agreement.document import Agreement
@@ -37,7 +37,6 @@ def union(agreed: Agreement, a: worlds.Rows, b: worlds.Rows) -> list[tuple[int, 
     return sorted({(int(i[k]), int(j[k])) for one in met for k in np.flatnonzero(one)})
 
 
-@settings(max_examples=60)
 @given(
     names, tables, tables, st.booleans(), st.sampled_from([1, 64]), st.sampled_from(["laplace", "blocking"])
 )

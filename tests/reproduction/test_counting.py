@@ -53,7 +53,6 @@ def table(points: list[tuple[int, int]]) -> pa.Table:
 points = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=40)
 
 
-@settings(max_examples=25)
 @given(points, points, st.sampled_from(["neighbours", "replicate"]), st.booleans(), st.sampled_from([0, 30]))
 def test_laplace_on_a_grid(a: Any, b: Any, style: str, greedy: bool, prune: int) -> None:
     agreed = small({"name": "laplace", "greedy": greedy, "prune": prune, "slab": 2}, style)

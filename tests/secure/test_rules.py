@@ -7,7 +7,7 @@ from datetime import date
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.matching.lowering import lower
@@ -24,7 +24,6 @@ def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> W
     return world_of(request.param)
 
 
-@settings(max_examples=25, deadline=None)
 @given(worlds.rules, worlds.tables, worlds.tables, st.integers(0, 1 << 16))
 def test_the_engines_answer_every_rule(
     world: World, rule: Rule, a: list[worlds.Row], b: list[worlds.Row], seed: int

@@ -280,6 +280,7 @@ def test_what_was_found_before(targets: dict[str, Target]) -> None:
     assert not any(wrong), wrong
 
 
+@pytest.mark.slow
 def test_a_little_fuzzing(targets: dict[str, Target]) -> None:
     for name, target in targets.items():
         dice = random.Random(name)

@@ -135,7 +135,7 @@ AGREEMENTS = {
 }
 
 
-@pytest.mark.parametrize("name", some(AGREEMENTS, "80 kB of dotted keys", "as many tables as are allowed"))
+@pytest.mark.parametrize("name", some(AGREEMENTS, "80 kB of dotted keys"))
 def test_an_agreement_that_is_made_to_be_large(name: str, tmp_path: Path) -> None:
     both = faults.offices(tmp_path)
     found = lie(both, other_agreement(AGREEMENTS[name].encode()))

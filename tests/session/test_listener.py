@@ -236,6 +236,7 @@ def test_who_connects_gives_up_when_the_wait_ends_and_names_host_and_reason(tmp_
     assert f"127.0.0.1:{port} does not answer as alice (the connection was closed before" in said
 
 
+@pytest.mark.slow
 def test_a_wrong_card_ends_who_connects_at_once(tmp_path: Path) -> None:
     both = faults.offices(tmp_path)
     make_identity(both[Side.B].state, "somebody new", datetime.now(UTC))

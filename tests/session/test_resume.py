@@ -140,7 +140,13 @@ def check_cut(folder: Path, kind: str, wire: Wire, sent: list[bytes], performed:
         assert not list(office.state.run(name).glob(".*"))
 
 
-@pytest.mark.parametrize("kind", faults.KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("greedy", "plain"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("all-pairs", "one-to-one")),
+    ],
+)
 def test_cut_at_some_frames(kind: str, tmp_path: Path, sent: list[bytes], performed: list[Path]) -> None:
     frames, to_a, steps = length(tmp_path / "whole", kind)
     assert steps >= (4 if kind in ("plain", "one-to-one") else 6)
@@ -405,7 +411,7 @@ def test_an_intersection_that_is_done_has_its_output_and_its_receipt_again(kind:
 
 
 @pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", faults.INTERSECTIONS)
+@pytest.mark.parametrize("kind", ["psi", pytest.param("psi-expand", marks=pytest.mark.slow)])
 def test_an_intersection_that_was_cut_is_not_asked_again(kind: str, every: int, tmp_path: Path) -> None:
     """Both refuse alike unless both have kept it all; to link again is a run of its own."""
     _, wire = whole_intersection(tmp_path / "whole", kind)

@@ -62,7 +62,14 @@ def traced_sessions(settings: Settings = USUAL) -> tuple[OtSessions, tuple[Trace
     return made, pis
 
 
-@pytest.mark.parametrize("circuit", [CIRCUIT, PEOPLE, WIDE], ids=["formula", "score", "wide score"])
+@pytest.mark.parametrize(
+    "circuit",
+    [
+        pytest.param(CIRCUIT, id="formula"),
+        pytest.param(PEOPLE, id="score", marks=pytest.mark.slow),
+        pytest.param(WIDE, id="wide score"),
+    ],
+)
 @pytest.mark.parametrize("name", ["ot", "ot silent", "ot field=4"])
 def test_no_key_and_tweak_are_hashed_twice_in_a_session(name: str, circuit: Node) -> None:
     made, pis = traced_sessions(OT[name])
