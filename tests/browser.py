@@ -188,16 +188,18 @@ def _judge(page: Page, looks: Sequence[Look], met: list[str]) -> list[str]:
     for look in {(look.width, look.media): look for look in reversed(looks)}.values():
         _turn(page, look)
         found += [f"{look.name}: {line}" for line in _measure(page)]
-    found += _ask_axe(page, {"rules": {"color-contrast": {"enabled": False}}})
+    found += _ask_axe(page, {"rules": {rule: {"enabled": False} for rule in _COLOURS}})
     if fresh := page.evaluate(_SHORTEN, met):
         met += fresh
         for look in looks:
             _turn(page, look)
-            found += [f"{look.name}: {line}" for line in _ask_axe(page, {"runOnly": ["color-contrast"]})]
+            found += [f"{look.name}: {line}" for line in _ask_axe(page, {"runOnly": _COLOURS})]
     return found
 
 
 _LOUD = ("error", "warning")
+_COLOURS = ["color-contrast", "link-in-text-block"]
+"""What axe judges by colours: of text on what is behind it, and of links beside the words around them."""
 _AXE = {"resultTypes": ["violations"], "preload": False}
 """It would ask for style sheets again to read them, which a page from a file may not."""
 PATIENCE = 180_000.0

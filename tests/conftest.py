@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 settings.register_profile(
     "accord",
     deadline=None,
-    max_examples=15,
+    max_examples=10,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

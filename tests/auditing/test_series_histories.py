@@ -49,6 +49,7 @@ def test_the_promise_is_that_of_one_release_for_twelve_runs() -> None:
     assert [len(world) for world in question.worlds] == [RUNS, RUNS] == [12, 12]
 
 
+@pytest.mark.slow
 def test_a_short_series_as_it_is_is_acquitted() -> None:
     assert not judge(history("nothing", runs=FEW), 40).leaky
 

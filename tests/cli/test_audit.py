@@ -107,16 +107,14 @@ def test_what_promises_nothing_is_judged_by_what_is_asked_of_it(accord: Accord, 
     write(worlds.agreement(greedy=False))
     picture = tmp_path / "leak.svg"
     asked = ("--agreement", "agreement.toml", "--epsilon", "1", "--delta", "1e-6", "--case", "alone")
-    code, out, err = accord(
-        "audit", "protocol", "blocking", *asked, "--trials", "120", "--draw", str(picture)
-    )
+    code, out, err = accord("audit", "protocol", "blocking", *asked, "--trials", "60", "--draw", str(picture))
     assert (code, err) == (12, "accord: blocking leaks.\n")
     assert out.startswith("leaky: blocking does not keep (ε, δ) = (1, 1e-06); ε is at least ")
     assert "told apart by: " in out
     assert picture.read_bytes().startswith(b"<?xml")
 
 
-@pytest.mark.parametrize("side", ["a", "b"])
+@pytest.mark.parametrize("side", ["a", pytest.param("b", marks=pytest.mark.slow)])
 def test_tables_of_ones_own(accord: Accord, side: str) -> None:
     other = [(15, 15), (5, 5)]
     write(worlds.agreement(greedy=False), a=[(0, 0), (5, 5)], b=[(9, 0), (5, 5)], n=other)

@@ -183,6 +183,7 @@ def test_the_command_leaves_nothing_behind(scene: str, kind: str, tmp_path: Path
         assert re.search(rf"^{name}  done: ", err, re.M)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_every_process(tmp_path: Path) -> None:
     demo = run_demo(tmp_path, "people", 1_000)
     assert demo.stderr is not None

@@ -76,10 +76,11 @@ def test_what_is_wrong_with_a_page_of_a_site_is_seen(browser: Browser, tmp_path:
     head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title></head>'
     body = '<body><main><h1>Page</h1><p>Some <span style="color:{}">words</span>.</p>{}</main></body></html>'
     (tmp_path / "a.html").write_text(head + body.format("#000", ""))
-    (tmp_path / "b.html").write_text(head + body.format("#ddd", '<img src="../other.png">'))
+    link = '<p>Words and a <a href="a.html" style="color:#222;text-decoration:none">link</a> among them.</p>'
+    (tmp_path / "b.html").write_text(head + body.format("#ddd", f'<img src="../other.png">{link}'))
     files = [tmp_path / "a.html", tmp_path / "b.html"]
     assert complain(browser, files[:1], LOOKS[:4], tmp_path) == []
     found = complain(browser, files, LOOKS[:4], tmp_path)
     assert all(line.startswith("b.html") for line in found)
-    for said in ("axe: color-contrast", "axe: image-alt", "asks for"):
+    for said in ("axe: color-contrast", "axe: link-in-text-block", "axe: image-alt", "asks for"):
         assert [line for line in found if said in line], said

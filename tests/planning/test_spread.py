@@ -109,7 +109,9 @@ def test_few_values_fill_few_buckets() -> None:
     assert np.count_nonzero(from_sizes(agreed.plan, (2000, 2000), EVEN).a) == 16
 
 
-@pytest.mark.parametrize(("records", "skew"), [(60, USUAL), (400, USUAL), (400, CROWDED)])
+@pytest.mark.parametrize(
+    ("records", "skew"), [(60, USUAL), pytest.param(400, USUAL, marks=pytest.mark.slow), (400, CROWDED)]
+)
 def test_a_partner_alike_meets_as_often_as_other_people_would(records: int, skew: float) -> None:
     """Sparse bins, where a copy's meeting with itself would count: Σ n² is nearly twice what is due at 60.
 

@@ -50,7 +50,9 @@ def test_one_bin_agrees_with_the_definition(noise: AnyNoise) -> None:
         assert_just_above(exact_delta(noise, 1, epsilon), enumerated_delta(fractions(noise), 1, epsilon))
 
 
-@pytest.mark.parametrize("noise", [SMALL[0], SMALL[4], SMALL[7], SMALL[8]], ids=repr)
+@pytest.mark.parametrize(
+    "noise", [pytest.param(SMALL[0], marks=pytest.mark.slow), SMALL[4], SMALL[7], SMALL[8]], ids=repr
+)
 def test_two_bins_agree_with_the_definition(noise: AnyNoise) -> None:
     for epsilon in EPSILONS[2::3]:
         assert_just_above(exact_delta(noise, 2, epsilon), enumerated_delta(fractions(noise), 2, epsilon))

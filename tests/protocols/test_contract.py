@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import accord
@@ -126,7 +126,6 @@ def test_noise_is_kept_exactly_where_it_costs_something(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=20)
 @given(rows=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=12), seed=st.integers(0, 99))
 def test_counts_are_those_of_the_slots(name: str, rows: worlds.Rows, seed: int) -> None:
     """So a resumed run can compare them without making slots again."""

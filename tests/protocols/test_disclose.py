@@ -134,7 +134,6 @@ def test_fields_of_the_rule_travel_only_where_both_sides_show_them(disclosed: li
 
 
 @pytest.mark.parametrize("style", ["neighbours", "replicate"])
-@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_many_slices_find_what_one_finds(style: str, data: st.DataObject) -> None:
     rows = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=1, max_size=30)

@@ -208,7 +208,6 @@ KEYED = [
 ]
 
 
-@settings(max_examples=20)
 @given(world.tables, world.tables, st.sampled_from(KEYED), st.booleans(), st.integers(0, 9))
 def test_crossed_fields_and_missing_values(
     a: list[world.Row], b: list[world.Row], keyed: tuple[str, str], greedy: bool, seed: int

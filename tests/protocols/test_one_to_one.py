@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.agreement.document import Agreement
@@ -70,7 +70,6 @@ crowded = st.lists(st.tuples(st.integers(4, 6), st.integers(4, 5)), min_size=1, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=12, deadline=None)
 @given(a=crowded, b=crowded)
 def test_both_sides_keep_the_best_set(kind: str, a: worlds.Rows, b: worlds.Rows) -> None:
     agreed = agreement(**KINDS[kind])
@@ -105,7 +104,6 @@ ODD = [" ", "\ue000", "\U0001f600", "é", "e\u0301", "Z", "a\nb", "=1+1", "10", 
 """Ids on which orders differ: by letters, by numbers, by UTF-16."""
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.permutations(ODD), st.permutations(ODD), st.integers(1, len(ODD)))
 def test_hostile_ids_are_in_one_order_on_both_sides(a: list[str], b: list[str], count: int) -> None:
     agreed = agreement(rule=POINTS, protocol="all-pairs", greedy=False)

@@ -101,7 +101,10 @@ def changes(agreed: Agreement, one: tuple[int, int], other: tuple[int, int]) -> 
     return [int(c) for c in found[0] - found[1] if c]
 
 
-@pytest.mark.parametrize("passes", [("x", "y"), ("x", "x"), ("both", "around")])
+@pytest.mark.parametrize(
+    "passes",
+    [("both", "around"), *(pytest.param(each, marks=pytest.mark.slow) for each in (("x", "y"), ("x", "x")))],
+)
 def test_the_joint_release_of_passes_is_as_private_as_k_says(passes: tuple[str, ...]) -> None:
     """δ(ε) of all counts together, by its definition, for the worst pair of records: that of k' = 2."""
     agreed = worlds.agreement(blocking=worlds.passes(*passes), missing="differs")

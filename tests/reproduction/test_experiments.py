@@ -55,6 +55,7 @@ def test_points_have_the_parameters_and_no_two_are_the_same(name: str, size: obj
     assert len({tuple(point.items()) for point in points}) == len(points)
 
 
+@pytest.mark.slow
 def test_sizes_and_variants_are_those_of_runs(tmp_path: Path) -> None:
     rows, bars = run(SIZE, tmp_path, data="ab"), run(VARIANT, tmp_path, data="ab")
     made, agreed = lab().tables("ab", 1, TINY.ab_per_day)
@@ -95,6 +96,7 @@ def test_the_trade_off_reaches_recall_1_and_costs_more_for_less_epsilon(tradeoff
     assert costs == sorted(costs, reverse=True)
 
 
+@pytest.mark.slow
 def test_local_dp_finds_what_the_formula_expects(tmp_path: Path) -> None:
     # Components of the match graph share no record, so no randomness: by Hoeffding's inequality a row is
     # further off with a probability of at most α = 1e-6.
@@ -177,6 +179,7 @@ def test_fewer_dummies_cost_fewer_comparisons_as_in_a_run(tmp_path: Path) -> Non
         assert ours < paper
 
 
+@pytest.mark.slow
 def test_replication_finds_everything_and_the_changes_multiply_to_the_whole(tmp_path: Path) -> None:
     rows = run(REPLICATION, tmp_path)
     assert {number(row, "recall") for row in rows} == {1.0}

@@ -58,6 +58,7 @@ def rows(results: tuple[Lab, Path]) -> Rows:
     return available(lab, folder / "results")
 
 
+@pytest.mark.slow
 def test_a_figure_is_drawn_and_twice_alike(rows: Rows, tmp_path: Path) -> None:
     assert set(rows) == set(EXPERIMENTS)
     one, two = (
@@ -105,6 +106,7 @@ def test_the_page_has_every_figure_with_two_sentences(results: tuple[Lab, Path],
     assert "Not run" not in text
 
 
+@pytest.mark.slow
 def test_a_quick_run_has_all_that_the_sentences_need(tmp_path: Path) -> None:
     lab = Lab(QUICK, None, 0)
     for exhibit in EXHIBITS:

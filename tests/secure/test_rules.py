@@ -19,7 +19,10 @@ from tests.matching import worlds
 from tests.secure.engines import World
 
 
-@pytest.fixture(params=["ot", "ot silent", "garbled", "paillier-packed"], scope="module")
+@pytest.fixture(
+    params=["ot", pytest.param("ot silent", marks=pytest.mark.slow), "garbled", "paillier-packed"],
+    scope="module",
+)
 def world(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> World:
     return world_of(request.param)
 

@@ -112,7 +112,9 @@ def test_no_more_than_the_bound_are_shown(tmp_path: Path, disclose: tuple[str, .
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("kind", ["greedy", "plain", "all-pairs"])
+@pytest.mark.parametrize(
+    "kind", ["greedy", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("plain", "all-pairs"))]
+)
 def test_a_cut_gives_no_second_count(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut after every third message, resumed, cut again: all attempts together show no more than agreed."""
     shown: set[str] = set()

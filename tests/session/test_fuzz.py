@@ -269,6 +269,7 @@ REGRESSIONS: list[tuple[str, str]] = [
 ]
 
 
+@pytest.mark.slow
 def test_the_seeds_themselves_are_taken(targets: dict[str, Target]) -> None:
     for target in targets.values():
         for seed in target.seeds:

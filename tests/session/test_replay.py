@@ -60,7 +60,9 @@ def require_honest_after_cut(folder: Path, kind: str, at: int) -> None:
     require_honest(both)
 
 
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize(
+    "share", [0.6, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.3, 0.9))]
+)
 def test_an_honest_run_that_was_cut(share: float, tmp_path: Path) -> None:
     count = frames(tmp_path / "whole", "greedy")
     require_honest_after_cut(tmp_path / "cut", "greedy", int(share * count))

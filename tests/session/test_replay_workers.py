@@ -58,6 +58,7 @@ def test_an_honest_run_with_two_workers(greedy: bool, tmp_path: Path) -> None:
         path.write_bytes(whole)
 
 
+@pytest.mark.slow
 def test_a_worker_that_cheats_is_convicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of B say that nothing matches, and sign so."""
     true = workers_local.start_module

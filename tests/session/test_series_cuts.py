@@ -147,7 +147,6 @@ def check_cut(both: dict[Side, SeriesOffice], cut: Wire, at: int) -> None:
         assert {row.drawing for row in office.ledger.runs()} == {1}
 
 
-KINDS = ("plain", "greedy")
 Cut = Callable[[int], Wire]
 CUTS: list[Cut] = [
     lambda number: Wire(frames=number),
@@ -166,7 +165,7 @@ class Standing:
     frames: list[int]
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=["greedy", pytest.param("plain", marks=pytest.mark.slow)])
 def standing(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Standing:
     """Tests copy what they change."""
     folder = tmp_path_factory.mktemp("standing")

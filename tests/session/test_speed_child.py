@@ -31,6 +31,7 @@ def test_a_process_of_its_own_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     found = measure_apart(agreed.engine.build(), circuit, None)
     assert found.speed.made.pair > 0
     assert found.common.value > 0
+    assert Measured.read(found.write()) == found
 
 
 def test_what_is_known_of_the_engine_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,9 +47,3 @@ def test_where_no_process_answers_it_is_measured_here(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sys, "executable", program)
     agreed, circuit = quick()
     assert measure_apart(agreed.engine.build(), circuit, None).speed.made.pair > 0
-
-
-def test_what_was_measured_reads_as_it_was_written() -> None:
-    agreed, circuit = quick()
-    found = measure_apart(agreed.engine.build(), circuit, Common(1.0, 2.0))
-    assert Measured.read(found.write()) == found

@@ -38,18 +38,18 @@ def cluster() -> Iterator[Cluster]:
 
 
 def test_a_side_on_a_cluster_and_one_that_is_not(cluster: Cluster, tmp_path: Path) -> None:
-    """What the partner's workers send is relayed; nobody but the coordinator tells the difference."""
+    """What the partner's workers send is relayed; nobody but the coordinator tells the difference.
+
+    In one test with a refusal: two might be run by two processes of tests, which need a cluster each.
+    """
+    with pytest.raises(TrustError, match=r"lacks TLS or tokens.*trust_cluster"):
+        RayWorkers("auto", vouched=False, listens=True)
     both = faults.offices(tmp_path, "plain")
     meeting = meet(both, None, {Side.A: f"ray {TRUSTED}", Side.B: 3})
     require_done(meeting, both, EXPECTED["plain"])
     for process in meeting.both.values():
         assert len(process.events[-1]["peak_mib"]) == 3
     cluster.require_empty()
-
-
-def test_a_cluster_that_lets_anybody_in_is_refused(cluster: Cluster) -> None:
-    with pytest.raises(TrustError, match=r"lacks TLS or tokens.*trust_cluster"):
-        RayWorkers("auto", vouched=False, listens=True)
 
 
 def test_where_there_is_no_cluster_none_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
