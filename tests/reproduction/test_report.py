@@ -58,7 +58,6 @@ def rows(results: tuple[Lab, Path]) -> Rows:
     return available(lab, folder / "results")
 
 
-@pytest.mark.slow
 def test_a_figure_is_drawn_and_twice_alike(rows: Rows, tmp_path: Path) -> None:
     assert set(rows) == set(EXPERIMENTS)
     one, two = (

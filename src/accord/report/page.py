@@ -27,7 +27,7 @@ table { border-collapse: collapse; width: 100%; margin: .6rem 0; font-variant-nu
 caption { text-align: left; color: var(--quiet); padding-bottom: .2rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0;
   border-bottom: 1px solid var(--soft); min-width: 4rem; }
-td.number, th.number { text-align: right; overflow-wrap: normal; }
+th.number, td.number { text-align: right; overflow-wrap: normal; } td.number { white-space: nowrap; }
 th[scope=row] { font-weight: 600; min-width: 9rem; }
 code { font-family: ui-monospace, monospace; font-size: .92em; }
 pre { white-space: pre-wrap; background: var(--soft); padding: .6rem .9rem; font-size: .85rem; }
