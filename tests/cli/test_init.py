@@ -257,6 +257,12 @@ def test_a_template_needs_no_data(tmp_path: Path) -> None:
     assert "accord init --from MY.csv" in run(tmp_path, code=2).stderr
 
 
+def test_a_template_takes_no_answers(tmp_path: Path) -> None:
+    done = run(tmp_path, "--template", "products", "--parties", "north", "south", code=2)
+    assert "--parties is for --from" in done.stderr
+    assert not list(tmp_path.glob("*.toml"))
+
+
 # -- at a terminal ------------------------------------------------------------------------------------------
 
 

@@ -118,6 +118,11 @@ def _tell_shown(told: Leakage, partner: str) -> str:
     )
 
 
+def finds_all(agreement: Agreement) -> bool:
+    """Whether every match is found, whatever the tables hold: neither blocking nor protocol loses one."""
+    return not agreement.plan.losses(agreement.rule) and agreement.protocol.share_found(agreement.task) == 1
+
+
 def advice(agreement: Agreement) -> list[str]:
     """What is allowed but worth knowing before signing."""
     losses = agreement.plan.losses(agreement.rule)

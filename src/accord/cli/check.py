@@ -227,7 +227,7 @@ def side_of(agreement: Agreement, party: str) -> Side:
 def facts_of(agreement: Agreement) -> dict[str, Any]:
     """What an agreement says, and what each side learns under it."""
     from accord.agreement.cheaper import cheaper_thresholds
-    from accord.agreement.disclosure import CONDITION, advice, learned_about
+    from accord.agreement.disclosure import CONDITION, advice, finds_all, learned_about
     from accord.side import Side
 
     plan = agreement.plan
@@ -238,7 +238,7 @@ def facts_of(agreement: Agreement) -> dict[str, Any]:
         "bins": plan.bins,
         "passes": len(plan.passes),
         "bins_per_record": {side.value: plan.per_record(side) for side in Side},
-        "complete": not plan.losses(agreement.rule),
+        "complete": finds_all(agreement),
         "protocol": agreement.protocol.name,
         "condition": CONDITION,
         "learned_about": {side.value: learned_about(agreement, side) for side in Side},

@@ -101,6 +101,13 @@ def init(
         )
         raise UsageError(problem=f"{problem} {'|'.join(Kind)}`.")
     if table is None:
+        answers = {
+            "--for": agreement, "--type": type_, "--records": records, "--parties": parties,
+            "--disclose": disclose, "--values": values, "--range": range_, "--within": within,
+            "--missing": missing, "--missing-values": missing_values, "--rarity": rarity or None,
+        }  # fmt: skip
+        if idle := [option for option, given in answers.items() if given]:
+            raise UsageError(problem=f"{idle[0]} is for --from. Edit the example once it is written.")
         write_template(template or kind or Kind.people, out or _USUAL, force)
         return
     from accord.cli.init_table import draft_from, lay_out_for

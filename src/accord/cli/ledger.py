@@ -193,8 +193,8 @@ def _limits(budget: Budget) -> str:
 
 def _left(account: Account) -> str:
     parts = [_pair(account.left, up=False)] if account.left else []
-    if account.budget.runs is not None:
-        parts.append(counted(max(0, account.budget.runs - account.runs), "run"))
+    if account.runs_left is not None:
+        parts.append(counted(account.runs_left, "run"))
     return "; ".join(parts)
 
 

@@ -160,7 +160,8 @@ def link(
 ) -> None:
     """Link your table with the partner's.
 
-    Both learn the matching pairs and nothing else. You are asked before anything leaves.
+    Both learn the matching pairs, and of all other records no more than you agreed on. You are asked before
+    anything leaves.
     """
     from accord.agreement.file import read_agreement
     from accord.cli.account import choose_account

@@ -110,6 +110,9 @@ def plan(
     if series is not None:
         from accord.cli.plan_series import show_series
 
+        files = {"--write": write, "--draw": drawing, "--html": page}
+        if idle := [option for option, path in files.items() if path is not None]:
+            raise UsageError(problem=f"A series is priced in words or with --json: leave out {idle[0]}.")
         return show_series(agreement, records, series, arrivals, as_json)
     data = find_table_or_none(table, query)
     if write is not None and data is not None:

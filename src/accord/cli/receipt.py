@@ -176,7 +176,7 @@ def _open(which: str, state: Path | None) -> tuple[Receipt, State]:
         raise UsageError(
             problem=f"The run {which} has no receipt yet. Continue with `accord resume {which}`."
         )
-    return read_receipt(run.receipt), opened
+    return read_receipt(run.receipt, run.manifest.run), opened
 
 
 def _signer(receipt: Receipt, side: Side, state: State) -> dict[str, str | bool | None]:

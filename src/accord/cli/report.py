@@ -33,7 +33,7 @@ def report(
     """
     from accord.errors import UsageError
     from accord.report.receipted import share as share_run
-    from accord.report.run import describe_forgotten, describe_run
+    from accord.report.run import describe_forgotten, describe_run, no_receipt
     from accord.session.remembered import Forgotten, remember
     from accord.session.state import open_state
 
@@ -49,7 +49,7 @@ def report(
         content = describe_run(found)
     elif found.receipt is None:
         raise UsageError(
-            problem=f"The run {run} has no receipt yet, and a shared report is made from the receipt."
+            problem=f"A shared report of the run {run} is made from its receipt. {no_receipt(found)}"
         )
     else:
         content = share_run(found.agreement, found.receipt)

@@ -171,3 +171,11 @@ class Sorted(Binned):
 
     def share_found(self, task: Task) -> float | None:
         return None if self.prune else 1.0
+
+    def advice(self, task: Task) -> list[str]:
+        if not self.prune:
+            return []
+        return [
+            f"Matches may be missed: prune = {self.prune} compares only bins whose noisy sizes are among the "
+            f"largest {100 - self.prune}%; `accord simulate` says how many matches that finds."
+        ]

@@ -128,7 +128,7 @@ def _judged(agreement: Agreement, found: SideFacts) -> Markup:
         return _verdict(False, f"{who}: this protocol promises nothing for any record.")
     claim = f"(ε, δ) = ({show(found.cost.epsilon)}, {show(found.cost.delta)})"
     if found.noise is None:
-        return _verdict(True, f"{who}: {claim} is promised, and holds without noise.")
+        return _verdict(True, f"{who}: {claim} is promised, and holds by the protocol itself.")
     exact = f"δ is exactly {found.noise.delta_exact:.4g}"
     if found.noise.kept:
         return _verdict(True, f"{who}: {claim} is promised and kept; {exact}.")

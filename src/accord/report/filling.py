@@ -23,5 +23,5 @@ def fill(title: str, says: str, real: Ints, dummies: Ints) -> Markup:
         name = f"{first:,}" if first == last else f"{first:,} to {last:,}"
         drawn.append(Bar(name, float(real[group].mean()), float(dummies[group].mean())))
         first = last + 1
-    several = "" if len(groups) == len(order) else f", about {len(order) // len(groups)} in a column"
+    several = "" if len(groups) == len(order) else f", up to {len(groups[0])} in a column"
     return columns(title, says, drawn, ("records", "dummies"), f"bins by size{several}")

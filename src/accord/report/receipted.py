@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from accord.agreement.disclosure import CONDITION, Stage, advice, learned_by_stage
+from accord.agreement.disclosure import CONDITION, Stage, advice, finds_all, learned_by_stage
 from accord.agreement.document import Agreement
 from accord.privacy.number import show
 from accord.report import in_series
@@ -21,6 +21,9 @@ from accord.report.page import Section, bullets, facts, page, paragraph, table, 
 from accord.session.receipt import Receipt, tell_accountable
 from accord.side import Side
 from accord.wording import counted
+
+LEARNED = "What each side learned"
+"""Of a run that is done."""
 
 
 def share(agreement: Agreement, receipt: Receipt) -> str:
@@ -38,9 +41,9 @@ def share(agreement: Agreement, receipt: Receipt) -> str:
         agreed(agreement),
         *in_its_series(agreement, said),
         guarantee(agreement),
-        learned(agreement, said),
+        learned(agreement, said, LEARNED),
         funnel(agreement, said, None),
-        signed(receipt),
+        signed(agreement, receipt),
     ]
     return page(f"Linkage {said['run']}", lead, sections)
 
@@ -53,7 +56,7 @@ def in_its_series(agreement: Agreement, said: Mapping[str, Any]) -> list[Section
 def agreed(agreement: Agreement) -> Section:
     """What was agreed, in words."""
     plan = agreement.plan
-    finds = "no match is missed" if not plan.losses(agreement.rule) else "matches may be missed"
+    finds = "no match is missed" if finds_all(agreement) else "matches may be missed"
     passes = f" of {len(plan.passes)} passes" if len(plan.passes) > 1 else ""
     shown: list[tuple[str, Markup | str | int]] = [
         ("A", agreement.party(Side.A)),
@@ -102,7 +105,7 @@ def guarantee(agreement: Agreement) -> Section:
         "most e^ε times as likely as if it had been something else, except with probability δ."
     )
     condition = CONDITION + (
-        " It does not cover records that match, which are disclosed, or sizes."
+        " It does not cover sizes, or records that match; those whose match is found are disclosed."
         if agreement.series is None
         else f" {in_series.CONDITION}"
     )
@@ -118,8 +121,10 @@ def guarantee(agreement: Agreement) -> Section:
     )
 
 
-def learned(agreement: Agreement, said: Mapping[str, Any] | None = None) -> Section:
-    """Who learned what, step by step; with the numbers of a receipt, if there is one."""
+def learned(
+    agreement: Agreement, said: Mapping[str, Any] | None = None, title: str = "What each side learns"
+) -> Section:
+    """Who learns what, step by step; with the numbers of a receipt, if there is one."""
     parts = [paragraph("In the order in which it is learned. What matches nothing is never named.")]
     for side in Side:
         who, whose = agreement.party(side.other), agreement.party(side)
@@ -129,7 +134,7 @@ def learned(agreement: Agreement, said: Mapping[str, Any] | None = None) -> Sect
             element("ol", join(steps)),
         ]
     parts.append(paragraph("Nothing else: no similarity, no value of a record without a match."))
-    return Section("What each side learned, step by step", join(parts))
+    return Section(f"{title}, step by step", join(parts))
 
 
 def _step(stage: Stage, agreement: Agreement, side: Side, said: Mapping[str, Any] | None) -> Markup:
@@ -166,12 +171,19 @@ def funnel(agreement: Agreement, said: Mapping[str, Any], real: int | None) -> S
     if (found := said.get("matches_found")) is not None:
         drawn.append(Bar("found to match", found))
     drawn.append(Bar("matches in the output", said["matches"]))
-    says = (
-        f"{made}, and {said['matches']:,} pairs are in the output. Neither side knows how many of those "
-        "compared were candidates, two real records: the other's dummies are among them. Each power of ten "
-        "takes the same length."
-    )
+    says = f"{made}, and {counted(said['matches'], 'pair is', 'pairs are')} in the output. "
+    if pads(agreement):
+        says += (
+            "Neither side knows how many of those compared were candidates, two real records: the other's "
+            "dummies are among them. "
+        )
+    says += "Each power of ten takes the same length."
     return Section("From all pairs to the matches", bars("Pairs", says, drawn, log=True))
+
+
+def pads(agreement: Agreement) -> bool:
+    """Whether bins are padded with dummies, by noise."""
+    return any(agreement.leakage(side).guarantee.told == "noisy counts" for side in Side)
 
 
 def _widest_bars(said: Mapping[str, Any]) -> tuple[list[Bar], str]:
@@ -179,12 +191,19 @@ def _widest_bars(said: Mapping[str, Any]) -> tuple[list[Bar], str]:
     a, b = (said["parties"][side.value]["records"] for side in Side)
     says = (
         f"{counted(a, 'record')} and {counted(b, 'record')} make {a * b:,} pairs; "
-        f"{said['comparisons']:,} comparisons were made ({said['comparisons'] / max(1, a * b):.2%})"
+        f"{said['comparisons']:,} comparisons were made{part_of(said['comparisons'], a * b)}"
     )
     return [Bar("all pairs", a * b)], says
 
 
-def signed(receipt: Receipt) -> Section:
+def part_of(compared: int, pairs: int) -> str:
+    """Which part of the pairs that is; more than all of them need dummies, or several passes."""
+    if compared > pairs:
+        return ", more than that, since dummies are compared, too"
+    return f" ({compared / max(1, pairs):.2%})"
+
+
+def signed(agreement: Agreement, receipt: Receipt) -> Section:
     """The receipt, and who signed it."""
     said = receipt.facts
     rows = []
@@ -192,6 +211,7 @@ def signed(receipt: Receipt) -> Section:
         party = said["parties"][side.value]
         cells = [f"{party['name']} ({side.value})", party["card"], party["time"], f"Accord {party['accord']}"]
         rows.append(cells)
+    totals = [f"{said['parties'][s.value]['noisy_total']:,}" for s in Side]
     about = facts(
         [
             ("Run", element("code", said["run"])),
@@ -199,14 +219,15 @@ def signed(receipt: Receipt) -> Section:
                 "Output",
                 join([element("code", said["output"]), ", a digest under a key that only the two have"]),
             ),
-            ("Noisy totals", " and ".join(f"{said['parties'][s.value]['noisy_total']:,}" for s in Side)),
+            *([("Noisy totals", " and ".join(totals))] if pads(agreement) else []),
             *((f"Signature of {s.value}", element("code", receipt.signatures[s].hex())) for s in Side),
         ]
     )
     names = ["signed by", "fingerprint of the card", "at, by its clock", "with"]
     held = paragraph(
-        "Both signatures are valid. Only the owners know whether these are their cards: compare the "
-        "fingerprints with them."
+        "Both signatures were valid when this page was made. Whoever must be sure asks for the receipt "
+        "itself, since anybody can change a page, and verifies it with `accord receipt verify`. Only the "
+        "owners know whether these are their cards: compare the fingerprints with them."
     )
     whole = unfold("What both have signed", json.dumps(said, indent=1, ensure_ascii=False))
     replay = paragraph(tell_accountable(receipt))

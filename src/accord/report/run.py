@@ -20,8 +20,8 @@ from accord.side import Side
 from accord.wording import counted, lasting, sized
 
 _OWN_EYES = (
-    "For your eyes only: this page tells what your partner must not learn, such as which slots were dummies. "
-    "`accord report RUN --share` makes one for others."
+    "For your eyes only: this page tells what your partner must not learn, such as your accounts and files, "
+    "or which slots are dummies. `accord report RUN --share` makes one for others."
 )
 
 
@@ -33,7 +33,7 @@ def describe_run(run: Remembered) -> str:
         receipted.agreed(agreement),
         *_in_its_series(run),
         receipted.guarantee(agreement),
-        receipted.learned(agreement, run.receipt.facts if run.receipt is not None else None),
+        _learned(run),
         _spent(run),
         _funnel(run),
         _bins(run),
@@ -42,6 +42,16 @@ def describe_run(run: Remembered) -> str:
     ]
     partner = agreement.party(run.side.other)
     return page(f"Run {run.name} with {partner}", _OWN_EYES, sections)
+
+
+def no_receipt(run: Remembered) -> str:
+    """Why a run has no receipt."""
+    return {
+        "done": "Its receipt cannot be read, or is not the one that both signed at the end of this run.",
+        "waits": "It has no receipt yet: both sides sign one at the end.",
+        "closed": "It has no receipt: it was closed before its end.",
+        "most_matches": "It has no receipt: it ended before anything was disclosed.",
+    }[run.ended]
 
 
 def _missing(what: str) -> Markup:
@@ -63,11 +73,24 @@ def _what_happened(run: Remembered) -> Section:
         ("Began", run.began[:16].replace("T", " ")),
         ("State", prose(f"{words[run.ended]}{resumed}{again}")),
         *_table(run),
-        ("Output", run.out or "none was written"),
+        ("Output", _output(run)),
     ]
     if run.wrong:
         shown.append(("Wrong answers", f"{run.wrong} of the partner, which were refused"))
     return Section("The run", facts(shown))
+
+
+def _output(run: Remembered) -> str:
+    if not run.out or run.ended in ("closed", "most_matches"):
+        return "none was written"
+    return run.out if run.ended == "done" else f"none yet; at its end {run.out}"
+
+
+def _learned(run: Remembered) -> Section:
+    if run.ended == "done":
+        said = run.receipt.facts if run.receipt is not None else None
+        return receipted.learned(run.agreement, said, receipted.LEARNED)
+    return receipted.learned(run.agreement, title="What each side learns in a run that is done")
 
 
 def _table(run: Remembered) -> list[tuple[str, Markup | str | int]]:
@@ -85,7 +108,7 @@ def _table(run: Remembered) -> list[tuple[str, Markup | str | int]]:
 def _in_its_series(run: Remembered) -> list[Section]:
     if run.receipt is not None:
         return receipted.in_its_series(run.agreement, run.receipt.facts)
-    none = "The receipt says which batches met; there is none yet, or it cannot be read."
+    none = f"The receipt says which batches met. {no_receipt(run)}"
     return [] if run.series is None else [Section(in_series.TITLE, _missing(none))]
 
 
@@ -116,16 +139,17 @@ def _spent(run: Remembered) -> Section:
     return _charged(run.charged, run.account, run.series.name if run.series is not None else "", shows)
 
 
-def _charged(charged: Cost, account: Account, series: str, shows: bool = True) -> Section:
-    """What was paid; `shows` says whether the protocol shows counts at all."""
+def _charged(charged: Cost, account: Account, series: str, shows: bool | None = None) -> Section:
+    """What was paid; `shows` says whether the protocol shows counts at all, None where that is forgotten."""
     of_run = f"ε = {show(charged.epsilon)}, δ = {show(charged.delta)}"
     if series:
         paid = f"for all runs of the series '{series}', however many there will be"
         of_run += f": {paid}" if charged.epsilon else f": the first run of the series '{series}' paid for all"
-    elif not shows and not charged.epsilon:
+    elif shows is False and not charged.epsilon:
         of_run = "ε = 0: this protocol shows no counts, so nothing is charged"
     elif not charged.epsilon:
-        of_run += ": nothing was released that had not been paid for"
+        unknown = ", or nothing at all" if shows is None else ""
+        of_run += f": nothing was released that had not been paid for{unknown}"
     whole = f"ε = {show(account.spent.epsilon)}, δ = {show(account.spent.delta)}"
     shown: list[tuple[str, Markup | str | int]] = [
         ("This run", of_run),
@@ -151,14 +175,17 @@ def _budget(charged: Cost, account: Account) -> Markup:
 
 
 def _left(account: Account) -> str:
-    if account.left is None:
-        return "no limit was set"
-    return f"ε = {show(account.left.epsilon, up=False)}, δ = {show(account.left.delta, up=False)}"
+    parts = []
+    if account.left is not None:
+        parts += [f"ε = {show(account.left.epsilon, up=False)}, δ = {show(account.left.delta, up=False)}"]
+    if account.runs_left is not None:
+        parts += [counted(account.runs_left, "run")]
+    return "; ".join(parts) or "no limit was set"
 
 
 def _funnel(run: Remembered) -> Section:
     if run.receipt is None:
-        return Section("From all pairs to the matches", _missing("There is no receipt yet, so no numbers."))
+        return Section("From all pairs to the matches", _missing(f"There are no numbers. {no_receipt(run)}"))
     compared = run.bins.compared if run.bins is not None else None
     return receipted.funnel(run.agreement, run.receipt.facts, compared)
 
@@ -172,10 +199,17 @@ def _bins(run: Remembered) -> Section:
     real, dummies = int(bins.real.sum()), int(bins.dummies.sum())
     says = (
         f"{_tell_bins(run, len(bins.real))}, the largest first: {real:,} slots hold records and {dummies:,} "
-        f"({dummies / max(1, real + dummies):.0%}) are dummies. The partner saw how long each is and not "
-        "where it is divided."
+        f"({dummies / max(1, real + dummies):.0%}) are dummies{_as_dummies(run)}. The partner saw how "
+        "long each is and not where it is divided."
     )
     return Section(title, fill("Slots in a bin", says, bins.real, bins.dummies))
+
+
+def _as_dummies(run: Remembered) -> str:
+    """Which slots count as dummies besides."""
+    if run.series is not None and run.series.run > 1:
+        return ", with the slots of records that were disclosed before, or are gone, among them"
+    return ""
 
 
 def _tell_bins(run: Remembered, bins: int) -> str:
@@ -212,9 +246,12 @@ def _traffic(octets: int, by_phase: Mapping[str, int] | None, since: str) -> Mar
 
 def _receipt(run: Remembered) -> Section:
     if run.receipt is None:
-        none = "Both sides sign it at the end of a run; there is none yet, or it cannot be read."
-        return Section("The receipt", _missing(none))
-    return receipted.signed(run.receipt)
+        return Section("The receipt", _missing(no_receipt(run)))
+    found = receipted.signed(run.agreement, run.receipt)
+    if run.agreement.accountable and not run.replayable:
+        gone = "What a replay of your own part needs is not, or not all, in the folder of the run any more."
+        found = Section(found.title, join([found.body, _missing(gone)]))
+    return found
 
 
 def describe_forgotten(run: Forgotten) -> str:
@@ -222,7 +259,8 @@ def describe_forgotten(run: Forgotten) -> str:
     gone = (
         "What the run kept is no longer here: it was forgotten, or its folder is gone. What was agreed and "
         "guaranteed, who learned what, how many pairs matched, its bins, its times and its receipt cannot be "
-        "told. Your partner has a copy of the receipt, and of the agreement with the digest below."
+        "told. If the run came to its end, your partner was given the receipt, too; the agreement, whose "
+        "digest is below, both of you had."
     )
     shown: list[tuple[str, Markup | str | int]] = [
         ("Run", run.name),

@@ -41,6 +41,11 @@ class Account:
     """The sums hold for each person with up to so many records: the least of all releases, if any."""
     shown: Mapping[str, Cost]
 
+    @property
+    def runs_left(self) -> int | None:
+        """None where their number has no limit."""
+        return None if self.budget.runs is None else max(0, self.budget.runs - self.runs)
+
 
 def set_budget(
     dataset: str,

@@ -244,14 +244,20 @@ def exchange_signatures(
     return json.dumps({"receipt": body, "signatures": signatures}, indent=1, ensure_ascii=False).encode()
 
 
-def read_receipt(path: Path) -> Receipt:
-    """A receipt from a file; raises unless both signatures hold."""
+def read_receipt(path: Path, run: str | None = None) -> Receipt:
+    """A receipt from a file, of this run if one is named; raises unless both signatures hold."""
     try:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise UnreadableError(path=path, reason=error.strerror, mend="Name a receipt or a run.") from None
-    return decode_receipt(content, path)
+    found = decode_receipt(content, path)
+    if run is not None and found.facts["run"] != run:
+        raise TrustError(
+            problem=f"{path} is the receipt of another run, {found.facts['run']}.",
+            mend="Ask the partner for its copy.",
+        )
+    return found
 
 
 def decode_receipt(content: bytes, path: Path) -> Receipt:
@@ -301,7 +307,10 @@ def tell_accountable(receipt: Receipt) -> str:
     if bound is None:
         return "The run is not accountable: nobody can prove afterwards who followed the protocol."
     days = counted(bound["keep_days"], "day")
-    return f"The run is accountable: for {days} each side can replay its part with `accord replay {run}`."
+    return (
+        f"The run is accountable: for {days} after these signatures each side must be able to replay its "
+        f"part with `accord replay {run}`."
+    )
 
 
 def _signed(body: Mapping[str, Any], side: Side) -> bytes:

@@ -37,8 +37,8 @@ class Bins:
     real: Ints
     dummies: Ints
     compared: int | None
-    """Comparisons with a real record of this side, of those that the counts of both sides ask for; None where
-    the partner's are not kept."""
+    """Comparisons with a real record of this side; None where the partner's counts are not kept, or where a
+    run does not compare all that the counts ask for."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ class Remembered:
     account: Account | None
     receipt: Receipt | None
     bins: Bins | None
+    replayable: bool
+    """Whether what a replay needs is there: of an accountable run alone."""
     series: InSeries | None = None
 
 
@@ -134,6 +136,7 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
         account=account(entry.dataset, entries, ledger.budgets()) if entry is not None else None,
         receipt=_receipt(run),
         bins=_bins(run, agreement, side),
+        replayable=all((run.path / name).exists() for name in ("seed", "pledges", "record", "journal")),
         series=_in_series(run, ledger),
     )
 
@@ -174,7 +177,7 @@ def _found(run: RunFolder, ledger: Ledger) -> Found | None:
 
 def _receipt(run: RunFolder) -> Receipt | None:
     try:
-        return read_receipt(run.receipt) if run.manifest.done else None
+        return read_receipt(run.receipt, run.manifest.run) if run.manifest.done else None
     except (TrustError, UnreadableError):
         return None
 
@@ -199,6 +202,9 @@ def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> i
     if theirs is None:
         return None
     task, protocol = agreement.task, agreement.protocol
+    if agreement.leakage(side).fields or protocol.share_found(task) != 1:
+        # What was spared while the run went on is not kept.
+        return None
     counts = (real, theirs) if side is Side.A else (theirs, real)
     if run.manifest.series:
         meeting, bins = Meeting(run.manifest.seen, run.manifest.total), task.blocking.bins
