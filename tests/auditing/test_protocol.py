@@ -360,12 +360,12 @@ EXACT = [
 ]
 
 
+@pytest.mark.parametrize("audits", [40, pytest.param(80, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("p", "q", "claim"), EXACT, ids=["response", "nothing", "counts"])
 def test_a_true_claim_is_refuted_as_rarely_as_stated(
-    p: World, q: World, claim: tuple[Fraction, Fraction]
+    p: World, q: World, claim: tuple[Fraction, Fraction], audits: int
 ) -> None:
     # One alarm more than this has a probability below 1e-6 if the rate is at most the stated 10 %.
-    audits = 40
     assert alarms(p, q, claim, audits) <= binom.isf(ALPHA, audits, 0.1)
 
 

@@ -29,14 +29,13 @@ def carried(world: World, circuit: Node, over: Blocks, rows: int) -> Wire:
     return world.wire(circuit, over, a, b)
 
 
+@pytest.mark.parametrize("long", [500, pytest.param(5000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PRICED)
-def test_bytes_and_rounds_are_those_of_the_engine(name: str) -> None:
+def test_bytes_and_rounds_are_those_of_the_engine(name: str, long: int) -> None:
     random = np.random.default_rng(PRICED.index(name))
     engine, settings = ("ot", OT[name]) if name in OT else (name, USUAL)
     world = World(name)
-    # For garbled the many batches of long rows are counted below, with a circuit that is quickly garbled.
-    long = [(2, 200 if name == "garbled" else 5000)]
-    for sizes in ([], [(0, 4)], [(1, 1)], [(3, 5), (0, 1), (9, 2)], long, [(40, 50), (3, 3)]):
+    for sizes in ([], [(0, 4)], [(1, 1)], [(3, 5), (0, 1), (9, 2)], [(2, long)], [(40, 50), (3, 3)]):
         for circuit in (random_circuit(random), random_score(random), random_score(random, 9_999)):
             over = blocks(random, [s[0] for s in sizes], [s[1] for s in sizes], 20)
             world.sides = world.fresh()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from accord.session.remembered import Remembered, remember
+from accord.session.state import State
 from accord.side import Side
 from tests.session import faults
 from tests.session.faults import KINDS, Wire
@@ -39,6 +41,18 @@ def test_an_honest_run_of_randomised_responses(tmp_path: Path) -> None:
     both = offices(tmp_path, "greedy", blocking=[part], protocol=protocol, rule="same(x)")
     done(faults.link(both))
     require_honest(both)
+    state, name = both[Side.A].state, faults.common_run(both)
+    assert name
+    assert is_replayable(state, name)
+    (state.run(name) / "seed").unlink()
+    assert not is_replayable(state, name)
+
+
+def is_replayable(state: State, name: str) -> bool:
+    """What a report says of it."""
+    known = remember(state, name)
+    assert isinstance(known, Remembered)
+    return known.replayable
 
 
 def frames(folder: Path, kind: str) -> int:

@@ -104,7 +104,7 @@ def init(
         answers = {
             "--for": agreement, "--type": type_, "--records": records, "--parties": parties,
             "--disclose": disclose, "--values": values, "--range": range_, "--within": within,
-            "--missing": missing, "--missing-values": missing_values, "--rarity": rarity or None,
+            "--missing": missing, "--missing-values": missing_values, "--rarity": rarity,
         }  # fmt: skip
         if idle := [option for option, given in answers.items() if given]:
             raise UsageError(problem=f"{idle[0]} is for --from. Edit the example once it is written.")

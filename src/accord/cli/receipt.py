@@ -165,6 +165,7 @@ def _printable(text: str) -> str:
 def _open(which: str, state: Path | None) -> tuple[Receipt, State]:
     from accord.errors import UsageError
     from accord.session.receipt import read_receipt
+    from accord.session.remembered import no_receipt
     from accord.session.state import open_state
     from accord.session.store import open_run
 
@@ -173,9 +174,8 @@ def _open(which: str, state: Path | None) -> tuple[Receipt, State]:
         return read_receipt(Path(which)), opened
     run = open_run(opened, which)
     if not run.manifest.done:
-        raise UsageError(
-            problem=f"The run {which} has no receipt yet. Continue with `accord resume {which}`."
-        )
+        again = f" Continue with `accord resume {which}`." if run.manifest.state == "waits" else ""
+        raise UsageError(problem=f"The run {which} is not done. {no_receipt(run.manifest.state)}{again}")
     return read_receipt(run.receipt, run.manifest.run), opened
 
 

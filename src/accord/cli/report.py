@@ -33,8 +33,8 @@ def report(
     """
     from accord.errors import UsageError
     from accord.report.receipted import share as share_run
-    from accord.report.run import describe_forgotten, describe_run, no_receipt
-    from accord.session.remembered import Forgotten, remember
+    from accord.report.run import describe_forgotten, describe_run
+    from accord.session.remembered import Forgotten, no_receipt, remember
     from accord.session.state import open_state
 
     require_page(out, (), force, "out")
@@ -49,7 +49,7 @@ def report(
         content = describe_run(found)
     elif found.receipt is None:
         raise UsageError(
-            problem=f"A shared report of the run {run} is made from its receipt. {no_receipt(found)}"
+            problem=f"A shared report of the run {run} is made from its receipt. {no_receipt(found.ended)}"
         )
     else:
         content = share_run(found.agreement, found.receipt)

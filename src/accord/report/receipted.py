@@ -197,9 +197,9 @@ def _widest_bars(said: Mapping[str, Any]) -> tuple[list[Bar], str]:
 
 
 def part_of(compared: int, pairs: int) -> str:
-    """Which part of the pairs that is; more than all of them need dummies, or several passes."""
+    """Which part of the pairs that is; with dummies, or with values that stand for many, it may be more."""
     if compared > pairs:
-        return ", more than that, since dummies are compared, too"
+        return ", more than there are pairs"
     return f" ({compared / max(1, pairs):.2%})"
 
 

@@ -15,7 +15,7 @@ from accord.report.filling import fill
 from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, facts, page, paragraph
 from accord.session.accounts import Account
-from accord.session.remembered import Forgotten, InSeries, Remembered
+from accord.session.remembered import Forgotten, InSeries, Remembered, no_receipt
 from accord.side import Side
 from accord.wording import counted, lasting, sized
 
@@ -42,16 +42,6 @@ def describe_run(run: Remembered) -> str:
     ]
     partner = agreement.party(run.side.other)
     return page(f"Run {run.name} with {partner}", _OWN_EYES, sections)
-
-
-def no_receipt(run: Remembered) -> str:
-    """Why a run has no receipt."""
-    return {
-        "done": "Its receipt cannot be read, or is not the one that both signed at the end of this run.",
-        "waits": "It has no receipt yet: both sides sign one at the end.",
-        "closed": "It has no receipt: it was closed before its end.",
-        "most_matches": "It has no receipt: it ended before anything was disclosed.",
-    }[run.ended]
 
 
 def _missing(what: str) -> Markup:
@@ -108,7 +98,7 @@ def _table(run: Remembered) -> list[tuple[str, Markup | str | int]]:
 def _in_its_series(run: Remembered) -> list[Section]:
     if run.receipt is not None:
         return receipted.in_its_series(run.agreement, run.receipt.facts)
-    none = f"The receipt says which batches met. {no_receipt(run)}"
+    none = f"The receipt says which batches met. {no_receipt(run.ended)}"
     return [] if run.series is None else [Section(in_series.TITLE, _missing(none))]
 
 
@@ -185,7 +175,9 @@ def _left(account: Account) -> str:
 
 def _funnel(run: Remembered) -> Section:
     if run.receipt is None:
-        return Section("From all pairs to the matches", _missing(f"There are no numbers. {no_receipt(run)}"))
+        return Section(
+            "From all pairs to the matches", _missing(f"There are no numbers. {no_receipt(run.ended)}")
+        )
     compared = run.bins.compared if run.bins is not None else None
     return receipted.funnel(run.agreement, run.receipt.facts, compared)
 
@@ -208,7 +200,8 @@ def _bins(run: Remembered) -> Section:
 def _as_dummies(run: Remembered) -> str:
     """Which slots count as dummies besides."""
     if run.series is not None and run.series.run > 1:
-        return ", with the slots of records that were disclosed before, or are gone, among them"
+        shown = "disclosed before or " if run.agreement.leakage(run.side).fields else ""
+        return f", with the slots of records that were {shown}gone among them"
     return ""
 
 
@@ -246,7 +239,7 @@ def _traffic(octets: int, by_phase: Mapping[str, int] | None, since: str) -> Mar
 
 def _receipt(run: Remembered) -> Section:
     if run.receipt is None:
-        return Section("The receipt", _missing(no_receipt(run)))
+        return Section("The receipt", _missing(no_receipt(run.ended)))
     found = receipted.signed(run.agreement, run.receipt)
     if run.agreement.accountable and not run.replayable:
         gone = "What a replay of your own part needs is not, or not all, in the folder of the run any more."

@@ -27,6 +27,7 @@ from accord.session.store import RunFolder, open_run
 from accord.side import Side
 
 Ints = NDArray[np.int64]
+Ended = Literal["done", "closed", "most_matches", "waits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class Remembered:
     snapshot: str
     records: int
     began: str
-    ended: Literal["done", "closed", "most_matches", "waits"]
+    ended: Ended
     resumes: int
     wrong: int
     out: str
@@ -136,9 +137,19 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
         account=account(entry.dataset, entries, ledger.budgets()) if entry is not None else None,
         receipt=_receipt(run),
         bins=_bins(run, agreement, side),
-        replayable=all((run.path / name).exists() for name in ("seed", "pledges", "record", "journal")),
+        replayable=all((run.path / part).exists() for part in ("seed", "pledges", "record", "journal")),
         series=_in_series(run, ledger),
     )
+
+
+def no_receipt(ended: Ended) -> str:
+    """Why a run that ended so has no receipt that could be shown."""
+    return {
+        "done": "Its receipt cannot be read, or is not the one that both signed at the end of this run.",
+        "waits": "It has no receipt yet: both sides sign one at the end.",
+        "closed": "It has no receipt: it was closed before its end.",
+        "most_matches": "It has no receipt: it ended early, since more records match than a side may show.",
+    }[ended]
 
 
 def _forgotten(entry: Entry, whole: Account) -> Forgotten:
