@@ -17,10 +17,10 @@ from typing import Any
 from accord.agreement.document import Agreement
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
-from accord.records.sinks import write_table
-from accord.session.case import open_case
-from accord.session.replay import replay_side
-from accord.session.state import State
+from accord.replay.one_side import replay_side
+from accord.replay.pledged import open_case
+from accord.state.folder import State
+from accord.table.sinks.files import write_table
 from benchmarks.linkage import DATA, cases, introduce, link, outcomes, ports
 
 Way = tuple[str, Agreement]

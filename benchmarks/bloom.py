@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from accord.datasets.products import generate_products
-from accord.records.encoders import encode
-from accord.records.schema import Bloom, TextField
+from accord.fields.encoders import encode
+from accord.fields.schema import Bloom, TextField
 
 RECORDS = 20_000
 SETTINGS = [(50, 1, 3), (1024, 20, 2)]

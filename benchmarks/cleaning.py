@@ -17,9 +17,9 @@ import polars as pl
 import pyarrow as pa
 from pydantic import TypeAdapter
 
-from accord.records.load import load_records
-from accord.records.making import Cells, Parsed, make
-from accord.records.schema import FieldSpec
+from accord.fields.load import load_records
+from accord.fields.making import Cells, Parsed, make
+from accord.fields.schema import FieldSpec
 
 ROWS = 1_000_000
 _CLEAN = ["titles", "accents", "punctuation"]

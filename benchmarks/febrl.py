@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
 from accord.datasets.generated import Generated
-from accord.matching.evaluate import Tables
-from accord.records.layout import Layout
-from accord.records.load import load_records
-from accord.records.sources import open_table
-from accord.truth import read_truth
+from accord.fields.load import load_records
+from accord.rules.evaluate import Tables
+from accord.simulation.truth import read_truth
+from accord.table.layout import Layout
+from accord.table.sources.opening import open_table
 from benchmarks import linkage
 
 PEERS = Path(".venv-peers/bin/python")

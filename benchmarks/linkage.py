@@ -27,20 +27,20 @@ from typing import Any
 from accord.agreement.adjusting import adjust
 from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
-from accord.benchmarking import SocketChannel
+from accord.benchmarking.bench import SocketChannel
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.entropy import System
-from accord.records.load import load_records
-from accord.records.sinks import write_table
+from accord.fields.load import load_records
+from accord.peer.handshake import exchange_sizes
+from accord.peer.identity import make_identity
+from accord.peer.partners import add_partner
 from accord.secure.party import Meter, meter_party, run
-from accord.session.accounts import set_budget
-from accord.session.handshake import exchange_sizes
-from accord.session.identity import make_identity
-from accord.session.partners import add_partner
-from accord.session.state import open_state
 from accord.side import Side
-from accord.simulation import peak_mib, start_party
+from accord.simulation.pair import peak_mib, start_party
+from accord.state.accounts import set_budget
+from accord.state.folder import open_state
+from accord.table.sinks.files import write_table
 from reproduction.paper_data import abt_buy, taxi, taxi_agreement
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

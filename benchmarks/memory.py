@@ -25,8 +25,8 @@ from accord.agreement.file import read_agreement
 from accord.datasets.people import generate_people
 from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
-from accord.records.sinks import write_table
 from accord.side import Side
+from accord.table.sinks.files import write_table
 from benchmarks.linkage import DATA, introduce, link, outcomes, ports
 from reproduction.paper_data import taxi
 

@@ -18,12 +18,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from accord.agreement.document import Agreement
-from accord.records.sinks import write_table
-from accord.session.accounts import accounts
-from accord.session.ledger import Ledger
-from accord.session.speed import Speedometer
-from accord.session.state import open_state
+from accord.forecast.speed import Speedometer
 from accord.side import Side
+from accord.state.accounts import accounts
+from accord.state.folder import open_state
+from accord.state.ledger import Ledger
+from accord.table.sinks.files import write_table
 from benchmarks.linkage import introduce, link, outcomes, ports
 from benchmarks.year import (
     RESULTS,

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 import accord
 from accord.datasets.places import THETA, generate_places
 from accord.datasets.starter import starter
-from accord.records.sinks import write_table
+from accord.table.sinks.files import write_table
 
 RECORDS = 300_000
 

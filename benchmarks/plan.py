@@ -35,19 +35,19 @@ from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.entropy import Seeded
-from accord.matching.join import Index
+from accord.fields.columns import Records, rows_of
+from accord.forecast.speed import Speedometer
 from accord.network import Network
 from accord.planning.figures import Option, Plan
 from accord.planning.plan import Own, Question, make_plan, price_agreed
-from accord.records.columns import Records, rows_of
+from accord.rules.join import Index
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Node
 from accord.secure.cost import Tab, set_up_bytes
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party, Wire, run_pair
-from accord.session.speed import Speedometer
 from accord.side import Side
-from accord.simulation import load_both, make_mine, release_of
+from accord.simulation.pair import load_both, make_mine, release_of
 from reproduction.paper_data import abt_buy, taxi
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -15,8 +15,8 @@ import statistics
 import time
 from multiprocessing.connection import Connection
 
-from accord.session.relay import Relay, call_relay
-from accord.session.routing import make_token
+from accord.workers.relay import Relay, call_relay
+from accord.workers.routing import make_token
 
 TOKEN = make_token(bytes(32), bytes(32))
 PIECE = 1 << 20

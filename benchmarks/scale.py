@@ -35,14 +35,14 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import read_agreement
 from accord.datasets.starter import starter
 from accord.entropy import System
+from accord.fields.load import load_records
+from accord.forecast.expected import agreed_network
+from accord.forecast.speed import Speedometer
 from accord.planning.machine import SLOW
 from accord.planning.plan import Own, Question, price_agreed
 from accord.protocols.slots import commitments, content_digest, make_slots
-from accord.records.load import load_records
-from accord.records.sinks import write_table
-from accord.session.expected import agreed_network
-from accord.session.speed import Speedometer
 from accord.side import Side
+from accord.table.sinks.files import write_table
 from benchmarks.linkage import introduce, link, outcomes, ports
 from benchmarks.memory import Peak
 

@@ -24,9 +24,9 @@ import pyarrow as pa
 import pyarrow.parquet
 from pydantic import TypeAdapter
 
-from accord.records.load import load_records
-from accord.records.schema import FieldSpec
-from accord.simulation import peak_mib
+from accord.fields.load import load_records
+from accord.fields.schema import FieldSpec
+from accord.simulation.pair import peak_mib
 
 ROWS = 10_000_000
 TABLE = "accord_benchmark"

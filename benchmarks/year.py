@@ -34,16 +34,16 @@ from accord.agreement.document import Agreement
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.entropy import Entropy, Seeded
-from accord.matching.evaluate import Tables
-from accord.matching.meeting import meeting_pairs
+from accord.fields.columns import Records
+from accord.fields.load import load_records
 from accord.planning.costs import price_sizes
 from accord.planning.variants import with_epsilon
 from accord.protocols.batches import Known, take_rows
 from accord.protocols.series import Meeting
-from accord.records.columns import Records
-from accord.records.load import load_records
-from accord.series_simulation import SeriesSide
+from accord.rules.evaluate import Tables
+from accord.rules.meeting import meeting_pairs
 from accord.side import Side
+from accord.simulation.series import SeriesSide
 
 Ints = NDArray[np.int64]
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "series.csv"

@@ -10,7 +10,7 @@ from typing import Any
 from sphinx.pycode import ModuleAnalyzer
 
 from accord.agreement.document import Agreement
-from accord.records.spec import Spec
+from accord.spec import Spec
 
 _HEAD = """# All keys of an agreement
 

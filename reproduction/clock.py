@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accord.benchmarking import Measurement, measure
+from accord.benchmarking.bench import Measurement, measure
 from accord.network import Network
 from reproduction.lab import OURS, Lab, Size
 from reproduction.parties import link_once

@@ -27,18 +27,18 @@ from numpy.typing import NDArray
 from accord import Agreement
 from accord.entropy import Entropy
 from accord.errors import UsageError
+from accord.fields.columns import Records, rows_of
 from accord.kernel import kernel
-from accord.matching.blocking import Blocking
-from accord.matching.join import Index
 from accord.protocols.base import Release
 from accord.protocols.binned import Binned
 from accord.protocols.schedule import Round, Schedule
 from accord.protocols.slots import Slots
 from accord.ranges import contained, distinct, ranges
-from accord.records.columns import Records, rows_of
-from accord.records.sources import TableLike
+from accord.rules.blocking.base import Blocking
+from accord.rules.join import Index
 from accord.side import Side
-from accord.simulation import load_both, make_mine, release_of, seeded_run
+from accord.simulation.pair import load_both, make_mine, release_of, seeded_run
+from accord.table.sources.opening import TableLike
 
 Ints = NDArray[np.int64]
 

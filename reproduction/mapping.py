@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from accord import simulate
 from accord.agreement.adjusting import adjust
-from accord.truth import score
+from accord.simulation.truth import score
 from reproduction.lab import PAPER, Lab, Size
 from reproduction.settings import laplace
 from reproduction.sweep import Experiment, Measures, Point

@@ -27,10 +27,10 @@ import pyarrow.csv
 
 from accord import Agreement, read_agreement
 from accord.agreement.adjusting import adjust
-from accord.matching.evaluate import Tables as Columns
-from accord.matching.meeting import meeting_pairs
-from accord.matching.rule import And, Score
-from accord.records.load import load_records
+from accord.fields.load import load_records
+from accord.rules.evaluate import Tables as Columns
+from accord.rules.meeting import meeting_pairs
+from accord.rules.rule import And, Score
 from reproduction.halves import Floats, Half, Ints, Judged, Truth, average, judge, judge_scores
 from reproduction.quality_data import Dataset, Tables, prepare, read_tables, run_peer
 from reproduction.quality_private import link_privately

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.matching.evaluate import Indices, Tables, scores
-from accord.matching.rule import Level, Levels, Score
+from accord.rules.evaluate import Indices, Tables, scores
+from accord.rules.rule import Level, Levels, Score
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -92,3 +92,11 @@ def postgres(postgres_server: Server, monkeypatch: pytest.MonkeyPatch) -> Server
     """That server, whose services libpq finds for the length of a test."""
     postgres_server.use(monkeypatch)
     return postgres_server
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where neither the group of the set-up nor the disk is the point: both answer at once."""
+    from tests.run.faults import quicken
+
+    quicken(monkeypatch)

@@ -20,7 +20,7 @@ from accord.datasets.starter import starter
 from accord.errors import AccordError, DeclinedError, UsageError
 from accord.protocols.registry import PROTOCOLS
 from tests.protocols.worlds import agreement
-from tests.session import worlds
+from tests.run import worlds
 
 SOURCE = Path(accord.__file__).parent
 AGREED = agreement()

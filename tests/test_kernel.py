@@ -129,7 +129,7 @@ def test_only_a_process_of_its_own_spares_numba_the_search_for_a_blas(alone: boo
     program = f"""
 import sys
 from accord.kernel import spare_blas
-from accord.records.siphash import siphash128
+from accord.fields.siphash import siphash128
 if {alone}:
     spare_blas()
 siphash128.compiled

@@ -31,16 +31,16 @@ from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.privacy import events
 from accord.protocols.outcome import Outcome
-from accord.records.sources import TableLike
+from accord.run.receipt import read_receipt
 from accord.secure.party import Wire, run_pair
-from accord.session.journal_file import scan
-from accord.session.receipt import read_receipt
 from accord.side import Side
-from accord.simulation import load_both, start_party
+from accord.simulation.pair import load_both, start_party
+from accord.state.journal import scan
+from accord.table.sources.opening import TableLike
 from tests.protocols import worlds
+from tests.run import faults
 from tests.secure.engines import engine_of
 from tests.secure.worlds import Fixed
-from tests.session import faults
 
 RECORDED = Path(__file__).with_name("transcripts.json")
 
@@ -212,7 +212,7 @@ def whole(kind: str, cut: int | None = None) -> dict[str, Any]:
 def _fix(patch: pytest.MonkeyPatch, name: str) -> None:
     """Fixed randomness for the next two sides that get ready."""
     made = iter(f"{name} {side.value}" for side in Side)
-    patch.setattr("accord.session.link.System", lambda: Fixed(next(made)))
+    patch.setattr("accord.run.link.System", lambda: Fixed(next(made)))
 
 
 def cases() -> dict[str, Callable[[], dict[str, Any]]]:

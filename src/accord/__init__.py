@@ -32,6 +32,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from accord.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from accord.agreement.adjusting import adjust as adjust
     from accord.agreement.differences import diff as diff
@@ -40,52 +42,52 @@ if TYPE_CHECKING:
     from accord.agreement.file import parse_agreement as parse_agreement
     from accord.agreement.file import read_agreement as read_agreement
     from accord.errors import AccordError as AccordError
+    from accord.forecast.plan import plan as plan
     from accord.learning.learn import Learnt as Learnt
     from accord.learning.learn import learn as learn
-    from accord.matching.either_way import either_way as either_way
-    from accord.matching.rule import Rule as Rule
-    from accord.matching.rule_words import compare as compare
-    from accord.matching.rule_words import cosine as cosine
-    from accord.matching.rule_words import dice as dice
-    from accord.matching.rule_words import edit as edit
-    from accord.matching.rule_words import euclidean as euclidean
-    from accord.matching.rule_words import hamming as hamming
-    from accord.matching.rule_words import jaccard as jaccard
-    from accord.matching.rule_words import mismatches as mismatches
-    from accord.matching.rule_words import missing as missing
-    from accord.matching.rule_words import rarity as rarity
-    from accord.matching.rule_words import same as same
-    from accord.matching.rule_words import score as score
-    from accord.matching.rule_words import within as within
+    from accord.notices import Charged as Charged
+    from accord.notices import Connected as Connected
+    from accord.notices import Done as Done
+    from accord.notices import Listening as Listening
+    from accord.notices import Notice as Notice
+    from accord.notices import Progress as Progress
+    from accord.notices import Reading as Reading
+    from accord.notices import Waiting as Waiting
+    from accord.peer.channel import Patience as Patience
+    from accord.peer.connection import Reach as Reach
+    from accord.peer.identity import Card as Card
+    from accord.peer.introduction import identity as identity
+    from accord.peer.introduction import trust as trust
     from accord.planning.figures import Plan as Plan
-    from accord.records.layout import Layout as Layout
-    from accord.records.sources_query import Query as Query
-    from accord.session.accounts import set_budget as set_budget
-    from accord.session.channel import Patience as Patience
-    from accord.session.connection import Reach as Reach
-    from accord.session.identity import Card as Card
-    from accord.session.introduction import identity as identity
-    from accord.session.introduction import trust as trust
-    from accord.session.link import Linked as Linked
-    from accord.session.link import link as link
-    from accord.session.link import resume as resume
-    from accord.session.narrator import narrate as narrate
-    from accord.session.notices import Charged as Charged
-    from accord.session.notices import Connected as Connected
-    from accord.session.notices import Done as Done
-    from accord.session.notices import Listening as Listening
-    from accord.session.notices import Notice as Notice
-    from accord.session.notices import Progress as Progress
-    from accord.session.notices import Reading as Reading
-    from accord.session.notices import Waiting as Waiting
-    from accord.session.offer import Offer as Offer
-    from accord.session.offer import agree as agree
-    from accord.session.offer import ask as ask
-    from accord.session.plan import plan as plan
+    from accord.rules.either_way import either_way as either_way
+    from accord.rules.rule import Rule as Rule
+    from accord.rules.words import compare as compare
+    from accord.rules.words import cosine as cosine
+    from accord.rules.words import dice as dice
+    from accord.rules.words import edit as edit
+    from accord.rules.words import euclidean as euclidean
+    from accord.rules.words import hamming as hamming
+    from accord.rules.words import jaccard as jaccard
+    from accord.rules.words import mismatches as mismatches
+    from accord.rules.words import missing as missing
+    from accord.rules.words import rarity as rarity
+    from accord.rules.words import same as same
+    from accord.rules.words import score as score
+    from accord.rules.words import within as within
+    from accord.run.link import Linked as Linked
+    from accord.run.link import link as link
+    from accord.run.link import resume as resume
+    from accord.run.narrator import narrate as narrate
+    from accord.run.offer import Offer as Offer
+    from accord.run.offer import agree as agree
+    from accord.run.offer import ask as ask
     from accord.side import Side as Side
-    from accord.simulation import Promised as Promised
-    from accord.simulation import Simulation as Simulation
-    from accord.simulation import simulate as simulate
+    from accord.simulation.pair import Promised as Promised
+    from accord.simulation.pair import Simulation as Simulation
+    from accord.simulation.pair import simulate as simulate
+    from accord.state.accounts import set_budget as set_budget
+    from accord.table.layout import Layout as Layout
+    from accord.table.sources.query import Query as Query
 
 _HOME = {
     "accord.agreement.adjusting": ("adjust",),
@@ -95,32 +97,31 @@ _HOME = {
     "accord.agreement.file": ("parse_agreement", "read_agreement"),
     "accord.errors": ("AccordError",),
     "accord.learning.learn": ("Learnt", "learn"),
-    "accord.matching.either_way": ("either_way",),
-    "accord.matching.rule": ("Rule",),
-    "accord.matching.rule_words": (
+    "accord.rules.either_way": ("either_way",),
+    "accord.rules.rule": ("Rule",),
+    "accord.rules.words": (
         *("compare", "cosine", "dice", "edit", "euclidean", "hamming", "jaccard", "mismatches", "missing"),
         *("rarity", "same", "score", "within"),
     ),
     "accord.planning.figures": ("Plan",),
-    "accord.records.layout": ("Layout",),
-    "accord.records.sources_query": ("Query",),
-    "accord.session.accounts": ("set_budget",),
-    "accord.session.channel": ("Patience",),
-    "accord.session.connection": ("Reach",),
-    "accord.session.identity": ("Card",),
-    "accord.session.introduction": ("identity", "trust"),
-    "accord.session.link": ("Linked", "link", "resume"),
-    "accord.session.narrator": ("narrate",),
-    "accord.session.notices": (
+    "accord.table.layout": ("Layout",),
+    "accord.table.sources.query": ("Query",),
+    "accord.state.accounts": ("set_budget",),
+    "accord.peer.channel": ("Patience",),
+    "accord.peer.connection": ("Reach",),
+    "accord.peer.identity": ("Card",),
+    "accord.peer.introduction": ("identity", "trust"),
+    "accord.run.link": ("Linked", "link", "resume"),
+    "accord.run.narrator": ("narrate",),
+    "accord.notices": (
         *("Notice", "Reading", "Listening", "Waiting", "Connected", "Charged", "Progress", "Done"),
     ),
-    "accord.session.offer": ("Offer", "agree", "ask"),
-    "accord.session.plan": ("plan",),
+    "accord.run.offer": ("Offer", "agree", "ask"),
+    "accord.forecast.plan": ("plan",),
     "accord.side": ("Side",),
-    "accord.simulation": ("Promised", "Simulation", "simulate"),
+    "accord.simulation.pair": ("Promised", "Simulation", "simulate"),
 }
 _FACE = {name: module for module, names in _HOME.items() for name in names}
-__version__ = "0.1.0"
 
 
 if not TYPE_CHECKING:

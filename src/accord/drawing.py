@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
-from accord.records.sinks import require_target, write_file
+from accord.table.sinks.files import require_target, write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,8 +5,8 @@ drawn from streams of different names, so that no draw of one can shift or repea
 
     System   the operating system's generator; the only one for a linkage
     Seeded   a fixed stream for tests and simulation; whoever knows the seed knows all of it
-    Derived  what follows from a secret key alone, for runs that can be replayed (session/seed.py); the key is
-             that of one connection, and no stream of it is ever given twice
+    Derived  what follows from a secret key alone, for runs that can be replayed
+             (accountable/seed.py); the key is that of one connection, and no stream of it is ever given twice
 
 The helpers below turn bytes into integers and orders *exactly*: no float, no modulo bias. Nothing here has
 a default generator, so code that was not handed randomness cannot use any.

@@ -8,7 +8,7 @@ from accord.agreement.adjusting import adjust
 from accord.agreement.disclosure import advice, learned_about
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter, starter_text
-from accord.matching.rule_text import parse_rule
+from accord.rules.text import parse_rule
 from accord.side import Side
 
 TEXT = starter_text("products", "00000000")

@@ -13,9 +13,9 @@ from accord.agreement.differences import diff
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter, starter_text
+from accord.fields import vectors
 from accord.protocols.all_pairs import AllPairs
 from accord.protocols.laplace import Laplace
-from accord.records import vectors
 from accord.side import Side
 
 KINDS = ("products", "places")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from accord.agreement.file import parse_agreement, read_agreement, require_sound
 from accord.datasets.starter import starter_text
 from accord.errors import AccordError, AgreementError, UnreadableError
-from accord.matching.rule import Within
-from accord.matching.rule_words import same
+from accord.rules.rule import Within
+from accord.rules.words import same
 from tests.agreement.faulty import TEXT, faults, line_of
 
 

@@ -22,7 +22,7 @@ from accord.agreement.limits import (
     require_bounded,
 )
 from accord.errors import AgreementError
-from tests.session import faults
+from tests.run import faults
 
 
 def depth(node: Any) -> int:

@@ -11,10 +11,10 @@ import pytest
 from accord.agreement.file import require_sound
 from accord.auditing.cases import Case, built_in, options, require_neighbours
 from accord.errors import UsageError
+from accord.fields.columns import Records
+from accord.fields.load import load_records
 from accord.protocols.intersection import Intersecting
 from accord.protocols.registry import PROTOCOLS
-from accord.records.columns import Records
-from accord.records.load import load_records
 from accord.side import Side
 
 

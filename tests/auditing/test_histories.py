@@ -28,13 +28,13 @@ from accord.auditing.histories import ACCOUNT, SPELLINGS, History, histories
 from accord.auditing.protocol import ask
 from accord.entropy import Seeded
 from accord.errors import AccordError
+from accord.fields.columns import Records
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost, Promise
 from accord.privacy.release import Snapshot, release_key
-from accord.records.columns import Records
-from accord.session.accounts import account
-from accord.session.ledger import Ask, Ledger
 from accord.side import Side
+from accord.state.accounts import account
+from accord.state.ledger import Ask, Ledger
 
 QUIET = options("laplace", "0.3", "1e-3") | {"greedy": False}
 """An ε that few runs could refute."""

@@ -31,11 +31,11 @@ from accord.auditing.programs import (
 from accord.auditing.protocol import Finding, Verdict, audit, judge
 from accord.entropy import Entropy, Seeded
 from accord.errors import UsageError
+from accord.fields.columns import Integers, Records, rows_of
 from accord.privacy.calibration import calibrate
 from accord.privacy.noise import draw
 from accord.privacy.noise_suppress import delta
 from accord.protocols import intersection
-from accord.records.columns import Integers, Records, rows_of
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party

@@ -12,7 +12,7 @@ from accord.entropy import Seeded
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Buffer, Wire, run_pair
 from accord.side import Side
-from accord.simulation import start_party
+from accord.simulation.pair import start_party
 
 LAPLACE = options("laplace", "1.6", "1e-5")
 

@@ -105,7 +105,7 @@ def test_how_long_to_wait_is_named_as_it_is_given() -> None:
 
 
 def test_asking_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from accord.session import offer
+    from accord.run import offer
 
     def nobody(prompt: str) -> str:
         raise EOFError

@@ -14,8 +14,8 @@ from accord.agreement.file import parse_agreement
 from accord.cli.check import check
 from accord.cli.options import read_own_layout
 from accord.errors import UsageError
-from accord.records.layout import Layout, read_layout
-from accord.records.load import load_records
+from accord.fields.load import load_records
+from accord.table.layout import Layout, read_layout
 from tests.cli.terminal import Done, accord
 
 AGREEMENT = """\

@@ -18,7 +18,7 @@ import typer
 from accord import __version__
 from accord.cli import app
 from accord.cli.steps import STEPS
-from accord.records.layout import Layout, read_layout
+from accord.table.layout import Layout, read_layout
 from tests.cli.terminal import accord, accord_process
 
 

@@ -21,9 +21,9 @@ from accord.cli.completion import (
     complete_run,
     complete_waiting_run,
 )
-from accord.session.identity import make_identity
-from accord.session.partners import add_partner
-from accord.session.state import State, write_private
+from accord.peer.identity import make_identity
+from accord.peer.partners import add_partner
+from accord.state.folder import State, write_private
 from tests.cli import terminal
 
 

@@ -24,10 +24,10 @@ from accord.cli.demo_summary import Example, Figures, SideFigures, gather_figure
 from accord.cli.progress_pair import PairDisplay
 from accord.cli.terminal import SayingHandler
 from accord.datasets.starter import starter
-from accord.quality.known import PairFacts
-from accord.session.notices import Connected, Progress
-from accord.simulation import Simulation, simulate
-from accord.truth import Scores, read_truth, score
+from accord.notices import Connected, Progress
+from accord.simulation.known import PairFacts
+from accord.simulation.pair import Simulation, simulate
+from accord.simulation.truth import Scores, read_truth, score
 from tests.cli.terminal import environment
 
 

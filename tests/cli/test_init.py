@@ -19,7 +19,7 @@ from accord.cli.init import init
 from accord.cli.init_questions import round_up
 from accord.datasets.starter import starter_text
 from accord.errors import AgreementError, DataError
-from accord.records.layout import read_layout
+from accord.table.layout import read_layout
 from tests.cli.terminal import Done, accord
 
 PEOPLE = """\

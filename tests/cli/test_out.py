@@ -7,14 +7,14 @@ from pathlib import Path
 import pyarrow.csv
 import pytest
 
-from accord.records.address import Database
-from accord.records.transaction import statement
-from accord.session.course import Linked
-from accord.session.ledger import Ledger
+from accord.run.stages import Linked
+from accord.state.ledger import Ledger
+from accord.table.address import Database
+from accord.table.sinks.transaction import statement
 from tests.cli.terminal import accord
 from tests.protocols.worlds import agreement
-from tests.records.databases import Home, home
-from tests.session import worlds
+from tests.run import worlds
+from tests.table.databases import Home, home
 
 __all__ = ["home"]
 

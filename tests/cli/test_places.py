@@ -14,10 +14,10 @@ import pytest
 
 from accord.cli.places import find_table, layout_of, shown
 from accord.errors import UnreadableError, UsageError
-from accord.records.address import Address
+from accord.table.address import Address
 from tests.cli.terminal import accord
 from tests.postgres import Server
-from tests.records.homes import people, write_parquet, write_postgres, write_sqlite
+from tests.table.homes import people, write_parquet, write_postgres, write_sqlite
 
 CANARY = "hunter2"
 

@@ -9,8 +9,8 @@ import pytest
 
 from accord.agreement.file import read_agreement
 from accord.cli.plan import bar
+from accord.forecast import plan as planning
 from accord.planning.machine import Speed
-from accord.session import plan as planning
 from tests.cli.terminal import Done, accord
 from tests.planning.worlds import SPEED, birth_key
 from tests.protocols.worlds import agreement

@@ -15,8 +15,8 @@ from accord.cli import main
 from accord.privacy.budget import Budget
 from accord.privacy.events import AllPairs, Cost, Promise
 from accord.privacy.release import Snapshot
-from accord.session.ledger import Ask, Ledger
-from accord.session.state import State, write_private
+from accord.state.folder import State, write_private
+from accord.state.ledger import Ask, Ledger
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -9,9 +9,9 @@ import pytest
 
 from accord.side import Side
 from tests.cli.terminal import Done, accord
-from tests.session import cheats, faults
-from tests.session.faults import Office
-from tests.session.replays import accountable, done, offices, the_run
+from tests.replay.replays import accountable, done, offices, the_run
+from tests.run import cheats, faults
+from tests.run.faults import Office
 
 
 @pytest.fixture(autouse=True)
@@ -100,8 +100,8 @@ def test_consent_and_check_say_it(tmp_path: Path) -> None:
     path.write_text(office.agreement.to_toml())
     checked = accord(tmp_path, "check", str(path), str(office.data), "--party", "A")
     assert "Accountable: for 30 days each side can be asked to replay" in checked.stdout
-    from accord.session.link import _offer
-    from accord.session.offer import describe
+    from accord.run.link import _offer
+    from accord.run.offer import describe
 
     said = describe(_offer(office.ready()))
     assert "Accountable  for 30 days you can be asked to replay your side" in said

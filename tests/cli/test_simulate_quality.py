@@ -10,10 +10,10 @@ import pytest
 
 from accord.cli.simulate_quality import facts_of, summary, words
 from accord.cli.terminal import wrap
-from accord.quality.report import judge
+from accord.simulation.report import judge
 from tests.cli.screen import COLOURS, Typed
 from tests.cli.terminal import accord
-from tests.quality.made import agree, know, people
+from tests.simulation.made import agree, know, people
 
 TYPED = ("simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--truth", "truth.csv", "--seed", "1")
 

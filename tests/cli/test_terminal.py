@@ -17,7 +17,7 @@ from accord.cli.children import Told
 from accord.cli.progress import Display
 from accord.cli.progress_pair import PairDisplay
 from accord.cli.terminal import SayingHandler, progress, say, wrap
-from accord.session.notices import Charged, Connected, Done, Progress, Reading, Waiting
+from accord.notices import Charged, Connected, Done, Progress, Reading, Waiting
 from tests.cli.screen import COLOURS, Screen, Typed, drain, open_terminal
 from tests.cli.terminal import accord, free_port
 

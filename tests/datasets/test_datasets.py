@@ -12,7 +12,7 @@ from accord.datasets.generated import Generated, pair_up
 from accord.datasets.places import HEIGHT, SOUTH, THETA, WEST, WIDTH, generate_places
 from accord.datasets.products import BRANDS, MOST_DAYS, generate_products
 from accord.datasets.starter import starter
-from accord.records.schema import CategoryField, DateField
+from accord.fields.schema import CategoryField, DateField
 
 Make = Callable[[int, float | None, int, bool], Generated]
 MAKERS: list[tuple[str, Make]] = [("products", generate_products), ("places", generate_places)]

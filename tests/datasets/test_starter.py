@@ -13,7 +13,7 @@ from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.datasets.people_errors import Errors
 from accord.datasets.starter import starter
-from accord.truth import Scores, score
+from accord.simulation.truth import Scores, score
 
 LEAST = {"people": (0.97, 0.97), "patients": (0.95, 0.98), "customers": (0.88, 0.97)}
 """Recall and precision, against the truth, of what the starters find."""

@@ -26,7 +26,7 @@ import pytest
 
 from accord.agreement.file_shape import shape_faults
 from accord.datasets.starter import starter_text
-from accord.records.layout import read_layout
+from accord.table.layout import read_layout
 from reproduction.__main__ import _names
 from tests.cli.test_cli import COMMANDS
 from tests.docs import test_audit, test_docs, test_privacy, test_quickstart

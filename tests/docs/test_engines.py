@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from accord.benchmarking.workload import RULES, Work
 from accord.secure.cost import Tab, price
 from accord.secure.ot.settings import USUAL, Settings
-from accord.workload import RULES, Work
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROWS = re.findall(

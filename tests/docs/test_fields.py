@@ -14,10 +14,10 @@ from pydantic import TypeAdapter
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter_text
 from accord.errors import AgreementError
-from accord.records.frequency_lists import SHIPPED, find_list
-from accord.records.making import Cells, make
-from accord.records.recipe import STEPS
-from accord.records.schema import FieldSpec
+from accord.fields.frequency_lists import SHIPPED, find_list
+from accord.fields.making import Cells, make
+from accord.fields.recipe import STEPS
+from accord.fields.schema import FieldSpec
 
 PAGE = (Path(__file__).parents[2] / "docs" / "fields.md").read_text()
 

@@ -26,7 +26,7 @@ import accord
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from tests.cli.terminal import environment, free_port
-from tests.session.worlds import in_threads
+from tests.run.worlds import in_threads
 
 ROOT = Path(__file__).parents[2]
 SHOPS, REGISTERS = ("north-shop", "south-shop"), ("north-register", "south-register")

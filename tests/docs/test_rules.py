@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from accord.matching.evaluate import Tables, holds
-from accord.matching.rule_text import parse_rule
-from accord.records.load import load_records
-from accord.records.schema import CategoryField
+from accord.fields.load import load_records
+from accord.fields.schema import CategoryField
+from accord.rules.evaluate import Tables, holds
+from accord.rules.text import parse_rule
 
 PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
 FIELDS = {"f": CategoryField(type="category", values=("x", "y"), missing="differs")}

@@ -8,35 +8,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from accord.accountable import seed, transcript
 from accord.agreement.limits import MOST_BYTES
+from accord.forecast.room import BYTES_A_SLOT
+from accord.peer import channel, connect, frames, handshake, port
+from accord.peer.channel import Patience, TlsChannel
+from accord.peer.connection import Reach
+from accord.peer.frames import Kind, Reason
+from accord.peer.handshake import Hello, Wish, encode_hello
 from accord.protocols import disclosed
 from accord.protocols.journal import UNDER_WAY
 from accord.protocols.mine import MOST_RECORDS
+from accord.run import receipt
+from accord.run.link import Linked
 from accord.secure.party import Buffer
-from accord.session import (
-    badges,
-    book,
-    channel,
-    connect,
-    crew,
-    door,
-    frames,
-    handshake,
-    jobs,
-    receipt,
-    routing,
-    seed,
-)
-from accord.session.channel import Patience, TlsChannel
-from accord.session.connection import Reach
-from accord.session.frames import Kind, Reason
-from accord.session.handshake import Hello, Wish, encode_hello
-from accord.session.heard import MEET_SECONDS
-from accord.session.link import Linked
-from accord.session.room import BYTES_A_SLOT
 from accord.side import Side
+from accord.workers import certificates as badges
+from accord.workers import messages, routing
+from accord.workers import pool as crew
+from accord.workers.answers import MEET_SECONDS
 from tests.protocols.worlds import agreement
-from tests.session.worlds import introduce, link_both
+from tests.run.worlds import introduce, link_both
 
 PAGE = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
 
@@ -100,7 +92,7 @@ def test_limits_and_times() -> None:
     assert numbers("Waiting") == [
         [int(Reach().wait)],
         [int(connect._HANDSHAKE_SECONDS)],
-        [int(door.CALLER_SECONDS), int(door.CROWDED_SECONDS)],
+        [int(port.CALLER_SECONDS), int(port.CROWDED_SECONDS)],
         [int(MEET_SECONDS)],
         [int(Patience().message), int(channel._STEPS), 1, int(channel._SLOWEST)],
         [int(Patience().silence)],
@@ -113,7 +105,7 @@ def test_limits_and_times() -> None:
 
 def test_workers() -> None:
     assert f"{badges.BADGE} per worker" in PAGE
-    assert f"up to {jobs.MOST_CARD}" in PAGE
+    assert f"up to {messages.MOST_CARD}" in PAGE
     assert len(routing.encode_wish(bytes(32))) == 48
     assert routing.TAG == b"accord worker 1\n"
     assert routing._DERIVE == b"accord token 1\n"
@@ -124,11 +116,12 @@ def test_workers() -> None:
 
 def test_accountable_runs() -> None:
     pledge, seal = numbers("Accountable runs")
-    assert (pledge, seal) == ([seed.PLEDGE], [book.SEAL])
+    assert (pledge, seal) == ([seed.PLEDGE], [transcript.SEAL])
     section = PAGE.split("## Accountable runs\n")[1].split("\n## ")[0]
     for tag in (
-        seed._TABLE_TAG, seed._SEED_TAG, seed._PLEDGE_TAG, book._MEETING, book._NAME, book._KEY, book._START,
-        book._SIGNED,
+        seed._TABLE_TAG, seed._SEED_TAG, seed._PLEDGE_TAG,
+        transcript._MEETING, transcript._NAME, transcript._KEY, transcript._START,
+        transcript._SIGNED,
     ):  # fmt: skip
         assert f"`{tag.decode()[:-1]}\\n`" in section, tag
 

@@ -16,7 +16,7 @@ from accord.drafting.answers import RANGED, Answers, in_order, name_fields
 from accord.drafting.draft import Draft, make_draft, require_sound
 from accord.drafting.kinds import LOCAL, Kind, read_kind
 from accord.errors import AgreementError
-from accord.truth import score
+from accord.simulation.truth import score
 
 SALT = "0123456789abcdef"
 

@@ -11,7 +11,7 @@ from accord.drafting.guessing import guess_kinds
 from accord.drafting.kinds import Kind
 from accord.drafting.sampling import look_at
 from accord.errors import DataError
-from accord.records.layout import Layout
+from accord.table.layout import Layout
 
 
 def test_cells_are_texts_whatever_the_file(tmp_path: Path) -> None:

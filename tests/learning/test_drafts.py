@@ -6,9 +6,9 @@ import pytest
 
 from accord.datasets.starter import starter
 from accord.errors import UsageError
+from accord.fields.schema import Letters
 from accord.learning.drafts import compare_fields, score_of, weighed, with_score
-from accord.matching.rule_text import parse_rule
-from accord.records.schema import Letters
+from accord.rules.text import parse_rule
 
 SCORE = "score(same(a) -> 2, otherwise -> -1; same(b) -> 1, otherwise -> 0) >= 2"
 

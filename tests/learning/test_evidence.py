@@ -12,12 +12,12 @@ import pytest
 from accord.agreement.file import parse_agreement
 from accord.datasets.people import generate_people
 from accord.errors import DataError, UsageError
+from accord.fields.schema import Letters
 from accord.learning import evidence
 from accord.learning.drafts import compare_fields, score_of
 from accord.learning.evidence import Question, from_labels, from_mistakes, from_people, strangers_in
-from accord.matching.rule import fields_of
-from accord.records.layout import Layout
-from accord.records.schema import Letters
+from accord.rules.rule import fields_of
+from accord.table.layout import Layout
 from tests.learning.worlds import DRAFT
 
 AGREED = parse_agreement(DRAFT)

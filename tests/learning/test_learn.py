@@ -17,8 +17,8 @@ from accord.datasets.people import generate_people
 from accord.errors import AgreementError, UsageError
 from accord.learning import evidence
 from accord.learning.learn import Learnt, learn
-from accord.simulation import simulate
-from accord.truth import score
+from accord.simulation.pair import simulate
+from accord.simulation.truth import score
 from tests.learning.worlds import DRAFT, PEOPLE, save, with_rule
 
 AGREED = parse_agreement(DRAFT)

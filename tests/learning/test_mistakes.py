@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
+from accord.fields.load import load_records
+from accord.fields.schema import FieldSpec
 from accord.learning.mistakes import Rates, relaxed, with_errors
-from accord.matching.rule_words import dice, same
-from accord.records.layout import Layout
-from accord.records.load import load_records
-from accord.records.schema import FieldSpec
+from accord.rules.words import dice, same
+from accord.table.layout import Layout
 
 BLOOM = {"kind": "bloom", "bits": 64, "hashes": 1, "grams": 2}
 FIELDS: dict[str, FieldSpec] = TypeAdapter(dict[str, FieldSpec]).validate_python(

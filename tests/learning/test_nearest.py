@@ -7,8 +7,8 @@ from fractions import Fraction
 import jellyfish
 from pydantic import TypeAdapter
 
+from accord.fields.schema import FieldSpec, TextField
 from accord.learning.nearest import nearest_dice
-from accord.records.schema import FieldSpec, TextField
 
 
 def field(bits: int, **more: object) -> TextField:

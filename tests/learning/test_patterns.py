@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from accord.errors import UsageError
 from accord.learning.patterns import count
-from accord.matching import evaluate
-from accord.matching.rule import Level, Levels, Rule, Same, Score
-from tests.matching.worlds import ROW, Row, both, scores, tables
+from accord.rules import evaluate
+from accord.rules.rule import Level, Levels, Rule, Same, Score
+from tests.rules.worlds import ROW, Row, both, scores, tables
 
 
 @given(scores, tables, tables, st.randoms())

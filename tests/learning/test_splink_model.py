@@ -10,7 +10,7 @@ import pytest
 from accord.agreement.file import parse_agreement
 from accord.errors import DataError, UnreadableError
 from accord.learning.splink_model import SplinkModel, read_splink
-from accord.records.layout import Layout
+from accord.table.layout import Layout
 from tests.learning.worlds import DRAFT, PEOPLE, comparison, exact, level, model, null, save, similar
 
 FIELDS = parse_agreement(DRAFT).fields

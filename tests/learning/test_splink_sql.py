@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 
 from accord.agreement.file import parse_agreement
+from accord.fields.schema import Letters
 from accord.learning.splink_sql import NEVER, NoCounterpartError, Translator
-from accord.matching.rule import Same
-from accord.records.layout import Layout
-from accord.records.schema import Letters
+from accord.rules.rule import Same
+from accord.table.layout import Layout
 from tests.learning.worlds import DRAFT
 
 FIELDS = parse_agreement(DRAFT).fields

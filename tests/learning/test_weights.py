@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from accord.learning.patterns import Comparisons, Evidence, Weights
 from accord.learning.weights import LARGEST, bits_of, fit
-from accord.matching.rule_words import compare, dice, missing, same
+from accord.rules.words import compare, dice, missing, same
 
 
 def comparison(number: int) -> Comparisons:

@@ -10,7 +10,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.errors import UsageError
 from accord.learning.writing import rule_lines, write_into
-from accord.matching.rule_text import parse_rule
+from accord.rules.text import parse_rule
 from tests.learning.worlds import DRAFT, with_rule
 
 RULE = (

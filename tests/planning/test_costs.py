@@ -20,7 +20,7 @@ from accord.planning.spread import Spread, from_sizes
 from accord.secure.blocks import Blocks
 from accord.secure.cost import price
 from accord.side import Side
-from accord.simulation import load_both, simulate
+from accord.simulation.pair import load_both, simulate
 from tests.planning.worlds import LAN, SPEED
 from tests.protocols.worlds import agreement
 

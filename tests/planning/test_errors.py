@@ -8,10 +8,10 @@ import pyarrow as pa
 from accord.datasets.people import generate_people
 from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
-from accord.matching.evaluate import Tables, holds
+from accord.fields.columns import Records
+from accord.fields.load import load_records
 from accord.planning.errors import with_errors
-from accord.records.columns import Records
-from accord.records.load import load_records
+from accord.rules.evaluate import Tables, holds
 
 
 def sample(kind: str, table: pa.Table) -> tuple[Records, Records]:

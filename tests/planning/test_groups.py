@@ -9,7 +9,7 @@ from accord.datasets.starter import starter
 from accord.planning.groups import _components, find_groups, hang_together
 from accord.planning.spread import make_alike
 from accord.side import Side
-from accord.simulation import load_both
+from accord.simulation.pair import load_both
 
 
 def test_records_that_hang_together_are_one_group() -> None:

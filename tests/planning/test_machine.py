@@ -6,12 +6,12 @@ import itertools
 
 import pytest
 
+from accord.benchmarking.workload import RULES
 from accord.planning.machine import Bench, Pace, Speed, circuit_key
 from accord.secure.cost import Price
 from accord.secure.engines import engine_named
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.settings import Settings
-from accord.workload import RULES
 
 
 def test_work_is_linear_in_what_was_counted() -> None:

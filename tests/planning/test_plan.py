@@ -10,13 +10,13 @@ from accord.datasets.people import generate_people
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.errors import UsageError
+from accord.fields.load import load_records
 from accord.planning import plan as plan_module
 from accord.planning import saved
 from accord.planning.choose import Wish
 from accord.planning.plan import Own, make_plan, price_agreed
-from accord.records.load import load_records
 from accord.side import Side
-from accord.simulation import simulate
+from accord.simulation.pair import simulate
 from tests.planning.worlds import birth_key, question, speeds
 from tests.protocols.worlds import agreement
 

@@ -13,7 +13,7 @@ from accord.planning import costs, saved
 from accord.planning.groups import find_groups, hang_together
 from accord.planning.spread import Spread, from_table, make_alike
 from accord.side import Side
-from accord.simulation import load_both, simulate
+from accord.simulation.pair import load_both, simulate
 
 
 def test_from_counts_nothing_is_spared_without_matches() -> None:

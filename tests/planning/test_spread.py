@@ -7,6 +7,8 @@ import pytest
 
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
+from accord.fields.columns import Records
+from accord.fields.load import load_records
 from accord.planning import spread as spread_module
 from accord.planning.spread import (
     CROWDED,
@@ -19,8 +21,6 @@ from accord.planning.spread import (
     from_table,
     make_alike,
 )
-from accord.records.columns import Records
-from accord.records.load import load_records
 from accord.side import Side
 from tests.protocols.worlds import agreement
 from tests.protocols.worlds import records as held

@@ -9,8 +9,6 @@ import pytest
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.datasets.starter import starter
-from accord.matching.blocking_grid import GridSpec
-from accord.matching.blocking_key import KeySpec
 from accord.planning.variants import (
     MOST_BLOCKINGS,
     blockings,
@@ -19,6 +17,8 @@ from accord.planning.variants import (
     tell_blocking,
     with_epsilon,
 )
+from accord.rules.blocking.grid import GridSpec
+from accord.rules.blocking.key import KeySpec
 from tests.planning.worlds import birth_key
 from tests.protocols.worlds import agreement, passes
 

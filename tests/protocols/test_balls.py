@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import UsageError
-from accord.matching.rule import Euclidean, Hamming, Rule, Same, Within
-from accord.matching.rule_text import parse_rule
-from accord.matching.rule_words import same, within
+from accord.fields.schema import NumberField, TextField
 from accord.protocols.balls import Balls, ball_faults, expansion, names_of, values_of
-from accord.records.schema import NumberField, TextField
+from accord.rules.rule import Euclidean, Hamming, Rule, Same, Within
+from accord.rules.text import parse_rule
+from accord.rules.words import same, within
 from accord.side import Side
-from tests.matching import worlds as world
+from tests.rules import worlds as world
 
 TAXI = {
     name: NumberField(type="number", min=Fraction(0), max=Fraction(1), step=Fraction(1, 10**6))

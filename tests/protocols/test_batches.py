@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.fields.columns import Records
+from accord.fields.load import load_records
 from accord.protocols.batches import (
     Batch,
     Changes,
@@ -24,9 +26,7 @@ from accord.protocols.batches import (
     rows_released,
     take_rows,
 )
-from accord.records.columns import Records
-from accord.records.layout import Layout
-from accord.records.load import load_records
+from accord.table.layout import Layout
 from tests.protocols import worlds
 
 Table = dict[str, tuple[int, int]]

@@ -14,9 +14,9 @@ from accord.protocols import disclosed
 from accord.protocols.bound import Most, MostRecords
 from accord.protocols.registry import PROTOCOLS
 from accord.side import Side
-from accord.simulation import simulate
+from accord.simulation.pair import simulate
 from tests.protocols import worlds
-from tests.session.worlds import table
+from tests.run.worlds import table
 
 KINDS: dict[str, dict[str, Any]] = {
     "laplace": {},

@@ -21,8 +21,8 @@ from accord.secure.ot.settings import Settings
 from accord.secure.party import Wire, run_pair
 from accord.side import Side
 from tests.protocols import worlds
+from tests.run.faults import quicken
 from tests.secure.engines import FEW, engine_of
-from tests.session.faults import quicken
 
 STAFFS = [InTurn(1, 1), InTurn(2, 4), InTurn(4, 1)]
 

@@ -16,11 +16,11 @@ from accord.protocols import confirm as confirm_module
 from accord.protocols.confirm import confirm, output_digest
 from accord.protocols.outcome import Digest, Outcome
 from accord.protocols.phases import Phases
-from accord.records.id_order import IdOrder
-from accord.records.pairs import order_pairs
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
 from accord.spill import Scratch
+from accord.table.id_order import IdOrder
+from accord.table.pairs import order_pairs
 
 A_IDS, B_IDS = pa.array(["a0", "a1", "a2"], pa.large_string()), pa.array(["b0", "b1"], pa.large_string())
 

@@ -19,17 +19,17 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.entropy import Seeded
 from accord.errors import AgreementError, PeerError, UsageError
+from accord.fields.columns import Records
 from accord.privacy.events import NO_COST, encode
 from accord.protocols.base import Protocol, prepare
 from accord.protocols.registry import PROTOCOLS, protocol_named
 from accord.protocols.slots import commitments
-from accord.records.columns import Records
 from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import run_pair
-from accord.session import noise_format
 from accord.side import Side
-from accord.simulation import make_mine, release_of
+from accord.simulation.pair import make_mine, release_of
+from accord.state import noise_format
 from tests.protocols import worlds
 from tests.spent import Spent
 

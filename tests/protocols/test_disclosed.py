@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from accord.entropy import Seeded
 from accord.errors import PeerError
+from accord.fields.columns import Bits, Integers
 from accord.protocols.disclosed import Coming, Disclosed, Shape, decode, encode, exchange, take
-from accord.records.columns import Bits, Integers
 from accord.secure.party import Party, Receive, Send, run_pair
-from tests.matching import worlds
+from tests.rules import worlds
 
 NAMES = ("name", "code", "hour", "birth", "tag")
 ROW = worlds.EMPTY | {"name": "a", "code": "x"}

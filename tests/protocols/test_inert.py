@@ -14,16 +14,16 @@ import accord
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.errors import PeerError
+from accord.fields.columns import Records
+from accord.fields.load import load_records
 from accord.protocols import intersection
 from accord.protocols.base import prepare
 from accord.protocols.lines import find_records
 from accord.protocols.registry import PROTOCOLS, protocol_named
-from accord.records.columns import Records
-from accord.records.load import load_records
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.side import Side
-from accord.simulation import make_mine, release_of
+from accord.simulation.pair import make_mine, release_of
 from tests.protocols import worlds
 from tests.protocols.views import views
 

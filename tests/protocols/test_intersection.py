@@ -28,10 +28,10 @@ from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Party, Receive, Send, run_pair
 from accord.side import Side
-from tests.matching import worlds as world
 from tests.protocols import worlds
 from tests.protocols.views import views
 from tests.protocols.worlds import run
+from tests.rules import worlds as world
 
 ENGINES: list[Engine] = [IdealEngine(), OtEngine()]
 points = st.tuples(st.integers(0, 15), st.integers(0, 15))
@@ -363,7 +363,7 @@ def test_one_cannot_ask_for_records_that_one_did_not_find() -> None:
 @pytest.mark.slow
 def test_three_hundred_thousand_each_in_bounded_memory() -> None:
     """With real cryptography, in one process; progress is told for every batch."""
-    from accord.simulation import peak_mib
+    from accord.simulation.pair import peak_mib
 
     before = peak_mib()
     rng = np.random.default_rng(1)

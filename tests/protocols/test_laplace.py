@@ -9,8 +9,8 @@ from accord.privacy.calibration import calibrate
 from accord.privacy.events import NoisyCounts
 from accord.privacy.release import Snapshot
 from accord.protocols.all_pairs import AllPairs
-from accord.session.ledger import Ask
 from accord.side import Side
+from accord.state.ledger import Ask
 from tests.protocols import worlds
 
 

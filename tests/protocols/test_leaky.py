@@ -24,7 +24,7 @@ from accord.protocols.base import prepare
 from accord.protocols.leaky import suppress_slots
 from accord.secure.ideal import IdealEngine
 from accord.side import Side
-from accord.simulation import Promised
+from accord.simulation.pair import Promised
 from tests.protocols import worlds
 from tests.protocols.views import views
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.errors import PeerError
-from accord.matching.evaluate import Tables
 from accord.protocols.base import prepare
 from accord.protocols.mine import Status
+from accord.rules.evaluate import Tables
 from accord.secure.engine import Engine
 from accord.secure.garbled.engine import GarbledEngine
 from accord.secure.ideal import IdealEngine
@@ -22,8 +22,8 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.paillier.engine import PaillierEngine
 from accord.secure.party import run_pair
 from accord.side import Side
-from tests.matching import worlds as world
 from tests.protocols import worlds
+from tests.rules import worlds as world
 
 points = st.tuples(st.integers(0, 15), st.integers(0, 15))
 rows = st.lists(points, max_size=25)

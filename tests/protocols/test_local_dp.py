@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy, Seeded
 from accord.errors import PeerError, UsageError
+from accord.fields.columns import Records
 from accord.privacy.events import PublicBins, Reports
 from accord.privacy.release import Snapshot
 from accord.protocols.base import prepare
@@ -23,12 +24,11 @@ from accord.protocols.greedy import GreedyClean
 from accord.protocols.local_dp import LocalDp
 from accord.protocols.mine import Mine
 from accord.protocols.slots import shuffle_slots
-from accord.records.columns import Records
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
-from accord.session.ledger import Ask
 from accord.side import Side
+from accord.state.ledger import Ask
 from tests.protocols import worlds
 from tests.protocols.views import views
 from tests.protocols.worlds import run
@@ -220,7 +220,7 @@ def test_what_is_stored_needs_no_fresh_noise_and_must_fit_the_table() -> None:
 
 
 def test_stored_reports_fit_the_ledgers_format() -> None:
-    from accord.session import noise_format
+    from accord.state import noise_format
 
     agreed = agreement(3)
     reports = draw(agreed, worlds.records([(1, 1), (2, 2)], agreed), Seeded(1))

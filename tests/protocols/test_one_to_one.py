@@ -15,18 +15,18 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.entropy import Seeded
 from accord.errors import PeerError
+from accord.fields.columns import Integers, Records
+from accord.fields.load import load_records
 from accord.protocols import intersection, linkage
 from accord.protocols.base import prepare
 from accord.protocols.disclosed import Disclosed
 from accord.protocols.one_to_one import keep_best
-from accord.records.columns import Integers, Records
-from accord.records.load import load_records
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import run_pair
 from accord.side import Side
-from tests.matching.test_assignment import textbook as best_set
 from tests.protocols import worlds
 from tests.protocols.liars import lie
+from tests.rules.test_assignment import textbook as best_set
 
 POINTS = "euclidean(x, y) <= 1"
 SCORE = (

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from accord.entropy import Seeded
+from accord.fields.columns import rows_of
 from accord.protocols import rounds
 from accord.protocols.mine import Mine
 from accord.protocols.rounds import Rounds
-from accord.records.columns import rows_of
 from accord.secure.blocks import Blocks, Table
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import run_pair

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import PeerError
+from accord.fields.columns import Integers
 from accord.protocols.disclosed import Disclosed, take
 from accord.protocols.seen import Hashes, Seen
-from accord.records.columns import Integers
 from accord.side import Side
 from accord.spill import Scratch
 from tests.protocols import worlds

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy, Seeded
+from accord.fields.columns import Records
+from accord.fields.load import load_records
 from accord.protocols.base import Task, prepare
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
-from accord.records.columns import Records
-from accord.records.load import load_records
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party, Wire, run_pair
@@ -126,7 +126,7 @@ def textbook(a: Rows, b: Rows) -> list[tuple[int, int]]:
 
 def compared(agreed: Agreement, a: Rows, b: Rows) -> set[tuple[int, int]]:
     """The pairs of real records that the blocking brings together."""
-    from accord.matching.evaluate import Tables
+    from accord.rules.evaluate import Tables
 
     left, right = records(a, agreed), records(b, agreed)
     i, j = (grid.ravel() for grid in np.indices((len(a), len(b)), dtype=np.int64))

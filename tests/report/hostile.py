@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from accord.agreement.document import Agreement, Parties
-from accord.session.receipt import Receipt
-from accord.session.remembered import Remembered
+from accord.run.receipt import Receipt
+from accord.run.remembered import Remembered
 
 TAG = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
 QUOTES = "\"'><b style='position:fixed;inset:0'>`&amp;&#60;"

@@ -15,16 +15,16 @@ from accord.protocols.series import Meeting
 from accord.report import in_series
 from accord.report.receipted import share
 from accord.report.run import describe_forgotten, describe_run
-from accord.session.receipt import read_receipt
-from accord.session.remembered import Forgotten, Found, Remembered, remember
-from accord.session.store import RunFolder, list_runs
+from accord.run.receipt import read_receipt
+from accord.run.remembered import Forgotten, Found, Remembered, remember
 from accord.side import Side
+from accord.state.runs import RunFolder, list_runs
 from tests.report.outline import Outline, require_quiet
-from tests.session import faults
-from tests.session.faults import Wire
-from tests.session.test_receipt import accord
-from tests.session.test_series import A_TABLES, B_TABLES, FOUND
-from tests.session.test_series_cuts import SeriesOffice, go_on, offices, pairs
+from tests.run import faults
+from tests.run.faults import Wire
+from tests.run.test_receipt import accord
+from tests.run.test_series import A_TABLES, B_TABLES, FOUND
+from tests.run.test_series_cuts import SeriesOffice, go_on, offices, pairs
 
 KINDS = ("plain", "greedy")
 ARRIVED = {Side.A: [2, 1, 2], Side.B: [2, 1, 1]}

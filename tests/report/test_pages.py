@@ -11,6 +11,7 @@ from playwright.sync_api import Browser
 from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
+from accord.forecast.plan import plan
 from accord.privacy.audit import audit
 from accord.privacy.budget import Budget
 from accord.privacy.calibration import as_claimed
@@ -19,16 +20,15 @@ from accord.report.plan import describe_plan
 from accord.report.receipted import share
 from accord.report.run import describe_forgotten, describe_run
 from accord.report.simulated import Cells, describe_simulation
-from accord.session.plan import plan
-from accord.session.remembered import Forgotten, Remembered, remember
+from accord.run.remembered import Forgotten, Remembered, remember
 from accord.side import Side
-from accord.simulation import simulate
+from accord.simulation.pair import simulate
 from tests.browser import LOOKS, Look, complain, photograph
 from tests.report.hostile import ALL, TAG, spoil
 from tests.report.outline import Outline, require_quiet
 from tests.report.test_audited import agreement_page, verdict
 from tests.report.test_in_series import make_series
-from tests.session import faults
+from tests.run import faults
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ from accord.agreement.adjusting import adjust
 from accord.errors import AccordError
 from accord.report.receipted import share
 from accord.report.run import describe_run
-from accord.session.remembered import Remembered, remember
+from accord.run.remembered import Remembered, remember
 from accord.side import Side
 from tests.report.outline import Outline, require_quiet
-from tests.session import faults
-from tests.session.faults import Office
-from tests.session.test_receipt import accord
+from tests.run import faults
+from tests.run.faults import Office
+from tests.run.test_receipt import accord
 
 
 @pytest.fixture(scope="module")

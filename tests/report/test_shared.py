@@ -18,16 +18,16 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.privacy.budget import Budget
-from accord.records.layout import Layout
 from accord.report.receipted import share
 from accord.report.run import describe_run
-from accord.session.ledger import Ledger
-from accord.session.link import Linked
-from accord.session.remembered import Remembered, remember
+from accord.run.link import Linked
+from accord.run.remembered import Remembered, remember
 from accord.side import Side
+from accord.state.ledger import Ledger
+from accord.table.layout import Layout
 from accord.wording import sized
-from tests.session import test_canaries as canaries
-from tests.session.worlds import introduce, link_both
+from tests.run import test_canaries as canaries
+from tests.run.worlds import introduce, link_both
 
 LEFT_OUT = 5
 

@@ -11,7 +11,7 @@ from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
 from accord.report.simulated import Cells, describe_simulation
 from accord.side import Side
-from accord.simulation import Simulation, simulate
+from accord.simulation.pair import Simulation, simulate
 from tests.report.outline import Outline, require_quiet
 
 

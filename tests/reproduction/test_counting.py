@@ -16,7 +16,7 @@ from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.errors import UsageError
-from accord.simulation import simulate
+from accord.simulation.pair import simulate
 from reproduction.counting import Counter
 
 

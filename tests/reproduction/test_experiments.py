@@ -9,7 +9,7 @@ from statistics import stdev
 
 import pytest
 
-from accord.simulation import simulate
+from accord.simulation.pair import simulate
 from reproduction.baseline import BASELINE
 from reproduction.catalogue import EXPERIMENTS
 from reproduction.lab import FULL, OURS, PAPER, QUICK

@@ -80,15 +80,15 @@ def test_the_list_holds_nothing_that_is_not_used() -> None:
 @pytest.mark.parametrize(
     ("source", "fault"),
     [
-        ("from accord.session.link import link", "accord.session.link"),
+        ("from accord.run.link import link", "accord.run.link"),
         ("import accord.cli.terminal as t", "accord.cli.terminal"),
         ("def f():\n    from accord.kernel import kernel", "accord.kernel"),
         ("from accord.protocols.schedule import Round", "accord.protocols.schedule"),
         ("from accord.simulations import x", "accord.simulations"),
-        ("from accord import session", "accord.session"),
-        ("import accord\naccord.session.link", "accord.session"),
-        ("import importlib\nimportlib.import_module('accord.session')", "accord by another way"),
-        ("__import__('accord.session')", "accord by another way"),
+        ("from accord import run", "accord.run"),
+        ("import accord\naccord.run.link", "accord.run"),
+        ("import importlib\nimportlib.import_module('accord.run')", "accord by another way"),
+        ("__import__('accord.run')", "accord by another way"),
     ],
 )
 def test_what_is_not_allowed_would_be_noticed(source: str, fault: str) -> None:

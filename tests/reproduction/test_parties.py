@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.network import Network
-from accord.simulation import simulate
+from accord.simulation.pair import simulate
 from reproduction.parties import link_once
 from reproduction.settings import laplace
 from tests.reproduction.worlds import lab

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from accord import simulate
-from accord.matching.rule import Score
+from accord.rules.rule import Score
 from reproduction import quality
 from reproduction.halves import Judged
 from reproduction.quality import Measured, agreement, in_the_clear, measure, read_case, read_scores, study

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from accord import parse_agreement
-from accord.matching.evaluate import Tables, scores
-from accord.matching.rule import Score
-from accord.matching.rule_check import rule_faults
-from accord.records.load import load_records
+from accord.fields.load import load_records
+from accord.rules.check import rule_faults
+from accord.rules.evaluate import Tables, scores
+from accord.rules.rule import Score
 from reproduction.weights import LARGEST, best_threshold, learn, level_numbers
 
 AGREEMENT = """

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from accord.secure.edits import Known, ends
-from tests.matching.worlds import edits
+from tests.rules.worlds import edits
 
 LENGTH = 4
 TEXTS = ["".join(letters) for n in range(LENGTH + 1) for letters in product("ab", repeat=n)]

@@ -7,7 +7,7 @@ import socket
 import numpy as np
 import pytest
 
-from accord.benchmarking import SocketChannel
+from accord.benchmarking.bench import SocketChannel
 from accord.errors import PeerError
 from accord.secure.party import (
     Deadlock,

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.matching.lowering import lower
-from accord.matching.rule import Rule
-from accord.matching.rule_text import parse_rule
+from accord.rules.lowering import lower
+from accord.rules.rule import Rule
+from accord.rules.text import parse_rule
 from accord.secure.blocks import Blocks, Table
 from accord.side import Side
-from tests.matching import worlds
+from tests.rules import worlds
 from tests.secure.engines import World
 
 

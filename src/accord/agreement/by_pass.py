@@ -15,13 +15,13 @@ from math import prod, sqrt
 import numpy as np
 
 from accord.agreement.document import Agreement
-from accord.matching.blocking import MOST_BINS, PassSpec, build_blocking
-from accord.matching.blocking_key import KeySpec
-from accord.matching.blocking_pass import Pass
-from accord.matching.evaluate import Tables
-from accord.records.columns import Records
-from accord.records.pairs import SomePairs
+from accord.fields.columns import Records
+from accord.rules.blocking.base import MOST_BINS, PassSpec, build_blocking
+from accord.rules.blocking.key import KeySpec
+from accord.rules.blocking.passes import Pass
+from accord.rules.evaluate import Tables
 from accord.side import Side
+from accord.table.pairs import SomePairs
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import numpy as np
 
 from accord.agreement.document import Agreement, OtOptions
 from accord.exact import text
-from accord.matching.lowering import lower
-from accord.matching.rule import Rule, Similar, predicates, rebuild
+from accord.rules.lowering import lower
+from accord.rules.rule import Rule, Similar, predicates, rebuild
 from accord.secure.blocks import Blocks
 from accord.secure.cost import price
 from accord.secure.ot.settings import USUAL

@@ -13,11 +13,11 @@ from typing import Literal
 from accord.agreement.document import Agreement
 from accord.agreement.learnt import describe_origin
 from accord.arguments import require
-from accord.matching.alone import enough_alone
-from accord.matching.implied import accepts_unseen
-from accord.matching.rule import Same, fields_of, predicates
+from accord.fields.schema import FieldSpec, Hash, TextField
 from accord.protocols.base import Leakage
-from accord.records.schema import FieldSpec, Hash, TextField
+from accord.rules.alone import enough_alone
+from accord.rules.implied import accepts_unseen
+from accord.rules.rule import Same, fields_of, predicates
 from accord.side import Side
 from accord.wording import counted
 

@@ -3,7 +3,7 @@
 It holds public facts only: names, fields, rule, blocking, privacy, protocol, what is disclosed with a match,
 engine. Version 1 fixes every default, so that two installations never read one file in two ways; the
 canonical bytes spell them out (but for options that came later, see `one_to_one`, protocols/people.py and
-records/recipe.py), and their digest is what the parties compare before anything else.
+fields/recipe.py), and their digest is what the parties compare before anything else.
 Comments, the order of keys and the spelling of numbers and of the rule do not change the digest.
 """
 
@@ -33,7 +33,15 @@ from pydantic import (
 
 from accord.agreement.learnt import Origin, learnt_about
 from accord.errors import UsageError
-from accord.matching.blocking import (
+from accord.fields.recipe import ColumnName
+from accord.fields.schema import FieldSpec, FrequencyField, Name, Spec, TextField, agreed_columns
+from accord.network import Network
+from accord.protocols.base import Leakage, Task
+from accord.protocols.bound import Bounds, MostRecords
+from accord.protocols.mine import MOST_RECORDS
+from accord.protocols.registry import PROTOCOLS, ProtocolOptions
+from accord.protocols.series import Series
+from accord.rules.blocking.base import (
     Blocking,
     BlockingSpec,
     Passes,
@@ -41,16 +49,8 @@ from accord.matching.blocking import (
     build_blocking,
     passes_of,
 )
-from accord.matching.rule import Rule
-from accord.matching.rule_text import parse_rule
-from accord.network import Network
-from accord.protocols.base import Leakage, Task
-from accord.protocols.bound import Bounds, MostRecords
-from accord.protocols.mine import MOST_RECORDS
-from accord.protocols.registry import PROTOCOLS, ProtocolOptions
-from accord.protocols.series import Series
-from accord.records.recipe import ColumnName
-from accord.records.schema import FieldSpec, FrequencyField, Name, Spec, TextField, agreed_columns
+from accord.rules.rule import Rule
+from accord.rules.text import parse_rule
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ot.settings import USUAL, Settings
@@ -334,7 +334,7 @@ class Agreement(Spec):
         """Everything on which a record's bins depend: parts, their fields, the salt where free text is hashed
         with it, what the installed libraries make of texts; and what decides whether a record is left out."""
         # Imported here: reading an agreement needs no Arrow.
-        from accord.records.vectors import texts_digest
+        from accord.fields.vectors import texts_digest
 
         fields, names = self.model_dump(mode="json", include={"fields"})["fields"], set(self.blocking_fields)
         skipping = {n for n, spec in fields.items() if "skip" in (spec.get("missing"), spec.get("other"))}

@@ -11,7 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from accord.agreement.document import DisclosedColumns, Parties, RuleText, look_in_passes
 from accord.agreement.file_lines import Where
-from accord.matching.blocking import (
+from accord.fields.schema import FieldSpec, is_made, is_shown
+from accord.protocols.base import Protocol
+from accord.protocols.registry import PROTOCOLS, ProtocolOptions
+from accord.protocols.series import series_faults
+from accord.rules.blocking.base import (
     MOST_BINS,
     MOST_PER_RECORD,
     AnyPart,
@@ -20,13 +24,9 @@ from accord.matching.blocking import (
     build_blocking,
     pass_names,
 )
-from accord.matching.blocking_lsh import LshSpec
-from accord.matching.rule import Rule, fields_of
-from accord.matching.rule_check import rule_faults
-from accord.protocols.base import Protocol
-from accord.protocols.registry import PROTOCOLS, ProtocolOptions
-from accord.protocols.series import series_faults
-from accord.records.schema import FieldSpec, is_made, is_shown
+from accord.rules.blocking.lsh import LshSpec
+from accord.rules.check import rule_faults
+from accord.rules.rule import Rule, fields_of
 from accord.side import Side
 
 

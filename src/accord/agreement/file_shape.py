@@ -9,9 +9,9 @@ from pydantic import BaseModel, ValidationError
 
 from accord.agreement.document import PARTY_PATTERN, SALT_PATTERN, Agreement
 from accord.agreement.file_lines import Where
-from accord.matching.blocking import PASS_PATTERN
+from accord.fields.schema import DIGEST_PATTERN, LIST_PATTERN, NAME_PATTERN
 from accord.protocols.registry import PROTOCOLS
-from accord.records.schema import DIGEST_PATTERN, LIST_PATTERN, NAME_PATTERN
+from accord.rules.blocking.base import PASS_PATTERN
 from accord.spelling import did_you_mean
 
 _MOST_FAULTS = 1000

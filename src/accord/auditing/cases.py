@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.errors import UsageError
-from accord.matching.evaluate import Tables
-from accord.matching.join import full_join
+from accord.fields.columns import Bits, Records, rows_of
+from accord.fields.load import load_records
 from accord.privacy.noise import AUTO
 from accord.protocols.registry import protocol_named
-from accord.records.columns import Bits, Records, rows_of
-from accord.records.load import load_records
+from accord.rules.evaluate import Tables
+from accord.rules.join import full_join
 from accord.side import Side
 
 Points = list[tuple[int, int]]

@@ -36,20 +36,20 @@ from accord.auditing.programs import Program, honest
 from accord.auditing.views import View, WatchedEngine, record_view
 from accord.entropy import Entropy, Seeded
 from accord.errors import AccountError, BudgetError, SnapshotError
+from accord.fields.columns import Records
+from accord.fields.load import load_records
+from accord.peer.handshake import exchange_sizes
 from accord.privacy.budget import Budget
 from accord.privacy.events import NO_COST, Cost
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
 from accord.protocols.slots import content_digest
-from accord.records.columns import Records
-from accord.records.load import load_records
 from accord.secure.engine import Engine
 from accord.secure.party import Party, run_pair
-from accord.session.accounts import account
-from accord.session.handshake import exchange_sizes
-from accord.session.ledger import Ask, Ledger
 from accord.side import Side
-from accord.simulation import release_of
+from accord.simulation.pair import release_of
+from accord.state.accounts import account
+from accord.state.ledger import Ask, Ledger
 
 Points = list[tuple[int, int | None]]
 

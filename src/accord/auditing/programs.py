@@ -21,16 +21,16 @@ import numpy as np
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import UsageError
+from accord.fields.columns import Records
 from accord.privacy.calibration import as_claimed
 from accord.protocols.base import Release, prepare
 from accord.protocols.laplace import NoisyCounts
 from accord.protocols.mine import Mine
 from accord.protocols.slots import exchange_commitments, exchange_counts
-from accord.records.columns import Records
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
-from accord.simulation import make_mine, release_of
+from accord.simulation.pair import make_mine, release_of
 
 Program = Callable[[Side, Records, int, Entropy, Engine], Party[Any]]
 """(side, its records, how many the partner has, randomness, engine)"""

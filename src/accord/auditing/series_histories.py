@@ -38,18 +38,18 @@ from accord.auditing.cases import agree_by_key
 from accord.auditing.views import View, WatchedEngine, record_view
 from accord.entropy import Entropy
 from accord.errors import PeerError
+from accord.fields.columns import Records
+from accord.fields.load import load_records
 from accord.protocols.base import Ints, Release
 from accord.protocols.batches import Released
 from accord.protocols.mine import Mine
 from accord.protocols.series import Meeting, series_slots
 from accord.protocols.series_linkage import SeriesRun, series_party
 from accord.protocols.slots import Slots
-from accord.records.columns import Records
-from accord.records.layout import Layout
-from accord.records.load import load_records
 from accord.secure.party import Party, Send, receive, run_pair
-from accord.series_simulation import SeriesSide, require_series
 from accord.side import Side
+from accord.simulation.series import SeriesSide, require_series
+from accord.table.layout import Layout
 
 T = TypeVar("T")
 Table = dict[str, tuple[int, int]]

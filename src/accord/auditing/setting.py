@@ -22,7 +22,7 @@ from accord.privacy.events import Cost, Event
 from accord.privacy.noise import losses
 from accord.privacy.number import show
 from accord.side import Side
-from accord.simulation import release_of
+from accord.simulation.pair import release_of
 
 AGAIN = 10
 """Releases that a steward should think of before the first."""

@@ -15,7 +15,6 @@ from typing import Annotated
 
 import typer
 
-from accord import __version__
 from accord.cli import audit, bench, forget, identity, ledger, link, receipt, replay
 from accord.cli.check import check
 from accord.cli.demo import demo
@@ -33,6 +32,7 @@ from accord.cli.terminal import SayingHandler, say
 from accord.cli.words import as_options
 from accord.errors import AccordError
 from accord.kernel import spare_blas
+from accord.version import __version__
 
 app = typer.Typer(
     name="accord",

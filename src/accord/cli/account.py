@@ -35,7 +35,7 @@ def choose_account(name: str | None, state: Path | None, asking: bool) -> str:
 def _make(name: str, state: Path | None) -> str:
     """Ask for the limits, and make or confirm the account."""
     from accord.errors import DeclinedError
-    from accord.session.accounts import set_budget
+    from accord.state.accounts import set_budget
 
     if not name:
         name = typer.prompt("A name for the account of this table", err=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from accord.auditing.histories import History
     from accord.auditing.protocol import CaseFinding, Verdict
     from accord.auditing.series_histories import SeriesHistory
-    from accord.records.columns import Records
+    from accord.fields.columns import Records
 
 EPSILON, DELTA = "1.6", "1e-5"
 """The paper's; for the built-in cases, and to judge what promises nothing."""
@@ -232,7 +232,7 @@ def _own_case(
 ) -> Case:
     from accord.auditing.cases import Case
     from accord.errors import UsageError
-    from accord.records.load import load_records
+    from accord.fields.load import load_records
 
     tables = {side: named.table for side, named in files.items() if named.table}
     neighbours = [(side, named.neighbour) for side, named in files.items() if named.neighbour]

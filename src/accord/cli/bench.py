@@ -65,11 +65,11 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Compare pairs of made-up rows, between two processes."""
-    from accord.benchmarking import Measured, Measurement, measure
+    from accord.benchmarking.bench import Measured, Measurement, measure
+    from accord.benchmarking.workload import RULES
     from accord.errors import UsageError
     from accord.network import Network
     from accord.secure.engines import NAMES, engine_named
-    from accord.workload import RULES
 
     if k not in (None, 1, 2, 4, 8):
         raise UsageError(problem="--k is 1, 2, 4 or 8.")

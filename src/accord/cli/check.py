@@ -32,8 +32,8 @@ from accord.wording import counted
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.cli.check_layout import FileCheck
-    from accord.records.sources import Place
     from accord.side import Side
+    from accord.table.sources.opening import Place
 
 _ROWS = (
     "The partner sees the row numbers of matching records. If the order of your file follows from what is "
@@ -103,8 +103,8 @@ def check(
     if show and data is None:
         raise UsageError(problem="Values can be shown only with data: accord check AGREEMENT DATA.")
     if write_layout is not None:
-        from accord.records.sinks import require_no_input
-        from accord.records.sources import input_files
+        from accord.table.sinks.files import require_no_input
+        from accord.table.sources.opening import input_files
 
         require_no_input(write_layout, [agreement, *input_files(data)], "write_layout")
     try:
@@ -172,7 +172,7 @@ def _judge(
 
 def _named(file: Path | None, *told: Any) -> set[str]:
     """What of a layout its owner has named, on the command line or in a file."""
-    from accord.records.layout import named_in
+    from accord.table.layout import named_in
 
     options = zip(("columns", "id", "encoding", "delimiter"), told, strict=False)
     return {name for name, value in options if value} | (named_in(file) if file is not None else set())
@@ -202,8 +202,8 @@ def _outlook(
     """What a run is expected to take, where sizes are known; its warning comes before all advice."""
     import os
 
-    from accord.session.expected import look_ahead
-    from accord.session.state import state_folder
+    from accord.forecast.expected import look_ahead
+    from accord.state.folder import state_folder
 
     records = file.read if file is not None else None
     found = look_ahead(agreement, side, records, state_folder(state, os.environ))

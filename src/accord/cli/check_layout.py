@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from accord.agreement.document import Agreement
-    from accord.records.columns import Records
-    from accord.records.layout import Layout
-    from accord.records.load import Tally
-    from accord.records.schema import FieldSpec
-    from accord.records.sniffing import Dates
-    from accord.records.sources import Place
+    from accord.fields.columns import Records
+    from accord.fields.date_formats import Dates
+    from accord.fields.load import Tally
+    from accord.fields.schema import FieldSpec
     from accord.side import Side
+    from accord.table.layout import Layout
+    from accord.table.sources.opening import Place
 
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _WORDS = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year (two digits)"}
@@ -35,8 +35,9 @@ def find_layout(
     agreement: Agreement, data: Place, layout: Layout, named: Iterable[str], side: Side | None
 ) -> Layout:
     """The layout with all that was found out about the file; what is named is taken as it is."""
-    from accord.records.schema import agreed_columns
-    from accord.records.sniffing import sniff_dates, sniff_text
+    from accord.fields.date_formats import sniff_dates
+    from accord.fields.schema import agreed_columns
+    from accord.table.sniffing import sniff_text
 
     shown = agreement.disclosed(side) if side is not None else ()
     wanted = [layout.source(name).column for name in agreed_columns(agreement.fields, shown)]
@@ -89,13 +90,13 @@ def in_words(how: str) -> str:
 
 def facts_of_layout(data: Place, layout: Layout) -> dict[str, Any]:
     """How a file is read, for people and machines."""
-    from accord.records.sources import kind_of
+    from accord.table.sources.opening import kind_of
 
     facts: dict[str, Any] = {"id": None if layout.id_row else layout.id, "id_row": layout.id_row}
     if kind_of(data) == "csv":
         facts |= {"encoding": layout.encoding, "delimiter": layout.delimiter, "quote": layout.quote}
     if kind_of(data) == "xlsx" and isinstance(data, Path):
-        from accord.records.sources_xlsx import sheet_names
+        from accord.table.sources.xlsx import sheet_names
 
         facts["sheet"] = layout.sheet or sheet_names(data)[0]
     formats = {name: layout.source(name).format for name in layout.columns}
@@ -105,7 +106,7 @@ def facts_of_layout(data: Place, layout: Layout) -> dict[str, Any]:
 
 def describe_layout(facts: Mapping[str, Any]) -> str:
     """The same in a line; empty if there is nothing to say."""
-    from accord.records.sniffing import is_guess
+    from accord.table.sniffing import is_guess
 
     parts = []
     if "encoding" in facts:
@@ -153,7 +154,7 @@ class FileCheck:
 
     def show(self, agreement: Agreement, names: list[str]) -> dict[str, Any]:
         """Some values of these fields before and after."""
-        from accord.records.showing import show_values
+        from accord.fields.showing import show_values
 
         found: dict[str, Any] = {}
         for name in names:
@@ -170,8 +171,8 @@ class FileCheck:
     def keep(self, agreement: Path, named: Path | None, target: Path | None, force: bool) -> None:
         """Write the layout where its owner says, else where it came from, else beside the data; nothing where
         a linkage reads the file as it is."""
-        from accord.records.sinks import require_no_input
-        from accord.records.sources import input_files
+        from accord.table.sinks.files import require_no_input
+        from accord.table.sources.opening import input_files
 
         if target is None and not self.found:
             return
@@ -186,7 +187,7 @@ class FileCheck:
 
 def _encoded(spec: FieldSpec) -> str:
     """What a value becomes in the end, in words."""
-    from accord.records.schema import Bloom, CategoryField, FrequencyField, Letters, TextField
+    from accord.fields.schema import Bloom, CategoryField, FrequencyField, Letters, TextField
 
     if isinstance(spec, FrequencyField):
         return f"its class, 0 (common) to {spec.high} (rarest)"
@@ -202,7 +203,7 @@ def check_file(
 ) -> FileCheck:
     """Find out how the file is written, and read it; raises all its faults."""
     from accord.agreement.by_pass import unplaced
-    from accord.records.load import Tally, load_records
+    from accord.fields.load import Tally, load_records
     from accord.side import Side
 
     found, tally = find_layout(agreement, data, layout, named, side), Tally()
@@ -225,8 +226,8 @@ def check_file(
 def write_layout(layout: Layout, data: Place, path: Path, force: bool) -> bool:
     """Write a layout file, or leave the one that says the same, and tell which; another one that is there
     stays, unless its owner insists."""
-    from accord.records.layout import read_layout
-    from accord.records.sinks import require_writable, write_file
+    from accord.table.layout import read_layout
+    from accord.table.sinks.files import require_writable, write_file
 
     require_writable(path, "write_layout", ())
     if path.exists() and not force:
@@ -247,9 +248,9 @@ def list_columns(
 ) -> None:
     """Print the names of a file's columns, one a line, for its owner, who asks for them."""
     from accord.cli.link import plain
-    from accord.records.layout import Layout, named_in, read_layout
-    from accord.records.sniffing import sniff_text
-    from accord.records.sources import column_names
+    from accord.table.layout import Layout, named_in, read_layout
+    from accord.table.sniffing import sniff_text
+    from accord.table.sources.opening import column_names
 
     layout = read_layout(layout_file) if layout_file is not None else Layout()
     named = set(named_in(layout_file)) if layout_file is not None else set()

@@ -9,13 +9,13 @@ import typer
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.records.layout import Layout
-    from accord.records.sources import Place
+    from accord.table.layout import Layout
+    from accord.table.sources.opening import Place
 
 
 def print_digest(listed: str, as_json: bool) -> None:
     """Print what an agreement names a list by: one that ships, by its name, or that of a file."""
-    from accord.records.frequency_lists import SHIPPED, find_list
+    from accord.fields.frequency_lists import SHIPPED, find_list
 
     found = find_list(listed, None if listed in SHIPPED else listed)
     facts = {"digest": found.digest, "values": len(found.values), "total": found.total, "rest": found.rest}
@@ -27,8 +27,8 @@ def facts_of_lists(agreement: Agreement, layout: Layout, data: Place | None) -> 
 
     Without data a list need not be here: an agreement is also read by people who have neither.
     """
-    from accord.records.frequency_lists import SHIPPED, find_classes
-    from accord.records.schema import FrequencyField
+    from accord.fields.frequency_lists import SHIPPED, find_classes
+    from accord.fields.schema import FrequencyField
 
     specs = {name: spec for name, spec in agreement.fields.items() if isinstance(spec, FrequencyField)}
     known = {n: s for n, s in specs.items() if data or s.list in SHIPPED or s.list in layout.lists}

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from accord.session.notices import Notice, decode_notice
+from accord.notices import Notice, decode_notice
 
 _GRACE_SECONDS = 5.0
 

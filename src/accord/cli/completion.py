@@ -18,7 +18,7 @@ from typing import Any
 import typer
 
 from accord.errors import AccordError
-from accord.session.state import State, state_folder
+from accord.state.folder import State, state_folder
 
 _BASH = ("_ACCORD_COMPLETE", "complete_bash")
 """How the script that bash has been given asks; bash takes an answer as it would be typed."""
@@ -72,7 +72,7 @@ def _typed(names: Iterable[str]) -> list[str]:
 
 
 def _partners(context: typer.Context) -> Iterator[str]:
-    from accord.session.partners import read_name
+    from accord.peer.partners import read_name
 
     for path in _state(context).partners.glob("*.pem"):
         with path.open("rb") as file:

@@ -24,7 +24,7 @@ from accord.cli.generate import Data, generate
 from accord.cli.init import Kind, write_template
 from accord.cli.progress_pair import PairDisplay
 from accord.cli.terminal import say, width_of
-from accord.session.notices import Done, Listening
+from accord.notices import Done, Listening
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
@@ -95,8 +95,8 @@ def _actor(here: Path, agreement: Agreement, letter: str) -> Actor:
 
 def _exchange_cards(actor: Actor, other: Actor) -> None:
     """Make an identity and let the other trust its card."""
-    from accord.session.identity import make_identity
-    from accord.session.partners import add_partner
+    from accord.peer.identity import make_identity
+    from accord.peer.partners import add_partner
 
     _say(actor.name, f"accord identity --name {actor.name}")
     card = make_identity(actor.state, actor.name, datetime.now(UTC))
@@ -106,7 +106,7 @@ def _exchange_cards(actor: Actor, other: Actor) -> None:
 
 def _make_account(actor: Actor, scene: Scene) -> None:
     """Limit what all releases of its table may come to."""
-    from accord.session.accounts import set_budget
+    from accord.state.accounts import set_budget
 
     _say(actor.name, f"accord ledger budget {scene} --epsilon 5 --delta 2^-30")
     set_budget(scene.value, epsilon="5", delta="2^-30", state=actor.state.folder)

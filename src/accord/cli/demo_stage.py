@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.session.state import State
+    from accord.state.folder import State
 
 
 class Scene(StrEnum):
@@ -40,7 +40,7 @@ class Actor:
     @property
     def state(self) -> State:
         """Where `accord` keeps its state if this folder is the user's state folder."""
-        from accord.session.state import State
+        from accord.state.folder import State
 
         return State(self.folder / "accord")
 

@@ -17,9 +17,9 @@ from accord.wording import counted, lasting, sized
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.cli.demo_stage import Actor, Stage
-    from accord.quality.known import Known, PairFacts
-    from accord.session.notices import Done
-    from accord.truth import Scores
+    from accord.notices import Done
+    from accord.simulation.known import Known, PairFacts
+    from accord.simulation.truth import Scores
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Figures:
 
 def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
     """The figures, from what both sides keep."""
-    from accord.session.receipt import read_receipt
+    from accord.run.receipt import read_receipt
 
     end = done[stage.a.name]
     known = _know(stage)
@@ -92,9 +92,9 @@ def gather_figures(stage: Stage, done: Mapping[str, Done]) -> Figures:
 
 def _know(stage: Stage) -> Known:
     """Both tables, what was found of them and what is true."""
-    from accord.quality.known import Known, find
-    from accord.simulation import load_both
-    from accord.truth import read_truth
+    from accord.simulation.known import Known, find
+    from accord.simulation.pair import load_both
+    from accord.simulation.truth import read_truth
 
     records = load_both(stage.a.table, stage.b.table, stage.agreement, None, None)
     left, right, _ = find(read_truth(stage.a.folder / "pairs.csv"), *records)
@@ -103,8 +103,8 @@ def _know(stage: Stage) -> Known:
 
 def _scores(known: Known) -> tuple[Scores, Scores]:
     """Against what the rule accepts, and against the truth."""
-    from accord.matching.join import full_join
-    from accord.quality.known import rate
+    from accord.rules.join import full_join
+    from accord.simulation.known import rate
 
     accepted = known.keys(*full_join(known.agreement.rule, known.tables, known.sizes))
     return rate(known.found, accepted), rate(known.found, known.true, known.unknown)
@@ -125,9 +125,9 @@ def _examples(stage: Stage, known: Known) -> tuple[Example | None, Example | Non
 
 
 def _example(stage: Stage, pair: PairFacts) -> Example:
-    from accord.records.layout import Layout
-    from accord.records.schema import agreed_columns
-    from accord.records.showing import show_rows
+    from accord.fields.schema import agreed_columns
+    from accord.fields.showing import show_rows
+    from accord.table.layout import Layout
 
     fields = stage.agreement.fields
     names = [*stage.agreement.disclose.A, *pair.differs, *pair.lacks]
@@ -153,8 +153,8 @@ def _errors(stage: Stage, pair: PairFacts) -> str:
 def _spent(actor: Actor, account_name: str) -> str:
     """What the ledger of a side says."""
     from accord.privacy.number import show
-    from accord.session.accounts import account
-    from accord.session.ledger import Ledger
+    from accord.state.accounts import account
+    from accord.state.ledger import Ledger
 
     cost = account(account_name, Ledger(actor.state.ledger).runs(), {}).spent
     return f"ε = {show(cost.epsilon)}, δ = {show(cost.delta)}"

@@ -13,7 +13,7 @@ from accord.cli.options import StateOption
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
-    from accord.session.state import State
+    from accord.state.folder import State
 
 
 def forget(
@@ -43,9 +43,9 @@ def forget(
     """
     from accord.errors import UsageError
     from accord.privacy.number import show
-    from accord.session.ledger import Ledger
-    from accord.session.state import open_state
-    from accord.session.store import hold
+    from accord.state.folder import open_state
+    from accord.state.ledger import Ledger
+    from accord.state.runs import hold
 
     opened = open_state(state, os.environ, new=False)
     ledger = Ledger(opened.ledger)
@@ -77,7 +77,7 @@ def _require_past(state: State, run: str) -> None:
     """Raise while the agreement of an accountable run has its owner keep it."""
     from accord.agreement.file import parse_agreement
     from accord.errors import AccordError, UsageError
-    from accord.session.store import open_run
+    from accord.state.runs import open_run
 
     try:
         known = open_run(state, run).manifest

@@ -47,7 +47,7 @@ def generate(
 
     They are a.csv, b.csv and truth.csv; for people the truth also lists the kinds of errors in each pair.
     """
-    from accord.records.sinks import require_target, write_table
+    from accord.table.sinks.files import require_target, write_table
 
     if kind is not Data.people and (errors is not None or dotted_dates):
         raise UsageError(problem=f"--errors and --dotted-dates are for people, not for {kind.value}.")
@@ -95,8 +95,8 @@ def _make(
 
 def _write_layout(path: Path, force: bool) -> None:
     from accord.datasets.people import DOTTED
-    from accord.records.layout import Layout
-    from accord.records.sinks import write_file
+    from accord.table.layout import Layout
+    from accord.table.sinks.files import write_file
 
     text = f"# How b.csv is written.\n{Layout().read_dates({'birth': DOTTED}).to_toml()}"
     write_file(path, text.encode(), replace=force)

@@ -15,8 +15,8 @@ from accord.cli.table import print_table
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
-    from accord.session.identity import Card
-    from accord.session.state import State
+    from accord.peer.identity import Card
+    from accord.state.folder import State
 
 partner = typer.Typer(
     help="Add, list or remove the partners you trust.",
@@ -36,8 +36,8 @@ def identity(
     as_json: Json = False,
 ) -> None:
     """Create your identity, once, and write the card for partners."""
-    from accord.session.introduction import default_place
-    from accord.session.introduction import identity as make
+    from accord.peer.introduction import default_place
+    from accord.peer.introduction import identity as make
 
     card = make(name, out=out, renew=renew, force=force, state=state)
     path = out or default_place(card.name)
@@ -68,8 +68,8 @@ def add(
     state: StateOption = None,
 ) -> None:
     """Trust this card, and no other, for this partner."""
-    from accord.session.introduction import trust
-    from accord.session.partners import partners
+    from accord.peer.introduction import trust
+    from accord.peer.partners import partners
 
     old = partners(_open(state)).get(name)
     found = trust(name, card, force=force, state=state)
@@ -84,7 +84,7 @@ def add(
 @partner.command("list", epilog=example("accord partner list"))
 def list_(state: StateOption = None, as_json: Json = False) -> None:
     """List the partners you know."""
-    from accord.session.partners import partners
+    from accord.peer.partners import partners
 
     known = partners(_open(state, new=False))
     if as_json:
@@ -108,14 +108,14 @@ def remove(
     state: StateOption = None,
 ) -> None:
     """Stop trusting this partner."""
-    from accord.session.partners import remove_partner
+    from accord.peer.partners import remove_partner
 
     remove_partner(_open(state, new=False), name)
     say(f"{name}: removed.")
 
 
 def _open(state: Path | None, *, new: bool = True) -> State:
-    from accord.session.state import open_state
+    from accord.state.folder import open_state
 
     return open_state(state, os.environ, new=new)
 

@@ -146,7 +146,7 @@ def write_template(kind: Kind, out: Path, force: bool = False) -> None:
     """Write a commented agreement that fits the data of `accord generate`; those for patients and customers
     fit the data for people."""
     from accord.datasets.starter import starter_text
-    from accord.records.sinks import write_file
+    from accord.table.sinks.files import write_file
 
     write_file(out, starter_text(kind.value, secrets.token_hex(16)).encode(), replace=force)
     say(f"Wrote {out}. Edit it with your partner, then: `accord check {out}`.", err=True)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def draft_from(told: Told, out: Path, force: bool) -> None:
     """Write a draft for this table, and how the table is laid out."""
     from accord.drafting.draft import make_draft
-    from accord.records.sinks import require_target, write_file
-    from accord.records.sources import input_files
+    from accord.table.sinks.files import require_target, write_file
+    from accord.table.sources.opening import input_files
 
     beside = layout_of(told.table)
     require_target(out, input_files(told.table), force, endings=())
@@ -59,7 +59,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
 def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     """Write how a table fits an agreement that is there."""
     from accord.agreement.file import read_agreement
-    from accord.records.sources import input_files
+    from accord.table.sources.opening import input_files
 
     if told.agreed:
         fixed = (f"{option} is part of the agreement, which --for does not change." for option in told.agreed)
@@ -90,7 +90,7 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
 
 def _require_layout(beside: Path, inputs: Iterable[Path], force: bool) -> None:
     """The layout has its place beside the table: no option names another."""
-    from accord.records.sinks import require_target
+    from accord.table.sinks.files import require_target
 
     try:
         require_target(beside, inputs, force, endings=())
@@ -108,8 +108,8 @@ def _look(told: Told) -> Seen:
     from accord.drafting.confirming import change, name_rows, take_guesses
     from accord.drafting.guessing import guess_kinds
     from accord.drafting.sampling import look_at
-    from accord.records.layout import Layout
-    from accord.records.sniffing import sniff_text
+    from accord.table.layout import Layout
+    from accord.table.sniffing import sniff_text
 
     if told.id is not None and told.id_row:
         raise UsageError(problem="Name records by a column, --id, or by their rows, --id-row, not by both.")
@@ -253,8 +253,8 @@ def _as_type(name: str) -> str:
 def _other_sexes(agreement: Agreement, seen: Seen, where: str) -> str:
     """A word to the owner whose table writes sexes in other ways than agreed, and `where` that is said."""
     from accord.drafting.kinds import Kind
-    from accord.records.folding import fold_list
-    from accord.records.schema import CategoryField
+    from accord.fields.folding import fold_list
+    from accord.fields.schema import CategoryField
 
     spec = agreement.fields.get(Kind.SEX)
     columns = [one.name for one in seen.columns if one.is_.kind is Kind.SEX]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from accord.drafting.answers import Answers
     from accord.drafting.confirming import Columns
     from accord.drafting.sampling import Look
-    from accord.records.layout import Layout
-    from accord.records.sources import Place
+    from accord.table.layout import Layout
+    from accord.table.sources.opening import Place
 
 
 @dataclass(frozen=True)

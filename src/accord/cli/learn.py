@@ -95,7 +95,7 @@ def learn(
     """
     from accord.agreement.file import read_agreement
     from accord.learning.learn import learn as run
-    from accord.records.sinks import require_target, write_file
+    from accord.table.sinks.files import require_target, write_file
 
     agreed = read_agreement(draft)
     if out is not None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from accord.privacy.budget import Budget
     from accord.privacy.events import Cost
-    from accord.session.accounts import Account, Runs
-    from accord.session.ledger import Entry, Ledger
+    from accord.state.accounts import Account, Runs
+    from accord.state.ledger import Entry, Ledger
 
 app = typer.Typer(
     help="Show what was spent, and limit it.",
@@ -41,7 +41,7 @@ def ledger(
     if context.invoked_subcommand is not None:
         context.obj = state
         return
-    from accord.session.accounts import accounts
+    from accord.state.accounts import accounts
 
     opened = open_ledger(state, new=False)
     runs = opened.runs()
@@ -78,7 +78,7 @@ def budget(
     as it is; what is spent stays spent.
     """
     from accord.privacy.calibration import warnings
-    from accord.session.accounts import set_budget
+    from accord.state.accounts import set_budget
 
     where, most = state or context.obj, _read_runs(runs)
     limits = set_budget(
@@ -118,7 +118,7 @@ def _read_runs(given: str | None) -> Runs:
 
 def _warn_of_spent(ledger: Ledger, name: str) -> None:
     """Say so if no further release fits under the new limits."""
-    from accord.session.accounts import account
+    from accord.state.accounts import account
 
     found = account(ledger.find_account(name), ledger.runs(), ledger.budgets())
     limit = found.budget.cost
@@ -132,8 +132,8 @@ def _warn_of_spent(ledger: Ledger, name: str) -> None:
 
 def open_ledger(state: Path | None, *, new: bool = True) -> Ledger:
     """The ledger in the state folder that was named, or in the usual one; made if it may be new."""
-    from accord.session.ledger import Ledger
-    from accord.session.state import open_state
+    from accord.state.folder import open_state
+    from accord.state.ledger import Ledger
 
     return Ledger(open_state(state, os.environ, new=new).ledger)
 

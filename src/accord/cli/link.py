@@ -34,11 +34,11 @@ from accord.errors import DeclinedError, OtherIdsError, UsageError
 from accord.wording import counted
 
 if TYPE_CHECKING:
-    from accord.records.targets import Target
-    from accord.session.connection import Reach
-    from accord.session.link import Linked
-    from accord.session.offer import Offer
-    from accord.session.store import Manifest
+    from accord.peer.connection import Reach
+    from accord.run.link import Linked
+    from accord.run.offer import Offer
+    from accord.state.runs import Manifest
+    from accord.table.sinks.targets import Target
 
 Listen = Annotated[
     str, typer.Option(metavar="HOST:PORT", help="Where to wait for the partner.", show_default=False)
@@ -166,10 +166,10 @@ def link(
     from accord.agreement.file import read_agreement
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
-    from accord.records.sources import input_places
-    from accord.records.targets import as_target_or_none, require_free
-    from accord.session.link import link as run
-    from accord.session.output import output_headings
+    from accord.run.link import link as run
+    from accord.run.output import output_headings
+    from accord.table.sinks.targets import as_target_or_none, require_free
+    from accord.table.sources.opening import input_places
 
     agreed, table = read_agreement(agreement), find_table(data, query)
     layout = read_own_layout(
@@ -255,8 +255,8 @@ def resume(
 ) -> None:
     """Continue an interrupted run. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
-    from accord.records.targets import as_target_or_none
-    from accord.session.link import resume as go_on
+    from accord.run.link import resume as go_on
+    from accord.table.sinks.targets import as_target_or_none
 
     table = find_table_or_none(data, query)
     name = run or _latest(state)
@@ -301,22 +301,22 @@ def _number_or_name(workers: str | None) -> int | str | None:
 
 def _stored(run: str, state: Path | None) -> Manifest:
     """What is known of the run, the file that it was to write among it."""
-    from accord.session.state import open_state
-    from accord.session.store import open_run
+    from accord.state.folder import open_state
+    from accord.state.runs import open_run
 
     return open_run(open_state(state, os.environ, new=False), run).manifest
 
 
 def _reach(wait: float, silence: float) -> Reach:
-    from accord.session.channel import Patience
-    from accord.session.connection import Reach
+    from accord.peer.channel import Patience
+    from accord.peer.connection import Reach
 
     return Reach(wait=wait, patience=Patience(silence=silence))
 
 
 def _latest(state: Path | None) -> str:
-    from accord.session.state import open_state
-    from accord.session.store import find_waiting
+    from accord.state.folder import open_state
+    from accord.state.runs import find_waiting
 
     waiting = find_waiting(open_state(state, os.environ, new=False))
     if not waiting:
@@ -331,7 +331,7 @@ def _require_file(out: Target | None, as_json: bool) -> Target | None:
 
 
 def _confirm(yes: bool, silent: bool) -> Callable[[Offer], bool]:
-    from accord.session.offer import describe
+    from accord.run.offer import describe
 
     def ask(offer: Offer) -> bool:
         if not silent:
@@ -353,7 +353,7 @@ def _show(linked: Linked, as_json: bool, raw: bool) -> None:
     if as_json:
         return
     if linked.out is None:
-        from accord.records.sinks import csv_pieces
+        from accord.table.sinks.files import csv_pieces
 
         for piece in csv_pieces(linked.found, raw=raw):
             text = str(piece, "utf-8")

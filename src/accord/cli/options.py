@@ -14,8 +14,8 @@ from accord.errors import UsageError
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.records.layout import Layout
-    from accord.records.sources import Place
+    from accord.table.layout import Layout
+    from accord.table.sources.opening import Place
 
 LayoutFile = Annotated[
     Path | None,
@@ -76,7 +76,7 @@ def read_own_layout(
 ) -> Layout:
     """The layout file, if any, overridden by what stands on the command line. Without one, that beside the
     `table`, as far as it is about this agreement."""
-    from accord.records.layout import Layout, read_layout
+    from accord.table.layout import Layout, read_layout
 
     if id is not None and id_row:
         raise UsageError(problem="Name records by a column, --id, or by their rows, --id-row, not by both.")

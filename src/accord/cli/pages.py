@@ -17,14 +17,14 @@ HtmlFile = Annotated[
 
 def require_page(path: Path, inputs: Iterable[Path | None], force: bool, option: str = "html") -> None:
     """Raise before any work unless a page can be written there; `option` is the argument that named it."""
-    from accord.records.sinks import require_target
+    from accord.table.sinks.files import require_target
 
     require_target(path, [given for given in inputs if given is not None], force, option, (".html",))
 
 
 def write_page(path: Path, content: str, force: bool, option: str = "html", *, private: bool) -> None:
     """Write it, and say so; what is `private` can be read by its owner alone."""
-    from accord.records.sinks import write_file
+    from accord.table.sinks.files import write_file
 
     write_file(path, content.encode(), option, replace=force, private=private)
     say(f"Wrote {path}.", err=True)

@@ -13,7 +13,7 @@ import typer
 from accord.errors import UnreadableError, UsageError
 
 if TYPE_CHECKING:
-    from accord.records.sources import Place
+    from accord.table.sources.opening import Place
 
 TABLE = (
     "csv, parquet (or a folder of them), arrow, xlsx; or an address: duckdb:FILE?table=NAME, sqlite:…, "
@@ -33,8 +33,8 @@ _WILD = re.compile(r"[*?\[\]]")
 
 def find_table(typed: str, query: Path | None = None, option: str = "--query") -> Place:
     """What was typed as a table; the query is read from its file."""
-    from accord.records.address import Address
-    from accord.records.sources import find_place
+    from accord.table.address import Address
+    from accord.table.sources.opening import find_place
 
     place = find_place(typed)
     assert place is not None

@@ -105,7 +105,7 @@ def plan(
     Nothing is spent and nobody is contacted: record counts are enough.
     """
     from accord.agreement.file import read_agreement
-    from accord.session.plan import plan as make
+    from accord.forecast.plan import plan as make
 
     if series is not None:
         from accord.cli.plan_series import show_series
@@ -119,12 +119,12 @@ def plan(
         raise UsageError(problem=_FOR_YOUR_EYES)
     if drawing is not None:
         from accord.drawing import require_place
-        from accord.records.sources import input_files
+        from accord.table.sources.opening import input_files
 
         given = (agreement, *input_files(data), write)
         require_place(drawing, [path for path in given if path is not None], force)
     if page is not None:
-        from accord.records.sources import input_files
+        from accord.table.sources.opening import input_files
 
         require_page(page, (agreement, *input_files(data), write, drawing), force)
     agreed = read_agreement(agreement)
@@ -167,7 +167,7 @@ def plan(
 
 def _write(found: Plan, path: Path, agreement: Path, force: bool) -> None:
     """The agreement with the choice in it: never one that somebody's data decided."""
-    from accord.records.sinks import require_no_input, require_writable, write_file
+    from accord.table.sinks.files import require_no_input, require_writable, write_file
 
     require_no_input(path, [agreement], "write")
     require_writable(path, "write", ())

@@ -23,8 +23,8 @@ def show_series(
 ) -> None:
     """Price a series and print what was found."""
     from accord.agreement.file import read_agreement
+    from accord.forecast.plan import read_sizes
     from accord.planning.series import plan_series
-    from accord.session.plan import read_sizes
 
     agreed = read_agreement(agreement)
     sizes = read_sizes(agreed, records)

@@ -11,8 +11,8 @@ import typer
 
 from accord.cli.terminal import Counter, make_bars, say
 from accord.errors import InterruptedEarlyError
-from accord.session.narrator import tell_in_words
-from accord.session.notices import Connected, Notice, Progress, Reading, encode_notice
+from accord.notices import Connected, Notice, Progress, Reading, encode_notice
+from accord.run.narrator import tell_in_words
 from accord.wording import counted, lasting, sized
 
 _EVENTS_A_SECOND = 5.0

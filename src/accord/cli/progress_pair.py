@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from accord.cli.children import Ended, Note, Told
 from accord.cli.terminal import make_bars, say
-from accord.session.notices import (
+from accord.notices import (
     Charged,
     Connected,
     Done,

@@ -16,10 +16,10 @@ from accord.cli.terminal import say
 from accord.wording import counted, tell_kept
 
 if TYPE_CHECKING:
-    from accord.records.sources import Place
-    from accord.session.receipt import Receipt
-    from accord.session.state import State
+    from accord.run.receipt import Receipt
     from accord.side import Side
+    from accord.state.folder import State
+    from accord.table.sources.opening import Place
 
 Signers = dict[str, dict[str, str | bool | None]]
 
@@ -111,7 +111,7 @@ def verify(
         typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
     else:
         _print_signers(signers)
-        from accord.session.receipt import tell_accountable
+        from accord.run.receipt import tell_accountable
 
         say(tell_accountable(receipt))
     if not trusted:
@@ -122,11 +122,11 @@ def verify(
 
 def _require_output(receipt: Receipt, state: State, out: Place) -> None:
     from accord.errors import DataError, Fault
-    from accord.records.layout import Layout
-    from accord.records.sources import column_names
-    from accord.session.receipt import require_output
-    from accord.session.store import read_output_key
-    from accord.truth import read_truth
+    from accord.run.receipt import require_output
+    from accord.simulation.truth import read_truth
+    from accord.state.runs import read_output_key
+    from accord.table.layout import Layout
+    from accord.table.sources.opening import column_names
 
     if not {"id_a", "id_b"} <= set(column_names(out, Layout())):
         problem = "It has no columns id_a and id_b, so no run wrote it."
@@ -164,10 +164,10 @@ def _printable(text: str) -> str:
 
 def _open(which: str, state: Path | None) -> tuple[Receipt, State]:
     from accord.errors import UsageError
-    from accord.session.receipt import read_receipt
-    from accord.session.remembered import no_receipt
-    from accord.session.state import open_state
-    from accord.session.store import open_run
+    from accord.run.receipt import read_receipt
+    from accord.run.remembered import no_receipt
+    from accord.state.folder import open_state
+    from accord.state.runs import open_run
 
     opened = open_state(state, os.environ, new=False)
     if os.path.isfile(which):
@@ -181,8 +181,8 @@ def _open(which: str, state: Path | None) -> tuple[Receipt, State]:
 
 def _signer(receipt: Receipt, side: Side, state: State) -> dict[str, str | bool | None]:
     """The card of one side, as whose it is known here now, and whether that is whom the receipt names."""
-    from accord.session.identity import own_card
-    from accord.session.partners import partners
+    from accord.peer.identity import own_card
+    from accord.peer.partners import partners
 
     card, name = receipt.cards[side], receipt.facts["parties"][side.value]["name"]
     own = own_card(state)

@@ -17,10 +17,10 @@ from accord.errors import UsageError
 from accord.wording import counted
 
 if TYPE_CHECKING:
-    from accord.records.layout import Layout
-    from accord.session.replay import Replayed
-    from accord.session.series_pledge import Earlier
-    from accord.session.state import State
+    from accord.replay.one_side import Replayed
+    from accord.replay.series import Earlier
+    from accord.state.folder import State
+    from accord.table.layout import Layout
 
 
 def replay(
@@ -67,7 +67,7 @@ def replay(
     From your table, your seed and what you received. Says that you followed the protocol with this table, or
     names the first message that differs.
     """
-    from accord.session.state import open_state
+    from accord.state.folder import open_state
 
     opened = open_state(state, os.environ, new=False)
     if partner_data is not None and partner_state is None:
@@ -114,7 +114,7 @@ def _tell_column(pair: tuple[str, str]) -> str:
 
 
 def _read_layout(columns: Path | None) -> Layout | None:
-    from accord.records.layout import read_layout
+    from accord.table.layout import read_layout
 
     return None if columns is None else read_layout(columns)
 
@@ -122,9 +122,9 @@ def _read_layout(columns: Path | None) -> Layout | None:
 def _replay_one(
     state: State, run: str, data: Path | None, layout: Layout | None, against: Path | None
 ) -> Replayed:
-    from accord.session.case import open_case
-    from accord.session.evidence import read_evidence
-    from accord.session.replay import replay_side
+    from accord.replay.evidence import read_evidence
+    from accord.replay.one_side import replay_side
+    from accord.replay.pledged import open_case
 
     found = None if against is None else read_evidence(against)
     return replay_side(open_case(state, run, data, layout), found)
@@ -133,16 +133,16 @@ def _replay_one(
 def _replay_two(
     state: State, partner: State, run: str, data: Path | None, layout: Layout | None, other: Path | None
 ) -> list[Replayed]:
-    from accord.session.case import open_case
-    from accord.session.replay_both import replay_both
+    from accord.replay.both_sides import replay_both
+    from accord.replay.pledged import open_case
 
     cases = (open_case(state, run, data, layout), open_case(partner, run, other))
     return list(replay_both({case.side: case for case in cases}).values())
 
 
 def _write_evidence(state: State, run: str, path: Path) -> None:
-    from accord.session.evidence import encode_evidence
-    from accord.session.replay import make_evidence
+    from accord.replay.evidence import encode_evidence
+    from accord.replay.one_side import make_evidence
 
     found = make_evidence(state, run)
     content = encode_evidence(found)

@@ -34,8 +34,8 @@ def report(
     from accord.errors import UsageError
     from accord.report.receipted import share as share_run
     from accord.report.run import describe_forgotten, describe_run
-    from accord.session.remembered import Forgotten, no_receipt, remember
-    from accord.session.state import open_state
+    from accord.run.remembered import Forgotten, no_receipt, remember
+    from accord.state.folder import open_state
 
     require_page(out, (), force, "out")
     found = remember(open_state(state, os.environ, new=False), run)

@@ -14,7 +14,7 @@ from accord.cli.terminal import say
 from accord.wording import tell_kept
 
 if TYPE_CHECKING:
-    from accord.session.store import RunFolder
+    from accord.state.runs import RunFolder
 
 
 def runs(
@@ -25,8 +25,8 @@ def runs(
 
     With whom, on which data, how far, and whether they are done.
     """
-    from accord.session.state import open_state
-    from accord.session.store import list_runs
+    from accord.state.folder import open_state
+    from accord.state.runs import list_runs
 
     found, broken = list_runs(open_state(state, os.environ, new=False))
     steps = {run.manifest.run: _steps(run) for run in found}

@@ -18,7 +18,7 @@ from accord.cli.terminal import say
 from accord.wording import counted
 
 if TYPE_CHECKING:
-    from accord.session.state import State
+    from accord.state.folder import State
 
 
 def series(
@@ -51,7 +51,7 @@ def series(
 
     Each pair comes with the run that found it.
     """
-    from accord.session.state import open_state
+    from accord.state.folder import open_state
 
     opened = open_state(state, os.environ, new=False)
     if name is None:
@@ -61,7 +61,7 @@ def series(
 
 
 def _show_list(state: State, as_json: bool) -> None:
-    from accord.session.series_pairs import list_series
+    from accord.run.series_pairs import list_series
 
     found = list_series(state)
     if as_json:
@@ -90,8 +90,8 @@ def _show_pairs(
     raw: bool,
 ) -> None:
     from accord.cli.link import plain
-    from accord.records.sinks import csv_pieces, require_target, write_table
-    from accord.session.series_pairs import all_pairs
+    from accord.run.series_pairs import all_pairs
+    from accord.table.sinks.files import csv_pieces, require_target, write_table
 
     if out is not None:
         require_target(out, (), force)

@@ -25,11 +25,11 @@ from accord.wording import counted, lasting, sized
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.protocols.mine import Status, Watch
-    from accord.quality.report import Quality
-    from accord.records.layout import Layout
-    from accord.records.sources import Place
     from accord.report.simulated import Cells
-    from accord.simulation import Simulation
+    from accord.simulation.pair import Simulation
+    from accord.simulation.report import Quality
+    from accord.table.layout import Layout
+    from accord.table.sources.opening import Place
 
 _PROTOCOLS = (
     "Instead of the agreed: laplace, all-pairs, psi, psi-expand, local-dp; or, leaky and for simulations "
@@ -103,14 +103,14 @@ def simulate(
     """
     from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement
-    from accord.quality.picture import save
-    from accord.records.sources import input_files, input_places
-    from accord.records.targets import as_target_or_none, require_free, write_pairs
     from accord.report.simulated import NO_CELLS, describe_simulation
-    from accord.session.output import output_headings
-    from accord.simulation import peak_mib
-    from accord.simulation import simulate as run
-    from accord.truth import read_truth
+    from accord.run.output import output_headings
+    from accord.simulation.pair import peak_mib
+    from accord.simulation.pair import simulate as run
+    from accord.simulation.picture import save
+    from accord.simulation.truth import read_truth
+    from accord.table.sinks.targets import as_target_or_none, require_free, write_pairs
+    from accord.table.sources.opening import input_files, input_places
 
     a, b = find_table(table_a, query_a, "--query-a"), find_table(table_b, query_b, "--query-b")
     agreed = adjust(

@@ -16,11 +16,11 @@ from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.quality.curve import Curve, Point
-    from accord.quality.known import PairFacts
-    from accord.quality.report import Quality
-    from accord.records.layout import Layout
-    from accord.records.sources import TableLike
+    from accord.simulation.curve import Curve, Point
+    from accord.simulation.known import PairFacts
+    from accord.simulation.report import Quality
+    from accord.table.layout import Layout
+    from accord.table.sources.opening import TableLike
 
 _MOST_POINTS = 12
 _TITLES = {
@@ -147,9 +147,9 @@ def read_cells(
     quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[TableLike, Layout]]
 ) -> tuple[list[str], Cells]:
     """The columns that the rule reads, and what the records of the pairs to look at have there."""
-    from accord.matching.rule import fields_of
-    from accord.records.schema import agreed_columns
-    from accord.records.showing import show_rows
+    from accord.fields.schema import agreed_columns
+    from accord.fields.showing import show_rows
+    from accord.rules.rule import fields_of
 
     pairs = [pair for some in (*quality.pairs.values(), quality.missed_pairs) for pair in some]
     ids = {"A": {pair.id_a for pair in pairs}, "B": {pair.id_b for pair in pairs}}

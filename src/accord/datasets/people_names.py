@@ -1,6 +1,6 @@
 """Names of people with the frequencies that they have, and what people are called instead.
 
-Names and frequencies are those of the US census of 1990 (`accord.records.names`). The lists have the given
+Names and frequencies are those of the US census of 1990 (`accord.fields.names`). The lists have the given
 names of nine tenths of all people and the surnames of four fifths. What the others have goes to the rarer
 half of the lists, so that frequent names are as frequent as they were. Nicknames are our own list.
 """
@@ -15,7 +15,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.records.names import EVERYBODY, Kind, census_names
+from accord.fields.names import EVERYBODY, Kind, census_names
 
 Text = NDArray[np.bytes_]
 """Lower-case ASCII of a fixed width: a row is a record, and its letters are a row of a matrix of octets."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from accord.agreement.document import PARTY_PATTERN
 from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, SEVERAL, Confirmed, Kind
 from accord.errors import AgreementError, Fault
+from accord.fields.making import parse_date
 from accord.planning.plan import MOST_PLANNED
-from accord.records.making import parse_date
 from accord.spelling import did_you_mean
 
 RANGED = {

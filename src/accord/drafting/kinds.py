@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from accord.errors import UsageError
-from accord.records.schema import NAME_PATTERN
+from accord.fields.schema import NAME_PATTERN
 from accord.spelling import did_you_mean
 
 

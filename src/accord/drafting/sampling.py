@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from accord.drafting.guessing import Sample
 from accord.errors import DataError, Fault
-from accord.records.address import Address
-from accord.records.cell_text import to_text
-from accord.records.folding import trim
-from accord.records.layout import Layout
-from accord.records.sources import Place, column_names, open_table
+from accord.fields.folding import trim
+from accord.table.address import Address
+from accord.table.cell_text import to_text
+from accord.table.layout import Layout
+from accord.table.sources.opening import Place, column_names, open_table
 
 _CELLS = 1_000
 

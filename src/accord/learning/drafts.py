@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from accord.errors import UsageError
+from accord.fields.schema import Bloom, DateField, FieldSpec, Letters, TextField
 from accord.learning.patterns import Comparisons, Weights
-from accord.matching.rule import (
+from accord.rules.rule import (
     And,
     Edit,
     Level,
@@ -20,8 +21,7 @@ from accord.matching.rule import (
     Within,
     join,
 )
-from accord.matching.thresholds import Fields
-from accord.records.schema import Bloom, DateField, FieldSpec, Letters, TextField
+from accord.rules.thresholds import Fields
 from accord.spelling import did_you_mean
 
 _SIMILAR = (Fraction(1), Fraction(4, 5), Fraction(3, 5))

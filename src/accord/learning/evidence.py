@@ -19,21 +19,21 @@ from accord.datasets.people import generate_people
 from accord.datasets.people_errors import FIELDS as OF_PEOPLE
 from accord.datasets.people_errors import Errors
 from accord.errors import UsageError
+from accord.fields.columns import Records
+from accord.fields.load import load_records
+from accord.fields.schema import FieldSpec, agreed_columns
 from accord.learning.mistakes import Rates, relaxed, with_errors
 from accord.learning.patterns import Comparisons, Evidence, Weights, count
 from accord.learning.splink_model import read_splink
 from accord.learning.threshold import Spread, spread_of, spread_of_levels
 from accord.learning.weights import fit
-from accord.matching.evaluate import Indices, Tables
-from accord.matching.rule import Score
-from accord.matching.thresholds import Fields
 from accord.ranges import distinct
-from accord.records.columns import Records
-from accord.records.layout import Layout
-from accord.records.load import load_records
-from accord.records.schema import FieldSpec, agreed_columns
-from accord.records.sources import TableLike, open_table
-from accord.truth import read_truth
+from accord.rules.evaluate import Indices, Tables
+from accord.rules.rule import Score
+from accord.rules.thresholds import Fields
+from accord.simulation.truth import read_truth
+from accord.table.layout import Layout
+from accord.table.sources.opening import TableLike, open_table
 
 OVERLAP = 0.5
 """Of two tables, where nothing is said of it."""

@@ -40,9 +40,9 @@ from accord.learning.evidence import (
 )
 from accord.learning.threshold import Expected, choose, curve
 from accord.learning.writing import write_into
-from accord.matching.rule import Rule, fields_of
-from accord.records.layout import Layout
-from accord.records.sources import TableLike, require_table
+from accord.rules.rule import Rule, fields_of
+from accord.table.layout import Layout
+from accord.table.sources.opening import TableLike, require_table
 
 
 @dataclass(frozen=True)

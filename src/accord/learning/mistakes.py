@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from accord.datasets.people_events import misdate
 from accord.datasets.people_typos import SLIPS
-from accord.matching.rule import OneField, Rule, predicates
-from accord.records.deriving import swap
-from accord.records.layout import Layout
-from accord.records.making import read_days
-from accord.records.schema import FieldSpec, TextField, dated_columns
+from accord.fields.deriving import swap
+from accord.fields.making import read_days
+from accord.fields.schema import FieldSpec, TextField, dated_columns
+from accord.rules.rule import OneField, Rule, predicates
+from accord.table.layout import Layout
 
 Flags = NDArray[np.bool_]
 _ROOM = 2

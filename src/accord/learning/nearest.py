@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from accord.datasets.people_names import Text, census
 from accord.datasets.people_typos import SLIPS
-from accord.records.columns import Bits
-from accord.records.encoders import encode
-from accord.records.schema import TextField
+from accord.fields.columns import Bits
+from accord.fields.encoders import encode
+from accord.fields.schema import TextField
 
 Measure = Callable[[str, str], bool]
 """Whether two texts are near enough."""

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import UsageError
-from accord.matching.evaluate import Indices, Tables, holds
-from accord.matching.rule import Levels
 from accord.ranges import contained, distinct
+from accord.rules.evaluate import Indices, Tables, holds
+from accord.rules.rule import Levels
 
 Comparisons = tuple[Levels, ...]
 Patterns = NDArray[np.uint8]

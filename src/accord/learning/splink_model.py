@@ -16,11 +16,10 @@ from accord.errors import DataError, Fault, UnreadableError
 from accord.learning.patterns import Comparisons, Weights
 from accord.learning.splink_sql import NEVER, NoCounterpartError, Translator
 from accord.learning.weights import bits_of
-from accord.matching import rule_words
-from accord.matching.implied import implies
-from accord.matching.rule import Level, Levels, Rule
-from accord.matching.thresholds import Fields
-from accord.records.layout import Layout
+from accord.rules.implied import implies
+from accord.rules.rule import Level, Levels, Rule
+from accord.rules.thresholds import Fields
+from accord.table.layout import Layout
 
 _MOST_BYTES = 4 << 20
 _SHOWN = 200
@@ -188,6 +187,6 @@ def _frequencies(data: Mapping[str, Any]) -> Iterator[str]:
         if level.get("tf_adjustment_column")
     ]
     if adjusted:
-        how = "; levels with rarity() of a public list say more" if hasattr(rule_words, "rarity") else ""
+        how = "; levels with rarity() of a public list say more"
         names = ", ".join(dict.fromkeys(adjusted))
         yield f"{names}: rare and common values weigh the same; term frequencies are left out{how}."

@@ -15,14 +15,14 @@ from functools import partial
 from math import ceil, floor
 
 from accord.exact import short
+from accord.fields.schema import Bloom, DateField, Letters, NumberField, TextField
 from accord.learning.nearest import nearest_dice
-from accord.matching.rule import And, Missing, Not, Or, Rule, Same, Similar, Within, join
-from accord.matching.rule_words import edit
-from accord.matching.thresholds import Fields
-from accord.records.layout import Layout
-from accord.records.schema import Bloom, DateField, Letters, NumberField, TextField
+from accord.rules.rule import And, Missing, Not, Or, Rule, Same, Similar, Within, join
+from accord.rules.thresholds import Fields
+from accord.rules.words import edit
 from accord.side import Side
 from accord.spelling import did_you_mean
+from accord.table.layout import Layout
 
 
 class NoCounterpartError(ValueError):

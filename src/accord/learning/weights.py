@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.learning.patterns import Comparisons, Evidence, Weights
-from accord.matching.rule import Levels, Missing, predicates
+from accord.rules.rule import Levels, Missing, predicates
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.errors import AgreementError, UsageError
 from accord.learning.drafts import score_of
-from accord.matching.rule import And, Levels, OneField, Or, Rule, Score, predicates
-from accord.matching.rule_text import RuleSyntaxError, parse_rule
+from accord.rules.rule import And, Levels, OneField, Or, Rule, Score, predicates
+from accord.rules.text import RuleSyntaxError, parse_rule
 
 _STRING = (
     r'(?:"""(?:[^"\\]|\\[\s\S]|""?(?!"))*"""'

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement, OtOptions
 from accord.entropy import Seeded
+from accord.fields.schema import TextField
 from accord.network import Network
 from accord.planning.figures import Range, Work
 from accord.planning.machine import Speed
 from accord.planning.spread import Spread
 from accord.protocols.base import Release, Task
 from accord.protocols.schedule import fewest_rounds
-from accord.records.schema import TextField
 from accord.secure.blocks import LONGEST, Blocks
 from accord.secure.cost import Price, Tab, price_like, set_up_bytes
 from accord.secure.ot.settings import USUAL, Settings

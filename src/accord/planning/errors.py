@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from accord.agreement.document import Agreement
 from accord.datasets.people_errors import Errors
 from accord.datasets.people_typos import SLIPS
-from accord.matching.implied import reach
-from accord.matching.thresholds import root
-from accord.records.columns import Column, Integers, Records
-from accord.records.schema import DateField, NumberField, TextField
+from accord.fields.columns import Column, Integers, Records
+from accord.fields.schema import DateField, NumberField, TextField
+from accord.rules.implied import reach
+from accord.rules.thresholds import root
 
 Load = Callable[[pa.Table], Records]
 """Encodes a table as the agreement says."""

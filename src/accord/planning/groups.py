@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.matching.join import Index, has_index
+from accord.fields.columns import Records, rows_of
 from accord.planning.spread import Alike
 from accord.protocols.base import Task
-from accord.records.columns import Records, rows_of
+from accord.rules.join import Index, has_index
 from accord.side import Side
 
 Ints = NDArray[np.int64]

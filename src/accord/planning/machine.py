@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from accord.benchmarking.workload import make_up_table
 from accord.entropy import Entropy, Seeded
 from accord.secure.blocks import Blocks, shapes
 from accord.secure.circuit import Node
@@ -29,7 +30,6 @@ from accord.secure.ot.supply import needs
 from accord.secure.party import Party, run_pair
 from accord.secure.prf.group import Ed25519
 from accord.side import Side
-from accord.workload import make_up_table
 
 Clock = Callable[[], float]
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.errors import AccordError, UsageError
+from accord.fields.columns import Records
 from accord.network import Network
 from accord.planning import costs, saved
 from accord.planning.choose import ANY, Wish, choose, explain, warn
@@ -41,7 +42,6 @@ from accord.planning.variants import (
     with_epsilon,
 )
 from accord.protocols.base import Release, Task
-from accord.records.columns import Records
 from accord.side import Side
 
 Ints = NDArray[np.int64]

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from accord.agreement.document import Agreement
-from accord.matching.evaluate import Tables, holds
+from accord.fields.columns import Records
 from accord.protocols.base import Task
-from accord.records.columns import Records
+from accord.rules.evaluate import Tables, holds
 
 
 def recall_of(agreement: Agreement, task: Task, met: float | None = None) -> float | None:

@@ -20,14 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.matching.blocking import Blocking
-from accord.matching.blocking_grid import GridPart
-from accord.matching.blocking_key import KeyPart
-from accord.matching.blocking_lsh import LshPart
-from accord.matching.blocking_pass import Part, Pass
-from accord.matching.evaluate import Indices
+from accord.fields.columns import Columns, Integers, Records, rows_of
 from accord.ranges import contained
-from accord.records.columns import Columns, Integers, Records, rows_of
+from accord.rules.blocking.base import Blocking
+from accord.rules.blocking.grid import GridPart
+from accord.rules.blocking.key import KeyPart
+from accord.rules.blocking.lsh import LshPart
+from accord.rules.blocking.passes import Part, Pass
+from accord.rules.evaluate import Indices
 from accord.side import Side
 
 Ints = NDArray[np.int64]

@@ -19,16 +19,16 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.errors import AccordError, AgreementError
 from accord.exact import text
-from accord.matching.blocking import AnyPart, Passes, PassSpec
-from accord.matching.blocking_grid import GridSpec
-from accord.matching.blocking_key import KeyPart, KeySpec
-from accord.matching.blocking_lsh import LshSpec
-from accord.matching.implied import reach
-from accord.matching.rule import fields_of
-from accord.matching.thresholds import step_of
+from accord.fields.schema import is_shown
 from accord.protocols.base import Protocol
 from accord.protocols.registry import PROTOCOLS
-from accord.records.schema import is_shown
+from accord.rules.blocking.base import AnyPart, Passes, PassSpec
+from accord.rules.blocking.grid import GridSpec
+from accord.rules.blocking.key import KeyPart, KeySpec
+from accord.rules.blocking.lsh import LshSpec
+from accord.rules.implied import reach
+from accord.rules.rule import fields_of
+from accord.rules.thresholds import step_of
 from accord.side import Side
 
 EPSILONS = tuple(Fraction(text) for text in ("0.1", "0.3", "1", "3", "10"))

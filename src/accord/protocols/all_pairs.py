@@ -15,13 +15,13 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from accord.entropy import Entropy
+from accord.fields.columns import Records
 from accord.privacy import events
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import Binned
 from accord.protocols.linkage import link_bins
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
-from accord.records.columns import Records
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import UsageError
-from accord.matching.rule import And, Euclidean, Hamming, Rule, Same, Within, read_by
-from accord.matching.thresholds import Fields, root, squared_steps, within_steps
+from accord.fields.columns import Bits, Columns
+from accord.fields.schema import TextField
 from accord.ranges import ranges
-from accord.records.columns import Bits, Columns
-from accord.records.schema import TextField
+from accord.rules.rule import And, Euclidean, Hamming, Rule, Same, Within, read_by
+from accord.rules.thresholds import Fields, root, squared_steps, within_steps
 from accord.side import Side
 
 Words = NDArray[np.uint64]

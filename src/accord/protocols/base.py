@@ -28,10 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.matching.blocking import AnyPart, Blocking
-from accord.matching.lowering import Lowered, lower
-from accord.matching.rule import Rule, fields_of
-from accord.matching.thresholds import Fields
+from accord.fields.columns import Records
+from accord.fields.schema import Spec, is_shown
 from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Event
 from accord.protocols.bound import Bounds, Most
@@ -39,8 +37,10 @@ from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Schedule
 from accord.protocols.slots import ANY_PADDING, NO_PADDING, Padding, Slots
-from accord.records.columns import Records
-from accord.records.schema import Spec, is_shown
+from accord.rules.blocking.base import AnyPart, Blocking
+from accord.rules.lowering import Lowered, lower
+from accord.rules.rule import Rule, fields_of
+from accord.rules.thresholds import Fields
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side

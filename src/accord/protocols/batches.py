@@ -30,9 +30,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from accord.records.columns import Bits, Column, Records, rows_of, slice_of
-from accord.records.encoders import text_buffers
-from accord.records.siphash import hash_texts, key
+from accord.fields.columns import Bits, Column, Records, rows_of, slice_of
+from accord.fields.encoders import text_buffers
+from accord.fields.siphash import hash_texts, key
 
 Ints = NDArray[np.int64]
 Hashes = NDArray[np.bytes_]

@@ -12,15 +12,15 @@ from pydantic import Field, StrictBool, StrictInt
 
 from accord.entropy import Entropy
 from accord.errors import PeerError
-from accord.matching.evaluate import Indices
-from accord.matching.join import has_index
-from accord.matching.rule import fields_of
+from accord.fields.columns import Columns, Records
 from accord.protocols.base import Ints, Protocol, Task
 from accord.protocols.journal import UNDER_WAY
 from accord.protocols.outcome import CONFIRMED
 from accord.protocols.schedule import GROWN, Schedule, most_rows, order_pairs
 from accord.protocols.slots import Padding, Slots, exchanged_bytes, make_slots, require_possible
-from accord.records.columns import Columns, Records
+from accord.rules.evaluate import Indices
+from accord.rules.join import has_index
+from accord.rules.rule import fields_of
 from accord.secure.circuit import inputs
 from accord.side import Side
 

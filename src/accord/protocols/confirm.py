@@ -1,7 +1,7 @@
 """Both sides hold the same output: they compare a digest of it under a key that both made.
 
 The digest is HMAC-SHA256 over the tag, the number of pairs, and the ids of all pairs in the order of the
-output (records/pairs.py), 65,536 pairs at a time: for A and then for B the length of each id, then the ids
+output (table/pairs.py), 65,536 pairs at a time: for A and then for B the length of each id, then the ids
 themselves. So no other pairs, and no other way to cut the same letters into ids, give the same bytes. It is
 made once, in one pass and in the memory of one piece.
 
@@ -20,11 +20,11 @@ import pyarrow as pa
 
 from accord.entropy import Entropy
 from accord.errors import PeerError
+from accord.fields.encoders import text_buffers
 from accord.protocols.outcome import Digest, Outcome
-from accord.records.encoders import text_buffers
-from accord.records.pairs import Pairs
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
+from accord.table.pairs import Pairs
 
 _OUTPUT = b"accord output 2\n"
 _HELD = b"accord output held 2\n"

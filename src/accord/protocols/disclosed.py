@@ -23,13 +23,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.errors import ConnectionLostError, NoRoomError, PeerError, StoppedError, WithheldError
-from accord.matching.thresholds import Fields
+from accord.fields.columns import Bits, Column, Columns, Integers, Records, rows_of
+from accord.fields.encoders import text_buffers
+from accord.fields.letters import are_texts
+from accord.fields.schema import Letters, TextField
 from accord.protocols.journal import Answer, halve
 from accord.ranges import distinct
-from accord.records.columns import Bits, Column, Columns, Integers, Records, rows_of
-from accord.records.encoders import text_buffers
-from accord.records.letters import are_texts
-from accord.records.schema import Letters, TextField
+from accord.rules.thresholds import Fields
 from accord.secure.party import Buffer, Party, Send, receive
 
 Ints = NDArray[np.int64]
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 _TAG = b"accord disclosed 1\n"
 _MOST_BYTES = 1 << 21
-"""Of one record, whose texts have at most three quarters of it (`records/load.py`); all that are disclosed
+"""Of one record, whose texts have at most three quarters of it (`fields/load.py`); all that are disclosed
 in a run take a quarter of the memory at most."""
 _SHARE = 4
 _COUNT = 8

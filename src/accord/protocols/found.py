@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import PeerError
+from accord.fields.columns import Columns
 from accord.protocols.base import Task
 from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records, take
 from accord.protocols.journal import Answer, step
@@ -24,12 +25,11 @@ from accord.protocols.phases import Phases
 from accord.protocols.seen import Seen
 from accord.protocols.slots import SomeInts, slots_among
 from accord.ranges import contained
-from accord.records.columns import Columns
-from accord.records.id_order import IdOrder
-from accord.records.pairs import SomePairs, order_pairs
 from accord.secure.party import Party
 from accord.side import Side
 from accord.spill import Growing, pieces
+from accord.table.id_order import IdOrder
+from accord.table.pairs import SomePairs, order_pairs
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")

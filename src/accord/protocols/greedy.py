@@ -27,9 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import PeerError
-from accord.matching.evaluate import Tables
-from accord.matching.join import Index
-from accord.matching.meeting import Meetings
 from accord.protocols.base import Task
 from accord.protocols.binned import Binned
 from accord.protocols.bound import require_within
@@ -38,6 +35,9 @@ from accord.protocols.found import Found, disclose, order_by_id, require_hit
 from accord.protocols.mine import Mine
 from accord.protocols.schedule import Schedule
 from accord.ranges import contained, distinct
+from accord.rules.evaluate import Tables
+from accord.rules.join import Index
+from accord.rules.meeting import Meetings
 from accord.secure.party import Party
 from accord.side import Side
 from accord.spill import pieces, sort_distinct

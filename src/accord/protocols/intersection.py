@@ -6,7 +6,7 @@
       ── blinded values ──────────────────────────────────►
       ◄───────────────────────────────── under the key ────            (secure/prf/oblivious.py)
     F(a) for each own value a                                for every record b, every value v of its ball:
-                                                             the m-th record with v gets a line (lines.py)
+                                                             the m-th record with v gets a line (sockets.py)
       ◄── all lines, by tag ───────────────────────────────  h(F(v), m) = tag ‖ mask;  tag ‖ mask ⊕ token(b)
     looks up h(F(a), 1), h(F(a), 2), … until none is there
       ── the tokens, and which own record matched which ──►
@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from accord.entropy import MASKS, ORDER, Entropy, permutation, words
 from accord.errors import NoRoomError, PeerError, UsageError
-from accord.matching.rule import Rule
+from accord.fields.columns import Records
 from accord.privacy import events
 from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Protocol, Release, Task
@@ -71,14 +71,14 @@ from accord.protocols.outcome import CONFIRMED, Outcome
 from accord.protocols.phases import Phases
 from accord.protocols.slots import COMMITMENT, Slots, exchange_commitments, shuffle_slots
 from accord.ranges import distinct
-from accord.records.columns import Records
-from accord.records.id_order import IdOrder
-from accord.records.pairs import order_pairs
+from accord.rules.rule import Rule
 from accord.secure.engine import Engine
 from accord.secure.party import Party, Send, receive, send
 from accord.secure.prf.group import POINT, Bytes, Clear, Ed25519, Group
 from accord.secure.prf.oblivious import BATCH, answer, ask, batches, value
 from accord.side import Side
+from accord.table.id_order import IdOrder
+from accord.table.pairs import order_pairs
 
 Ints = NDArray[np.int64]
 

@@ -20,6 +20,8 @@ from pydantic import Field, model_validator
 
 from accord.entropy import Entropy
 from accord.exact import text
+from accord.fields.columns import Records
+from accord.fields.schema import Exact
 from accord.privacy.calibration import Setting, as_claimed, calibrate
 from accord.privacy.events import released
 from accord.privacy.noise import AUTO, FOR_PEOPLE, ONLY_FOR_PEOPLE, draw
@@ -30,8 +32,6 @@ from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
 from accord.protocols.people import Protected, whom
 from accord.protocols.slots import Padding, most_dummies
-from accord.records.columns import Records
-from accord.records.schema import Exact
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side

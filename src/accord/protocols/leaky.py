@@ -18,7 +18,8 @@ import numpy as np
 from pydantic import Field
 
 from accord.entropy import Entropy, arrangement
-from accord.matching.blocking import Blocking
+from accord.fields.columns import Records
+from accord.fields.schema import Exact
 from accord.privacy import noise_suppress
 from accord.protocols.base import Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import OF_MATCHES, Sorted, tell_bins
@@ -26,8 +27,7 @@ from accord.protocols.linkage import link_bins
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
 from accord.protocols.slots import Slots, shuffle_slots
-from accord.records.columns import Records
-from accord.records.schema import Exact
+from accord.rules.blocking.base import Blocking
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side

@@ -32,11 +32,8 @@ from pydantic import Field, StrictBool, StrictInt, model_validator
 from accord.entropy import NOISE, Entropy, below
 from accord.errors import UsageError
 from accord.exact import text
-from accord.matching.blocking import PassSpec, build_blocking
-from accord.matching.blocking_key import KeySpec
-from accord.matching.evaluate import Indices
-from accord.matching.rule import Rule
-from accord.matching.thresholds import Fields
+from accord.fields.columns import Columns, Records
+from accord.fields.schema import Exact
 from accord.privacy.events import PublicBins, Reports
 from accord.privacy.randomised_response import Response, best_spread, compared, compared_public, report
 from accord.protocols.base import Blockings, Fault, Guarantee, Ints, Options, Release, Task
@@ -46,8 +43,11 @@ from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
 from accord.protocols.people import Protected, whom
 from accord.protocols.slots import Slots, shuffle_slots
-from accord.records.columns import Columns, Records
-from accord.records.schema import Exact
+from accord.rules.blocking.base import PassSpec, build_blocking
+from accord.rules.blocking.key import KeySpec
+from accord.rules.evaluate import Indices
+from accord.rules.rule import Rule
+from accord.rules.thresholds import Fields
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from accord.entropy import Entropy
 from accord.errors import DataError, Fault
+from accord.fields.columns import Records
 from accord.privacy.events import Event
 from accord.protocols.comparers import InTurn, Staff
 from accord.protocols.journal import Forgetful, Journal
 from accord.protocols.phases import Stopwatch
 from accord.protocols.slots import ANY_PADDING, Padding, Slots
-from accord.records.columns import Records
 from accord.side import Side
 from accord.spill import Scratch
 

@@ -7,7 +7,7 @@ not made again from the disclosed columns, because only their owner knows how a 
 
 A pair is worth the sum of the scores that the rule asks for in any case: of the rule itself, or of the parts
 of its outermost conjunction. Where the thresholds are not above 0, scores count from there, so that no match
-lowers the sum. A rule without such a score takes as many pairs as possible. `matching/assignment.py` says
+lowers the sum. A rule without such a score takes as many pairs as possible. `rules/assignment.py` says
 what the best set is, and why both sides find the same; the digest of the output compares them (confirm.py).
 
 To choose, all pairs that were found are in memory, unlike in the rest of a run: a choice depends on the whole
@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import PeerError
-from accord.matching.assignment import alone, choose
-from accord.matching.evaluate import Tables, holds, scores
-from accord.matching.rule import And, Rule, Score
+from accord.fields.columns import Columns
 from accord.protocols.base import Task
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
-from accord.records.columns import Columns
+from accord.rules.assignment import alone, choose
+from accord.rules.evaluate import Tables, holds, scores
+from accord.rules.rule import And, Rule, Score
 from accord.side import Side
 
 Ints = NDArray[np.int64]

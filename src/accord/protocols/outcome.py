@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from accord.fields.columns import Columns
 from accord.privacy.events import Event
 from accord.protocols.phases import Phases
-from accord.records.columns import Columns
-from accord.records.id_order import Rows
-from accord.records.pairs import Pairs
 from accord.side import Side
+from accord.table.id_order import Rows
+from accord.table.pairs import Pairs
 
 CONFIRMED = 4 * 32
 """Bytes by which both sides make sure that they hold the same output (confirm.py)."""

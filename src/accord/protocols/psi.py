@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from accord.matching.rule import And, Missing, Not, Or, Rarity, Rule, Same, Score, compared, predicates
-from accord.matching.thresholds import Fields
 from accord.protocols.base import Blockings, Fault, Options, Task
 from accord.protocols.intersection import Intersecting
+from accord.rules.rule import And, Missing, Not, Or, Rarity, Rule, Same, Score, compared, predicates
+from accord.rules.thresholds import Fields
 from accord.side import Side
 
 

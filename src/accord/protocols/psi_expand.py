@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from accord.errors import UsageError
-from accord.matching.rule import Rule
-from accord.matching.thresholds import Fields
 from accord.protocols.balls import MOST_LINES, ball_faults, expansion
 from accord.protocols.base import Blockings, Fault, Options
 from accord.protocols.intersection import Intersecting
+from accord.rules.rule import Rule
+from accord.rules.thresholds import Fields
 from accord.side import Side
 
 

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.errors import PeerError
-from accord.matching.rule import fields_of
+from accord.fields.columns import rows_of
 from accord.protocols.base import Task
 from accord.protocols.comparers import Comparer
 from accord.protocols.journal import Answer, unfit
 from accord.protocols.mine import Mine, Status
 from accord.protocols.phases import Lap, Stopwatch
 from accord.protocols.schedule import Round, Schedule
-from accord.records.columns import rows_of
+from accord.rules.rule import fields_of
 from accord.secure.blocks import Blocks, Table
 from accord.secure.party import Buffer, Party
 from accord.side import Side

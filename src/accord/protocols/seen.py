@@ -13,13 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from accord.errors import PeerError
+from accord.fields.columns import Columns
+from accord.fields.encoders import text_buffers
+from accord.fields.gathering import GrowingColumn
+from accord.fields.siphash import hash_texts, key
+from accord.fields.texts import Texts
 from accord.protocols.base import Task
 from accord.protocols.disclosed import Disclosed
-from accord.records.columns import Columns
-from accord.records.encoders import text_buffers
-from accord.records.gathering import GrowingColumn
-from accord.records.siphash import hash_texts, key
-from accord.records.texts import Texts
 from accord.side import Side
 from accord.spill import Scratch
 

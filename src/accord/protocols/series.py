@@ -34,14 +34,14 @@ from pydantic import Field, StrictInt
 
 from accord.entropy import Entropy
 from accord.exact import text
-from accord.matching.blocking import Blocking
+from accord.fields.columns import Records
+from accord.fields.schema import Spec
 from accord.privacy.events import MOST_VERSIONS, Cost, Event, NoisyCounts
 from accord.privacy.number import show
 from accord.protocols.base import Fault, Guarantee, Protocol
 from accord.protocols.bound import MostRecords
 from accord.protocols.slots import Slots, shuffle_slots
-from accord.records.columns import Records
-from accord.records.schema import Spec
+from accord.rules.blocking.base import Blocking
 from accord.side import Side
 
 Ints = NDArray[np.int64]

@@ -27,6 +27,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from accord.errors import PeerError
+from accord.fields.columns import Bits, Column, Columns, Integers, rows_of
 from accord.protocols.base import Task
 from accord.protocols.binned import Binned
 from accord.protocols.disclosed import Disclosed, Shape, decode, encode, nothing
@@ -36,7 +37,6 @@ from accord.protocols.journal import Answer, step
 from accord.protocols.mine import Mine
 from accord.protocols.schedule import Schedule
 from accord.ranges import distinct
-from accord.records.columns import Bits, Column, Columns, Integers, rows_of
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 

@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 from accord.entropy import ORDER, Entropy, arrangement
 from accord.errors import PeerError
-from accord.matching.blocking import MOST_BINS, Blocking
+from accord.fields.columns import Bits, Records
+from accord.fields.encoders import text_buffers
 from accord.privacy.window import LONGEST, Window
 from accord.ranges import ranges
-from accord.records.columns import Bits, Records
-from accord.records.encoders import text_buffers
+from accord.rules.blocking.base import MOST_BINS, Blocking
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 from accord.spill import pieces

@@ -18,7 +18,7 @@ from accord.report import in_series
 from accord.report.charts import Bar, bars
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, bullets, facts, page, paragraph, table, unfold
-from accord.session.receipt import Receipt, tell_accountable
+from accord.run.receipt import Receipt, tell_accountable
 from accord.side import Side
 from accord.wording import counted
 

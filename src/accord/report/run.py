@@ -14,9 +14,9 @@ from accord.report.charts import Bar, bars
 from accord.report.filling import fill
 from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, facts, page, paragraph
-from accord.session.accounts import Account
-from accord.session.remembered import Forgotten, InSeries, Remembered, no_receipt
+from accord.run.remembered import Forgotten, InSeries, Remembered, no_receipt
 from accord.side import Side
+from accord.state.accounts import Account
 from accord.wording import counted, lasting, sized
 
 _OWN_EYES = (

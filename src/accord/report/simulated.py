@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from accord.quality.known import PairFacts
-from accord.quality.report import Quality
 from accord.report.charts import Bar, bars
 from accord.report.curves import Axis, Line, lines
 from accord.report.filling import fill
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, facts, page, paragraph, table
 from accord.side import Side
-from accord.simulation import Simulation
+from accord.simulation.known import PairFacts
+from accord.simulation.pair import Simulation
+from accord.simulation.report import Quality
 from accord.wording import counted, lasting
 
 Row = Sequence[str | None]

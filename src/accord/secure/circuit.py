@@ -1,6 +1,6 @@
 """The narrow waist: what is computed on a pair of rows, as data.
 
-A rule of `accord.matching` lowers to one boolean node; every engine of `accord.secure` is an interpreter of
+A rule of `accord.rules` lowers to one boolean node; every engine of `accord.secure` is an interpreter of
 these nodes. Row a belongs to party A, row b to party B; all numbers are integers, so that every engine gives
 the same answer on every machine.
 

@@ -6,8 +6,8 @@ travels without a copy), and the size of every message is known to the receiver 
 message can carry nothing by its length and a hostile one is refused before it is read.
 
 A message may be *signed*: the last one of a party before it is sent what reveals something. Who runs a party
-accountably lets a signature of all messages so far follow it, on both sides (session/book.py); to everybody
-else the mark says nothing, and not a byte more is sent.
+accountably lets a signature of all messages so far follow it, on both sides
+(accountable/transcript.py); to everybody else the mark says nothing, and not a byte more is sent.
 """
 
 from __future__ import annotations

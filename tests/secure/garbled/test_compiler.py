@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from accord.benchmarking.workload import RULES
 from accord.errors import UnsupportedError
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import (
@@ -27,7 +28,6 @@ from accord.secure.garbled.sources import source_bits
 from accord.secure.garbled.tape import TABLES, tape_of
 from accord.secure.ideal import match
 from accord.side import Side
-from accord.workload import RULES
 from tests.secure.garbled.costs import half_gates
 from tests.secure.worlds import COUNT, HERE, LEAVES, STEP, THERE, random_circuit, table
 

@@ -1,0 +1,1 @@
+"""What an accountable run adds: a committed seed, pledges, and a signed transcript of every connection."""

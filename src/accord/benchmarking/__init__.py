@@ -1,0 +1,1 @@
+"""How fast comparisons are on this machine, and what is compared to find out."""

@@ -1,0 +1,103 @@
+"""Steps that take out of a text what people write in different ways; whole columns at a time.
+
+A step takes folded text and gives folded text: single blanks, none around. It looks at one cell and the
+agreement, never at other cells; a shortcut that leaves plain cells alone gives what the long way would.
+Nothing here follows the language of a text: "accents" makes ü u and not ue, in every language alike.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accord.fields.folding import change_beyond_ascii, fold, fold_list
+from accord.fields.recipe import Drop
+
+TITLES = ("mr", "mrs", "ms", "miss", "mx", "dr", "prof", "rev", "sir", "herr", "frau", "mme", "mlle")
+SUFFIXES = ("jr", "sr", "jnr", "snr", "ii", "iii", "iv", "esq", "phd")
+_WHOLE = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h"}
+    | {"ŧ": "t", "ŋ": "n", "ı": "i", "ƒ": "f", "ɓ": "b", "ɗ": "d", "ƙ": "k"}
+)
+"""Letters with a stroke or of two, which Unicode does not take apart."""
+_VANISHING = r"['‘’ʼʻ`´\p{Cf}]+"
+"""Apostrophes, and what is not seen: soft hyphens, marks of direction, joiners."""
+_MARKS = re.compile("[\u0300-\u036f]")
+"""Of Latin, Greek and Cyrillic letters. Marks of other scripts are no accents: か is not が without one."""
+
+
+def clean(texts: pa.Array, steps: Sequence[str | Drop]) -> pa.Array:
+    """Folded texts after all steps, null where nothing is left; each distinct text is cleaned once."""
+    if not steps:
+        return texts
+    distinct = texts.dictionary_encode()
+    words = distinct.dictionary
+    for step in steps:
+        words = drop_words(words, step.drop) if isinstance(step, Drop) else _STEPS[step](words)
+    return empty_to_null(words).take(distinct.indices)
+
+
+def clean_list(values: Sequence[str], steps: Sequence[str | Drop]) -> list[str | None]:
+    """A list of values as cells are compared with them."""
+    return clean(fold(pa.array(values, pa.large_string())), steps).to_pylist()
+
+
+def empty_to_null(texts: pa.Array) -> pa.Array:
+    return pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+
+
+def accents(texts: pa.Array) -> pa.Array:
+    """Letters without what stands above, below or across them; a letter of two becomes both."""
+    return single_blanks(change_beyond_ascii(texts, _bare))
+
+
+def _bare(text: str) -> str:
+    letters = _MARKS.sub("", unicodedata.normalize("NFD", text)).translate(_WHOLE)
+    return unicodedata.normalize("NFC", letters)
+
+
+def punctuation(texts: pa.Array) -> pa.Array:
+    """Apostrophes go; every other sign becomes a blank: o'brien-smith is obrien smith."""
+    spread = pc.replace_substring_regex(_without(texts, _VANISHING), r"[\p{P}\p{S}\p{Z}]+", " ")
+    return single_blanks(spread)
+
+
+def leading_zeros(texts: pa.Array) -> pa.Array:
+    """Zeros before the first other character go; of zeros alone one stays."""
+    return pc.replace_substring_regex(texts, r"^0+([^ ])", r"\1")
+
+
+def drop_words(texts: pa.Array, words: Sequence[str]) -> pa.Array:
+    """Texts without these words."""
+    bare = sorted({(word or "").replace(".", "").strip(",") for word in fold_list(words)} - {""})
+    # Every word gets blanks of its own on both sides, so that two neighbours can both be found.
+    spread = pc.replace_substring(texts, " ", "  ")
+    one = "|".join(r"\.?".join(re.escape(letter) for letter in word) for word in bare)
+    return single_blanks(pc.replace_substring_regex(spread, rf"(?:^| )(?:{one})[.,]*(?: |$)", " "))
+
+
+def _without(texts: pa.Array, pattern: str) -> pa.Array:
+    return pc.replace_substring_regex(texts, pattern, "")
+
+
+def single_blanks(texts: pa.Array) -> pa.Array:
+    """Texts with one blank between words and none around."""
+    if pc.any(pc.match_substring(texts, "  ")).as_py():
+        texts = pc.replace_substring_regex(texts, r" {2,}", " ")
+    return pc.utf8_trim_whitespace(texts)
+
+
+_STEPS: dict[str, Callable[[pa.Array], pa.Array]] = {
+    "accents": accents,
+    "punctuation": punctuation,
+    "digits only": lambda texts: _without(texts, r"[^0-9]+"),
+    "letters only": lambda texts: _without(texts, r"[^\p{L}\p{M}]+"),
+    "spaces": lambda texts: _without(texts, r"[\p{Z}\s]+"),
+    "leading zeros": leading_zeros,
+    "titles": lambda texts: drop_words(texts, TITLES),
+    "suffixes": lambda texts: drop_words(texts, SUFFIXES),
+}

@@ -1,0 +1,122 @@
+"""How dates are written, found out once, for their owner to see and to write down; no linkage comes here.
+
+A format reads all cells of a column. Where several would do, the owner is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accord.errors import DataError
+from accord.fields.folding import fold_list, trim
+from accord.fields.making import parse_date
+from accord.fields.schema import DateField, FieldSpec, NumberField
+from accord.table.layout import Layout
+from accord.table.sources.opening import Place, open_table
+
+_SAMPLE = 50
+_CENTURY = 100
+_MIDNIGHT = ("", " 00:00:00", "T00:00:00", " 00:00")
+_WITH_TIME = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
+FORMATS = (
+    *(f"{day}{time}" for time in _MIDNIGHT for day in _WITH_TIME),
+    *("%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d%m%Y", "%m%d%Y"),
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
+    *("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%B %d, %Y"),
+)
+"""What dates are tried for. A time of the day must be midnight in all cells: a part of any other moment would
+be dropped."""
+
+
+@dataclass(frozen=True)
+class Dates:
+    """How the cells of a date field can be read: `fits` has all formats that read every cell; `best`, if
+    there are none, is the one that reads the most."""
+
+    column: str
+    fits: tuple[str, ...]
+    best: str | None = None
+
+
+def sniff_dates(path: Place, layout: Layout, fields: Mapping[str, FieldSpec]) -> dict[str, Dates]:
+    """By agreed column, how the dates of a file can be read, where no format is named and the cells are
+    texts."""
+    readers: dict[str, list[FieldSpec]] = {}
+    for name, spec in fields.items():
+        (column, *_) = spec.columns(name)
+        if spec.reads_days and layout.source(column).format is None:
+            readers.setdefault(column, []).append(spec)
+    columns = list(dict.fromkeys(layout.source(name).column for name in readers))
+    if not columns:
+        return {}
+    try:
+        texts = _distinct(path, columns, layout)
+    except DataError:
+        # A column is missing: whoever loads the table names all that are.
+        return {}
+    found = {}
+    for name, specs in readers.items():
+        column = layout.source(name).column
+        if dates := _without_missing(sorted(texts[column]), specs):
+            found[name] = _judge_dates(column, dates, specs)
+    return found
+
+
+def _without_missing(texts: Sequence[str], specs: Sequence[FieldSpec]) -> list[str]:
+    """Texts that are not said to mean a missing value."""
+    missing = {value for spec in specs for value in fold_list(spec.missing_values)}
+    return [text for text, folded in zip(texts, fold_list(texts), strict=True) if folded not in missing]
+
+
+def _distinct(path: Place, columns: Sequence[str], layout: Layout) -> dict[str, set[str]]:
+    """By column, the texts that stand in it; of columns of other types none."""
+    texts: dict[str, set[str]] = {column: set() for column in columns}
+    for batch in open_table(path, columns, layout).batches:
+        for column, cells in zip(columns, batch.columns, strict=True):
+            if pa.types.is_large_string(cells.type):
+                texts[column].update(pc.unique(trim(cells)).drop_null().to_pylist())
+    return texts
+
+
+def _judge_dates(column: str, texts: Sequence[str], specs: Sequence[FieldSpec]) -> Dates:
+    # Spread over all, since texts that sort together look alike.
+    sample = texts[:: max(1, len(texts) // _SAMPLE)]
+    read = {how: [parse_date(text, how) for text in sample] for how in FORMATS}
+    fits = {}
+    for how in (how for how, days in read.items() if None not in days):
+        days = [parse_date(text, how) for text in texts]
+        if None not in days:
+            fits[how] = [day for day in days if day is not None]
+    if not fits:
+        hits = {how: len(days) - days.count(None) for how, days in read.items()}
+        best = max(hits, key=lambda how: hits[how])
+        return Dates(column, (), best if hits[best] else None)
+    return Dates(column, _distinct_formats(_within(fits, specs)))
+
+
+def _within(fits: Mapping[str, Sequence[date]], specs: Sequence[FieldSpec]) -> list[str]:
+    """Formats under which no day is a century away from the agreed range, if there are any: 20111011 is not
+    of the year 1011. Nearer days are no reason: the file may be of another month than was agreed."""
+    years = [agreed for spec in specs if (agreed := _agreed_years(spec)) is not None]
+    if not years:
+        return list(fits)
+    first, last = min(low for low, _ in years) - _CENTURY, max(high for _, high in years) + _CENTURY
+    near = [how for how, days in fits.items() if first <= min(days).year and max(days).year <= last]
+    return near or list(fits)
+
+
+def _agreed_years(spec: FieldSpec) -> tuple[int, int] | None:
+    """The years that an agreement expects of a field's dates; None if it does not say."""
+    if isinstance(spec, DateField):
+        return spec.min.year, spec.max.year
+    return (int(spec.min), int(spec.max)) if isinstance(spec, NumberField) and spec.derive == "year" else None
+
+
+def _distinct_formats(formats: Sequence[str]) -> tuple[str, ...]:
+    """Without those that can never differ from another: in May, %b and %B read the same."""
+    return tuple({how.replace("%B", "%b"): how for how in reversed(formats)}.values())[::-1]

@@ -1,0 +1,105 @@
+"""The batches of a table become one: columns that grow, in memory or, where they are long, in files.
+
+No column is ever there twice, which to join batches at the end would take. Ids must differ. To remember them
+all for that would take more than the ids themselves; so a hash of each is sorted, and only ids whose hashes
+are the same are looked at.
+
+Rows that come without an order get that of their ids, column by column: one at a time is there twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from accord.fields.columns import Bits, Column, Integers, Records
+from accord.fields.encoders import text_buffers
+from accord.fields.siphash import hash_texts, key
+from accord.fields.texts import Texts
+from accord.ranges import contained, distinct
+from accord.spill import Growing, Ints, Scratch
+
+
+class Gathering:
+    """Records that come in batches."""
+
+    def __init__(self, empty: Mapping[str, Column], disclose: Sequence[str], scratch: Scratch) -> None:
+        """`empty`: each field, of no record."""
+        self._columns = {name: GrowingColumn(column, scratch) for name, column in empty.items()}
+        self._ids = Texts(scratch)
+        self._disclosed = {name: Texts(scratch) for name in disclose}
+        self._people = Texts(scratch)
+        self._left_out = 0
+
+    def add(self, batch: Records) -> None:
+        self._ids.add(batch.ids)
+        for name, column in batch.columns.items():
+            self._columns[name].add(column)
+        for name, texts in self._disclosed.items():
+            for cells in batch.disclosed[name].chunks:
+                texts.add(cells)
+        if batch.people is not None:
+            self._people.add(batch.people)
+        self._left_out += batch.left_out
+
+    def whole(self, by_id: bool = False, people: bool = False) -> Records:
+        """All of them: as they came, or in the order of their ids; with their `people`, if all came so."""
+        rows = self._ids.order() if by_id else None
+        columns = {name: column.whole(rows) for name, column in self._columns.items()}
+        shown = pa.table({name: texts.whole(rows) for name, texts in self._disclosed.items()})
+        whose = self._people.whole(rows) if people else None
+        return Records(self._ids.whole(rows), columns, shown, self._left_out, people=whose)
+
+
+class GrowingColumn:
+    """An encoded field."""
+
+    def __init__(self, like: Column, scratch: Scratch) -> None:
+        self._present = Growing(scratch, np.bool_)
+        self._length = like.length if isinstance(like, Bits) else None
+        width = like.words.shape[1] if isinstance(like, Bits) else None
+        self._values = Growing(scratch, np.int64 if width is None else np.uint64, width)
+
+    def add(self, column: Column) -> None:
+        self._present.add(column.present)
+        self._values.add(column.words if isinstance(column, Bits) else column.values)
+
+    def whole(self, rows: Ints | None = None) -> Column:
+        values, present = self._values.whole(rows), self._present.whole(rows)
+        return Integers(values, present) if self._length is None else Bits(values, self._length, present)
+
+
+class Ids:
+    """The ids of all rows, which must differ."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self._texts, self._hashes = Texts(scratch), Growing(scratch)
+
+    def add(self, ids: pa.Array) -> None:
+        self._texts.add(ids)
+        words = np.zeros((len(ids), 2), np.uint64)
+        hash_texts(*key("", "ids"), *text_buffers(pc.fill_null(ids, "")), words)
+        self._hashes.add(words[:, 0].view(np.int64))
+
+    def places(self) -> NDArray[np.int64]:
+        """By row, its place in the order of ids; rows without an id come last."""
+        return np.argsort(np.asarray(pc.sort_indices(self._texts.whole())))
+
+    def repeated(self) -> NDArray[np.bool_] | None:
+        """Which rows have an id that another row has, too; None if there is no such row."""
+        hashes = self._hashes.whole()
+        ordered = np.sort(hashes)
+        again = distinct(ordered[1:][ordered[1:] == ordered[:-1]])
+        if not len(again):
+            return None
+        suspects = np.flatnonzero(contained(hashes, again))
+        ids = self._texts.whole().take(pa.array(suspects))
+        counts = pc.value_counts(ids)
+        shared = counts.filter(pc.greater(counts.field("counts"), 1)).field("values").drop_null()
+        marks = np.zeros(len(hashes), np.bool_)
+        marks[suspects] = np.asarray(pc.is_in(ids, value_set=shared))
+        return marks if marks.any() else None

@@ -1,0 +1,357 @@
+"""From a file or table to encoded `Records`, or to the list of all its faults.
+
+Faults are collected over the whole table before anything is raised, named by row (the first row below the
+header is row 1) and column, never by value. Rows of a database are numbered in the order of their ids.
+
+Records may be named by their rows. Rows that are left out are numbered like others: a number may not tell
+whether a row before it was left out.
+
+A promise to people holds if nobody has more records than it covers. That is judged here, on all rows of the
+file, those that are left out included: they are rows of the table like others [MATHS §1.6].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from accord.errors import DataError, Fault, UnreadableError, UsageError
+from accord.fields.columns import Column, Records, rows_of
+from accord.fields.encoders import encode, encode_made
+from accord.fields.frequencies import Classes
+from accord.fields.frequency_lists import find_classes
+from accord.fields.gathering import Gathering, Ids
+from accord.fields.making import Cells, Parsed, make
+from accord.fields.schema import (
+    CategoryField,
+    FieldSpec,
+    FrequencyField,
+    TextField,
+    agreed_columns,
+    dated_columns,
+    is_made,
+)
+from accord.spill import Scratch
+from accord.table.address import Address
+from accord.table.cell_text import MIXED, to_text, without_text
+from accord.table.csv_scan import MOST_CELL
+from accord.table.faults import Faults
+from accord.table.layout import Layout
+from accord.table.rows import is_whole
+from accord.table.sources.opening import TableLike, find_place, open_table
+
+_MOST_SHOWN = 3 << 19
+"""Octets of a record's id and disclosed cells: what a partner takes of one record is a little more."""
+_REPEATED = "repeats the id of another row; ids must be unique: take another with `id=`"
+_OR_ROWS = ", or rows with `id_row=True`"
+
+_NO_ROWS = (
+    "Rows of a database have no order, and so no numbers: name the column of their ids with `id=`. A query "
+    "can make one of other columns."
+)
+_NOTHING = Fault("", "There are no records below the header.", "Is it whole?")
+_NO_ROW = Fault("", "The table has no rows, so there are no records.", "Is it the right one?")
+_STORE = "store text, numbers or dates, or leave the column out"
+_NOBODY = "is empty or not text; every record needs its person"
+
+
+_NO_MEMORY = "Does it hold what you expect? Take fewer rows, shorter cells or a larger machine."
+
+
+Watch = Callable[[int], None]
+"""Hears how many rows have been read."""
+
+
+def load_records(
+    source: TableLike,
+    fields: Mapping[str, FieldSpec],
+    salt: str,
+    disclose: Sequence[str] = (),
+    layout: Layout | None = None,
+    per_person: int | None = None,
+    tally: Tally | None = None,
+    scratch: Scratch | None = None,
+    watch: Watch = lambda rows: None,
+    by_id: bool = False,
+    keep_people: bool = False,
+) -> Records:
+    """Read, check and encode one party's table.
+
+    With `per_person` nobody may have more records than that, as the layout's person column tells. One record
+    may go without such a column, since then the promise is to records; None asks for none. A `tally` takes
+    what its owner may want to know, people included if their column is named. What is too much for memory
+    goes to `scratch`; `watch` hears how many rows are read. Rows of a database are put in the order of ids,
+    and with `by_id` those of any source. With `keep_people` the records say whose they are.
+    """
+    try:
+        own = (layout or Layout(), per_person, tally, scratch or Scratch(), watch, by_id, keep_people)
+        return _load(source, fields, salt, disclose, *own)
+    except MemoryError:
+        # Arrow's own is one, too. A small file may hold very much: by compression, or one cell many times.
+        place = find_place(source)
+        path = place.name if isinstance(place, Address) else place or "The table"
+        reason = "it takes more memory than there is"
+        raise UnreadableError(path=path, reason=reason, mend=_NO_MEMORY) from None
+
+
+def _load(
+    source: TableLike,
+    fields: Mapping[str, FieldSpec],
+    salt: str,
+    disclose: Sequence[str],
+    layout: Layout,
+    per_person: int | None,
+    tally: Tally | None,
+    scratch: Scratch,
+    watch: Watch,
+    by_id: bool,
+    keep_people: bool,
+) -> Records:
+    person = _person_column(layout, 1 if per_person is None and tally is not None else per_person)
+    tally = tally or Tally()
+    classes = find_classes(fields, layout.list_files)
+    where = {name: layout.source(name).column for name in agreed_columns(fields, disclose)}
+    named = () if layout.id_row else (layout.id,)
+    table = open_table(source, list(dict.fromkeys([*named, *where.values(), *person])), layout)
+    if layout.id_row and not table.has_order:
+        raise UsageError(problem=_NO_ROWS)
+    faults = Faults(table)
+    as_text = _read_as_text([*named, *where.values()], fields, where)
+    # Fields judge what they read, and whoever has no id is told so.
+    unread = {*where.values(), *person} - {where[name] for name in agreed_columns(fields)} - {*named}
+    gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
+    people: list[pa.Array] = []
+    parsed: Parsed = {}
+    numbered = not layout.id_row
+    for batch in table.batches:
+        _judge_cells(batch, as_text, faults)
+        _judge_kinds(batch, unread, faults)
+        some = _row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id))
+        if not layout.id_row:
+            ids.add(some)
+            numbered &= is_whole(batch.schema.field(layout.id))
+        cells = _cells(batch, fields, layout, parsed, classes)
+        people += [_as_person(batch.column(name)) for name in person]
+        whose = people[-1] if keep_people and person else None
+        gathering.add(_encode_batch(batch, some, cells, whose, fields, salt, disclose, layout, faults, tally))
+        for name in person if per_person is not None else ():
+            faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
+        faults.first += batch.num_rows
+        watch(faults.first)
+    read = faults.first
+    repeated = None if layout.id_row else ids.repeated()
+    if repeated is not None:
+        faults.first = 0
+        faults.note(repeated, layout.id, _REPEATED + (_OR_ROWS if table.has_order else ""))
+    for name in person:
+        tally.count_people(people)
+        if per_person is not None:
+            _judge_people(people, name, per_person, faults)
+    if not table.has_order and faults:
+        table.places = ids.places()
+    if found := [*table.broken.values(), *faults.in_order()]:
+        raise DataError(table.name, found, table.counting)
+    if not read and table.is_file:
+        raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
+    in_order = by_id or not table.has_order
+    return replace(gathering.whole(in_order, keep_people and bool(person)), numbered=numbered and bool(read))
+
+
+@dataclass
+class Tally:
+    """What the owner of a table may want to know of it, and nobody else is told."""
+
+    left_out: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Rows that were left out, by field and reason; a row may have several."""
+    people: int | None = None
+    """How many there are, where a column says whose record a row is."""
+    most_of_one: int = 0
+    """The most records of one person."""
+    listed: dict[str, int] = field(default_factory=dict)
+    """Rows whose value stands in the list of frequencies, by field: few may mean other spellings."""
+
+    def leave_out(self, name: str, reason: str, count: int) -> None:
+        if count:
+            self.left_out[name, reason] = self.left_out.get((name, reason), 0) + count
+
+    def count_listed(self, name: str, count: int) -> None:
+        self.listed[name] = self.listed.get(name, 0) + count
+
+    def count_people(self, chunks: Sequence[pa.Array]) -> None:
+        counts = pc.value_counts(pa.chunked_array(chunks, pa.large_string()).drop_null()).field("counts")
+        self.people, self.most_of_one = len(counts), pc.max(counts).as_py() or 0
+
+
+def _encode_batch(
+    batch: pa.RecordBatch,
+    ids: pa.Array,
+    cells: Cells,
+    people: pa.Array | None,
+    fields: Mapping[str, FieldSpec],
+    salt: str,
+    disclose: Sequence[str],
+    layout: Layout,
+    faults: Faults,
+    tally: Tally,
+) -> Records:
+    columns: dict[str, Column] = {}
+    made_texts: dict[str, pa.Array] = {}
+    noted: dict[tuple[str, str], NDArray[np.bool_]] = {}
+    left_out = np.zeros(batch.num_rows, np.bool_)
+    sources = {name: layout.source(name) for name in agreed_columns(fields)}
+    for name, spec in fields.items():
+        made = make(name, spec, cells)
+        encoded = encode_made(name, spec, made, salt)
+        if isinstance(spec, FrequencyField):
+            tally.count_listed(name, cells.listed(name, spec))
+        columns[name] = encoded.column
+        if name in disclose and is_made(name, fields):
+            made_texts[name] = made.shown()
+        # A cell that no format reads is one fault, however many fields are made of it.
+        place = " + ".join(sources[column].column for column in spec.columns(name))
+        for problem, rows in encoded.bad.items():
+            noted[place, problem] = noted[place, problem] | rows if (place, problem) in noted else rows
+        for reason, rows in encoded.left_out.items():
+            left_out |= rows
+            tally.leave_out(name, reason, int(rows.sum()))
+    for (place, problem), rows in noted.items():
+        faults.note(rows, place, problem)
+    faults.note(np.asarray(pc.is_null(ids)), layout.id, "is empty or not text; every record needs an id")
+    shown = pa.table(
+        {
+            name: made_texts[name]
+            if name in made_texts
+            else to_text(batch.column(layout.source(name).column))
+            for name in disclose
+        }
+    )
+    _judge_shown(ids, shown, layout, faults)
+    kept = ~left_out
+    return Records(
+        ids.filter(pa.array(kept)),
+        {name: rows_of(column, kept) for name, column in columns.items()},
+        shown.filter(pa.array(kept)) if disclose else shown,
+        int(left_out.sum()),
+        people=None if people is None else people.filter(pa.array(kept)),
+    )
+
+
+def _cells(
+    batch: pa.RecordBatch,
+    fields: Mapping[str, FieldSpec],
+    layout: Layout,
+    parsed: Parsed,
+    classes: Mapping[str, Classes],
+) -> Cells:
+    sources = {name: layout.source(name) for name in agreed_columns(fields)}
+    return Cells(
+        {name: batch.column(source.column) for name, source in sources.items()},
+        {name: source.format for name, source in sources.items()},
+        parsed,
+        dated_columns(fields),
+        classes,
+    )
+
+
+def _row_numbers(before: int, batch: pa.RecordBatch) -> pa.Array:
+    numbers = pa.array(np.arange(before + 1, before + batch.num_rows + 1))
+    return numbers.cast(pa.large_string())
+
+
+def _read_as_text(
+    columns: Sequence[str], fields: Mapping[str, FieldSpec], where: Mapping[str, str]
+) -> set[str]:
+    """The columns that no number or date judges."""
+    text = (TextField, CategoryField, FrequencyField)
+    judged = [
+        where[column]
+        for name, spec in fields.items()
+        if spec.reads_days or not isinstance(spec, text)
+        for column in spec.columns(name)
+    ]
+    return set(columns) - set(judged)
+
+
+def _judge_cells(batch: pa.RecordBatch, as_text: set[str], faults: Faults) -> None:
+    """Note cells that no field takes; numbers and dates themselves judge what is not finite."""
+    for name, cells in zip(batch.schema.names, batch.columns, strict=True):
+        cells = to_text(cells) if cells.type == MIXED else cells
+        if pa.types.is_large_string(cells.type):
+            nul = pc.fill_null(pc.match_substring(cells, "\0"), False)
+            faults.note(np.asarray(nul), name, "holds a NUL character")
+            long = pc.fill_null(pc.greater(pc.binary_length(cells), MOST_CELL), False)
+            faults.note(np.asarray(long), name, f"is longer than {MOST_CELL >> 20} MiB")
+        elif pa.types.is_floating(cells.type) and name in as_text:
+            odd = pc.fill_null(pc.invert(pc.is_finite(cells)), False)
+            faults.note(np.asarray(odd), name, "is NaN or infinite; leave the cell empty if it has no value")
+
+
+def _judge_kinds(batch: pa.RecordBatch, columns: set[str], faults: Faults) -> None:
+    """Note cells of these columns, which no field reads, that are no text and so cannot be shown."""
+    for name in batch.schema.names:
+        if name in columns:
+            for kind, rows in without_text(batch.column(name)).items():
+                faults.note(rows, name, f"holds {kind} values, which are not text; {_STORE}")
+
+
+def _judge_shown(ids: pa.Array, shown: pa.Table, layout: Layout, faults: Faults) -> None:
+    """Note records of which more would be shown than a partner takes: it would refuse them in mid-run."""
+    sizes = np.zeros(len(ids), np.int64)
+    for cells in (ids, *(shown[name].combine_chunks() for name in shown.column_names)):
+        sizes += np.asarray(pc.fill_null(pc.binary_length(cells), 0)).astype(np.int64)
+    problem = f"belongs to a record with more than {_MOST_SHOWN >> 10:,} KiB to disclose; disclose less of it"
+    faults.note(sizes > _MOST_SHOWN, layout.id, problem)
+
+
+def _person_column(layout: Layout, per_person: int | None) -> tuple[str, ...]:
+    """The column that says whose record it is, where somebody asks for it."""
+    if per_person is None:
+        return ()
+    if layout.person is None and per_person > 1:
+        raise UsageError(
+            problem=f"The agreement promises privacy to people with up to {per_person} records each, so it "
+            "must be known whose record a row is. Name that column with `person=`, or with person in the "
+            "layout file."
+        )
+    return () if layout.person is None else (layout.person,)
+
+
+def _as_person(cells: pa.Array) -> pa.Array:
+    """Whose records these are, as folded text; null where a row does not say so."""
+    if pa.types.is_floating(cells.type):
+        cells = pc.if_else(pc.is_finite(cells), cells, pa.scalar(None, cells.type))
+    # Spellings of one name are one person: that can only find somebody with more records.
+    spelt = pc.utf8_lower(pc.utf8_normalize(to_text(cells), form="NFKC"))
+    people = pc.utf8_trim_whitespace(pc.replace_substring_regex(spelt, r"\s+", " "))
+    return pc.if_else(pc.equal(people, ""), pa.scalar(None, people.type), people)
+
+
+def _judge_people(chunks: Sequence[pa.Array], column: str, most: int, faults: Faults) -> None:
+    """Note every row of somebody who has more than so many."""
+    people = pa.chunked_array(chunks, pa.large_string())
+    counts = pc.value_counts(people)
+    crowded = counts.filter(pc.greater(counts.field("counts"), most)).field("values").drop_null()
+    if len(crowded):
+        faults.first = 0
+        marks = np.asarray(pc.is_in(people, value_set=crowded))
+        faults.note(marks, column, _too_many(most))
+
+
+def _too_many(most: int) -> str:
+    if most == 1:
+        return (
+            "names somebody with more than one record; agree on more (records_per_person), or name no person "
+            "if a promise for each record is enough"
+        )
+    return f"names somebody with more than {most} records; the agreement's promise covers {most}"
+
+
+def _empty(fields: Mapping[str, FieldSpec], classes: Mapping[str, Classes]) -> dict[str, Column]:
+    """Every field, of no record."""
+    nothing = pa.array([], pa.large_string())
+    return {name: encode(name, spec, nothing, "", classes=classes).column for name, spec in fields.items()}

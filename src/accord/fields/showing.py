@@ -1,0 +1,78 @@
+"""Some values of a field before and after, for the owner of the table, who asks for them, and nobody else.
+
+After is what is encoded: the text behind a hash or a filter, the day, the number, the class. Everywhere
+else values are kept out of what is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from accord.errors import UsageError
+from accord.fields.folding import trim
+from accord.fields.frequency_lists import find_classes
+from accord.fields.making import Cells, make
+from accord.fields.schema import FieldSpec, dated_columns
+from accord.spelling import did_you_mean
+from accord.table.cell_text import to_text
+from accord.table.layout import Layout
+from accord.table.sources.opening import TableLike, open_table
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The cells of a row from which a value is made, and the value; None where there is none."""
+
+    before: tuple[str | None, ...]
+    after: str | None
+
+
+def show_values(
+    source: TableLike, name: str, fields: Mapping[str, FieldSpec], layout: Layout, most: int = _SHOWN
+) -> list[Shown]:
+    """The first rows with other cells than those before them, empty ones left out."""
+    if name not in fields:
+        hint = did_you_mean(name, fields, f"Agreed are: {', '.join(fields)}.")
+        raise UsageError(problem=f"The agreement has no field '{name}' to show. {hint}")
+    spec = fields[name]
+    sources = {column: layout.source(column) for column in spec.columns(name)}
+    wanted = list(dict.fromkeys(one.column for one in sources.values()))
+    classes = find_classes({name: spec}, layout.list_files)
+    found: dict[tuple[str | None, ...], Shown] = {}
+    for batch in open_table(source, wanted, layout).batches:
+        columns = {column: batch.column(one.column) for column, one in sources.items()}
+        formats = {column: one.format for column, one in sources.items()}
+        made = make(name, spec, Cells(columns, formats, None, dated_columns(fields), classes))
+        before = (trim(cells).to_pylist() for cells in columns.values())
+        for cells, after in zip(zip(*before, strict=True), _texts(made.shown()), strict=True):
+            if any(cell is not None for cell in cells):
+                found.setdefault(cells, Shown(cells, after))
+            if len(found) == most:
+                return list(found.values())
+    return list(found.values())
+
+
+def show_rows(
+    source: TableLike, ids: Collection[str], columns: Sequence[str], layout: Layout
+) -> dict[str, list[str | None]]:
+    """The cells of some records in these agreed columns, as they stand in the file, by id."""
+    wanted = [layout.source(column).column for column in columns]
+    named = [] if layout.id_row else [layout.id]
+    found: dict[str, list[str | None]] = {}
+    before = 0
+    for batch in open_table(source, list(dict.fromkeys([*named, *wanted])), layout).batches:
+        rows = range(before + 1, before + batch.num_rows + 1)
+        names = map(str, rows) if layout.id_row else to_text(batch.column(layout.id)).to_pylist()
+        cells = zip(*(_texts(batch.column(column)) for column in wanted), strict=True)
+        found |= {name: list(row) for name, row in zip(names, cells, strict=True) if name in ids}
+        before += batch.num_rows
+    return found
+
+
+def _texts(values: pa.Array) -> list[str | None]:
+    return trim(values).to_pylist()

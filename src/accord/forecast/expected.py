@@ -1,0 +1,137 @@
+"""What a run is expected to take, shown where it is decided about: `check`, and the consent to a linkage.
+
+Sizes are those that the agreement expects, or else the partner is assumed to be as large as oneself, which is
+said. Time is this machine's own: as it was measured, or, where the work is small and nothing was measured
+yet, as on a slow machine; only work that takes a while is worth a measurement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from accord.agreement.document import Agreement, OtOptions
+from accord.errors import AccordError
+from accord.fields.columns import Records
+from accord.forecast.speed import Speedometer
+from accord.network import Network
+from accord.planning.figures import Plan, Warning
+from accord.planning.plan import NETWORKS, Own, Question, price_agreed
+from accord.side import Side
+from accord.wording import lasting, sized
+
+_WORTH_MEASURING = 1 << 21
+"""Comparisons."""
+_FAR, _MORE = 1.5, 1.25
+"""From where on the most is worth a word beside what is expected, and the network beside the processor."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a run of the agreement as it stands comes to, and what to know of it."""
+
+    plan: Plan
+    assumed: bool
+    """Whether the partner's size is a guess."""
+    guessed: bool = False
+    """Whether the speed of this machine is: the work is too small to be worth a measurement."""
+
+    accountable: bool = False
+
+    @property
+    def record(self) -> int:
+        """Bytes that are kept for a replay, at the most: what is received is a part of what travels."""
+        return round(self.plan.agreed.bytes.high) if self.accountable else 0
+
+    @property
+    def warning(self) -> Warning | None:
+        """The most important one; that matches may be missed is said of the blocking anyway."""
+        return next((one for one in self.plan.warnings if one.code != "recall-unknown"), None)
+
+    def describe(self, whose: str = "yours") -> str:
+        """In one line."""
+        made = self.plan.agreed.comparisons
+        unit = "values to encrypt" if self.plan.agreed.protocol.startswith("psi") else "comparisons"
+        most = f" (at most {made.high:,.0f})" if made.high > _FAR * made.expected else ""
+        guess = f"; the partner's table is assumed to be as large as {whose}" if self.assumed else ""
+        sent = sized(round(self.plan.agreed.bytes.expected))
+        return f"{made.expected:,.0f} {unit}{most}, {sent}, {self._describe_time()}{guess}"
+
+    def _describe_time(self) -> str:
+        """On this machine, and what the line makes of it."""
+        work, whole = self.plan.agreed.work, self.plan.agreed.seconds.expected
+        network = Network.parse(self.plan.network)
+        line = f"a line of {network.megabits:g} Mbit/s and {network.milliseconds:g} ms"
+        if self.guessed:
+            return f"about {lasting(whole)} on a slow machine and {line}"
+        if whole <= _MORE * work.processor:
+            return f"{lasting(whole)} on this machine and {line}"
+        return (
+            f"{lasting(work.processor)} on this machine; {lasting(whole)} on {line} "
+            "(the network takes the time)"
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The figures, and the warning by its code."""
+        agreed = self.plan.agreed
+        warning = self.warning
+        return {
+            "records": dict(zip(("A", "B"), self.plan.sizes, strict=True)),
+            "assumed": self.assumed,
+            "comparisons": agreed.comparisons.to_json(),
+            "bytes": agreed.bytes.to_json(),
+            "seconds": agreed.seconds.to_json(whole=False),
+            "seconds_on_this_machine": float(f"{agreed.work.processor:.4g}"),
+            "network": self.plan.network,
+            "warning": None if warning is None else {"code": warning.code, "text": warning.text},
+        }
+
+
+def look_ahead(
+    agreement: Agreement, side: Side | None, records: Records | None, folder: Path | None
+) -> Outlook | None:
+    """What a run will take, as far as sizes are known; None where they are not, or nothing can be said."""
+    if side is None and records is not None:
+        side = _likely_side(agreement, records)
+    own = Own(side, records) if side is not None and records is not None else None
+    sizes = _sizes(agreement, side, records)
+    if sizes is None:
+        return None
+    try:
+        question = Question(sizes, agreed_network(agreement))
+        meter = Speedometer(folder, measure=None)
+        found = price_agreed(agreement, question, meter, own)
+        if meter.guessed and found.agreed.comparisons.expected >= _WORTH_MEASURING:
+            meter = Speedometer(folder)
+            found = price_agreed(agreement, question, meter, own)
+    except AccordError:
+        # What is wrong with such sizes is said when the partner's is known; nothing rests on this.
+        return None
+    return Outlook(found, agreement.expected is None, meter.guessed, agreement.accountable)
+
+
+def _likely_side(agreement: Agreement, records: Records) -> Side:
+    """Whose table it is if nobody says: whichever is expected to be about as large. How records fall into
+    bins is much the same on both sides, and tells far more than sizes alone."""
+    if agreement.expected is None:
+        return Side.A
+    a, b = agreement.expected.A, agreement.expected.B
+    return Side.A if abs(a - records.size) <= abs(b - records.size) else Side.B
+
+
+def agreed_network(agreement: Agreement) -> Network:
+    """What lies between the parties, as they agree."""
+    engine = agreement.engine
+    return engine.settings.network if isinstance(engine, OtOptions) else NETWORKS["wan"]
+
+
+def _sizes(agreement: Agreement, side: Side | None, records: Records | None) -> tuple[int, int] | None:
+    if agreement.expected is not None:
+        a, b = agreement.expected.A, agreement.expected.B
+    elif records is not None:
+        a = b = records.size
+    else:
+        return None
+    if records is None or side is None:
+        return a, b
+    return (records.size, b) if side is Side.A else (a, records.size)

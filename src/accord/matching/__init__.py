@@ -1,1 +1,0 @@
-"""What a match is (rules) and which pairs may be one (blocking)."""

@@ -1,0 +1,278 @@
+"""How two parties come to a connection: one listens (listener.py), the other connects, both show their cards.
+
+TLS 1.3 with both sides authenticated, by Python's `ssl`. The partner's card is the only trust anchor, and
+after the handshake the card that was shown must be that very card, byte for byte. No ticket, no resumption,
+no host name: a partner is who holds the key, wherever it connects from.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from accord.errors import ConnectionLostError, TrustError, UsageError
+from accord.notices import Tell, Waiting
+from accord.peer.identity import Card
+
+_HANDSHAKE_SECONDS = 45.0
+"""For an attempt: longer than a full queue takes at the listener's door; who calls again is its last."""
+_AGAIN_SECONDS = 0.5
+_TELL_SECONDS = 30.0
+WELCOME = b"\x06"
+_ADDRESS = re.compile(r"(?:\[(?P<six>[^\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})")
+ASK_CARD = "Compare fingerprints with `accord partner list` and `accord identity`, and exchange cards again."
+
+
+class Identified(Protocol):
+    """Who has a key and a card in a file."""
+
+    @property
+    def identity(self) -> Path: ...
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen or to connect."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_address(text: str, argument: str) -> Address:
+    """HOST:PORT, [IPv6]:PORT, or :PORT for every interface."""
+    found = _ADDRESS.fullmatch(text.strip())
+    if not found or int(found["port"]) > 65535:
+        problem = (
+            f"`{argument}=` takes HOST:PORT, such as 192.0.2.7:7000 or [2001:db8::7]:7000, not '{text}'."
+        )
+        raise UsageError(problem=f"{problem}{_tell_port(text.strip(), argument)}")
+    return Address(found["six"] or found["host"] or "", int(found["port"]))
+
+
+def _tell_port(text: str, argument: str) -> str:
+    """What to write where somebody wrote a port alone."""
+    if not re.fullmatch(r"[0-9]{1,5}", text):
+        return ""
+    if argument == "listen":
+        return f" Write 127.0.0.1:{text}, or :{text} for every interface."
+    return f" Write the partner's host in front, such as 192.0.2.7:{text}."
+
+
+def connect(
+    address: Address, state: Identified, card: Card, partner: str, wait: float, tell: Tell
+) -> ssl.SSLSocket:
+    """Connect to the partner, which may not listen yet, also behind a tunnel that is there already.
+
+    Whatever does not come to a card is tried again until the wait is over; a card that is not the partner's,
+    or a partner that does not want ours, ends it at once.
+    """
+    context = make_context(ssl.PROTOCOL_TLS_CLIENT, state, card)
+    return keep_calling(address, context, card, partner, wait, tell)
+
+
+def keep_calling(
+    address: Address,
+    context: ssl.SSLContext,
+    card: Card,
+    partner: str,
+    wait: float,
+    tell: Tell,
+    before: bytes = b"",
+) -> ssl.SSLSocket:
+    """`connect` with a context that trusts the card; `before` is said before TLS."""
+    until = time.monotonic() + wait
+    said = _Said(partner, address, tell)
+    while True:
+        try:
+            return _call(address, context, card, until, before)
+        except (OSError, TrustError) as error:
+            judged = trust_error(error, partner)
+            if isinstance(judged, TrustError):
+                raise judged from None
+            reason = _in_words(error)
+        if time.monotonic() + _AGAIN_SECONDS > until:
+            raise ConnectionLostError(
+                partner=partner,
+                problem=f"was not made: {address} does not answer as {partner} ({reason})",
+                mend="Nothing new was charged. Ask the partner whether it listens there and whether a "
+                "firewall is in between.",
+            )
+        said.again(reason)
+        time.sleep(_AGAIN_SECONDS)
+
+
+class _Said:
+    """Tells why the partner is not there yet: at once, when that changes, and now and then."""
+
+    def __init__(self, partner: str, address: Address, tell: Tell) -> None:
+        self._partner, self._address, self._tell = partner, address, tell
+        self._last, self._at = "", 0.0
+
+    def again(self, reason: str) -> None:
+        now = time.monotonic()
+        if reason != self._last or now - self._at > _TELL_SECONDS:
+            self._last, self._at = reason, now
+            self._tell(Waiting(self._partner, self._address.host or "localhost", self._address.port, reason))
+
+
+def _call(
+    address: Address, context: ssl.SSLContext, card: Card, until: float, before: bytes
+) -> ssl.SSLSocket:
+    """One attempt; raises what went wrong."""
+    seconds = max(_AGAIN_SECONDS, min(_HANDSHAKE_SECONDS, until - time.monotonic()))
+    plain = socket.create_connection((address.host or "localhost", address.port), seconds)
+    try:
+        set_options(plain)
+        plain.sendall(before)
+        # Not closed by the handshake when it fails: an alert must reach the other side first.
+        found = context.wrap_socket(plain, do_handshake_on_connect=False)
+    except OSError:
+        plain.close()
+        raise
+    return _greet(found, card, seconds, welcomes=False)
+
+
+def accept(plain: socket.socket, context: ssl.SSLContext, card: Card, seconds: float) -> ssl.SSLSocket:
+    """TLS with somebody who has connected already; raises what went wrong."""
+    found = context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+    return _greet(found, card, seconds, welcomes=True)
+
+
+def _greet(found: ssl.SSLSocket, card: Card, seconds: float, welcomes: bool) -> ssl.SSLSocket:
+    try:
+        _Greeting(found, card, welcomes).within(seconds)
+        return found
+    except (OSError, TrustError):
+        _drain(found)
+        raise
+
+
+class _Greeting:
+    """The handshake and the byte of welcome, said or heard, in a thread of their own.
+
+    One read of OpenSSL lasts as long as the other side sends what TLS keeps to itself, such as tickets. No
+    deadline and no signal would be heard in it, so the caller waits beside it, and cuts the connection.
+    """
+
+    def __init__(self, connection: ssl.SSLSocket, card: Card, welcomes: bool) -> None:
+        self._connection, self._card, self._welcomes = connection, card, welcomes
+        self._done = threading.Event()
+        self._error: Exception | None = None
+
+    def within(self, seconds: float) -> None:
+        """Raise unless the partner's card was shown and one's own accepted by then."""
+        thread = threading.Thread(target=self._work, daemon=True)
+        thread.start()
+        try:
+            in_time = self._done.wait(seconds)
+        finally:
+            if not self._done.is_set():
+                with suppress(OSError):
+                    socket.socket.shutdown(self._connection, socket.SHUT_RDWR)
+            thread.join(1.0)
+        if not in_time:
+            raise TimeoutError
+        if self._error is not None:
+            raise self._error
+
+    def _work(self) -> None:
+        try:
+            self._connection.do_handshake()
+            if self._connection.getpeercert(binary_form=True) != self._card.der:
+                raise TrustError(
+                    problem="Whoever answered showed a card other than the partner's.", mend=ASK_CARD
+                )
+            # Who connects is done before its own card was judged: one byte tells it that it was accepted.
+            if self._welcomes:
+                self._connection.sendall(WELCOME)
+            elif self._connection.recv(1) != WELCOME:
+                raise ConnectionResetError
+        except Exception as error:
+            # Whatever it is: it is raised where somebody waits for it.
+            self._error = error
+        finally:
+            self._done.set()
+
+
+def _in_words(error: Exception) -> str:
+    """What a failed attempt came to."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, ssl.SSLError | ConnectionResetError | BrokenPipeError):
+        return "the connection was closed before a card was shown"
+    return ((error.strerror if isinstance(error, OSError) else None) or "no answer").lower()
+
+
+def set_options(plain: socket.socket) -> None:
+    """What every connection is set to."""
+    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def make_context(kind: int, state: Identified, card: Card | None) -> ssl.SSLContext:
+    """TLS 1.3 with one's own identity, for a partner with this card: without one, nobody is trusted yet."""
+    context = ssl.SSLContext(kind)
+    context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_3
+    # The card is the anchor; a host name would say nothing about who answers.
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.verify_flags |= ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
+    if card is not None:
+        trust(context, card)
+    context.load_cert_chain(state.identity)
+    if kind == ssl.PROTOCOL_TLS_SERVER:
+        context.num_tickets = 0
+    return context
+
+
+def trust(context: ssl.SSLContext, card: Card) -> None:
+    """Make this card the anchor of a context that has none."""
+    context.load_verify_locations(cadata=card.pem.decode())
+
+
+def _drain(connection: ssl.SSLSocket) -> None:
+    """Let the other side read the alert: closing with unread bytes would take it away."""
+    until = time.monotonic() + 1.0
+    try:
+        socket.socket.shutdown(connection, socket.SHUT_WR)
+        while (left := until - time.monotonic()) > 0:
+            connection.settimeout(left)
+            if not socket.socket.recv(connection, 4096):
+                break
+    except (OSError, ValueError):
+        pass
+    finally:
+        connection.close()
+
+
+def trust_error(error: Exception, partner: str) -> TrustError | ConnectionLostError:
+    """A failed handshake in words: who does not trust whom, and why."""
+    if isinstance(error, TrustError):
+        return error
+    if isinstance(error, ssl.SSLCertVerificationError):
+        problem = {
+            9: f"The card of {partner} is not valid yet.",
+            10: f"The card of {partner} has expired.",
+        }.get(error.verify_code, f"Whoever answered did not show the card of {partner}.")
+        return TrustError(problem=problem, mend=ASK_CARD)
+    reason = (getattr(error, "reason", None) or "").upper()
+    if "EXPIRED" in reason:
+        mend = "Make a new one with `accord identity --renew` and hand it over."
+        return TrustError(problem=f"{partner} refuses your card: it has expired.", mend=mend)
+    if "ALERT" in reason and "VERSION" not in reason and "INTERNAL" not in reason:
+        return TrustError(problem=f"{partner} refuses your card: it is not the one it knows.", mend=ASK_CARD)
+    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+        problem = f"Whoever answered does not speak TLS 1.3 as Accord does, so it is not {partner}."
+        return TrustError(problem=problem, mend="Check host and port on both sides.")
+    mend = "Ask whether the partner saw an error, and whether something in between ends connections."
+    return ConnectionLostError(partner=partner, problem="was cut before it was secured", mend=mend)

@@ -1,1 +1,0 @@
-"""How good matches are, where the true pairs are known: by field, by threshold, and pair by pair."""

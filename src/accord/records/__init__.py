@@ -1,1 +1,0 @@
-"""Rows in: schema, sources, layout of one's own file, and encoders that turn cells into arrays."""

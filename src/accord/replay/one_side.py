@@ -1,0 +1,164 @@
+"""Replay one side of an accountable run: did it follow the protocol, with this table?
+
+All that a party sends is a function of its table, its seed, its noise, the agreement, and what it received.
+So the very program of the party runs again, attempt after attempt, on the messages that were received, and
+must come to everything that the side signed then: by its own record, or by the partner's evidence
+(verdict.py).
+
+    followed      every message up to the last signature is the same
+    departed      the table or the seed is not the pledged one; the table has another size than it announced;
+                  or a message differs, which is named
+    incomplete    the messages that were received are not all there, or not those that were signed for; or
+                  nothing was signed
+
+A replay that fails for a reason of its own, such as a full disk, is no verdict: only what a party raises at
+its partner, or at its own bound, is a part of the protocol.
+
+With the tables and seeds of both sides no stored message is needed: both run against each other
+(both_sides.py). *Learns*: who runs this sees nothing that it does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from accord.accountable.signing import nonces_of, read_cards, read_promise
+from accord.accountable.stored import Kept, attempts, read_badges, read_opening
+from accord.accountable.transcript import about_run, meeting_of
+from accord.agreement.file import parse_agreement
+from accord.entropy import Derived
+from accord.errors import NoRoomError, PeerError, StateError, TooManyMatchesError, UsageError
+from accord.protocols.mine import Mine
+from accord.protocols.series_greedy import Shown
+from accord.replay.evidence import Evidence, Said, collect_all
+from accord.replay.pledged import Attempt, Case
+from accord.replay.series import Earlier
+from accord.replay.signed import is_known, require_about, said_in
+from accord.replay.stand_ins import EndOfRecord, Line, Remembered, Staff, run_noted
+from accord.replay.verdict import judge
+from accord.side import Side
+from accord.state.folder import State
+from accord.state.runs import open_run
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A side that followed the protocol."""
+
+    run: str
+    party: str
+    attempts: int
+    messages: int
+    """That the replay sent; those up to the last signature are the same."""
+    signatures: int
+    """Of this side, which all fit."""
+    columns: dict[str, str]
+    """By agreed name, and for `id`: the column of the table that it was read from. Which one it is, each side
+    chooses, and no commitment shows that it is the right one."""
+    earlier: Earlier | None = None
+    """Of a run of a series: the runs before it."""
+
+
+def replay_side(case: Case, evidence: Evidence | None = None) -> Replayed:
+    """Replay a side from its record; raises unless it followed the protocol.
+
+    With the partner's evidence it is held to what it signed there, whatever its own record says.
+    """
+    if evidence is not None:
+        require_about(case, evidence)
+    known = [attempt for attempt in case.attempts if is_known(case, attempt, evidence)]
+    said = {a.number: said_in(case, a, evidence) for a in known}
+    if any(one.seals for each in said.values() for one in each.values()):
+        case.require_size(case.manifest.records)
+    journal, lines = Remembered(), list[Line]()
+    for attempt in known:
+        lines += _replay_attempt(case, attempt, journal, said[attempt.number])
+    signatures = sum(len(one.seals) for each in said.values() for one in each.values())
+    case.require_signatures(signatures)
+    sent = sum(len(line.links) for line in lines)
+    run, count = case.manifest.run, len(known)
+    return Replayed(run, case.party, count, sent, signatures, case.columns, case.earlier)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a side's program ended when it ran again."""
+
+    whole: bool
+    """Whether it came to an end of its own."""
+    shown: Shown | None = None
+    """In a series: what both had disclosed by then."""
+
+
+def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callable[[int], Line]) -> Ended:
+    """Run the side's program again over these lines."""
+    nonces = nonces_of(attempt.hellos)
+
+    def key(number: int) -> bytes:
+        return case.promise.seed.connection(number, attempt.number, nonces)
+
+    staff = Staff(attempt.hellos, read_badges(attempt.folder), line, key)
+    mine = replace(case.mine, entropy=Derived(key(0)), journal=journal, staff=staff)
+    try:
+        ended = _run_again(case, attempt, mine, journal, line)
+        staff.finish()
+    except NoRoomError as error:
+        raise case.incomplete(f"this machine is too small for its replay: {error.problem}") from None
+    return ended
+
+
+def _run_again(
+    case: Case, attempt: Attempt, mine: Mine, journal: Remembered, line: Callable[[int], Line]
+) -> Ended:
+    side = case.side
+    try:
+        journal.meet(attempt.hellos[side], attempt.hellos[side.other])
+        return Ended(True, run_noted(case.party_of(mine), line(0), closes=True))
+    except EndOfRecord:
+        return Ended(False)
+    except NoRoomError:
+        raise
+    except (PeerError, TooManyMatchesError):
+        # As then: a side that refuses what it is told sends nothing more.
+        return Ended(True)
+
+
+def _replay_attempt(case: Case, attempt: Attempt, journal: Remembered, said: dict[int, Said]) -> list[Line]:
+    """Replay one attempt from its record; its lines. Raises unless all that was signed is the same."""
+    made: dict[int, Line] = {}
+
+    def line(number: int) -> Line:
+        inbox = Kept(attempt.folder, number).received()
+        made[number] = Line(attempt.meeting, number, case.side, inbox, said.get(number))
+        return made[number]
+
+    try:
+        ended = run_attempt(case, attempt, journal, line)
+        fault = judge(attempt.number, made, said, ended.whole)
+    except (OSError, ValueError):
+        raise case.incomplete(f"the messages of attempt {attempt.number} cannot be read") from None
+    case.require(fault)
+    case.require_shown(ended.shown)
+    return list(made.values())
+
+
+def make_evidence(state: State, name: str) -> Evidence:
+    """What the partner signed in a run, from the own record."""
+    found = open_run(state, name)
+    known, folder = found.manifest, state.run(name)
+    agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
+    if not agreement.accountable:
+        raise UsageError(problem=f"The run {name} is not accountable: nobody signed anything in it.")
+    side, promise = Side(known.side), read_promise(folder)
+    partner = side.other
+    sizes = {side: known.records, partner: known.partner_records}
+    try:
+        about = about_run(name, agreement.digest)
+        meetings = {path: meeting_of(read_opening(path), sizes, about) for path in attempts(folder)}
+        said = collect_all(folder, partner, meetings)
+    except (OSError, ValueError):
+        mend = "Restore it from a copy."
+        raise StateError(path=folder / "record", reason="it cannot be read", mend=mend) from None
+    card = read_cards(folder)[partner]
+    return Evidence(name, agreement.digest, partner, card, promise.pledges[partner], sizes, said)

@@ -1,0 +1,174 @@
+"""What a run of a series follows from, if it is as pledged; and whether the run goes on from those before it.
+
+Runs that are in order one by one may still not be one series. So a replay also opens what was pledged in the
+earlier runs that are kept: their looks must be the first of this run's, and what both had shown before it
+must be what they had shown when the run before it ended.
+
+Records are known again by hashes of 80 bits, which two records of one's own making can be given in some 2⁴⁰
+tries. That such a record is nobody's, only the source of the table shows, as of every invented one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from accord.accountable.pledge_series import digest_series, digest_standing
+from accord.accountable.signing import read_promise
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.entropy import Entropy
+from accord.errors import AccordError, StateError
+from accord.fields.columns import Records
+from accord.protocols.base import Task
+from accord.protocols.batches import (
+    Known,
+    Look,
+    encode_looks,
+    find_changes,
+    look_at,
+    members_of,
+    rows_released,
+    take_rows,
+)
+from accord.protocols.series import Meeting, series_slots
+from accord.protocols.series_greedy import Shown, encode_shown
+from accord.protocols.series_linkage import SeriesRun
+from accord.protocols.slots import Slots, table_digest
+from accord.run.receipt import read_receipt
+from accord.side import Side
+from accord.state.folder import State
+from accord.state.runs import RunFolder, list_runs
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """The series as it stood when a run of it began, with the records of a table that take part."""
+
+    looks: tuple[Look, ...] = field(repr=False)
+    """With that of the run."""
+    run: SeriesRun
+    records: Records
+
+    def slots(self, task: Task, side: Side, entropy: Entropy) -> Slots:
+        """The slots of the run; raises ValueError where the kept counts are not those of these records."""
+        shown, rows = self.run.shown, self.run.rows
+        left = shown.left(np.concatenate(Known.of(self.looks).counts))
+        out = shown.rows(rows.member)
+        return series_slots(task.blocking, side, self.records, rows.batch, left, entropy, out)
+
+
+def find_standings(
+    folder: RunFolder, agreement: Agreement, table: Records
+) -> Iterator[tuple[Standing, bytes]]:
+    """What a run of a series follows from if this was its table, and the digest of it: with new versions of
+    what changed, and without any, whichever its owner had asked for."""
+    known, series, side = folder.manifest, agreement.series, Side(folder.manifest.side)
+    assert series is not None
+    looks, counts, shown = (
+        folder.looks(),
+        folder.counts_before(agreement.plan.bins),
+        folder.shown("before", agreement.task, side),
+    )
+    before, members = Known.of(looks[:-1]), members_of(table, agreement.salt)
+    kept = looks[-1].batch
+    room = 0 if kept is None else series.declared(side, before.batches)
+    per_person = agreement.protocol.records_per_person(side) or 1
+    meeting = Meeting(known.seen, known.total)
+    for unchanged_only in (False, True):
+        changes = find_changes(before, members, room, series.versions, unchanged_only, per_person)
+        look = look_at(changes, members, None if kept is None else kept.counts)
+        rows = rows_released(changes, before, kept is not None)
+        batches = before.batches + (kept is not None)
+        records = take_rows(table, rows.rows, series.announced(side, batches))
+        run = SeriesRun(series, meeting, counts, shown, rows)
+        yield Standing(looks, run, records), _digest(folder, table_digest(records), (*looks[:-1], look))
+
+
+def require_goes_on(state: State, run: RunFolder, looks: Sequence[Look], task: Task) -> Earlier:
+    """Open what a side pledged in the earlier runs of a series that are kept; raises ValueError, which says
+    what is wrong, unless this run goes on from them."""
+    known = run.manifest
+    earlier = [
+        one
+        for one in list_runs(state)[0]
+        if one.path != run.path
+        and one.manifest.is_of(known.series, known.dataset)
+        # One with as many looks, too: it drew the same batch.
+        and one.manifest.look <= known.look
+    ]
+    found = [(one, _count_opened(one, looks)) for one in earlier]
+    opened = {count for _, count in found}.intersection(range(1, len(looks)))
+    missing = len(looks) - 1 - len(opened)
+    if not _begins_with_what_was_shown(run, [one for one, count in found if count], task):
+        missing = max(missing, 1)
+    return Earlier(len(opened), missing)
+
+
+def _begins_with_what_was_shown(run: RunFolder, earlier: Sequence[RunFolder], task: Task) -> bool:
+    """Whether the run that this one goes on from is kept; raises ValueError where that ended with other
+    disclosed records than this one began with."""
+    # By the batches that have met, which the messages follow from; a number of a run is no more than said.
+    known, side, began = run.manifest, Side(run.manifest.side), run.read("before")
+    if known.seen == (0, 0):
+        if began != encode_shown(Shown.nothing(task, side)):
+            raise ValueError("it began with disclosed records, and nothing had met before")
+        return True
+    for one in earlier:
+        before = one.manifest
+        if before.done and (before.partner, before.total) == (known.partner, known.seen):
+            try:
+                one.shown("shown", task, side)
+            except StateError:
+                return False
+            if one.read("shown") != began:
+                raise ValueError(
+                    f"it began with other disclosed records than its run {before.run} ended with"
+                )
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The runs of a series before one."""
+
+    opened: int
+    """Those whose pledges this one goes on from."""
+    missing: int
+    """Those of which nothing is kept, or nothing that can be read, or that were not accountable."""
+
+
+def _count_opened(earlier: RunFolder, looks: Sequence[Look]) -> int:
+    """How many looks an earlier run was committed to, 0 where its pledge cannot be opened; raises ValueError
+    where it is to something else than what is kept, or than what this run goes on from."""
+    known = earlier.manifest
+    try:
+        agreement = parse_agreement(known.agreement)
+        if not agreement.accountable:
+            return 0
+        side, promise = Side(known.side), read_promise(earlier.path)
+        found = earlier.looks()
+        # Where one of these is damaged nothing can be said, and nobody is convicted of a bad disk.
+        earlier.counts_before(agreement.plan.bins), earlier.shown("before", agreement.task, side)
+        digest = _digest(earlier, bytes.fromhex(known.table), found)
+        pledged = {promise.pledges[side].table}
+        if known.done:
+            signed = read_receipt(earlier.receipt, earlier.path.name).facts
+            pledged.add(bytes.fromhex(signed["accountable"]["pledges"][side.value]["table"]))
+    except (AccordError, OSError, ValueError, KeyError):
+        return 0
+    if pledged != {promise.seed.commitments(side, digest)[:32]}:
+        raise ValueError(f"its run {known.run} was committed to another past than the one that is kept of it")
+    both = min(len(found), len(looks))
+    if encode_looks(found[:both]) != encode_looks(looks[:both]):
+        raise ValueError(f"the batches that it went on with are not those of its run {known.run}")
+    return len(found)
+
+
+def _digest(run: RunFolder, table: bytes, looks: Sequence[Look]) -> bytes:
+    known = run.manifest
+    standing = digest_standing(known.series, looks, {name: run.read(name) for name in ("counts", "before")})
+    return digest_series(table, standing, known.series_run, Meeting(known.seen, known.total))

@@ -1,0 +1,1 @@
+"""What a match is, and which pairs may be one."""

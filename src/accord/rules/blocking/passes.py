@@ -1,0 +1,105 @@
+"""One pass of a blocking: a product of parts.
+
+Each part places a record into codes 0..size−1 and lists the pairs of codes that are compared; a bin is one
+code of every part, and no part gives one single bin, all pairs. A record falls at most once into a bin, and a
+pair of records meets in at most one pair of bins of a pass.
+
+A record that lacks a value of a blocking field falls into no bin of the pass: it could agree with nothing
+there, so it needs neither a bin nor dummies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Protocol
+
+import numpy as np
+
+from accord.fields.columns import Columns
+from accord.ranges import ranges
+from accord.rules.evaluate import Indices, Mask, Tables
+from accord.rules.rule import Rule
+from accord.side import Side
+
+
+class Part(Protocol):
+    """One factor of a pass."""
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+
+    @property
+    def equal(self) -> frozenset[str]:
+        """Fields on which every compared pair is guaranteed to agree."""
+
+    def per_record(self, side: Side) -> int:
+        """The most codes that one record of this side falls into."""
+
+    def place(self, side: Side, columns: Columns) -> tuple[Indices, Indices]:
+        """(record, code) for each code of each record, by ascending record."""
+
+    def pairs(self) -> tuple[Indices, Indices]:
+        """The pairs (code of A, code of B) that are compared."""
+
+    def compares(self, tables: Tables, left: Indices, right: Indices) -> Mask:
+        """Whether a pair of records meets in some compared pair of codes."""
+
+    def loses(self, rule: Rule) -> str | None:
+        """Why a match of this rule may be missed, or None if it cannot."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The product of parts under the agreed fields."""
+
+    name: str
+    """As agreed; the tables of one lsh part have one name."""
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def bins(self) -> int:
+        """The number of bins; a bin is a number below it."""
+        return prod(part.size for part in self.parts)
+
+    @property
+    def equal(self) -> frozenset[str]:
+        """Fields on which every pair that meets here agrees."""
+        return frozenset().union(*(part.equal for part in self.parts))
+
+    def per_record(self, side: Side) -> int:
+        """The most bins that one record of this side falls into."""
+        return prod(part.per_record(side) for part in self.parts)
+
+    def place(self, side: Side, columns: Columns, records: int) -> tuple[Indices, Indices]:
+        """(record, bin) for each bin of each record, by ascending record."""
+        record, bin_ = np.arange(records), np.zeros(records, np.int64)
+        for part in self.parts:
+            placed, code = part.place(side, columns)
+            starts, stops = np.searchsorted(placed, record), np.searchsorted(placed, record, "right")
+            chosen = ranges(starts, stops)
+            record, bin_ = np.repeat(record, stops - starts), np.repeat(bin_, stops - starts)
+            bin_ = bin_ * part.size + code[chosen]
+        return record, bin_
+
+    def pairs(self) -> tuple[Indices, Indices]:
+        """The pairs (bin of A, bin of B) that are compared, each once."""
+        left, right = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        for part in self.parts:
+            a, b = part.pairs()
+            left = np.add.outer(left * part.size, a).ravel()
+            right = np.add.outer(right * part.size, b).ravel()
+        return left, right
+
+    def compares(self, tables: Tables, left: Indices, right: Indices) -> Mask:
+        """Whether the pass brings each pair of records together."""
+        met = np.ones(len(left), np.bool_)
+        for part in self.parts:
+            met &= part.compares(tables, left, right)
+        return met
+
+    def losses(self, rule: Rule) -> list[str]:
+        """Why matches of the rule may be missed; empty when the pass is complete (recall 1)."""
+        return [loss for part in self.parts if (loss := part.loses(rule)) is not None]

@@ -1,0 +1,229 @@
+"""What a rule guarantees about every pair that it accepts: the ground of indexes and complete blocking.
+
+Sound, not complete: a guarantee given here holds; one that is not seen costs speed, never a match. A match
+may lack a value only where `missing` or `not` lets it, and from these nothing is taken to follow; so where a
+guarantee is given, both values are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+from accord.rules.rule import (
+    And,
+    Edit,
+    Euclidean,
+    Hamming,
+    Level,
+    Levels,
+    Mismatches,
+    Missing,
+    Not,
+    Or,
+    Predicate,
+    Rarity,
+    Rule,
+    Same,
+    Score,
+    Similar,
+    Within,
+    predicates,
+)
+from accord.rules.thresholds import Fields, squared_steps, within_steps
+
+
+def requires_same(rule: Rule, field: str, field_b: str = "") -> bool:
+    """Whether in every match A's `field` and B's `field_b`, unless named the same field, have one value."""
+    match rule:
+        case And(parts):
+            return any(requires_same(part, field, field_b) for part in parts)
+        case Or(parts):
+            return bool(parts) and all(requires_same(part, field, field_b) for part in parts)
+        case Same(of_a, field_b=of_b):
+            return (of_a, of_b) == (field, field_b or field)
+        case _:
+            return False
+
+
+def reach(rule: Rule, names: tuple[str, ...], fields: Fields, field_b: str = "") -> int | None:
+    """The largest squared distance, in steps, that a match can have over these fields; None if unbounded.
+
+    With `field_b` between A's one field and that field of B.
+    """
+    match rule:
+        case And(parts):
+            bounds = [b for part in parts if (b := reach(part, names, fields, field_b)) is not None]
+            if len(names) > 1:
+                each = [reach(rule, (name,), fields) for name in names]
+                bounds += [sum(b for b in each if b is not None)] if None not in each else []
+            return min(bounds, default=None)
+        case Or(parts):
+            found = [reach(part, names, fields, field_b) for part in parts]
+            known = [bound for bound in found if bound is not None]
+            return max(known) if known and len(known) == len(found) else None
+        case Euclidean(measured):
+            straight = field_b in ("", *names)
+            return squared_steps(rule, fields) if straight and set(names) <= set(measured) else None
+        case Within(of_a, field_b=of_b):
+            return within_steps(rule, fields) ** 2 if (names, field_b or of_a) == ((of_a,), of_b) else None
+        case Same(of_a, field_b=of_b):
+            return 0 if (names, field_b or of_a) == ((of_a,), of_b) else None
+        case _:
+            return None
+
+
+def without(rule: Rule, equal: frozenset[str]) -> Rule:
+    """The rule on pairs that are known to have the same, present value of the fields in `equal`.
+
+    `And(())` stands for true and `Or(())` for false.
+    """
+    match rule:
+        case And(parts):
+            left = [p for part in parts if (p := without(part, equal)) != And(())]
+            if Or(()) in left:
+                return Or(())
+            return left[0] if len(left) == 1 else And(tuple(left))
+        case Or(parts):
+            left = [p for part in parts if (p := without(part, equal)) != Or(())]
+            if And(()) in left:
+                return And(())
+            return left[0] if len(left) == 1 else Or(tuple(left))
+        case Not(part):
+            inner = without(part, equal)
+            return Or(()) if inner == And(()) else And(()) if inner == Or(()) else Not(inner)
+        case Same(field) if field in equal and not rule.crossed:
+            return And(())
+        case Missing(field) if field in equal:
+            return Or(())
+        case Score(comparisons, least):
+            return _known_out(Score(tuple(_levels_without(each, equal) for each in comparisons), least))
+        case _:
+            return rule
+
+
+def _levels_without(of: Levels, equal: frozenset[str]) -> Levels:
+    """A level that holds is the last; one that cannot hold is none."""
+    levels: list[Level] = []
+    for level in of.levels:
+        when = without(level.when, equal)
+        if when == And(()):
+            return Levels(tuple(levels), level.weight)
+        if when != Or(()):
+            levels.append(Level(when, level.weight))
+    return Levels(tuple(levels), of.otherwise)
+
+
+def _known_out(score: Score) -> Rule:
+    """The weights that are known counted off the threshold."""
+    known = sum(each.otherwise for each in score.comparisons if not each.levels)
+    open_ = Score(tuple(each for each in score.comparisons if each.levels), score.least - known)
+    if open_.least > open_.highest:
+        return Or(())
+    return And(()) if open_.least <= open_.lowest else open_
+
+
+def implies(rule: Rule, other: Rule) -> bool:
+    """Whether the other rule holds wherever this one does, as far as it is seen."""
+    if rule == other:
+        return True
+    match rule, other:
+        case _, And(parts) if parts:
+            return all(implies(rule, part) for part in parts)
+        case And(parts), _ if any(implies(part, other) for part in parts):
+            return True
+        case _, Or(parts):
+            return any(implies(rule, part) for part in parts)
+        case Similar(), Similar():
+            return replace(rule, bound=other.bound) == other and rule.bound >= other.bound
+        case Rarity(), Rarity():
+            return replace(rule, least=other.least) == other and rule.least >= other.least
+        case Hamming() | Edit() | Mismatches(), Hamming() | Edit() | Mismatches() if type(rule) is type(
+            other
+        ):
+            return replace(rule, bound=other.bound) == other and rule.bound <= other.bound
+        case Mismatches(of_a, bound, field_b=of_b), Edit():
+            # A letter where the other text has none is one to insert or to delete.
+            return (of_a, of_b) == (other.field, other.field_b) and bound <= other.bound
+        case Euclidean(names), Euclidean():
+            return names == other.fields and rule.bound <= other.bound
+        case Within(), Within():
+            return replace(rule, bound=other.bound) == other and rule.bound <= other.bound
+        case Same(of_a, field_b=of_b), Within() | Edit() | Mismatches():
+            return (of_a, of_b) == (other.field, other.field_b)
+        case _:
+            return False
+
+
+def accepts_unseen(rule: Rule) -> tuple[str, ...]:
+    """How values may make a match of a pair in which no comparison holds: they are `missing` or `rare`."""
+    kinds = {"missing": Missing, "rare": Rarity}
+    found = list(predicates(rule))
+    reasons = tuple(word for word, kind in kinds.items() if any(isinstance(p, kind) for p in found))
+    return reasons if may_hold(rule, _judge_unseen)[0] else ()
+
+
+def _judge_unseen(predicate: Predicate) -> tuple[bool, bool]:
+    """Each `missing` is taken for itself, so it may say too much; and two rare values need not agree."""
+    return isinstance(predicate, Missing | Rarity), True
+
+
+Judge = Callable[[Predicate], tuple[bool, bool]]
+"""Whether a predicate may hold, and whether it may fail, of the pairs that are asked about."""
+
+
+def may_hold(rule: Rule, judge: Judge) -> tuple[bool, bool]:
+    """Whether a rule may hold, and whether it may fail."""
+    match rule:
+        case And(parts):
+            found = [may_hold(part, judge) for part in parts]
+            return all(may for may, _ in found), any(fail for _, fail in found)
+        case Or(parts):
+            found = [may_hold(part, judge) for part in parts]
+            return any(may for may, _ in found), all(fail for _, fail in found)
+        case Not(part):
+            may, fail = may_hold(part, judge)
+            return fail, may
+        case Score(comparisons, least):
+            each = [weights(one, judge) for one in comparisons]
+            return sum(map(max, each)) >= least, sum(map(min, each)) < least
+        case _:
+            (predicate,) = predicates(rule)
+            return judge(predicate)
+
+
+def weights(of: Levels, judge: Judge) -> list[int]:
+    """The weights that a comparison may have."""
+    found = []
+    for level in of.levels:
+        may, fail = may_hold(level.when, judge)
+        found += [level.weight] if may else []
+        if not fail:
+            return found
+    return [*found, of.otherwise]
+
+
+_MOST_WAYS = 64
+
+
+def ways(rule: Rule) -> tuple[Rule, ...]:
+    """Rules of which one holds exactly where the rule does: disjunctions, also those inside conjunctions,
+    taken apart. The rule itself where that would be too many."""
+    match rule:
+        case Or(parts) if parts:
+            found = tuple(way for part in parts for way in ways(part))
+        case And(parts) if any(isinstance(part, Or) for part in parts):
+            each = [ways(part) for part in parts]
+            if prod(map(len, each)) > _MOST_WAYS:
+                return (rule,)
+            found = tuple(_join(chosen) for chosen in product(*each))
+        case _:
+            return (rule,)
+    return found if len(found) <= _MOST_WAYS else (rule,)
+
+
+def _join(parts: tuple[Rule, ...]) -> Rule:
+    flat = tuple(one for part in parts for one in (part.parts if isinstance(part, And) else (part,)))
+    return flat[0] if len(flat) == 1 else And(flat)

@@ -1,0 +1,69 @@
+"""What a party writes down: the matching pairs, in the same order and the same columns on both sides.
+
+Rows are ordered by A's id, then by B's: an order that follows from what both know, and that makes the two
+files the same byte for byte. Only in a database, where texts and numbers do not join, is one's own id what it
+is in one's own table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from accord.agreement.document import Agreement
+from accord.fields.columns import Records
+from accord.protocols.outcome import Outcome
+from accord.side import Side
+from accord.table.address import Address
+from accord.table.layout import Layout
+from accord.table.pairing import Half, PairTable, pair_columns
+from accord.table.sinks.targets import Target, require_free
+from accord.table.sinks.transaction import Heading, Kind
+from accord.table.sources.opening import TableLike, input_places
+
+
+def arrange_output(agreement: Agreement, records: Records, outcome: Outcome) -> PairTable:
+    """The pairs of both sides."""
+    mine = (records.ids, records.disclosed, records.numbered)
+    theirs = (outcome.partner_ids, outcome.partner_columns, False)
+    both = (mine, theirs) if outcome.side is Side.A else (theirs, mine)
+    a, b = (
+        Half.of(ids, shown.select(list(agreement.disclosed(side))), numbered)
+        for (ids, shown, numbered), side in zip(both, Side, strict=True)
+    )
+    return PairTable(a, b, outcome.pairs)
+
+
+def output_headings(agreement: Agreement, own: Mapping[Side, Records] | None = None) -> list[Heading]:
+    """The columns of the output in a table. Ids are of no known kind until one's own records are there."""
+    names = pair_columns(*(agreement.disclosed(side) for side in Side))
+    kinds: list[Kind | None] = [Kind.TEXT] * len(names)
+    for place, side in enumerate(Side):
+        if own is None:
+            kinds[place] = None
+        elif side in own and own[side].numbered:
+            kinds[place] = Kind.NUMBER
+    return [Heading(name, kind) for name, kind in zip(names, kinds, strict=True)]
+
+
+def require_place(
+    out: Target | None,
+    agreement: Agreement,
+    data: TableLike,
+    layout: Layout,
+    may_replace: bool,
+    wrote: bool = False,
+) -> None:
+    """Raise, before anybody is asked or called, if the output could not be written or would overwrite what
+    is read: the data, or a list. `wrote`: what is there may be the run's own work."""
+    if out is not None:
+        read = (*input_places(data), *map(Path, layout.list_files.values()))
+        require_free(out, read, may_replace, output_headings(agreement), wrote)
+
+
+def require_ids(
+    out: Target | None, agreement: Agreement, own: Mapping[Side, Records], may_replace: bool
+) -> None:
+    """Raise if a table that is there cannot take ids of the kind that one's own turned out to be."""
+    if isinstance(out, Address):
+        require_free(out, (), may_replace, output_headings(agreement, own))

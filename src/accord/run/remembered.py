@@ -1,0 +1,229 @@
+"""All that is kept here of one run, put together for a report: manifest, ledger, slots, journal, receipt.
+
+What cannot be read any more is None: a report says so, and does not fail. Nothing is changed, so the run may
+be in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.errors import SeriesError, StateError, TrustError, UnreadableError
+from accord.privacy.events import Cost
+from accord.protocols.series import Meeting
+from accord.protocols.series_linkage import compared_in_series
+from accord.run.receipt import Receipt, read_receipt
+from accord.side import Side
+from accord.state.accounts import Account, account
+from accord.state.folder import State
+from accord.state.ledger import Entry, Ledger
+from accord.state.runs import RunFolder, open_run
+
+Ints = NDArray[np.int64]
+Ended = Literal["done", "closed", "most_matches", "waits"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """One side's bins as only it knows them."""
+
+    side: Side
+    real: Ints
+    dummies: Ints
+    compared: int | None
+    """Comparisons with a real record of this side; None where the partner's counts are not kept, or where a
+    run does not compare all that the counts ask for."""
+
+
+@dataclass(frozen=True)
+class InSeries:
+    """What a run was in its series, as its owner knows it."""
+
+    name: str
+    run: int
+    meeting: Meeting
+    found: Found | None
+    """None where the ledger does not have it any more."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run of a series found in its owner's table, in numbers."""
+
+    arrived: int | None
+    """Records of its batch; None where it brought none that was new."""
+    gone: int
+    """Of earlier batches, since the look before."""
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What is known of a run."""
+
+    name: str
+    agreement: Agreement
+    side: Side
+    dataset: str
+    snapshot: str
+    records: int
+    began: str
+    ended: Ended
+    resumes: int
+    wrong: int
+    out: str
+    phases: Mapping[str, float] | None
+    bytes: int | None
+    traffic: Mapping[str, int] | None
+    """Of these bytes, by phase."""
+    charged: Cost | None
+    account: Account | None
+    receipt: Receipt | None
+    bins: Bins | None
+    replayable: bool
+    """Whether what a replay needs is there: of an accountable run alone."""
+    series: InSeries | None = None
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What the ledger still knows of a run that was forgotten, or whose folder is gone."""
+
+    name: str
+    partner: str
+    dataset: str
+    snapshot: str
+    agreement: str
+    """Its digest, in hex."""
+    at: str
+    charged: Cost
+    account: Account
+    series: str = ""
+
+
+def remember(state: State, name: str) -> Remembered | Forgotten:
+    """What is kept of a run; raises if nothing is known of one of this name."""
+    ledger = Ledger(state.ledger)
+    entries = ledger.runs()
+    entry = next((one for one in entries if one.run == name), None)
+    if entry is not None and not state.run(name).exists():
+        return _forgotten(entry, account(entry.dataset, entries, ledger.budgets()))
+    run = open_run(state, name)
+    known = run.manifest
+    agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
+    side = Side(known.side)
+    return Remembered(
+        name=name,
+        agreement=agreement,
+        side=side,
+        dataset=known.dataset,
+        snapshot=known.snapshot,
+        records=known.records,
+        began=known.began,
+        ended=known.state,
+        resumes=known.resumes,
+        wrong=known.wrong,
+        out=known.out,
+        phases=known.phases,
+        bytes=known.bytes,
+        traffic=known.traffic,
+        charged=entry.cost if entry is not None else None,
+        account=account(entry.dataset, entries, ledger.budgets()) if entry is not None else None,
+        receipt=_receipt(run),
+        bins=_bins(run, agreement, side),
+        replayable=all((run.path / part).exists() for part in ("seed", "pledges", "record", "journal")),
+        series=_in_series(run, ledger),
+    )
+
+
+def no_receipt(ended: Ended) -> str:
+    """Why a run that ended so has no receipt that could be shown."""
+    return {
+        "done": "Its receipt cannot be read, or is not the one that both signed at the end of this run.",
+        "waits": "It has no receipt yet: both sides sign one at the end.",
+        "closed": "It has no receipt: it was closed before its end.",
+        "most_matches": "It has no receipt: it ended early, since more records match than a side may show.",
+    }[ended]
+
+
+def _forgotten(entry: Entry, whole: Account) -> Forgotten:
+    return Forgotten(
+        name=entry.run,
+        partner=entry.partner,
+        dataset=entry.dataset,
+        snapshot=entry.snapshot or "",
+        agreement=entry.agreement.hex(),
+        at=entry.at.isoformat(),
+        charged=entry.cost,
+        account=whole,
+        series=entry.series or "",
+    )
+
+
+def _in_series(run: RunFolder, ledger: Ledger) -> InSeries | None:
+    known = run.manifest
+    if not known.series:
+        return None
+    meeting = Meeting(known.seen, known.total)
+    return InSeries(known.series, known.series_run, meeting, _found(run, ledger))
+
+
+def _found(run: RunFolder, ledger: Ledger) -> Found | None:
+    known = run.manifest
+    try:
+        book = ledger.series(known.dataset, known.series)
+    except SeriesError:
+        return None
+    if book is None or known.run not in book.runs:
+        return None
+    look = book.looks[book.runs.index(known.run)]
+    return Found(None if look.batch is None else len(look.batch.members), len(look.gone))
+
+
+def _receipt(run: RunFolder) -> Receipt | None:
+    try:
+        return read_receipt(run.receipt, run.manifest.run) if run.manifest.done else None
+    except (TrustError, UnreadableError):
+        return None
+
+
+def _bins(run: RunFolder, agreement: Agreement, side: Side) -> Bins | None:
+    try:
+        slots = run.slots()
+    except StateError:
+        return None
+    if agreement.leakage(side).guarantee.told != "noisy counts":
+        return None
+    real, dummies = slots.filled
+    return Bins(side, real, dummies, _compared(run, agreement, side, real))
+
+
+def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> int | None:
+    """From the counts that the partner opened, which are the answer of the second step of a run with bins."""
+    try:
+        theirs = run.partner_counts()
+    except StateError:
+        return None
+    if theirs is None:
+        return None
+    task, protocol = agreement.task, agreement.protocol
+    if agreement.leakage(side).fields or protocol.share_found(task) != 1:
+        # What was spared while the run went on is not kept.
+        return None
+    counts = (real, theirs) if side is Side.A else (theirs, real)
+    if run.manifest.series:
+        meeting, bins = Meeting(run.manifest.seen, run.manifest.total), task.blocking.bins
+        if [len(side) for side in counts] != [batches * bins for batches in meeting.total]:
+            return None
+        rows: tuple[Ints, Ints] | None = compared_in_series(task, counts, meeting)
+    elif len(theirs) == len(real):
+        rows = protocol.compared(task, counts)
+    else:
+        return None
+    return None if rows is None else int((rows[0].astype(np.int64) * rows[1]).sum())

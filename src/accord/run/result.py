@@ -1,0 +1,67 @@
+"""What a linkage gives to whoever called it, and the notice that it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from accord import notices
+from accord.privacy.events import Cost
+from accord.privacy.number import show
+from accord.table.pairing import PairTable
+from accord.table.results import Paired
+from accord.table.sinks.targets import Target
+from accord.wording import lasting, tell_kept
+
+
+@dataclass(frozen=True, repr=False)
+class Linked(Paired):
+    """What a linkage gave to this side."""
+
+    run: str
+    found: PairTable
+    """The pairs as rows of two tables, in an order that is the same on both sides."""
+    matches_found: int | None
+    """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""
+    comparisons: int
+    bytes: int
+    """Sent and received."""
+    seconds: float
+    cost: Cost
+    """The guarantee of this side's release."""
+    charged: Cost
+    """What was charged for it: nothing if the same release had been paid for."""
+    receipt: Path
+    out: Target | None = None
+    """Where the pairs were written."""
+
+    @property
+    def matches(self) -> int:
+        return len(self.found)
+
+    def _facts(self) -> dict[str, str]:
+        charged = f"ε = {show(self.charged.epsilon)}, δ = {show(self.charged.delta)}"
+        return {
+            "run": self.run,
+            "matches": tell_kept(self.matches, self.matches_found),
+            "comparisons": f"{self.comparisons:,}",
+            "charged": charged,
+            "time": lasting(self.seconds),
+        }
+
+
+def done(linked: Linked, peaks: tuple[int, ...]) -> notices.Done:
+    """The notice of it, with the most memory that each process held."""
+    return notices.Done(
+        run=linked.run,
+        matches=linked.matches,
+        comparisons=linked.comparisons,
+        bytes=linked.bytes,
+        seconds=round(linked.seconds, 3),
+        epsilon=float(linked.cost.epsilon),
+        delta=float(linked.cost.delta),
+        charged_epsilon=float(linked.charged.epsilon),
+        charged_delta=float(linked.charged.delta),
+        matches_found=linked.matches_found,
+        peak_mib=tuple(-(-peak >> 20) for peak in peaks),
+    )

@@ -1,1 +1,0 @@
-"""The only package that talks to the partner or keeps anything after the program ends."""

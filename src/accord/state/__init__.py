@@ -1,0 +1,1 @@
+"""What an installation keeps on disk: accounts, noise, runs and their journals."""

@@ -1,0 +1,1 @@
+"""A table and where it lives: how a file is laid out, how its cells are read, where pairs go."""

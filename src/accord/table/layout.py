@@ -1,0 +1,247 @@
+"""How one's own file maps to the agreed fields. It stays with its owner and is not part of the agreement."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated
+
+import tomli_w
+from pydantic import BeforeValidator, Field, ValidationError
+
+from accord.arguments import require, require_flag, require_text, require_text_or_none, wrong
+from accord.errors import DataError, Fault, UnreadableError, UsageError
+from accord.spec import Spec
+from accord.spelling import did_you_mean
+
+
+class Source(Spec):
+    """Where one field comes from; `format` is for dates that are not written 2026-11-15."""
+
+    column: str
+    format: str | None = None
+
+
+def _as_source(given: object) -> object:
+    return {"column": given} if isinstance(given, str) else given
+
+
+class _File(Spec):
+    id: str = "id"
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    columns: dict[str, Annotated[Source, BeforeValidator(_as_source)]] = Field(default_factory=dict)
+    person: str | None = None
+    quote: str = '"'
+    id_row: bool = False
+    sheet: str | None = None
+    lists: dict[str, str] = Field(default_factory=dict)
+
+    def layout(self) -> Layout:
+        return Layout(
+            self.id,
+            self.encoding,
+            self.delimiter,
+            self.columns,
+            self.person,
+            self.quote,
+            self.id_row,
+            self.sheet,
+            self.lists,
+        )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The id column, how the file is written, the columns whose names differ from the agreed ones, the column
+    that says whose record it is, where that matters, and where one's own lists of frequencies are."""
+
+    id: str = "id"
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    columns: Mapping[str, Source | str] = field(default_factory=dict)
+    """By agreed name; a text is a column's name."""
+    person: str | None = None
+    quote: str = '"'
+    """What stands around cells that hold the delimiter; `none` if a quote is a letter like others."""
+    id_row: bool = False
+    """Records are named by their rows, 1, 2, …, and no id column is read."""
+    sheet: str | None = None
+    """Of a workbook: the sheet, if not the first."""
+    lists: Mapping[str, str | Path] = field(default_factory=dict)
+    """By agreed name: the files of lists of frequencies that do not ship."""
+
+    def __post_init__(self) -> None:
+        for argument in ("id", "encoding", "delimiter", "quote"):
+            require_text(argument, getattr(self, argument))
+        for argument in ("person", "sheet"):
+            require_text_or_none(argument, getattr(self, argument))
+        require_flag("id_row", self.id_row)
+        object.__setattr__(self, "columns", _read_columns(self.columns))
+        object.__setattr__(self, "lists", _read_lists(self.lists))
+
+    def source(self, name: str) -> Source:
+        """Where the agreed name is found: by default in a column of that name."""
+        found = self.columns.get(name, name)
+        return Source(column=found) if isinstance(found, str) else found
+
+    def to_json(self) -> str:
+        """The layout as JSON; `from_json` reads it again."""
+        return _File(
+            id=self.id,
+            encoding=self.encoding,
+            delimiter=self.delimiter,
+            columns={name: self.source(name) for name in self.columns},
+            person=self.person,
+            quote=self.quote,
+            id_row=self.id_row,
+            sheet=self.sheet,
+            lists=self.list_files,
+        ).model_dump_json()
+
+    @classmethod
+    def from_json(cls, body: str) -> Layout:
+        return _File.model_validate_json(body).layout()
+
+    def map_columns(self, pairs: Iterable[str]) -> Layout:
+        """This layout with `field=column` pairs from the command line."""
+        changed = dict(self.columns)
+        for pair in pairs:
+            name, equals, column = pair.partition("=")
+            if not (equals and name.strip() and column.strip()):
+                raise UsageError(problem=f"A column is mapped as field=column, not as '{pair}'.")
+            changed[name.strip()] = Source(column=column, format=self.source(name.strip()).format)
+        return replace(self, columns=changed)
+
+    def map_lists(self, pairs: Iterable[str]) -> Layout:
+        """This layout with `name=file` pairs from the command line."""
+        changed = dict(self.lists)
+        for pair in pairs:
+            name, equals, path = pair.partition("=")
+            if not (equals and name.strip() and path.strip()):
+                raise UsageError(problem=f"A list is named as name=file, not as '{pair}'.")
+            changed[name.strip()] = path
+        return replace(self, lists=changed)
+
+    @property
+    def list_files(self) -> dict[str, str]:
+        """The files of lists, by agreed name, from the root on: a run may go on from another folder."""
+        return {name: str(path) for name, path in self.lists.items()}
+
+    def read_dates(self, formats: Mapping[str, str]) -> Layout:
+        """This layout with formats of dates, by field."""
+        changed = {name: Source(column=self.source(name).column, format=how) for name, how in formats.items()}
+        return replace(self, columns={**self.columns, **changed})
+
+    def map_dates(self, pairs: Iterable[str]) -> Layout:
+        """This layout with `field=format` pairs from the command line."""
+        formats = {}
+        for pair in pairs:
+            name, equals, how = pair.partition("=")
+            if not (equals and name.strip() and "%" in how):
+                raise UsageError(
+                    problem=f"Dates are given as field=format, such as birth=%d.%m.%Y, not as '{pair}'."
+                )
+            formats[name.strip()] = how
+        return self.read_dates(formats)
+
+    def to_toml(self, is_file: bool = True) -> str:
+        """The layout as `read_layout` reads it; a table of a database is written in no encoding."""
+        body = _File.model_validate_json(self.to_json()).model_dump(exclude_none=True)
+        silent = {"id"} if self.id_row else set()
+        silent |= set() if is_file else {"encoding", "delimiter", "quote"}
+        silent |= {"lists"} if not self.lists else set()
+        return tomli_w.dumps({key: value for key, value in body.items() if key not in silent})
+
+    def about(self, names: Iterable[str], lists: Iterable[str]) -> Layout:
+        """This layout without what is said of other names and lists: a file may serve several agreements."""
+        known, agreed = set(names), set(lists)
+        columns = {name: source for name, source in self.columns.items() if name in known}
+        return replace(self, columns=columns, lists={n: f for n, f in self.lists.items() if n in agreed})
+
+    def require_known(self, names: Iterable[str], lists: Iterable[str] = ()) -> None:
+        """Raise for a mapped name, or a list, that the agreement does not have."""
+        known, agreed = list(names), list(lists)
+        for name in self.lists:
+            if name not in agreed:
+                hint = did_you_mean(name, agreed, f"Agreed are: {', '.join(agreed) or 'none'}.")
+                raise UsageError(problem=f"The agreement has no list '{name}' of frequencies. {hint}")
+        for name in self.columns:
+            if name not in known:
+                hint = did_you_mean(name, known, f"Agreed are: {', '.join(known)}.")
+                raise UsageError(problem=f"The agreement has no field or column '{name}' to map. {hint}")
+
+
+def _read_columns(given: object) -> dict[str, Source]:
+    """What was given as columns, each with its source."""
+    expected = "a dictionary of agreed names with your columns, such as {'name': 'title'}"
+    require("columns", given, expected, Mapping)
+    assert isinstance(given, Mapping)
+    found = {}
+    for name, source in given.items():
+        if not isinstance(name, str):
+            raise wrong("columns", name, f"{expected}, with texts for names")
+        try:
+            found[name] = Source.model_validate(_as_source(source))
+        except ValidationError:
+            raise UsageError(
+                problem=f"`columns=` has for '{name}' neither your column's name nor a dictionary with "
+                "column and format."
+            ) from None
+    return found
+
+
+def _read_lists(given: object) -> dict[str, str]:
+    """What was given as lists: whole paths, since the folder that one is in may change."""
+    expected = "a dictionary of agreed lists with your files, such as {'surnames': 'surnames.csv'}"
+    require("lists", given, expected, Mapping)
+    assert isinstance(given, Mapping)
+    for name, path in given.items():
+        if not isinstance(name, str) or not isinstance(path, str | Path):
+            raise wrong("lists", path if isinstance(name, str) else name, expected)
+    return {name: os.path.abspath(path) for name, path in given.items()}
+
+
+def read_layout(path: Path) -> Layout:
+    """Read a layout file: `id` or `id_row`, `person`, `encoding`, `delimiter`, `quote`, `sheet`, and the
+    tables `[columns]` and `[lists]`; files of lists are found from the folder of the layout file on."""
+    try:
+        found = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableError(path=path, reason=_reason(error), mend="Check its name.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(str(path), [Fault("", str(error))]) from None
+    except ValidationError as error:
+        raise DataError(
+            str(path), [_fault(slip["loc"], slip["type"], slip["msg"]) for slip in error.errors()]
+        ) from None
+    except ValueError:
+        raise DataError(str(path), [Fault("", "It holds a number with thousands of digits.")]) from None
+    beside = {name: str(path.parent / file) for name, file in found.lists.items()}
+    return found.model_copy(update={"lists": beside}).layout()
+
+
+def _fault(place: tuple[str | int, ...], kind: str, message: str) -> Fault:
+    """What is wrong at a place of a layout file, and the word that was probably meant."""
+    where = ".".join(map(str, place))
+    if kind == "extra_forbidden":
+        known = _File.model_fields if len(place) == 1 else Source.model_fields
+        mend = did_you_mean(str(place[-1]), known, f"Known are: {', '.join(known)}.")
+        return Fault(where, "is not known here.", mend)
+    if kind == "string_type" and place[0] == "lists":
+        return Fault(where, "should be the path of a file.")
+    if kind == "model_type":
+        return Fault(where, "should be a column's name, or a table with column and format.")
+    return Fault(where, f"{message.removeprefix('Input ')}.")
+
+
+def named_in(path: Path) -> frozenset[str]:
+    """What a layout file says, other things being as they are by default; the file is sound."""
+    return frozenset(tomllib.loads(path.read_text(encoding="utf-8")))
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return (error.strerror or "it cannot be opened").lower() if isinstance(error, OSError) else "not UTF-8"

@@ -1,0 +1,1 @@
+"""Pairs to files and tables of databases, whole or not at all."""

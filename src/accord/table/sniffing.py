@@ -1,0 +1,140 @@
+"""How a file is written, found out once, for its owner to see and to write down; a linkage never comes here.
+
+Every answer is one for the whole file: an encoding reads all of it, a delimiter and a quote split all of its
+rows, a date format reads all cells of a column. Where several formats of dates would do, the owner is asked.
+A reading under which the agreed columns are there goes before all others.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from accord.errors import UnreadableError
+from accord.table.csv_scan import Stop, scan
+from accord.table.layout import Layout
+from accord.table.opened import REFUSED, brief
+from accord.table.sources.csv import delimiter_of, quote_of, utf8_blocks
+from accord.table.sources.opening import Place, kind_of
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DELIMITERS = (",", ";", "\t", "|")
+_QUOTES = ('"', "'", None)
+_SAMPLE = 50
+_BROKEN = 1 << 62
+
+
+def sniff_text(path: Place, layout: Layout, named: Iterable[str], wanted: Sequence[str]) -> Layout:
+    """The layout with the encoding, delimiter and quote of a csv, those that are named taken as they are."""
+    if kind_of(path) != "csv" or not isinstance(path, Path):
+        return layout
+    try:
+        return _sniff(path, layout, set(named), wanted)
+    except REFUSED as error:
+        raise UnreadableError(path=path, reason=brief(error), mend="Is it what its name says?") from None
+
+
+def _sniff(path: Path, layout: Layout, known: set[str], wanted: Sequence[str]) -> Layout:
+    if "encoding" not in known:
+        layout = replace(layout, encoding=find_encoding(path))
+    delimiters: Sequence[str] = _DELIMITERS
+    quotes: Sequence[str | None] = _QUOTES
+    if "delimiter" in known:
+        delimiters = (delimiter_of(path, layout),)
+    if "quote" in known:
+        quotes = (quote_of(path, layout),)
+    found = _find_marks(path, layout.encoding, delimiters, quotes, wanted)
+    if found is None:
+        return layout
+    return replace(layout, delimiter=found[0], quote=found[1] or "none")
+
+
+def find_encoding(path: Path) -> str:
+    """By its byte order mark; else UTF-8 if all of the file is that; else UTF-16 if it is full of zeros; else
+    cp1252, the most common of those that cannot be told from each other."""
+    with pa.input_stream(str(path), compression="detect") as stream:
+        head = stream.read(1 << 16)
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            return encoding
+    candidates = ["utf-8", "cp1252"]
+    if head.count(0) > len(head) // 8:
+        # Delimiters, digits and most letters have a zero, second if the small end is first. A few zeros are
+        # none of that, and nearly anything could be read as UTF-16.
+        small = head[1::2].count(0) >= head[0::2].count(0)
+        candidates = ["utf-16-le" if small else "utf-16-be", *candidates]
+    for encoding in candidates:
+        try:
+            for _ in utf8_blocks(path, encoding):
+                pass
+        except UnreadableError:
+            continue
+        return encoding
+    reason = "its encoding cannot be found out"
+    raise UnreadableError(path=path, reason=reason, mend="Name it with `encoding=`.")
+
+
+def is_guess(encoding: str) -> bool:
+    """Whether a file in this encoding could as well be in another."""
+    return encoding == "cp1252"
+
+
+def _find_marks(
+    path: Path,
+    encoding: str,
+    delimiters: Sequence[str],
+    quotes: Sequence[str | None],
+    wanted: Sequence[str],
+) -> tuple[str, str | None] | None:
+    """Delimiter and quote under which the file is a table: with the most wanted columns, the fewest rows of
+    other lengths, the most columns. None if it is a table under none of them."""
+    head = b"".join(islice(utf8_blocks(path, encoding), 1)).decode()[: 1 << 16]
+    ranked: list[tuple[tuple[int, int, int, int], tuple[str, str | None]]] = []
+    for delimiter in (delimiter for delimiter in delimiters if delimiter in head):
+        for place, quote in enumerate(quotes):
+            there = len(set(wanted) & set(_header(head, delimiter, quote)))
+            if place and _has_quoted_cells(path, encoding, delimiter):
+                break
+            found = scan(utf8_blocks(path, encoding), delimiter, quote)
+            is_table = found.stop is Stop.NONE and found.columns > 1
+            if is_table and there == len(set(wanted)) > 0 and not (found.ragged or place):
+                return delimiter, quote
+            if is_table and (found.quoted or quote != "'"):
+                ranked.append(((there, -found.ragged, found.columns, -place), (delimiter, quote)))
+            elif place == 0 and there:
+                # So that what is wrong with the quotes is told of the right cells, if no other quote will do.
+                ranked.append(((there, -_BROKEN, 0, 0), (delimiter, quote)))
+    return max(ranked, key=lambda one: one[0])[1] if ranked else None
+
+
+def _has_quoted_cells(path: Path, encoding: str, delimiter: str) -> bool:
+    """Whether some cells have quotes around them: then a quote that is not closed is a fault, no letter."""
+    mark = re.escape(delimiter.encode())
+    cell = re.compile(rb'(?m)(?:^|%s)"[^"\r\n]*"(?=%s|\r|$)' % (mark, mark))
+    return any(cell.search(block) for block in utf8_blocks(path, encoding))
+
+
+def _header(head: str, delimiter: str, quote: str | None) -> list[str]:
+    lines = io.StringIO(head, newline="")
+    try:
+        if quote is None:
+            rows = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+        else:
+            rows = csv.reader(lines, delimiter=delimiter, quotechar=quote)
+        return next((row for row in rows if row), [])
+    except csv.Error:
+        return []

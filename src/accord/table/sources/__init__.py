@@ -1,0 +1,1 @@
+"""Tables as batches of Arrow: from files, databases and Python."""

@@ -1,0 +1,209 @@
+"""Files, databases and tables → Arrow record batches, a chunk at a time.
+
+Cells of a csv arrive as text and are judged later, cell by cell, so that one bad row does not hide the next.
+Anything with the Arrow C stream interface (pyarrow, polars, pandas) is read as it is.
+
+How a file is read follows from its name and its layout alone. Nothing is found out here: if a row could
+decide how others are read, the output of a linkage could tell of that row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from accord.arguments import wrong
+from accord.errors import UnreadableError
+from accord.table.address import Address, Database, find_address
+from accord.table.layout import Layout
+from accord.table.opened import REFUSED, OpenTable, brief, guard, require_columns, require_content
+from accord.table.sources.csv import csv_header, open_csv
+from accord.table.sources.database import Relation, names_of, open_relation
+from accord.table.sources.duckdb import DuckdbFile
+from accord.table.sources.parquet import ENDINGS as _PARQUET
+from accord.table.sources.parquet import is_many, open_parquet, parquet_columns, parquet_files
+from accord.table.sources.postgres import PostgresTable
+from accord.table.sources.query import Query, find_relation
+from accord.table.sources.sqlite import SqliteFile
+from accord.table.sources.xlsx import open_xlsx, xlsx_header
+
+
+class ArrowTable(Protocol):
+    """Anything with the Arrow C stream interface: a table of pyarrow, polars, pandas, duckdb, …"""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+class LazyTable(Protocol):
+    """A lazy frame of polars."""
+
+    def collect_schema(self) -> Any: ...
+
+
+Place = Path | Address
+"""Where a table is that its name says: a file, a folder, or a table in a database."""
+TableLike = str | Place | Query | LazyTable | ArrowTable
+"""What may be given as a table: its place, as a text or not; or what Python has of one."""
+
+_CSV = (".csv", ".tsv", ".txt")
+_ARROW = (".arrow", ".feather", ".ipc")
+_XLSX = (".xlsx", ".xlsm")
+_DATABASES = {".duckdb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite"}
+KINDS = ", ".join((*_CSV, *_PARQUET, *_ARROW, *_XLSX))
+_RELATIONS: dict[Database, Callable[[Address], Relation]] = {
+    Database.DUCKDB: DuckdbFile,
+    Database.SQLITE: SqliteFile,
+    Database.POSTGRES: PostgresTable,
+}
+
+
+def find_place(source: object) -> Place | None:
+    """The place that a text, a path or an address is; None for what is none. Raises for what may hold a
+    password."""
+    if isinstance(source, str | Path):
+        return find_address(str(source)) or Path(source)
+    return source if isinstance(source, Address) else None
+
+
+def require_table(argument: str, given: object) -> None:
+    """Raise unless it is a place, a query, or speaks Arrow."""
+    if hasattr(given, "__arrow_c_stream__") or isinstance(given, str | Path | Address | Query):
+        return
+    if find_relation(given) is None:
+        expected = (
+            "a table: a file by its path (a text or a Path), an address such as 'duckdb:FILE?table=NAME', "
+            "accord.Query(connection, sql), or anything that speaks Arrow"
+        )
+        raise wrong(argument, given, expected)
+
+
+def input_places(source: object) -> tuple[Place, ...]:
+    """The files and the table of a database that are read, so that nothing is written over them."""
+    if isinstance(source, Query):
+        return source.places()
+    place = find_place(source)
+    if place is None:
+        return ()
+    many = isinstance(place, Path) and is_many(place)
+    return (place, *parquet_files(place)) if isinstance(place, Path) and many else (place,)
+
+
+def input_files(source: object) -> tuple[Path, ...]:
+    """The files among them, and those in which the tables are."""
+    found = (place.file if isinstance(place, Address) else place for place in input_places(source))
+    return tuple(file for file in found if file is not None)
+
+
+def settle(source: object) -> str:
+    """A place as a text that means the same in any folder; empty for what is none."""
+    place = find_place(source)
+    if isinstance(place, Address):
+        return str(place.settle())
+    return "" if place is None else str(place.resolve())
+
+
+def open_table(source: TableLike, columns: Sequence[str], layout: Layout) -> OpenTable:
+    """Open a place, or any object that can be read as a table; columns are distinct."""
+    place = find_place(source)
+    if isinstance(place, Address):
+        return open_relation(_relation(place), place.name, columns)
+    if place is not None:
+        return _open_file(place, columns, layout)
+    relation = find_relation(source)
+    if relation is not None:
+        opened = open_relation(relation, "the table", columns)
+        opened.is_file = False
+        return opened
+    if not hasattr(source, "__arrow_c_stream__"):
+        raise UnreadableError(
+            path=f"A {type(source).__name__}",
+            reason="it is not a table",
+            mend="Give a file or an Arrow table.",
+        )
+    try:
+        reader = pa.RecordBatchReader.from_stream(source)
+    except REFUSED as error:
+        raise UnreadableError(path="The table", reason=brief(error), mend="Fix the column.") from None
+    require_columns(columns, reader.schema.names, "the table")
+    return OpenTable("the table", guard(reader, "the table", columns), is_file=False)
+
+
+def _relation(address: Address) -> Relation:
+    if address.file is not None:
+        require_content(address.file)
+    return _RELATIONS[address.database](address)
+
+
+def _open_file(path: Path, columns: Sequence[str], layout: Layout) -> OpenTable:
+    kind = kind_of(path)
+    try:
+        if kind == "parquet":
+            return open_parquet(path, columns)
+        if kind == "arrow":
+            return _open_arrow(path, columns)
+        if kind == "xlsx":
+            return open_xlsx(path, columns, layout)
+        return open_csv(path, columns, layout)
+    except REFUSED as error:
+        raise UnreadableError(path=path, reason=brief(error), mend="Is it what its name says?") from None
+
+
+def column_names(place: Place, layout: Layout) -> list[str]:
+    """The names of a table's columns, for its owner who asks for them."""
+    if isinstance(place, Address):
+        return names_of(_relation(place))
+    kind = kind_of(place)
+    try:
+        if kind == "parquet":
+            return parquet_columns(place)
+        if kind == "arrow":
+            return list(_arrow_file(place).schema.names)
+        if kind == "xlsx":
+            return xlsx_header(place, layout)
+        return csv_header(place, layout)
+    except REFUSED as error:
+        raise UnreadableError(path=place, reason=brief(error), mend="Is it what its name says?") from None
+
+
+def kind_of(place: Place) -> str:
+    """What a table is: a database, or by the ending of a file that is not empty csv, parquet, arrow or xlsx;
+    a folder holds parquet."""
+    if isinstance(place, Address):
+        return "database"
+    if is_many(place):
+        parquet_files(place)
+        return "parquet"
+    require_content(place)
+    suffixes = [suffix.lower() for suffix in place.suffixes]
+    ending = suffixes[-1] if suffixes else ""
+    if ending in _CSV or (ending == ".gz" and suffixes[-2:-1] and suffixes[-2] in _CSV):
+        return "csv"
+    for kind, endings in (("parquet", _PARQUET), ("arrow", _ARROW), ("xlsx", _XLSX)):
+        if ending in endings:
+            return kind
+    mend = f"Known are {KINDS}."
+    if ending in _DATABASES:
+        mend = f"A table in it is named `{_DATABASES[ending]}:{place}?table=NAME`."
+    raise UnreadableError(path=place, reason=f"its ending '{ending}' is not known", mend=mend)
+
+
+def _arrow_file(path: Path) -> pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader:
+    source = pa.memory_map(str(path))
+    try:
+        return pa.ipc.open_file(source)
+    except pa.ArrowInvalid:
+        source.seek(0)
+        return pa.ipc.open_stream(source)
+
+
+def _open_arrow(path: Path, columns: Sequence[str]) -> OpenTable:
+    file = _arrow_file(path)
+    if isinstance(file, pa.ipc.RecordBatchFileReader):
+        batches = (file.get_batch(i) for i in range(file.num_record_batches))
+    else:
+        batches = iter(file)
+    require_columns(columns, file.schema.names, path)
+    return OpenTable(str(path), guard(batches, path, columns))

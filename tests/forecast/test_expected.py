@@ -1,0 +1,117 @@
+"""What is shown before a yes: comparisons, bytes, time, and the warning that matters most."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from accord.agreement.document import Agreement
+from accord.datasets.people import generate_people
+from accord.fields.load import load_records
+from accord.forecast.expected import Outlook, look_ahead
+from accord.planning.figures import Range, Work
+from accord.planning.plan import Own, Question, price_agreed
+from accord.privacy.budget import Budget
+from accord.run.offer import describe, make_offer
+from accord.side import Side
+from accord.state.ledger import Ledger
+from tests.planning.worlds import LAN, birth_key, speeds
+from tests.protocols.worlds import agreement, records
+from tests.run.test_offer import ask
+
+ROWS = [(1, 1), (9, 9), (3, 12)]
+
+
+def expecting(a: int, b: int) -> Agreement:
+    return Agreement.model_validate(agreement().model_dump(mode="json") | {"expected": {"A": a, "B": b}})
+
+
+def test_without_sizes_nothing_is_said() -> None:
+    assert look_ahead(agreement(), None, None, None) is None
+    assert look_ahead(agreement(), Side.A, None, None) is None
+
+
+def test_a_partner_is_taken_to_be_as_large_and_that_is_said() -> None:
+    agreed = agreement()
+    found = look_ahead(agreed, Side.B, records(ROWS, agreed), None)
+    assert found is not None
+    assert found.assumed
+    assert found.plan.sizes == (3, 3)
+    assert found.describe().endswith("the partner's table is assumed to be as large as yours")
+
+
+def test_the_agreement_says_what_it_expects() -> None:
+    agreed = expecting(40, 50)
+    alone, mine = (
+        look_ahead(agreed, None, None, None),
+        look_ahead(agreed, Side.A, records(ROWS, agreed), None),
+    )
+    assert alone is not None
+    assert mine is not None
+    assert (alone.plan.sizes, mine.plan.sizes) == ((40, 50), (3, 50))
+    assert "taken to be" not in mine.describe() + alone.describe()
+    assert set(alone.to_json()) == {
+        *("records", "assumed", "comparisons", "bytes", "seconds", "seconds_on_this_machine", "network"),
+        "warning",
+    }
+
+
+def test_a_table_whose_side_is_not_named_tells_as_much() -> None:
+    agreed = expecting(40, 5)
+    held = records(ROWS, agreed)
+    found, named = look_ahead(agreed, None, held, None), look_ahead(agreed, Side.B, held, None)
+    assert found is not None
+    assert named is not None
+    assert found.plan.from_data
+    assert found.describe() == named.describe()
+
+
+def told(processor: float, network: float, guessed: bool = False) -> str:
+    """What is said of a run in which the processor and the network would each take so long."""
+    found = look_ahead(expecting(40, 50), None, None, None)
+    assert found is not None
+    options = tuple(
+        replace(
+            one,
+            work=Work(processor, network, 0.0),
+            seconds=Range(0.0, max(processor, network), 1e9),
+        )
+        for one in found.plan.options
+    )
+    return replace(found, plan=replace(found.plan, options=options), guessed=guessed).describe()
+
+
+def test_time_is_said_of_this_machine_and_of_the_line_by_itself() -> None:
+    line = "a line of 100 Mbit/s and 20 ms"
+    assert told(1440, 2580).endswith(f"24 min on this machine; 43 min on {line} (the network takes the time)")
+    assert told(1440, 10).endswith(f"24 min on this machine and {line}")
+    assert told(3, 1, guessed=True).endswith(f"about 3 s on a slow machine and {line}")
+
+
+def test_the_consent_says_that_all_pairs_is_cheaper(tmp_path: Path) -> None:
+    """Four points in 16 cells: dummies alone take a thousand times the pairs that there are."""
+    agreed, ledger = agreement(), Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("set", Budget())
+    held = records(ROWS, agreed)
+    outlook = look_ahead(agreed, Side.A, held, None)
+    said = describe(make_offer(agreed, Side.A, held, ledger, ask(agreed), (), (), outlook))
+    assert "\nExpected     " in said
+    assert "Warning: All pairs is cheaper than the agreement as it is written, and has ε = 0: " in said
+    assert "Expected" not in describe(make_offer(agreed, Side.A, held, ledger, ask(agreed)))
+
+
+def test_the_newcomers_example_is_warned_in_check_and_in_the_consent(tmp_path: Path) -> None:
+    """A key on the date of birth, 199 and 220 people: dummies in 47,482 bins against 43,780 pairs."""
+    agreed = Agreement.model_validate(
+        birth_key().model_dump(mode="json") | {"expected": {"A": 199, "B": 220}}
+    )
+    held = load_records(generate_people(199, None, 0).a, agreed.fields, agreed.salt)
+    own = Own(Side.A, held)
+    outlook = Outlook(price_agreed(agreed, Question((199, 220), LAN), speeds, own), assumed=False)
+    assert outlook.warning is not None
+    assert outlook.warning.code == "all-pairs-is-cheaper"
+    assert "ε = 0: 43,780 comparisons in " in outlook.warning.text
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.set_budget("set", Budget())
+    said = describe(make_offer(agreed, Side.A, held, ledger, ask(agreement()), (), (), outlook))
+    assert "Warning: All pairs is cheaper than the agreement" in said

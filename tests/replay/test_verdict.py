@@ -1,0 +1,281 @@
+"""Verdicts: who departed from the protocol is convicted by what it signed, and by nothing else is anybody."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.accountable.seed import decode_seed
+from accord.accountable.stored import Kept, attempts
+from accord.accountable.transcript import Book, Chain, Meeting, Seal, signed_bytes
+from accord.errors import DepartedError, StateError
+from accord.protocols import bound, disclose
+from accord.replay.both_sides import replay_both
+from accord.replay.one_side import make_evidence
+from accord.replay.pledged import open_case
+from accord.side import Side
+from tests.replay.replays import (
+    CHEATS,
+    SHOWN,
+    accountable,
+    done,
+    offices,
+    replayed,
+    require_convicted,
+    require_honest,
+    the_run,
+    unsuspected,
+)
+from tests.run import cheats, faults
+from tests.run.faults import Wire
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_a_cheat_is_convicted(cheat: str, tmp_path: Path) -> None:
+    made, options = CHEATS[cheat]
+    both = accountable(cheats.offices(tmp_path, cheats.agreement(**options)))
+    with made():
+        done(faults.link(both))
+    require_convicted(both)
+
+
+def frame_of_loot(wire: Wire, records: bool) -> int:
+    """The number of the frame in which A gives away what B is after: its records, or its largest tables."""
+    mine = {n: content for n, (sender, content) in enumerate(wire.passed) if sender is Side.A}
+    if records:
+        return next(n for n, content in mine.items() if content.startswith(b"accord disclosed"))
+    return max(mine, key=lambda n: len(mine[n]))
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_a_cheat_that_hangs_up_is_convicted(cheat: str, tmp_path: Path) -> None:
+    """B goes as soon as it has what it wants; by then it has signed what it did for it."""
+    made, options = CHEATS[cheat]
+    agreed, wire = cheats.agreement(**options), Wire()
+    with made():
+        done(faults.link(accountable(cheats.offices(tmp_path / "whole", agreed)), wire))
+    both = accountable(cheats.offices(tmp_path / "cut", agreed))
+    with made():
+        at = frame_of_loot(wire, records=made is cheats.claim_all) + 1
+        faults.link(both, Wire(frames=at, told=True))
+    require_convicted(both)
+
+
+def test_a_record_that_was_changed_does_not_help(tmp_path: Path) -> None:
+    """B puts what an honest B would have sent into its record, and takes its signatures away."""
+    both = accountable(cheats.offices(tmp_path, cheats.agreement()))
+    with cheats.read_filters():
+        done(faults.link(both))
+    name = the_run(both)
+    for attempt in attempts(both[Side.B].state.run(name)):
+        (attempt / "0.sent").write_bytes(b"accord sent 1\n")
+        (attempt / "0.seals").write_bytes(b"accord seals 1\n")
+    with pytest.raises(StateError, match="did not get as far as a signature"):
+        replayed(both, Side.B, name, evidence=False)
+    with pytest.raises(DepartedError, match=SHOWN):
+        replayed(both, Side.B, name)
+    for left in ("0.sent", "0.seals"):
+        (attempt / left).write_bytes(b"nothing of this kind")
+        with pytest.raises(DepartedError, match=SHOWN):
+            replayed(both, Side.B, name)
+    (attempt / "0.sent").unlink()
+    with pytest.raises(DepartedError, match=SHOWN):
+        replayed(both, Side.B, name)
+
+
+def inverted(attempt: Path, number: int) -> None:
+    """The record of an attempt with one received message, from 1 on, in which every bit is another."""
+    messages = list(Kept(attempt, 0).received())
+    messages[number - 1] = bytes(byte ^ 255 for byte in messages[number - 1])
+    body = b"".join(len(one).to_bytes(8, "little") + one for one in messages)
+    (attempt / "0.received").write_bytes(b"accord received 1\n" + body)
+
+
+def test_what_was_received_last_cannot_be_made_up_for_the_next_attempt(tmp_path: Path) -> None:
+    """B claims that everything matches, as the last thing before it would sign again, and is cut. Both keep
+    that and go on with it. Then B makes its record such that A's tables had said so."""
+    agreed, wire = cheats.agreement(name="all-pairs", disclose=()), Wire()
+    with cheats.claim_all():
+        done(faults.link(accountable(cheats.offices(tmp_path / "whole", agreed)), wire))
+        at = next(n for n, (_, body) in enumerate(wire.passed) if len(body) == 16)
+        both = accountable(cheats.offices(tmp_path / "cut", agreed))
+        faults.link(both, Wire(frames=at, told=True))
+        name = the_run(both)
+        done(faults.resume(both, name))
+    with pytest.raises(DepartedError, match="in attempt 2 is not the one"):
+        replayed(both, Side.B, name)
+    first, _ = attempts(both[Side.B].state.run(name))
+    inverted(first, len(list(Kept(first, 0).received())))
+    # What it had signed and A never got.
+    (first / "0.seals").write_bytes(b"accord seals 1\n")
+    assert replayed(both, Side.B, name, evidence=False).attempts == 2, "B's own record is as it should be"
+    with pytest.raises(StateError, match="in attempt 1 are not all there, or not those"):
+        replayed(both, Side.B, name)
+    with pytest.raises(DepartedError, match="bob departed"):
+        replay_both({side: open_case(office.state, name, None) for side, office in both.items()})
+
+
+def test_an_attempt_that_nobody_else_knows_is_not_replayed(tmp_path: Path) -> None:
+    both = offices(tmp_path, "greedy")
+    faults.link(both, Wire(frames=40, told=True))
+    name = the_run(both)
+    (first,) = attempts(both[Side.B].state.run(name))
+    made_up = first.with_name("0002")
+    shutil.copytree(first, made_up)
+    opening = bytearray((first / "opening").read_bytes())
+    opening[70] ^= 1
+    (made_up / "opening").write_bytes(opening)
+    (made_up / "0.seals").write_bytes(b"accord seals 1\n")
+    done(faults.resume(both, name))
+    assert replayed(both, Side.B, name).attempts == 2
+    with pytest.raises(StateError, match="in attempt 3 are not all there"):
+        # By itself it counts, and here it leaves the next attempt without the answers that this had.
+        replayed(both, Side.B, name, evidence=False)
+
+
+def test_a_side_that_goes_on_where_the_protocol_ends_is_convicted(tmp_path: Path) -> None:
+    """B does not stop at its own bound."""
+    both, true = offices(tmp_path, "plain", most_matches={"B": 2}), bound.require_within
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disclose, "require_within", lambda b, s, *a: None if s is Side.B else true(b, s, *a))
+        done(faults.link(both))
+    require_convicted(both, "where the protocol ends after")
+
+
+def test_who_signs_for_less_than_it_received_is_convicted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could invent afterwards what it had not signed for."""
+    true_sign = Book.sign
+
+    def sign(self: Any) -> bytes:
+        if self._side is Side.A:
+            return true_sign(self)
+        chain = Chain(MEETINGS[self._name], 0, Side.A)
+        made = Seal(self._sent.count, self._sent.last, 0, chain.last, b"")
+        signature = self._pen.sign(signed_bytes(self._about, self._name, 0, Side.B, made))
+        self._keeper.gave(replace(made, signature=signature))
+        return bytes(8) + signature
+
+    MEETINGS: dict[bytes, Meeting] = {}
+    true_init = Book.__init__
+
+    def init(self: Book, meeting: Meeting, *rest: Any) -> None:
+        MEETINGS[meeting.name] = meeting
+        true_init(self, meeting, *rest)
+
+    monkeypatch.setattr(Book, "__init__", init)
+    monkeypatch.setattr(Book, "sign", sign)
+    both = offices(tmp_path, "plain")
+    done(faults.link(both))
+    require_convicted(both, "for 0 messages received, but had received")
+
+
+def test_an_invented_record_is_convicted_by_the_table_from_its_source(tmp_path: Path) -> None:
+    both = offices(tmp_path, "plain")
+    data = both[Side.B].data
+    source = data.read_text()
+    data.write_text(source + "B99,7,7\n")
+    done(faults.link(both))
+    require_honest(both)
+    data.write_text(source)
+    with pytest.raises(DepartedError, match="the table is not the one"):
+        replayed(both, Side.B, the_run(both))
+
+
+@pytest.mark.parametrize("kind", ["plain", "psi"])
+@pytest.mark.parametrize("hides", [False, True])
+def test_who_links_more_records_than_it_pledged_is_convicted(kind: str, hides: bool, tmp_path: Path) -> None:
+    """With the table from its source, though that is the pledged one; also if B says so in its folder."""
+    both = offices(tmp_path, kind)
+    with cheats.pledge_fewer(both[Side.B], "B98,7,7\nB99,3,4\n"):
+        done(faults.link(both))
+    name = the_run(both)
+    if hides:
+        path = both[Side.B].state.run(name) / "run.json"
+        known = json.loads(path.read_text())
+        path.write_text(json.dumps(known | {"records": known["records"] - 2}))
+    with pytest.raises(DepartedError, match=r"it signed that it has 11 records, but .* has 9"):
+        replayed(both, Side.B, name)
+    with pytest.raises(DepartedError, match=r"bob departed .* it signed that it has 11 records"):
+        replay_both({side: open_case(office.state, name, None) for side, office in both.items()})
+    assert replayed(both, Side.A, name, evidence=not hides).signatures
+
+
+def changed(folder: Path, kind: str, side: Side, at: int) -> bool:
+    """A run in which a side changes one message, and what is said of both; whether it has so many."""
+    both = offices(folder, kind)
+    with cheats.change_message(at, side) as change:
+        faults.link(both)
+    name = faults.common_run(both)
+    if not change.done or name is None:
+        return at <= change.sent
+    evidence = make_evidence(both[side.other].state, name)
+    seals = [s for each in evidence.meetings.values() for said in each.values() for s in said.seals]
+    signed = max((seal.sent for seal in seals), default=0)
+    both_cases = {each: open_case(office.state, name, None) for each, office in both.items()}
+    party = both[side].agreement.party(side)
+    if signed >= at:
+        for judge in (lambda: replayed(both, side, name), lambda: replay_both(both_cases)):
+            with pytest.raises(DepartedError, match=f"{party} departed .* message {at} .* {SHOWN}"):
+                judge()
+    elif signed:
+        replayed(both, side, name)
+    unsuspected(both, side.other, name, evidence=True)
+    return True
+
+
+@pytest.mark.parametrize("at", [1, 3, 7, 12])
+def test_a_changed_message_convicts_once_it_is_signed_for(at: int, tmp_path: Path) -> None:
+    assert changed(tmp_path, "plain", Side.B, at)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("kind", ["plain", "greedy", "psi", "psi-expand"])
+def test_every_changed_message_convicts_once_it_is_signed_for(kind: str, side: Side, tmp_path: Path) -> None:
+    at = 1
+    while changed(tmp_path / str(at), kind, side, at):
+        at += 1
+    assert at > 7
+
+
+def test_an_extract_in_another_order_is_the_same_table(tmp_path: Path) -> None:
+    both = offices(tmp_path, "plain")
+    done(faults.link(both))
+    data = both[Side.B].data
+    head, *rows = data.read_text().splitlines(keepends=True)
+    data.write_text("".join([head, *reversed(rows)]))
+    require_honest(both)
+
+
+def test_another_seed_is_convicted(tmp_path: Path) -> None:
+    both = offices(tmp_path, "plain")
+    done(faults.link(both))
+    name = the_run(both)
+    path = both[Side.B].state.run(name) / "seed"
+    content = bytearray(path.read_bytes())
+    content[-70] ^= 1
+    path.write_bytes(content)
+    assert decode_seed(bytes(content)) is not None
+    with pytest.raises(DepartedError, match="the seed is not the one"):
+        replayed(both, Side.B, name)
+
+
+def test_other_noise_is_convicted(tmp_path: Path) -> None:
+    both = offices(tmp_path, "plain")
+    done(faults.link(both))
+    name = the_run(both)
+    path = both[Side.B].state.run(name) / "noise"
+    content = bytearray(path.read_bytes())
+    content[-4] += 1
+    path.write_bytes(content)
+    with pytest.raises(DepartedError, match=r"message 1 that it sent as the coordinator in attempt 1 is not"):
+        replayed(both, Side.B, name)

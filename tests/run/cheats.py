@@ -1,0 +1,310 @@
+"""Partners that cheat in the engine: side B of a run in this process, patched, and what it takes away.
+
+Each cheat is a context in which the engine of side B, and of nobody else, departs from the protocol; side A
+in the same process, or in another, is honest. None of them needs anything that a partner has not.
+
+    read_filters   `ot`: θ + 1 in the place of one factor and 0 in that of all others. A pair then matches
+                   exactly if that bit of A's row is 0 and the row no dummy: each row of B reads one bit of
+                   every row that it meets. B reports that nothing matches.
+    read_delta     `garbled`: one flipped correction in each of the 32 trees moves the label of one bit by the
+                   four bits of Δ that belong to the tree. Sixteen guesses, and under the right one answers
+                   are no coins. Who has Δ has both labels of every wire. B reports the true answers.
+    say_always     `ot`: B tells A the same answer for every pair. A worker of it is in `worker_cheating.py`.
+    claim_all      `ot`: B reports that everything matches, and does not ask itself whether it does.
+    change_message any engine: a bit of one message is another, whatever that is good for.
+    pledge_fewer   B pledges the table that it has, and links one with more records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from accord.accountable import transcript
+from accord.agreement.document import Agreement
+from accord.fields.columns import Bits, Records
+from accord.protocols.disclose import DiscloseAtEnd
+from accord.protocols.slots import table_digest
+from accord.run import stages
+from accord.secure.garbled import engine as garbled_engine
+from accord.secure.garbled.batch import BatchSide as GarbledSide
+from accord.secure.garbled.batch import batch_sizes, run_evaluator, run_garbler
+from accord.secure.garbled.gates import Feed, evaluate
+from accord.secure.ot import engine as ot_engine
+from accord.secure.ot.batch import BatchSide, run_b
+from accord.secure.ot.engine import OtEngine
+from accord.secure.party import Buffer, Party, Receive, Send, receive, send
+from accord.secure.transfer.extension import collect, padded_count
+from accord.secure.transfer.packing import bits_from_wire, bits_to_wire
+from accord.side import Side
+from tests.run import faults
+from tests.run.faults import Office
+
+BITS, THRESHOLD = 48, 6
+"""Of a filter, and of its Hamming distance: the engine then compares the distance itself, undivided."""
+A_COUNT, B_COUNT = 40, 120
+
+
+def agreement(
+    engine: str = "ot",
+    disclose: tuple[str, ...] = ("name", "part"),
+    most_matches: dict[str, object] | None = None,
+    **options: Any,
+) -> Agreement:
+    """Names as filters, within a part of the country or all with all; without greedy unless asked for."""
+    privacy = {"epsilon": "4", "delta": "1e-3", "noise": "geometric"}
+    protocol = {"name": "laplace", "greedy": False, "A": privacy, "B": privacy} | options
+    if protocol["name"] == "all-pairs":
+        protocol = {"name": "all-pairs", "greedy": protocol["greedy"]}
+    laplace = protocol["name"] == "laplace"
+    bloom = {"kind": "bloom", "bits": BITS, "hashes": 2, "grams": 2}
+    return Agreement.model_validate(
+        {
+            "version": 1,
+            "salt": "00000000",
+            "parties": {"A": "alice", "B": "bob"},
+            "fields": {
+                "name": {"type": "text", "encoder": bloom},
+                "part": {"type": "category", "values": ["north", "south"]},
+            },
+            "rule": f"hamming(name) <= {THRESHOLD}",
+            "blocking": [{"kind": "key", "field": "part"}] if laplace else [],
+            "protocol": protocol,
+            "disclose": {"A": list(disclose), "B": list(disclose)},
+            "most_matches": most_matches,
+            "engine": engine,
+        }
+    )
+
+
+def offices(folder: Path, agreed: Agreement) -> dict[Side, Office]:
+    """Two organisations with people of whom next to none are the same."""
+    both = faults.offices(folder, "plain")
+    for (side, office), count in zip(both.items(), (A_COUNT, B_COUNT), strict=True):
+        office.agreement = agreed
+        draw = np.random.default_rng(ord(side.value))
+        lines = []
+        for i in range(count):
+            name = "".join(draw.choice(list("abcdefghijklmnopqrstuvwxyz"), 8))
+            lines.append(f"{side.value}-{i:03},{name},{('north', 'south')[i % 2]}\n")
+        office.data.write_text("id,name,part\n" + "".join(lines))
+    return both
+
+
+def filters(office: Office) -> NDArray[np.uint8]:
+    """The filters of an organisation's records, a row each."""
+    column = office.ready().records.columns["name"]
+    assert isinstance(column, Bits)
+    return np.unpackbits(column.words.view(np.uint8), axis=1, bitorder="little")[:, :BITS]
+
+
+@dataclass
+class Loot:
+    """What B took away, and what it is about, for whoever judges the loot: no cheat reads the latter."""
+
+    filters: NDArray[np.int8] = field(default_factory=lambda: np.zeros((0, BITS), np.int8))
+    """The bits of each row of A in the last evaluation; −1 where none was read."""
+    real: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Which of these rows B holds to be no dummies."""
+    delta: int | None = None
+    true_filters: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, BITS), np.int64))
+    true_real: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    true_delta: int | None = None
+
+
+class _Probe(BatchSide):
+    """B's side of a batch in which row r of B asks for bit r of A's rows."""
+
+    def factors(self, number: int) -> NDArray[Any]:
+        true = super().factors(number)
+        asked = np.zeros_like(true)
+        asked[self._rows % BITS, np.arange(len(self._rows))] = THRESHOLD + 1
+        return asked
+
+    def own_part(self, share: Any) -> NDArray[np.int64]:
+        return np.zeros(self.batch.pairs, np.int64)
+
+
+def say_always(mine: BatchSide, answer: int) -> Party[NDArray[np.bool_]]:
+    """B's side of a batch, which tells A the same answer for every pair; B has the true ones."""
+    party, sends = run_b(mine), 0
+    reply: Buffer | None = None
+    while True:
+        try:
+            effect = next(party) if reply is None else party.send(reply)
+        except StopIteration as end:
+            return end.value
+        reply = None
+        if isinstance(effect, Receive):
+            reply = yield effect
+            continue
+        sends += 1
+        last = sends == len(mine.program.levels) + 1
+        yield Send(bits_to_wire(np.full(mine.batch.pairs, answer, np.uint8)).data) if last else effect
+
+
+@contextmanager
+def read_filters() -> Iterator[Loot]:
+    """`ot`: B reads a bit of A's filters in every row, and says that nothing matches."""
+    loot, true = Loot(), OtEngine.evaluate
+
+    def probe(mine: BatchSide) -> Party[NDArray[np.bool_]]:
+        asking = _Probe(mine.ends, mine.entropy, mine.program, mine.batch, mine._own)
+        bits = yield from say_always(asking, 0)
+        batch = mine.batch
+        rows, places = batch.of_a(batch.a_rows), batch.of_b(batch.b_rows) % BITS
+        loot.filters[rows, places] = ~bits
+        loot.real[rows[bits]] = True
+        return np.zeros_like(bits)
+
+    def evaluate_both(self: OtEngine, session: Any, circuit: Any, blocks: Any, table: Any) -> Party[Any]:
+        if session.side is Side.A:
+            loot.true_real, (values,) = table.real, table.inputs.values()
+            loot.true_filters = values
+        else:
+            loot.filters = np.full((len(blocks.a_rows), BITS), -1, np.int8)
+            loot.real = np.zeros(len(blocks.a_rows), np.bool_)
+        return (yield from true(self, session, circuit, blocks, table))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ot_engine, "run_b", probe)
+        patch.setattr(OtEngine, "evaluate", evaluate_both)
+        yield loot
+
+
+@contextmanager
+def claim_all() -> Iterator[None]:
+    """`ot`: B says that everything matches, and believes it."""
+
+    true = DiscloseAtEnd._require_matches
+
+    def claim(mine: BatchSide) -> Party[NDArray[np.bool_]]:
+        return np.ones_like((yield from say_always(mine, 1)))
+
+    def believe(self: DiscloseAtEnd, some: Any, theirs: Any) -> None:
+        if self._mine.side is Side.A:
+            true(self, some, theirs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ot_engine, "run_b", claim)
+        patch.setattr(DiscloseAtEnd, "_require_matches", believe)
+        yield
+
+
+@dataclass
+class Change:
+    """One changed message, by its number among those that a side sends."""
+
+    at: int
+    sent: int = 0
+    """How many messages there were."""
+    done: bool = False
+
+
+@contextmanager
+def change_message(at: int, side: Side = Side.B) -> Iterator[Change]:
+    """A side flips a bit of one message, and goes on, signing for what it sent."""
+    change, true = Change(at), transcript._keep
+
+    def keep(effect: Send | Receive, own: transcript.Book) -> Party[Buffer | None]:
+        if isinstance(effect, Send) and own._side is side:
+            change.sent += 1
+            if change.sent == at and len(effect.buffer):
+                other = bytearray(effect.buffer)
+                other[len(other) // 2] ^= 1
+                effect, change.done = replace(effect, buffer=bytes(other)), True
+        return (yield from true(effect, own))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transcript, "_keep", keep)
+        yield change
+
+
+@contextmanager
+def pledge_fewer(office: Office, invented: str) -> Iterator[None]:
+    """This office commits to its table, and links one with these rows added; it keeps the former."""
+    source, true = office.data.read_text(), table_digest
+    pledged = true(office.ready().records)
+    office.data.write_text(source + invented)
+    cheat = true(office.ready().records)
+
+    def digest(records: Records) -> bytes:
+        found = true(records)
+        return pledged if found == cheat else found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stages, "table_digest", digest)
+        yield
+    office.data.write_text(source)
+
+
+TREES, PIECE = 32, 4
+"""Of the extension in `garbled`, and the bits of Δ that belong to each."""
+
+
+def _flip(own: GarbledSide, seen: NDArray[np.float64]) -> Party[NDArray[np.bool_]]:
+    """B's side of a batch as the evaluator: `run_evaluator`, with a correction flipped in each tree, and then
+    sixteen guesses; for each tree and guess the matches that were seen."""
+    end, tape = own.session.receiver, own.tape
+    yield from receive(0)
+    (theirs, rows), (ours, count) = own.rows(Side.B), own.rows(Side.A)
+    sizes, known = batch_sizes(tape, end.rate, rows, own.batch.pairs), own.bits(garbler=False)
+    choices = np.empty(sizes.choices // 8, dtype="<u8")
+    chosen = np.zeros(padded_count(known.size), dtype=np.uint8)
+    chosen[: known.size] = known.reshape(-1)
+    made = collect(end.extend(bits_to_wire(chosen).view("<u8"), choices, known.size), 1)
+    labels = np.ascontiguousarray(made[0, : known.size]).reshape(-1, rows, 2)
+    # Row r of the batch has the OT r for its first bit. A dummy answers 0 whatever its labels are.
+    trees = dict(zip(np.flatnonzero(own.real[own.batch.b_rows]).tolist(), range(TREES), strict=False))
+    for row, tree in trees.items():
+        choices.reshape(TREES, -1)[tree, row // 64] ^= np.uint64(1 << row % 64)
+    yield from send(choices, signed=True)
+    message = yield from receive(sizes.tables, signed=True)
+    decode = bits_from_wire(message[-sizes.answers :], own.batch.pairs)
+    tables = message[: -sizes.answers].view("<u8")
+    tried = []
+    for guess in range(1 << PIECE):
+        moved = labels.copy()
+        for row, tree in trees.items():
+            word, shift = divmod(PIECE * tree, 64)
+            moved[0, row, word] ^= np.uint64(guess << shift)
+        feed = Feed(moved, theirs, np.zeros((len(tape.ours), count), dtype=np.uint8), ours)
+        found = evaluate(end.pi, tape, feed, known, own.number, tables.copy()).astype(np.bool_) ^ decode
+        tried.append(found)
+    # A wrong label makes every answer of its row a coin; under the right one hardly anything matches.
+    ones = np.stack([np.bincount(theirs, found, minlength=rows) for found in tried])
+    for row, tree in trees.items():
+        seen[tree] += ones[:, row]
+    answers = np.stack(tried)[ones.argmin(axis=0)[theirs], np.arange(len(theirs))]
+    yield from send(bits_to_wire(answers))
+    return answers
+
+
+@contextmanager
+def read_delta() -> Iterator[Loot]:
+    """`garbled`: B finds out A's Δ where A garbles, and answers truly."""
+    loot, seen = Loot(), np.zeros((TREES, 1 << PIECE))
+
+    def flip(own: GarbledSide) -> Party[NDArray[np.bool_]]:
+        if own.session.side is Side.A:
+            return (yield from run_evaluator(own))
+        answers = yield from _flip(own, seen)
+        loot.delta = sum(int(piece) << PIECE * tree for tree, piece in enumerate(seen.argmin(axis=1)))
+        return answers
+
+    def garble(own: GarbledSide) -> Party[NDArray[np.bool_]]:
+        if own.session.side is Side.A:
+            loot.true_delta = int.from_bytes(own.session.sender.delta.tobytes(), "little")
+        return (yield from run_garbler(own))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(garbled_engine, "run_evaluator", flip)
+        patch.setattr(garbled_engine, "run_garbler", garble)
+        yield loot

@@ -1,0 +1,261 @@
+"""Two real processes over TLS on loopback, and a proxy between them that delays, cuts or calls for a kill."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from accord.side import Side
+from tests.run.faults import Office
+
+_MAIN = "from accord.cli import main; main()"
+_PEAK = "import atexit, shutil; atexit.register(shutil.copy, '/proc/self/status', {!r}); "
+PATIENCE = 60
+RESENT = 0.25
+"""Seconds until what was lost is sent again."""
+
+
+@dataclass
+class Fault:
+    """After so many bytes towards the listener or the other way: do this, once. None: cut the connection."""
+
+    after: int
+    to_listener: bool
+    act: Callable[[], None] | None = None
+
+
+@dataclass
+class Proxy:
+    """Forwards one connection in pieces, each held back by `delay`.
+
+    One in `lost_in` is lost on its way: it and what follows it come when it was sent again, as TCP does it.
+    """
+
+    target: int
+    fault: Fault | None = None
+    delay: float = 0.0
+    pieces: int = 1 << 16
+    lost_in: int = 0
+    passed: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
+    fired: bool = False
+
+    def __post_init__(self) -> None:
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._server.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def close(self) -> None:
+        with socket.socket() as knock:
+            # Wakes an accept for which nobody came.
+            knock.connect_ex(("127.0.0.1", self.port))
+        self._thread.join(PATIENCE)
+        self._server.close()
+        assert not self._thread.is_alive()
+
+    def _serve(self) -> None:
+        client, _ = self._server.accept()
+        with client, socket.socket() as listener:
+            if listener.connect_ex(("127.0.0.1", self.target)):
+                return
+            self._forward({client: listener, listener: client}, listener)
+
+    def _forward(self, other: dict[socket.socket, socket.socket], listener: socket.socket) -> None:
+        waiting: deque[tuple[float, socket.socket, bytes]] = deque()
+        open_ends, number = set(other), 0
+        while open_ends or waiting:
+            left = max(0.0, waiting[0][0] - time.monotonic()) if waiting else 1.0
+            for source in select.select(list(open_ends), [], [], left)[0]:
+                try:
+                    body = source.recv(self.pieces)
+                except OSError:
+                    body = b""
+                if not body:
+                    open_ends.discard(source)
+                number += 1
+                again = RESENT if self.lost_in and number % self.lost_in == 0 else 0.0
+                due = max(time.monotonic() + self.delay + again, waiting[-1][0] if waiting else 0.0)
+                waiting.append((due, other[source], body))
+            while waiting and waiting[0][0] <= time.monotonic():
+                if not self._pass(*waiting.popleft()[1:], listener):
+                    return
+
+    def _pass(self, target: socket.socket, body: bytes, listener: socket.socket) -> bool:
+        """Forward; whether the connection lives on."""
+        way, fault = target is listener, self.fault
+        due = fault is not None and not self.fired and way is fault.to_listener
+        room = fault.after - self.passed[way] if fault and due else len(body)
+        self.passed[way] += len(body[:room])
+        try:
+            target.sendall(body[:room])
+            if not body:
+                target.shutdown(socket.SHUT_WR)
+        except OSError:
+            return False
+        if fault is None or not due or room > len(body):
+            return True
+        self.fired = True
+        if fault.act is None:
+            return False
+        fault.act()
+        return self._pass(target, body[room:], listener) if body[room:] else True
+
+
+@dataclass
+class Process:
+    """One `accord` at work."""
+
+    office: Office
+    popen: subprocess.Popen[str]
+    status: Path
+    """What the system knew of it at its end."""
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    def event(self, name: str) -> dict[str, Any]:
+        """Wait for an event."""
+        assert self.popen.stdout
+        for line in self.popen.stdout:
+            self.events.append(json.loads(line))
+            if self.events[-1]["event"] == name:
+                return self.events[-1]
+        raise AssertionError(f"no event '{name}': {self.popen.communicate(timeout=PATIENCE)}")
+
+    @property
+    def memory(self) -> int:
+        """The most bytes that it ever held, without what it had of this process before it was itself."""
+        (line,) = (line for line in self.status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+
+    def end(self, patience: float = PATIENCE) -> tuple[int, str]:
+        """Its exit code and what it said on stderr."""
+        out, error = self.popen.communicate(timeout=patience)
+        self.events += [json.loads(line) for line in out.splitlines()]
+        return self.popen.returncode, error
+
+
+def start(office: Office, *arguments: object, most_bytes: int | None = None) -> Process:
+    """An `accord` of this organisation; none of its files may grow beyond `most_bytes`."""
+    status = office.data.parent / "status"
+    command = [
+        sys.executable,
+        "-c",
+        _PEAK.format(str(status)) + _MAIN,
+        *map(str, arguments),
+        "--state",
+        str(office.state.folder),
+        "--json",
+    ]
+    if most_bytes is not None:
+        limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes},) * 2); "
+        command[2] = limit + command[2]
+    pipe = subprocess.PIPE
+    return Process(office, subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True), status)
+
+
+@contextmanager
+def ended() -> Iterator[Callable[..., Process]]:
+    """`start`, for processes that do not outlive a test."""
+    started: list[Process] = []
+
+    def begun(office: Office, *arguments: object, most_bytes: int | None = None) -> Process:
+        started.append(start(office, *arguments, most_bytes=most_bytes))
+        return started[-1]
+
+    try:
+        yield begun
+    finally:
+        for process in started:
+            if process.popen.poll() is None:
+                process.popen.kill()
+                process.popen.communicate()
+
+
+def link_arguments(office: Office) -> list[object]:
+    file = office.data.parent / "agreement.toml"
+    file.write_text(office.agreement.to_toml())
+    return [
+        "link",
+        office.data,
+        "--agreement",
+        file,
+        "--partner",
+        office.partner,
+        "--out",
+        office.out,
+        "--snapshot",
+        "first",
+        "--force",
+        "--yes",
+    ]
+
+
+@dataclass
+class Meeting:
+    """Both processes of one attempt, and the proxy between them."""
+
+    processes: dict[Side, Process]
+    proxy: Proxy
+    ends: dict[Side, tuple[int, str]]
+
+
+def meet(
+    both: dict[Side, Office],
+    run: str | None,
+    listener: Side = Side.A,
+    fault: Fault | None = None,
+    kill: tuple[Side, str] | None = None,
+    timeout: float = 5,
+    **network: Any,
+) -> Meeting:
+    """Let both link, or go on with a run; a fault may happen, or a side is killed at one of its events."""
+    waits = ["--wait", 30, "--timeout", timeout]
+
+    with ended() as ending:
+
+        def begun(side: Side, way: str, where: str) -> Process:
+            what = ["resume", run] if run else link_arguments(both[side])
+            return ending(both[side], *what, *waits, way, where)
+
+        processes = {listener: begun(listener, "--listen", "127.0.0.1:0")}
+        proxy = Proxy(processes[listener].event("listening")["port"], fault, **network)
+        try:
+            processes[listener.other] = begun(listener.other, "--connect", f"127.0.0.1:{proxy.port}")
+            if fault is not None and isinstance(fault.act, _Kill):
+                fault.act.processes = processes
+            if kill is not None:
+                processes[kill[0]].event(kill[1])
+                processes[kill[0]].popen.kill()
+            ends = {side: process.end() for side, process in processes.items()}
+        finally:
+            proxy.close()
+    return Meeting(processes, proxy, ends)
+
+
+@dataclass
+class _Kill:
+    side: Side
+    processes: dict[Side, Process] = field(default_factory=dict)
+
+    def __call__(self) -> None:
+        self.processes[self.side].popen.kill()
+
+
+def kill_at(side: Side, after: int, to_listener: bool) -> Fault:
+    """Kill −9 this side after so many bytes."""
+    return Fault(after, to_listener, _Kill(side))
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Files that only a killed process leaves behind."""
+    return [path for path in folder.rglob(".*") if path.is_file()]

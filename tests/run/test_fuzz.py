@@ -1,0 +1,307 @@
+"""Every decoder of what a partner sends or a disk gives back, against bytes that were bent out of shape.
+
+Only an `AccordError` may come out. Inputs are mutations of what a real run sends and stores; the mutations
+follow from a number, so a finding is named by its target and its input, which goes into `REGRESSIONS`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nacl import bindings as sodium
+
+from accord.agreement.file import parse_agreement
+from accord.entropy import Seeded
+from accord.errors import AccordError
+from accord.peer import handshake
+from accord.peer.frames import decode_header, decode_reason
+from accord.peer.identity import parse_card
+from accord.protocols import disclosed
+from accord.run import receipt
+from accord.secure.ot.engine import OtEngine
+from accord.secure.party import Party, Receive, Send
+from accord.secure.transfer.base import receive_base, send_base
+from accord.side import Side
+from accord.state.journal import FileJournal
+from accord.state.runs import open_run
+from tests.protocols import worlds
+from tests.run import faults
+
+Decode = Callable[[bytes], object]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A decoder, and inputs that it takes."""
+
+    decode: Decode
+    seeds: tuple[bytes, ...]
+    sized: bool = False
+    """Whether the length is fixed before it comes here."""
+
+
+def fed(make: Callable[[], Party[Any]]) -> Decode:
+    """A party that waits for these bytes, whatever it sends."""
+
+    def decode(content: bytes) -> object:
+        party = make()
+        try:
+            effect = next(party)
+            while isinstance(effect, Send):
+                effect = next(party)
+            effect = party.send(content)
+            while isinstance(effect, Send):
+                effect = next(party)
+        except StopIteration as end:
+            return end.value
+        finally:
+            party.close()
+        return None
+
+    return decode
+
+
+class Replay:
+    """One side of a whole run, given what the partner had sent; one of its messages is the input."""
+
+    def __init__(self, side: Side, kind: str) -> None:
+        self.side, self.agreed = side, faults.agreement(kind)
+        owns = self._owns()
+        self.messages: list[bytes] = []
+        ends = {s: worlds.run(self.agreed.task, owns[s], OtEngine()) for s in Side}
+        self._record(ends)
+
+    def _owns(self) -> dict[Side, Any]:
+        rows = {Side.A: faults.A_ROWS, Side.B: faults.B_ROWS}
+        return {s: worlds.side(self.agreed, s, rows[s], Seeded(s.value), 1, len(rows[s.other])) for s in Side}
+
+    def _record(self, ends: dict[Side, Party[Any]]) -> None:
+        inbox: dict[Side, list[bytes]] = {s: [] for s in Side}
+        waiting = dict.fromkeys(Side, False)
+        live = set(Side)
+        while live:
+            for side in list(live):
+                try:
+                    while not waiting[side] or inbox[side]:
+                        party = ends[side]
+                        effect = party.send(inbox[side].pop(0)) if waiting[side] else next(party)
+                        waiting[side] = isinstance(effect, Receive)
+                        if isinstance(effect, Send):
+                            inbox[side.other].append(bytes(effect.buffer))
+                            if side is not self.side:
+                                self.messages.append(bytes(effect.buffer))
+                except StopIteration:
+                    live.discard(side)
+
+    def decode(self, at: int) -> Decode:
+        """The run up to the n-th message, which is the input; masks are the same, so all before it fits."""
+
+        def decode(content: bytes) -> object:
+            party = worlds.run(self.agreed.task, self._owns()[self.side], OtEngine())
+            count = 0
+            try:
+                effect = next(party)
+                while count <= at:
+                    if isinstance(effect, Send):
+                        effect = next(party)
+                        continue
+                    effect = party.send(content if count == at else self.messages[count])
+                    count += 1
+                while isinstance(effect, Send):
+                    effect = next(party)
+            except StopIteration as end:
+                return end.value
+            finally:
+                party.close()
+            return None
+
+        return decode
+
+
+def stored(path: Path, use: Callable[[], object]) -> Decode:
+    """A file that is read after its content was replaced."""
+
+    def decode(content: bytes) -> object:
+        path.write_bytes(content)
+        return use()
+
+    return decode
+
+
+def recalled(path: Path) -> object:
+    journal = FileJournal(path)
+    try:
+        journal.first()
+        while journal.recall() is not None:
+            pass
+        journal.keep((b"more",))
+    finally:
+        journal.close()
+    return None
+
+
+@pytest.fixture(scope="module")
+def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Target]]:
+    base = {
+        "base of the sender": Target(fed(lambda: send_base(Seeded(1))), (_points(128),)),
+        "base of the receiver": Target(
+            fed(lambda: receive_base(np.zeros(128, np.bool_), Seeded(2))), (_points(1),)
+        ),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        faults.quicken(patch)
+        yield {**base, **_targets(tmp_path_factory)}
+
+
+def _points(count: int) -> bytes:
+    return b"".join(
+        sodium.crypto_scalarmult_ed25519_base_noclamp(bytes([i + 1]) + bytes(31)) for i in range(count)
+    )
+
+
+def _targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
+    both = faults.offices(tmp_path_factory.mktemp("fuzz"))
+    faults.link(both)
+    office = both[Side.A]
+    run = office.run
+    assert run
+    folder, agreed, name = office.state.run(run.manifest.run), office.agreement, run.manifest.run
+    hello = handshake.Hello(Side.B, bytes.fromhex(agreed.digest), bytes(32), name, 3, bytes(64))
+    shape = disclosed.Shape(agreed.task.fields, agreed.task.shown_fields, ("x", "y"), 9, 40)
+    own = worlds.records(faults.B_ROWS, agreed)
+    rows = np.arange(5)
+    five = disclosed.Disclosed(np.ones(5, np.int64), rows, *disclosed.take(own, rows, ["x", "y"]))
+    toml = agreed.to_toml().encode()
+    said = receipt.Statement(9, 40, "0.1.0", 1_700_000_000)
+    heard = b"0.1.0".ljust(40, b"\0")
+
+    found = {
+        "frame": Target(decode_header, (b"\0" * 7 + b"\1", b"\1" + b"\0" * 6 + b"\3"), True),
+        "stop": Target(decode_reason, (b"\1",), True),
+        "hello": Target(lambda c: handshake.decode_hello(c, "bob"), (handshake.encode_hello(hello),), True),
+        "sizes": Target(fed(lambda: handshake.exchange_sizes(8, "bob")), (bytes(8),)),
+        "their agreement": Target(lambda c: handshake._differences(agreed, c, "bob"), (toml,)),
+        "agreement": Target(lambda c: parse_agreement(c.decode(errors="replace")), (toml,)),
+        "statements": Target(fed(lambda: receipt.exchange_statements(said, 9, 40)), (heard,)),
+        "receipt": Target(lambda c: receipt.decode_receipt(c, folder), ((folder / "receipt").read_bytes(),)),
+        "card": Target(
+            lambda c: parse_card(c, folder), (next(office.state.partners.glob("*.pem")).read_bytes(),)
+        ),
+        "slots": Target(stored(folder / "slots", run.slots), ((folder / "slots").read_bytes(),)),
+        "journal": Target(
+            stored(folder / "journal", lambda: recalled(folder / "journal")),
+            ((folder / "journal").read_bytes(),),
+        ),
+        "manifest": Target(
+            stored(folder / "run.json", lambda: open_run(office.state, name)),
+            ((folder / "run.json").read_bytes(),),
+        ),
+        "disclosed": Target(lambda c: disclosed.decode(c, 5, shape), (disclosed.encode(five),)),
+    }
+    for side, kind in ((Side.A, "greedy"), (Side.B, "greedy"), (Side.A, "plain"), (Side.B, "all-pairs")):
+        replay = Replay(side, kind)
+        for at, message in enumerate(replay.messages):
+            found[f"message {at} to {side.value}, {kind}"] = Target(replay.decode(at), (message,))
+    return found
+
+
+INTERESTING = [0, 1, 0x7F, 0xFF, 1 << 15, 1 << 31, (1 << 32) - 1, 1 << 62, (1 << 63) - 1, (1 << 64) - 1]
+
+
+def mutated(seed: bytes, dice: random.Random, sized: bool) -> bytes:
+    """One to four changes of the kinds that break decoders."""
+    content = bytearray(seed)
+    for _ in range(dice.randint(1, 4)):
+        at = dice.randrange(len(content) + 1)
+        match dice.randrange(4 if sized else 9):
+            case 0 | 1 if content:
+                content[at % len(content)] ^= 1 << dice.randrange(8)
+            case 2 if content:
+                content[at % len(content)] = dice.choice((0, 1, 0x22, 0x5B, 0x7B, 0x7F, 0x80, 0xFF))
+            case 3:
+                size = dice.choice((1, 2, 4, 8))
+                word = (dice.choice(INTERESTING) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+                at = min(at, max(0, len(content) - size))
+                content[at : at + size] = word[: len(content) - at] if sized else word
+            case 4:
+                del content[at:]
+            case 5:
+                del content[at : at + dice.randint(1, 16)]
+            case 6:
+                content[at:at] = dice.randbytes(dice.randint(1, 16))
+            case 7:
+                content[at:at] = content[: dice.randint(0, 64)]
+            case 8:
+                content[at:at] = bytes([dice.choice(b'[{("\\-09.')]) * dice.choice((1, 2, 3000))
+    return bytes(content)
+
+
+def tried(name: str, target: Target, content: bytes) -> str:
+    """What is wrong with how the target takes this, or nothing."""
+    try:
+        target.decode(content)
+    except AccordError:
+        pass
+    except BaseException as error:
+        return f"{name}: {type(error).__name__}({error}) on {content.hex()}"
+    return ""
+
+
+REGRESSIONS: list[tuple[str, str]] = [
+    # Nested deeper than the parser of TOML can follow.
+    ("agreement", (b"a=" + b"[" * 3000).hex()),
+    ("their agreement", (b"a=" + b"[" * 3000).hex()),
+    # A whole number with more digits than Python reads.
+    ("agreement", (b"a=" + b"9" * 5000).hex()),
+    ("their agreement", (b"a=" + b"9" * 5000).hex()),
+    # A record of the journal whose length reaches beyond every file.
+    ("journal", (b"accord journal 1\n" + b"\xff" * 16).hex()),
+    # The tail of a journal that reached the disk as zeros.
+    ("journal", (b"accord journal 1\n" + bytes(4096)).hex()),
+    ("manifest", b"[]".hex()),
+    ("manifest", b'{"version": 1}'.hex()),
+]
+
+
+@pytest.mark.slow
+def test_the_seeds_themselves_are_taken(targets: dict[str, Target]) -> None:
+    for target in targets.values():
+        for seed in target.seeds:
+            target.decode(seed)
+
+
+def test_what_was_found_before(targets: dict[str, Target]) -> None:
+    wrong = [tried(name, targets[name], bytes.fromhex(content)) for name, content in REGRESSIONS]
+    assert not any(wrong), wrong
+
+
+@pytest.mark.slow
+def test_a_little_fuzzing(targets: dict[str, Target]) -> None:
+    for name, target in targets.items():
+        dice = random.Random(name)
+        for _ in range(1 if name.startswith("message") else 30):
+            wrong = tried(name, target, mutated(dice.choice(target.seeds), dice, target.sized))
+            assert not wrong, wrong
+
+
+@pytest.mark.slow
+def test_ten_minutes_of_fuzzing(targets: dict[str, Target]) -> None:
+    """From a fresh number each time; every target gets the same share of the time."""
+    dice, share = random.Random(), 600 / 2
+    messages = [name for name in targets if name.startswith("message")]
+    for group in (messages, [name for name in targets if name not in messages]):
+        until, tries = time.monotonic() + share, 0
+        while time.monotonic() < until:
+            name = dice.choice(group)
+            target = targets[name]
+            wrong = tried(name, target, mutated(dice.choice(target.seeds), dice, target.sized))
+            assert not wrong, wrong
+            tries += 1
+        assert tries > 1000

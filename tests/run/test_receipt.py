@@ -1,0 +1,398 @@
+"""Receipts: signed by both, refused when changed, no value of a record in them; the commands about runs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from typer.testing import CliRunner, Result
+
+from accord.agreement.document import DisclosedColumns
+from accord.cli import app
+from accord.errors import AccordError, LedgerError, TrustError, UsageError
+from accord.notices import tell_nobody
+from accord.peer.identity import Card, make_identity, sign
+from accord.peer.partners import add_partner
+from accord.run import receipt
+from accord.run.link import reopen
+from accord.run.receipt import _signed, decode_receipt, read_receipt
+from accord.side import Side
+from accord.state import runs
+from accord.state.folder import open_state, write_private
+from accord.state.runs import open_run
+from tests.run import faults
+from tests.run.faults import Office, Wire
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> dict[Side, Office]:
+    """A run that is done; tests only read it."""
+    both = faults.offices(tmp_path_factory.mktemp("done"))
+    faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
+    return both
+
+
+def receipt_of(office: Office) -> Path:
+    assert office.run
+    return office.run.receipt
+
+
+def accord(office: Office, *arguments: str) -> str:
+    """What a command prints; its error is raised."""
+    found = CliRunner().invoke(app, [*arguments, "--state", str(office.state.folder)])
+    if found.exception is not None:
+        raise found.exception
+    return found.stdout
+
+
+def test_a_receipt_says_what_was_done_and_no_value(done: dict[Side, Office]) -> None:
+    facts = json.loads(accord(done[Side.A], "receipt", "show", str(receipt_of(done[Side.B])), "--json"))
+    assert facts["matches"] == 6
+    assert facts["agreement"] == done[Side.A].agreement.digest
+    parties = facts["parties"]
+    assert [parties[s]["name"] for s in "AB"] == ["alice", "bob"]
+    assert [parties[s]["records"] for s in "AB"] == [8, 9]
+    assert [parties[s]["epsilon"] for s in "AB"] == ["4", "4"]
+    assert parties["A"]["noisy_total"] >= 8
+    assert parties["B"]["disclosed"] == ["x", "y"]
+    text = accord(done[Side.A], "receipt", "show", str(receipt_of(done[Side.A])))
+    whole = receipt_of(done[Side.A]).read_text() + text
+    for name in [f"{side}{i}" for side in "AB" for i in range(9)]:
+        assert f'"{name}"' not in whole, "an id of a record"
+
+
+def test_a_receipt_says_how_many_pairs_were_found_and_kept(done: dict[Side, Office], tmp_path: Path) -> None:
+    both = faults.offices(tmp_path, "one-to-one")
+    faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
+    office = both[Side.B]
+    run = office.run.manifest.run if office.run else ""
+    facts = json.loads(accord(office, "receipt", "show", run, "--json"))
+    assert (facts["matches"], facts["matches_found"]) == (5, 6)
+    assert "Matches      5 kept one to one of 6 found, in " in accord(office, "receipt", "show", run)
+    accord(office, "receipt", "verify", run, "--out", str(office.out))
+    (listed,) = json.loads(accord(office, "runs", "--json"))
+    assert (listed["matches"], listed["matches_found"]) == (5, 6)
+    table = " ".join(accord(office, "runs").replace("│", " ").split())
+    assert all(word in table for word in ("done,", "5 kept", "6 found")), table
+    # A receipt of an agreement without it has the bytes that it always had.
+    assert "matches_found" not in receipt_of(done[Side.A]).read_text()
+    (listed,) = json.loads(accord(done[Side.A], "runs", "--json"))
+    assert (listed["matches"], listed["matches_found"]) == (6, None)
+
+
+def test_verify_names_the_signers_and_the_output(done: dict[Side, Office], tmp_path: Path) -> None:
+    office = done[Side.A]
+    run = office.run.manifest.run if office.run else ""
+    body = json.loads(accord(office, "receipt", "verify", run, "--out", str(office.out), "--json"))
+    assert body["output_checked"]
+    assert [body["signers"][s]["known_as"] for s in "AB"] == ["yourself", "bob"]
+    words = accord(office, "receipt", "verify", run, "--out", str(office.out))
+    assert "known here as bob" in words
+    # The partner's copy of the output is the same file; another order of its rows is the same output.
+    lines = done[Side.B].out.read_text().splitlines(keepends=True)
+    other = tmp_path / "other.csv"
+    other.write_text("".join([lines[0], *reversed(lines[1:])]))
+    accord(office, "receipt", "verify", str(receipt_of(done[Side.B])), "--out", str(other))
+    for changed in (
+        [*lines[:-1]],
+        [lines[0], *lines[1:-1], lines[-1].replace("B5", "B6")],
+        [*lines, lines[-1]],
+    ):
+        other.write_text("".join(changed))
+        with pytest.raises(TrustError, match="does not hold the pairs"):
+            accord(office, "receipt", "verify", run, "--out", str(other))
+
+
+ODD = ["=1+1", "+49 30", "-x", "@here", "\tx", "'quoted", "''=", "-5", "plain"]
+
+
+def test_formulas_in_ids_are_quoted_and_verify_takes_the_quotes_away(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    for office in both.values():
+        header, *lines = office.data.read_text().splitlines()
+        renamed = [f"{name},{line.partition(',')[2]}" for name, line in zip(ODD, lines, strict=False)]
+        office.data.write_text("\n".join([header, *renamed]) + "\n")
+    faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
+    office, text = both[Side.A], both[Side.A].out.read_text()
+    assert office.run
+    assert not office.run.manifest.raw
+    quoted = [f'"{cell}"' for cell in ("'=1+1", "'+49 30", "'-x", "'@here", "''quoted", "'''=")]
+    assert sum(cell in text for cell in quoted) >= 4, text
+    assert '"=1+1"' not in text
+    name = office.run.manifest.run
+    accord(office, "receipt", "verify", name, "--out", str(office.out))
+    raw = tmp_path / "raw.csv"
+    raw.write_text(text.replace("\"'", '"'))
+    accord(office, "receipt", "verify", name, "--out", str(raw))
+    raw.write_text(text.replace("\"'=1+1", "\"''=1+1", 1))
+    with pytest.raises(TrustError, match="does not hold the pairs"):
+        accord(office, "receipt", "verify", name, "--out", str(raw))
+    with reopen(office.state, name, None, None, office.reach(), tell_nobody, raw=True) as (own, _):
+        assert own.raw
+
+
+def verified(folder: Path, receipt: Path, *more: str) -> Result:
+    return CliRunner().invoke(app, ["receipt", "verify", str(receipt), "--state", str(folder), *more])
+
+
+def test_a_receipt_of_cards_that_are_not_known_is_refused(done: dict[Side, Office], tmp_path: Path) -> None:
+    path, other = receipt_of(done[Side.A]), tmp_path / "other"
+    other.mkdir(mode=0o700)
+    words = verified(other, path)
+    assert isinstance(words.exception, TrustError)
+    assert words.exception.exit_code == 9
+    assert "alice (A) and bob (B)" in str(words.exception)
+    assert words.stdout.count("not known here") == 2
+    body = verified(other, path, "--out", str(done[Side.A].out), "--json")
+    assert isinstance(body.exception, TrustError)
+    facts = json.loads(body.stdout)
+    assert not facts["output_checked"]
+    assert [facts["signers"][s]["known_as"] for s in "AB"] == [None, None]
+    shown = accord(done[Side.B], "receipt", "show", str(path))
+    cards = read_receipt(path).cards
+    assert all(card.fingerprint in shown for card in cards.values())
+    # Who knows both, by the names that the receipt gives, trusts it; by other names it does not.
+    state = open_state(other, {})
+    add_partner(state, "alice", cards[Side.A])
+    add_partner(state, "yourself", cards[Side.B])
+    half = verified(other, path)
+    assert isinstance(half.exception, TrustError)
+    assert "those of bob (B)." in str(half.exception)
+    add_partner(state, "bob", cards[Side.B])
+    assert verified(other, path).exit_code == 0
+
+
+def test_home_made_cards_cannot_pass_for_a_partner(done: dict[Side, Office], tmp_path: Path) -> None:
+    body = json.loads(receipt_of(done[Side.A]).read_text())["receipt"]
+    path = tmp_path / "forged"
+    path.write_bytes(forged(tmp_path, body))
+    found = verified(done[Side.A].state.folder, path)
+    assert isinstance(found.exception, TrustError)
+    assert "The signatures hold" in str(found.exception)
+
+
+def test_any_column_name_of_a_sound_agreement_can_be_read(done: dict[Side, Office], tmp_path: Path) -> None:
+    """Names that cannot be printed are kept as they are and shown with a mark; the most of them fit."""
+    body = json.loads(receipt_of(done[Side.A]).read_text())["receipt"]
+    body["parties"]["A"] |= {"disclosed": ["Price\u00a0EUR", "\x9b2J"], "epsilon": None, "delta": None}
+    path = tmp_path / "receipt"
+    path.write_bytes(forged(tmp_path, body))
+    assert read_receipt(path).facts["parties"]["A"]["disclosed"][0] == "Price\u00a0EUR"
+    shown = accord(done[Side.A], "receipt", "show", str(path))
+    assert "disclosed Price\ufffdEUR, \ufffd2J of" in shown
+    assert "ε = none, δ = none" in shown
+    as_json = accord(done[Side.A], "receipt", "show", str(path), "--json")
+    assert "\x9b" not in as_json
+    assert json.loads(as_json)["parties"]["A"]["disclosed"][1] == "\x9b2J"
+    columns = tuple("\x01" * 128 for _ in range(4096))
+    longest = DisclosedColumns(A=columns, B=columns)
+    with pytest.raises(ValidationError):
+        DisclosedColumns(A=(*columns, "x"))
+    for side in Side:
+        body["parties"][side.value]["disclosed"] = list(longest.A)
+        body["parties"][side.value]["epsilon"] = f"{'9' * 4300}/{'7' * 4300}"
+    content = forged(tmp_path, body)
+    assert len(content) > 6 << 20
+    decode_receipt(content, path)
+
+
+def test_an_identity_that_was_renewed_during_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No signature leaves that does not fit the card; with the new card handed over, the run goes on."""
+    both = faults.offices(tmp_path)
+    exchange = receipt.exchange_statements
+    renewed: list[Card] = []
+
+    def renew(*args: Any) -> Any:
+        if not renewed:
+            renewed.append(make_identity(both[Side.A].state, "alice", datetime.now(UTC)))
+        return exchange(*args)
+
+    monkeypatch.setattr(receipt, "exchange_statements", renew)
+    # Whichever side comes to its end first, it is A's identity that is new.
+    ending = faults.link(both)
+    assert isinstance(ending[Side.A], TrustError), ending
+    assert "accord resume" in str(ending[Side.A])
+    add_partner(both[Side.B].state, "alice", renewed[0])
+    faults.require_done(faults.again(both), both, both[Side.A].out.read_bytes())
+
+
+def test_a_crash_between_key_and_receipt_leaves_both_that_belong_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = faults.offices(tmp_path)
+    faults.link(both)
+    office = both[Side.A]
+    assert office.run
+    name, before = office.run.manifest.run, office.run.receipt.read_bytes()
+
+    def dies(path: Path, content: bytes) -> None:
+        if path.name == "receipt":
+            raise faults.Killed
+        write_private(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "write_private", dies)
+        faults.resume(both, name)
+    assert office.run.receipt.read_bytes() == before
+    assert len(list(office.state.run(name).glob("key-*"))) == 2
+    accord(office, "receipt", "verify", name, "--out", str(office.out))
+    faults.resume(both, name)
+    assert office.run.receipt.read_bytes() != before
+    accord(office, "receipt", "verify", name, "--out", str(office.out))
+
+
+def changed(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each number and text of a receipt changed by itself."""
+    found = []
+    for name, value in body.items():
+        if isinstance(value, dict):
+            found += [{**body, name: other} for other in changed(value)]
+        elif isinstance(value, int):
+            found.append({**body, name: value + 1})
+        elif isinstance(value, str):
+            found.append({**body, name: value[:-1] + ("1" if value[-1:] == "0" else "0")})
+        else:
+            found.append({**body, name: [*value, "z"]})
+    return found
+
+
+def test_a_receipt_that_was_changed_is_refused(done: dict[Side, Office]) -> None:
+    path = receipt_of(done[Side.A])
+    found = json.loads(path.read_text())
+    variants = changed(found["receipt"])
+    assert len(variants) > 20
+    for body in variants:
+        with pytest.raises(TrustError, match="was changed"):
+            decode_receipt(json.dumps({**found, "receipt": body}).encode(), path)
+    signatures = found["signatures"]
+    for broken in (
+        {"A": signatures["B"], "B": signatures["A"]},
+        {"A": signatures["A"], "B": signatures["A"]},
+        {"A": signatures["A"]},
+        {**signatures, "A": {**signatures["A"], "signature": "00" * 64}},
+        {**signatures, "A": {**signatures["A"], "card": signatures["B"]["card"]}},
+    ):
+        with pytest.raises(TrustError, match="was changed"):
+            decode_receipt(json.dumps({**found, "signatures": broken}).encode(), path)
+    for content in (
+        b"",
+        b"[]",
+        b"{}",
+        b"[" * 60000,
+        b"\xff" * 10,
+        b" " * ((1 << 24) + 1),
+        b'{"receipt":1,"signatures":2}',
+    ):
+        with pytest.raises(TrustError):
+            decode_receipt(content, path)
+
+
+def forged(folder: Path, body: dict[str, Any]) -> bytes:
+    """What anybody can make: a receipt that two new cards have signed."""
+    states = {side: open_state(folder / f"forger-{side.value}", {}) for side in Side}
+    cards = {side: make_identity(state, "x", datetime.now(UTC)) for side, state in states.items()}
+    parties = {s.value: {**body["parties"][s.value], "card": cards[s].fingerprint} for s in Side}
+    said = {**body, "parties": parties}
+    signatures = {
+        side.value: {
+            "card": cards[side].pem.decode(),
+            "signature": sign(states[side], _signed(said, side)).hex(),
+        }
+        for side in Side
+    }
+    return json.dumps({"receipt": said, "signatures": signatures}, indent=1, ensure_ascii=False).encode()
+
+
+def test_a_well_signed_receipt_of_another_form_is_refused(done: dict[Side, Office], tmp_path: Path) -> None:
+    """Anybody can make two cards and sign: nothing of such a file may reach the terminal unchecked."""
+    good = json.loads(receipt_of(done[Side.A]).read_text())["receipt"]
+    parties = good["parties"]
+    forms = [
+        good,
+        {**good, "run": "\x1b[2J"},
+        {**good, "matches": "1"},
+        {**good, "more": 1},
+        {**good, "output": "../" * 21 + "x"},
+        {**good, "parties": {**parties, "A": {**parties["A"], "disclosed": ["x" * 129]}}},
+        {**good, "parties": {**parties, "A": {**parties["A"], "records_per_person": "2"}}},
+        {"run": "x", "parties": parties},
+    ]
+    for number, body in enumerate(forms):
+        content = forged(tmp_path, body)
+        if number == 0:
+            assert decode_receipt(content, tmp_path).facts["output"] == good["output"]
+            continue
+        with pytest.raises(TrustError):
+            decode_receipt(content, tmp_path)
+
+
+def test_runs_are_listed_with_how_to_go_on(done: dict[Side, Office], tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    assert "No run" in accord(both[Side.A], "runs")
+    listing = ["runs", "--json", "--state", str(both[Side.A].state.folder)]
+    faults.link(both, Wire(frames=30))
+    run = both[Side.A].run
+    assert run
+    (facts,) = json.loads(accord(both[Side.A], "runs", "--json"))
+    assert (facts["partner"], facts["dataset"], facts["done"]) == ("bob", "table", False)
+    assert (facts["steps"], facts["resumes"], facts["broken"]) == (run.steps(), 0, False)
+    with pytest.raises(UsageError, match="no receipt yet"):
+        accord(both[Side.A], "receipt", "show", run.manifest.run)
+    faults.resume(both, run.manifest.run)
+    (facts,) = json.loads(accord(both[Side.A], "runs", "--json"))
+    assert (facts["done"], facts["resumes"]) == (True, 1)
+    read_receipt(Path(facts["receipt"]))
+    assert run.manifest.run in accord(both[Side.A], "runs")
+    (both[Side.A].state.run(run.manifest.run) / "journal").write_text("damaged")
+    (facts,) = json.loads(CliRunner().invoke(app, listing).stdout)
+    assert (facts["broken"], facts["steps"]) == (True, None)
+    words = CliRunner().invoke(app, listing[:1] + listing[2:])
+    assert "broken" in words.stdout
+    assert f"accord forget {run.manifest.run}" in words.stderr
+    path = both[Side.A].state.run(run.manifest.run) / "run.json"
+    path.write_text("{}")
+    assert json.loads(accord(both[Side.A], "runs", "--json")) == []
+
+
+def test_forget_removes_all_that_a_run_kept_and_nothing_that_it_spent(tmp_path: Path) -> None:
+    for kind in ("greedy", "all-pairs"):
+        both = faults.offices(tmp_path / kind, kind)
+        faults.link(both)
+        office = both[Side.A]
+        run = office.run
+        assert run
+        name = run.manifest.run
+        spent = office.ledger.runs()[0].cost
+        with run.lock(), pytest.raises(UsageError, match="Another process works on the run"):
+            accord(office, "forget", name, "--force")
+        assert open_run(office.state, name).slots()
+        assert office.ledger.runs()[0].stored == (kind == "greedy")
+        accord(office, "forget", name, "--force")
+        assert not office.state.run(name).exists()
+        assert not any(row.stored for row in office.ledger.runs())
+        assert office.ledger.runs()[0].cost == spent
+        with pytest.raises(UsageError, match="There is no run"):
+            faults.resume(both, name)
+        ending = faults.link(both)
+        assert not isinstance(ending[Side.A], AccordError)
+        drawings = [row.drawing for row in office.ledger.runs()]
+        assert drawings == ([1, 2] if kind == "greedy" else [None, None])
+        assert sum(row.paid for row in office.ledger.runs()) == 2
+
+
+def test_a_forgotten_noise_cannot_be_used_by_another_run(tmp_path: Path) -> None:
+    both = faults.offices(tmp_path)
+    faults.link(both)
+    first = both[Side.A].run
+    assert first
+    faults.link(both, Wire(frames=30))
+    name = next(row.run for row in both[Side.A].ledger.runs() if row.run != first.manifest.run)
+    accord(both[Side.A], "forget", first.manifest.run, "--force")
+    with pytest.raises(LedgerError, match="forgotten"):
+        faults.resume(both, name)

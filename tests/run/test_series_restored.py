@@ -1,0 +1,110 @@
+"""Series of which one side has another state than it had: nothing is drawn, matched or listed twice."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from accord.agreement.document import Agreement
+from accord.errors import RefusedError, SeriesError, UsageError
+from accord.notices import tell_nobody
+from accord.run.link import get_ready
+from accord.run.series_pairs import all_pairs, list_series
+from accord.side import Side
+from accord.state.folder import open_state
+from accord.state.runs import find_waiting
+from accord.table.layout import Layout
+from tests.run import faults
+from tests.run.faults import Wire
+from tests.run.test_series_cuts import SeriesOffice, go_on, go_whole, hold, offices, pairs
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+def test_a_restored_copy_does_not_draw_a_batch_again(tmp_path: Path) -> None:
+    """The run was cut when the partner had the counts; the copy is of before."""
+    both = offices(tmp_path)
+    hold(both, 0)
+    own = both[Side.A]
+    copy = tmp_path / "copy"
+    shutil.copytree(own.state.folder, copy)
+    go_on(both, Wire(frames=20), resuming=True)
+    (told,) = find_waiting(both[Side.B].state)
+    assert told.series_run == 1
+    shutil.rmtree(own.state.folder)
+    shutil.copytree(copy, own.state.folder)
+    ending = go_on(both, Wire(), resuming=False)
+    assert isinstance(ending[Side.A], RefusedError)
+    assert "an older copy, and would draw noise again that bob has seen" in str(ending[Side.A])
+    assert own.looks == []
+
+
+def test_a_ledger_that_does_not_know_a_run_is_an_older_one(tmp_path: Path) -> None:
+    both = offices(tmp_path)
+    hold(both, 0)
+    own = both[Side.A]
+    before = own.state.ledger.read_bytes()
+    go_on(both, Wire(frames=20), resuming=True)
+    own.state.ledger.write_bytes(before)
+    with pytest.raises(SeriesError, match=r"the ledger does not know its run \w+: it was restored"):
+        own.ready()
+
+
+def test_a_run_that_was_linked_again_is_not_resumed(tmp_path: Path) -> None:
+    both = offices(tmp_path)
+    hold(both, 0)
+    go_on(both, Wire(frames=9), resuming=True)
+    (cut,) = (run.run for run in find_waiting(both[Side.A].state))
+    assert pairs(go_on(both, Wire(), resuming=False)) == {("p", "u")}
+    for office in both.values():
+        assert find_waiting(office.state) == []
+        (one,) = list_series(office.state)
+        assert (one.runs, one.waiting) == (1, ())
+    for office in both.values():
+        office.out.unlink()
+    with pytest.raises(SeriesError, match="was linked again since, and is done"):
+        faults.resume(dict[Side, faults.Office](both), cut, Wire())
+    assert len(all_pairs(both[Side.A].state, "monthly", None, None)) == 1
+
+
+def test_pairs_of_a_run_that_is_missing_are_not_left_out_unsaid(tmp_path: Path) -> None:
+    both = offices(tmp_path)
+    for number in (0, 1):
+        go_whole(both, number)
+    state = both[Side.A].state
+    first = min((state.folder / "runs").iterdir(), key=lambda path: path.stat().st_ctime)
+    shutil.rmtree(first)
+    with pytest.raises(UsageError, match="of 2, run 1 is missing"):
+        all_pairs(open_state(state.folder, {}), "monthly", None, None)
+
+
+def under(office: SeriesOffice, **changes: object) -> SeriesOffice:
+    agreed = Agreement.model_validate(office.agreement.model_dump(mode="json") | changes)
+    return replace(office, agreement=agreed)
+
+
+def test_another_agreement_is_named_before_the_table_is_judged(tmp_path: Path) -> None:
+    """With another salt every record looks new: that is not what is wrong."""
+    both = offices(tmp_path)
+    go_whole(both, 0)
+    with pytest.raises(SeriesError, match="begun under another agreement"):
+        under(both[Side.A], salt="0123456789").ready()
+
+
+def test_a_series_goes_on_with_another_bound_on_matches(tmp_path: Path) -> None:
+    """One that was reached would be reached again, for ever."""
+    both = offices(tmp_path)
+    go_whole(both, 0)
+    go_whole({side: under(office, most_matches={"A": 4}) for side, office in both.items()}, 1)
+
+
+def test_row_numbers_are_no_ids_of_a_series(tmp_path: Path) -> None:
+    own = offices(tmp_path)[Side.A]
+    with pytest.raises(UsageError, match="row numbers change with every row"):
+        get_ready(
+            own.state, own.agreement, own.partner, own.data, Layout(id_row=True), "table", None, own.out,
+            own.reach(), tell_nobody, part=own.part,
+        )  # fmt: skip

@@ -1,0 +1,393 @@
+"""Linkage in the clear: exact matches, honest recall, figures that add up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pytest
+
+import accord
+from accord.agreement.adjusting import adjust
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
+from accord.cli.simulate import report, words
+from accord.datasets.people import generate_people
+from accord.datasets.places import generate_places
+from accord.datasets.products import generate_products
+from accord.datasets.starter import starter, starter_text
+from accord.entropy import Seeded
+from accord.errors import DataError, UsageError
+from accord.fields.columns import Bits, Integers
+from accord.fields.load import load_records
+from accord.rules.evaluate import Tables, holds
+from accord.rules.text import parse_rule
+from accord.side import Side
+from accord.simulation.pair import Promised, Simulation, candidate_pairs, load_both, peak_mib, release_of
+from accord.simulation.truth import read_truth, score
+from reproduction.paper_data import abt_buy, taxi, taxi_agreement
+
+
+def ids(result: Simulation) -> set[tuple[str, str]]:
+    return set(zip(*(result.pairs[name].to_pylist() for name in ("id_a", "id_b")), strict=True))
+
+
+def test_products_find_every_match_of_the_rule() -> None:
+    made = generate_products(600, None, 1)
+    result = accord.simulate(made.a, made.b, starter("products"))
+    assert result.matches == result.all_matches > 100
+    assert result.recall == result.precision == 1.0
+    assert result.candidate_pairs < result.all_pairs == 360_000
+    assert result.runs[0].dummies_a > 10 * result.bins
+    assert result.comparisons > result.candidate_pairs, "with 496 bins for 600 records dummies prevail"
+    assert result.cost_ratio == result.comparisons / 360_000
+    assert result.reduction_ratio == 1 - result.candidate_pairs / 360_000
+    assert result.pairs.column_names[:3] == ["id_a", "id_b", "day_a"]
+    names = dict(zip(made.a["id"].to_pylist(), made.a["name"].to_pylist(), strict=True))
+    assert [names[i] for i in result.pairs["id_a"].to_pylist()] == result.pairs["name_a"].to_pylist()
+
+
+def test_one_to_one_keeps_each_record_once_and_recall_counts_what_was_found() -> None:
+    made = generate_products(600, None, 1)
+    text = starter_text("products", "00000000").replace("version = 1", "version = 1\none_to_one = true")
+    wide = text.replace("hamming(name) <= 5", "hamming(name) <= 20")
+    result = accord.simulate(made.a, made.b, parse_agreement(wide), runs=2)
+    assert result.matches_found == result.all_matches > result.matches > 100
+    assert result.recall == result.precision == 1.0
+    for name in ("id_a", "id_b"):
+        assert len(set(result.pairs[name].to_pylist())) == result.matches
+    facts = report(result)
+    assert (facts["matches"], facts["matches_found"]) == (result.matches, result.matches_found)
+    assert f"{result.matches:,} kept one to one; found {result.matches_found:,} of" in words(facts, result)
+    every = accord.simulate(made.a, made.b, parse_agreement(wide.replace("to_one = true", "to_one = false")))
+    assert ids(result) < ids(every)
+    assert every.matches_found is None
+
+
+def test_both_grids_find_the_same_and_a_lossy_blocking_says_so() -> None:
+    made = generate_places(2_000, None, 3)
+    text = starter_text("places", "00000000")
+    replicated = accord.simulate(made.a, made.b, starter("places"))
+    grid = text.replace('style = "replicate"\nreach = 0.001', 'style = "neighbours"')
+    neighbours = accord.simulate(made.a, made.b, parse_agreement(grid.replace("cell = 0.02", "cell = 0.005")))
+    assert ids(replicated) == ids(neighbours)
+    assert replicated.recall == neighbours.recall == 1.0
+    short = parse_agreement(text.replace("reach = 0.001", "reach = 0"))
+    assert short.plan.losses(short.rule)
+    lossy = accord.simulate(made.a, made.b, adjust(short, greedy=False))
+    assert lossy.all_matches == replicated.matches
+    assert lossy.matches < replicated.matches
+    assert lossy.recall == lossy.matches / replicated.matches
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_candidate_pairs_are_those_that_meet(seed: int) -> None:
+    made_a, made_b = generate_places(40, None, seed), generate_places(50, None, seed + 9)
+    agreed = starter("places")
+    left, right = (load_records(t, agreed.fields, "00") for t in (made_a.a, made_b.b))
+    tables = Tables(agreed.fields, left.columns, right.columns)
+    i, j = (grid.ravel() for grid in np.indices((40, 50), dtype=np.int64))
+    assert candidate_pairs(agreed, left, right) == agreed.plan.compares(tables, i, j).sum()
+    assert holds(agreed.rule, tables, i, j).sum() <= candidate_pairs(agreed, left, right)
+    assert agreed.plan.per_record(Side.B) == 4
+
+
+def test_empty_tables() -> None:
+    made = generate_products(5, None, 1)
+    result = accord.simulate(made.a.slice(0, 0), made.b, starter("products"))
+    assert (result.matches, result.candidate_pairs, result.recall, result.reduction_ratio) == (0, 0, 1.0, 0.0)
+
+
+def test_the_faults_of_both_tables_are_listed_together() -> None:
+    made = generate_products(5, None, 1)
+    broken = made.a.set_column(1, "name", pa.array([None] * 5, pa.string()))
+    with pytest.raises(DataError) as caught:
+        accord.simulate(broken, broken, starter("products"))
+    assert [fault.place[:9] for fault in caught.value.faults] == ["A, rows 1", "B, rows 1"]
+    with pytest.raises(DataError, match="the table has 5 faults"):
+        accord.simulate(made.a, broken, starter("products"))
+
+
+def test_thresholds_beyond_any_distance() -> None:
+    made = generate_places(30, None, 1)
+    text = starter_text("places", "00000000").replace("<= 0.001", "<= 1e30")
+    assert accord.simulate(made.a, made.b, parse_agreement(text)).all_matches > 30
+
+
+def test_scores_against_the_truth(tmp_path: Path) -> None:
+    made = generate_products(300, None, 1)
+    pyarrow.csv.write_csv(made.truth, tmp_path / "truth.csv")
+    result = accord.simulate(made.a, made.b, starter("products"))
+    scores = score(result.pairs, read_truth(tmp_path / "truth.csv"))
+    found = set(zip(*(result.pairs[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
+    true = set(zip(*(made.truth[n].to_pylist() for n in ("id_a", "id_b")), strict=True))
+    assert scores.truth_recall == pytest.approx(len(found & true) / len(true))
+    assert scores.truth_precision == pytest.approx(len(found & true) / len(found))
+    assert scores.true_pairs == len(true)
+
+
+def test_abt_buy_as_in_the_paper(real_data: Path) -> None:
+    """16 bins whose Σ p_A·p_B is 0.1716 (MATHS §14.3): 4.29 million candidate pairs of 25 million."""
+    made, agreed = abt_buy(real_data / "abt_buy", seed=1)
+    result = accord.simulate(made.a, made.b, agreed)
+    assert agreed.plan.bins == 16
+    assert result.candidate_pairs == pytest.approx(4.29e6, rel=0.05)
+    assert result.recall == 1.0
+    assert result.matches > 1_000
+    several, agreed = abt_buy(real_data / "abt_buy", days=3, per_day=500)
+    assert agreed.plan.bins == 48
+    assert several.a.num_rows == 1_500
+    assert several.truth.num_rows > 100
+
+
+def test_abt_buy_agrees_with_a_slow_join(real_data: Path) -> None:
+    made, agreed = abt_buy(real_data / "abt_buy", per_day=150)
+    result = accord.simulate(made.a, made.b, agreed)
+    count = 0
+    columns = [accord_bits(table, agreed) for table in (made.a, made.b)]
+    for name_a, brand_a in columns[0]:
+        count += sum(
+            brand_a == brand_b and (name_a ^ name_b).bit_count() <= 5 for name_b, brand_b in columns[1]
+        )
+    assert result.matches == count
+
+
+def accord_bits(table: pa.Table, agreed: accord.Agreement) -> list[tuple[int, int]]:
+    records = load_records(table, agreed.fields, agreed.salt)
+    name, brand = records.columns["name"], records.columns["brand"]
+    assert isinstance(name, Bits)
+    assert isinstance(brand, Integers)
+    return [(int(w[0]), int(v)) for w, v in zip(name.words, brand.values, strict=True)]
+
+
+@pytest.mark.slow
+def test_taxi_as_in_the_paper(real_data: Path) -> None:
+    made, agreed = taxi(real_data / "taxi", per_day=20_000)
+    result = accord.simulate(made.a, made.b, agreed)
+    assert result.recall == 1.0
+    assert result.matches >= 0.7 * 20_000
+    other = accord.simulate(made.a, made.b, taxi_agreement(cell=0.02, style="replicate"))
+    assert ids(other) == ids(result)
+
+
+def test_the_same_seed_gives_the_same_run_and_runs_differ() -> None:
+    made = generate_products(300, None, 1)
+    first, again = (accord.simulate(made.a, made.b, starter("products"), seed=7, runs=3) for _ in range(2))
+    figures = [[(r.comparisons, r.dummies_a, r.bytes) for r in s.runs] for s in (first, again)]
+    assert figures[0] == figures[1]
+    assert len(set(figures[0])) == 3
+    assert first.comparisons_sd > 0
+    other = accord.simulate(made.a, made.b, starter("products"), seed=8)
+    assert other.runs[0].dummies_a != first.runs[0].dummies_a
+
+
+def test_other_protocols_and_options() -> None:
+    made = generate_products(400, None, 1)
+    agreed = starter("products")
+    free = accord.simulate(made.a, made.b, adjust(agreed, protocol="all-pairs", greedy=False))
+    assert free.comparisons == free.all_pairs == 160_000
+    assert [promised.epsilon for promised in free.promises.values()] == [0.0, 0.0]
+    greedy = accord.simulate(made.a, made.b, adjust(agreed, protocol="all-pairs"))
+    assert greedy.comparisons < free.comparisons
+    assert ids(free) == ids(greedy)
+    tight = accord.simulate(made.a, made.b, adjust(agreed, epsilon="0.4", delta="1e-5"), seed=1)
+    loose = accord.simulate(made.a, made.b, adjust(agreed, epsilon="1.6", delta="1e-5"), seed=1)
+    assert tight.comparisons > 2 * loose.comparisons
+    pruned = accord.simulate(made.a, made.b, adjust(agreed, prune=99), seed=1)
+    assert pruned.recall < 1.0
+    assert pruned.precision == 1.0
+    published = accord.simulate(
+        made.a, made.b, adjust(agreed, epsilon="0.1", delta="1e-5"), noise="paper-2017"
+    )
+    assert published.promises[Side.A].delta == pytest.approx(1.0089e-5, rel=1e-3)
+
+
+@pytest.mark.parametrize("engine", ["ot", pytest.param("garbled", marks=pytest.mark.slow)])
+def test_a_real_engine_in_simulation(engine: str) -> None:
+    made = generate_products(150, None, 1)
+    ideal, real = (
+        accord.simulate(made.a, made.b, starter("products"), engine=e, seed=3) for e in ("ideal", engine)
+    )
+    assert ids(ideal) == ids(real)
+    assert ideal.comparisons == real.comparisons
+    assert real.runs[0].bytes > 10 * ideal.runs[0].bytes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("greedy", [True, False])
+def test_taxi_counted_at_paper_scale(real_data: Path, greedy: bool) -> None:
+    """300,000 + 300,000: every match; greedy saves over nine tenths (MATHS §14.4, claim 7)."""
+    made, agreed = taxi(real_data / "taxi", seed=1)
+    result = accord.simulate(made.a, made.b, adjust(agreed, greedy=greedy), noise="paper-2017", seed=1)
+    assert result.recall == result.precision == 1.0
+    basic = result.candidate_pairs
+    assert result.comparisons < basic / 10 if greedy else basic < result.comparisons < 1.5 * basic
+    assert result.peak_mib < 6144
+
+
+@pytest.mark.slow
+def test_sixteen_days_of_taxi(real_data: Path) -> None:
+    """4.8 million records a side, 98,304 bins, 812,544 pairs of bins."""
+    made, agreed = taxi(real_data / "taxi", days=16, seed=1)
+    result = accord.simulate(made.a, made.b, agreed, noise="paper-2017", seed=1)
+    assert result.recall == result.precision == 1.0
+    assert result.comparisons < result.candidate_pairs / 10
+
+
+@pytest.mark.slow
+def test_paper_scale() -> None:
+    """300,000 + 300,000 places: exact."""
+    made = generate_places(300_000, None, 1)
+    result = accord.simulate(made.a, made.b, starter("places"))
+    assert result.recall == 1.0
+    assert result.matches > 300_000
+
+
+def test_every_protocol_by_name() -> None:
+    """On one agreement; those without bins drop its blocking, and recall is measured against its rule."""
+    made = generate_products(300, None, 1)
+    agreed = starter("products")
+    full = accord.simulate(made.a, made.b, agreed)
+    close = agreed.model_copy(update={"rule": accord.same("day") & (accord.hamming("name") <= 1)})
+    expanded = accord.simulate(made.a, made.b, adjust(close, protocol="psi-expand"))
+    assert expanded.recall == expanded.precision == 1.0
+    assert expanded.comparisons == 300 + 300 * 51
+    exact = accord.simulate(made.a, made.b, adjust(agreed, protocol="psi"))
+    assert 0 < exact.recall < full.recall == 1.0
+    assert exact.precision == 1.0
+    assert set(exact.promises.values()) == {Promised(0.0, 0.0)}
+    assert exact.comparisons == 600
+    local = adjust(agreed, protocol="local-dp", window=62, epsilon="4", greedy=False)
+    few = accord.simulate(made.a, made.b, local, seed=1)
+    assert set(few.promises.values()) == {Promised(4.0, 0.0)}
+    assert 0 < few.recall < 1.0
+    assert few.runs[0].dummies_a == 0
+    every = accord.simulate(made.a, made.b, adjust(local, window=496))
+    assert ids(every) == ids(full)
+    assert every.comparisons == every.all_pairs
+
+
+@pytest.mark.slow
+def test_psi_on_abt_buy_has_the_recall_of_the_paper(real_data: Path) -> None:
+    """MATHS §14.4, claim 18: 4 to 16 %; samples differ much, so over three. And exactly the equal pairs."""
+    recalls = []
+    for seed in (1, 2, 3):
+        made, agreed = abt_buy(real_data / "abt_buy", seed=seed)
+        result = accord.simulate(made.a, made.b, adjust(agreed, protocol="psi"))
+        equal = agreed.model_copy(update={"rule": parse_rule(str(agreed.rule).replace("<= 5", "<= 0"))})
+        assert result.matches == accord.simulate(made.a, made.b, equal).all_matches
+        recalls.append(result.recall)
+    assert 0.04 < sum(recalls) / 3 < 0.16
+
+
+def test_where_all_pairs_are_too_many_recall_is_among_candidates_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from accord.cli.simulate import report, words
+    from accord.simulation import pair as simulation
+
+    monkeypatch.setattr(simulation, "MOST_TRIED", 1000)
+    made = generate_products(200, None, 1)
+    text = starter_text("products", "00000000").replace("same(day) and same(brand) and ", "")
+    text = text.replace("hamming(name) <= 5", "hamming(name) <= 15")
+    loose = adjust(parse_agreement(text), greedy=False)
+    found = accord.simulate(made.a, made.b, loose)
+    assert found.among_candidates
+    assert found.matches == found.all_matches
+    assert "0000 under the rule, among the pairs that meet in the blocking" in words(report(found), found)
+    monkeypatch.undo()
+    every = accord.simulate(made.a, made.b, loose)
+    assert not every.among_candidates
+    assert every.all_matches > found.all_matches
+
+
+def test_tables_that_a_protocol_refuses_are_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    from accord.protocols import binned
+
+    monkeypatch.setattr(binned, "MOST_TRIED", 1000)
+    made = generate_products(200, None, 1)
+    text = starter_text("products", "00000000").replace("same(day) and same(brand) and ", "")
+    with pytest.raises(UsageError, match='Agree on closure = "candidates"'):
+        accord.simulate(made.a, made.b, parse_agreement(text))
+
+
+def composite_passes(records: int) -> Agreement:
+    """The starter for people under ε = 1, with three keys of two fields each; one bucket for as many records
+    as a bin has dummies (docs/blocking.md)."""
+    text = starter_text("people", "00000000").replace("epsilon = 1.6", "epsilon = 1")
+    head, rest = text[: text.index("[[blocking.pass]]")], text[text.index("# The Laplace Protocol") :]
+    keys = (f'field = ["{name}", "birth_year"]' for name in ("given_sound", "surname_sound", "postcode"))
+    parts = (f'{{ kind = "key", {key}, buckets = {records // 107} }}' for key in keys)
+    return parse_agreement(head + "".join(f"[[blocking.pass]]\nparts = [{part}]\n" for part in parts) + rest)
+
+
+@pytest.mark.slow
+def test_a_million_people_are_counted() -> None:
+    """Three composite passes: some 1.5·10⁹ comparisons of 10¹² pairs; as docs/blocking.md expects."""
+    records = 1_000_000
+    made, agreed = generate_people(records, None, 1), composite_passes(records)
+    tables = load_both(made.a, made.b, agreed, None, None)
+    noise = [
+        release_of(agreed, side, table.size).draw(table, Seeded(side.value))
+        for side, table in zip(Side, tables, strict=True)
+    ]
+    counts = [
+        agreed.plan.counts(side, table.columns, len(table)) + drawn
+        for side, table, drawn in zip(Side, tables, noise, strict=True)
+    ]
+    comparisons = agreed.protocol.price(agreed.task, (records, records), (counts[0], counts[1]))
+    dummies = [int(drawn.sum()) for drawn in noise]
+    rows = [
+        np.asarray(pc.index_in(made.truth[name].combine_chunks(), value_set=table.ids)).astype(np.int64)
+        for name, table in zip(("id_a", "id_b"), tables, strict=True)
+    ]
+    met = agreed.plan.compares(Tables(agreed.fields, *(table.columns for table in tables)), rows[0], rows[1])
+    assert 1e9 < comparisons < 2e9
+    assert met.mean() > 0.95
+    assert max(dummies) < 5 * records
+    assert peak_mib() < 8192
+
+
+RARE = """
+version = 1
+salt = "00000000"
+rule = "RULE"
+engine = "ENGINE"
+[parties]
+A = "north"
+B = "south"
+[fields.surname]
+type = "text"
+encoder = "hash"
+missing = "differs"
+[fields.rarity]
+type = "frequency"
+from = "surname"
+list = "us-surnames-1990"
+digest = "sha256:c62966ef1ff8af7afacdf6ce71aa66892c25acd9743612018347025d472dcaad"
+shares = ["1/100", "1/1000"]
+missing = "differs"
+[protocol]
+name = "all-pairs"
+greedy = false
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "engine", "expected"),
+    [
+        ("same(surname) and rarity(rarity) >= 1", "ot", {("2", "2"), ("3", "3")}),
+        ("same(surname) and not rarity(rarity) >= 1", "ot", {("1", "1")}),
+        ("same(surname) and rarity(rarity) >= 2", "garbled", {("3", "3")}),
+        ("score(surname: same and rarity(rarity) >= 2 -> 9, same -> 5) >= 6", "garbled", {("3", "3")}),
+    ],
+)
+def test_agreement_on_a_rare_name_weighs_more(rule: str, engine: str, expected: set[tuple[str, str]]) -> None:
+    """In the clear and with the real cryptography."""
+    table = pa.table({"id": list("1234"), "surname": ["Smith", "Johnson", "Xqz", None]})
+    agreed = parse_agreement(RARE.replace("RULE", rule).replace("ENGINE", engine))
+    for how in ("ideal", engine):
+        assert ids(accord.simulate(table, table, agreed, engine=how)) == expected

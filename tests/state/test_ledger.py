@@ -1,0 +1,410 @@
+"""The ledger in one process: sticky noise, single charges, limits, forgetting."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from accord.errors import AccountError, BudgetError, LedgerError, SnapshotError, UsageError
+from accord.privacy.budget import Budget
+from accord.privacy.events import NO_COST, AllPairs, Cost, Event, Intersection, Promise
+from accord.privacy.release import Snapshot
+from accord.state import noise_format
+from accord.state.accounts import accounts
+from accord.state.ledger import Ask, Ledger
+from tests.spent import SpentError
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+TENTH = Promise(Cost(Fraction(1, 10), Fraction(1, 10**9)))
+
+
+def ask(
+    run: str,
+    place: bytes = b"k",
+    dataset: str = "d",
+    partner: str = "p",
+    event: Event = TENTH,
+    snapshot: str | None = "s",
+    content: bytes = b"content",
+) -> Ask:
+    declared = None if snapshot is None else Snapshot(snapshot, content)
+    return Ask(run, dataset, partner, b"agreement", place, event, declared)
+
+
+def giving(*noise: int) -> Callable[[], NDArray[np.int64]]:
+    return lambda: np.array(noise, dtype=np.int64)
+
+
+def never() -> NDArray[np.int64]:
+    raise SpentError
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Ledger:
+    """With two accounts, neither limited."""
+    made = Ledger(path)
+    made.set_budget("d", Budget())
+    made.set_budget("e", Budget())
+    return made
+
+
+def test_a_charge_is_stored_with_all_its_facts(ledger: Ledger, path: Path) -> None:
+    local = NOW.astimezone(timezone(timedelta(hours=5)))
+    charged = ledger.charge(ask("r1"), giving(4, 0, 7), local)
+    assert charged.noise.tolist() == [4, 0, 7]
+    assert (charged.cost, charged.fresh) == (TENTH.cost, True)
+    (row,) = Ledger(path).runs()
+    assert (row.run, row.dataset, row.partner, row.agreement, row.key) == (
+        "r1",
+        "d",
+        "p",
+        b"agreement",
+        ask("r1").key,
+    )
+    assert (row.event, row.cost, row.at, row.stored) == (TENTH, TENTH.cost, NOW, True)
+
+
+def test_the_same_release_has_the_same_noise_and_no_charge_also_for_another_partner(ledger: Ledger) -> None:
+    ledger.charge(ask("r1"), giving(4, 0, 7), NOW)
+    for run, partner in (("r2", "p"), ("r3", "q")):
+        again = ledger.charge(ask(run, partner=partner), never, NOW)
+        assert again.noise.tolist() == [4, 0, 7]
+        assert (again.cost, again.fresh) == (NO_COST, False)
+    account, _ = accounts(ledger.runs(), ledger.budgets())
+    assert (account.runs, account.spent) == (3, TENTH.cost)
+    assert account.shown == {"p": TENTH.cost, "q": TENTH.cost}
+
+
+def test_another_release_is_drawn_and_charged(ledger: Ledger) -> None:
+    ledger.charge(ask("r1"), giving(4), NOW)
+    other = ledger.charge(ask("r2", b"other"), giving(9), NOW)
+    assert (other.noise.tolist(), other.cost, other.fresh) == ([9], TENTH.cost, True)
+    assert accounts(ledger.runs(), {})[0].spent.epsilon == Fraction(1, 5)
+
+
+def test_another_data_set_has_noise_of_its_own_and_pays_itself(ledger: Ledger) -> None:
+    ledger.charge(ask("r1"), giving(4), NOW)
+    other = ledger.charge(ask("r2", dataset="e"), giving(5), NOW)
+    assert (other.noise.tolist(), other.cost, other.fresh) == ([5], TENTH.cost, True)
+    assert [account.spent for account in accounts(ledger.runs(), {})] == [TENTH.cost] * 2
+
+
+def test_a_run_is_charged_once_however_often_it_asks(ledger: Ledger) -> None:
+    first = ledger.charge(ask("r1"), giving(4), NOW)
+    again = ledger.charge(ask("r1"), never, NOW)
+    assert again.noise.tolist() == first.noise.tolist()
+    assert len(ledger.runs()) == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *(ask("r1", b"x"), ask("r1", dataset="e"), ask("r1", partner="q"), ask("r1", event=AllPairs())),
+        *(ask("r1", snapshot=None), ask("r1", snapshot="t")),
+    ],
+)
+def test_a_run_cannot_change_what_it_releases(ledger: Ledger, changed: Ask) -> None:
+    ledger.charge(ask("r1"), giving(4), NOW)
+    with pytest.raises(LedgerError, match="another release"):
+        ledger.charge(changed, never, NOW)
+
+
+def test_all_pairs_draw_nothing_and_leave_a_row(ledger: Ledger) -> None:
+    ledger.charge(ask("r0", event=Intersection()), never, NOW)
+    charged = ledger.charge(ask("r1", event=AllPairs()), never, NOW)
+    assert (charged.noise.tolist(), charged.cost, charged.fresh) == ([], NO_COST, False)
+    assert ledger.charge(ask("r1", event=AllPairs()), never, NOW).noise.tolist() == []
+    assert [run.cost for run in ledger.runs()] == [NO_COST] * 2
+
+
+def test_overspending_is_refused_before_anything_is_drawn(ledger: Ledger) -> None:
+    ledger.set_budget("d", Budget(Cost(Fraction(1, 4), Fraction(1, 10**8))))
+    ledger.charge(ask("r1", b"1"), giving(1), NOW)
+    ledger.charge(ask("r2", b"2"), giving(1), NOW)
+    with pytest.raises(BudgetError, match=r"Left: ε = 0.05, δ = 8e-9"):
+        ledger.charge(ask("r3", b"3"), never, NOW)
+    assert [run.run for run in ledger.runs()] == ["r1", "r2"]
+    assert ledger.charge(ask("r4", b"2"), never, NOW).cost == NO_COST
+    assert ledger.charge(ask("r5", b"3", dataset="e"), giving(1), NOW).fresh
+
+
+def test_the_cap_on_runs_also_holds_for_runs_that_cost_nothing(ledger: Ledger) -> None:
+    ledger.set_budget("d", Budget(None, 2))
+    ledger.charge(ask("r1"), giving(1), NOW)
+    ledger.charge(ask("r2"), never, NOW)
+    with pytest.raises(BudgetError, match="0 of 2 runs"):
+        ledger.charge(ask("r3"), never, NOW)
+    assert len(ledger.charge(ask("r2"), never, NOW).noise) == 1
+
+
+def test_budgets_are_kept_exactly_and_replaced(ledger: Ledger, path: Path) -> None:
+    limit = Budget(Cost(Fraction(1, 3), Fraction(1, 2**40)), 7)
+    ledger.set_budget("d", limit)
+    assert Ledger(path).budgets() == {"d": limit, "e": Budget()}
+    ledger.set_budget("D", Budget(None, 1))
+    assert ledger.budgets() == {"d": Budget(None, 1), "e": Budget()}
+
+
+def test_a_failed_draw_leaves_no_trace(ledger: Ledger) -> None:
+    with pytest.raises(SpentError):
+        ledger.charge(ask("r1"), never, NOW)
+    with pytest.raises(ValueError, match="negative"):
+        ledger.charge(ask("r1"), giving(-1), NOW)
+    assert ledger.runs() == ()
+    assert ledger.charge(ask("r1"), giving(4), NOW).fresh
+
+
+def test_forgetting_removes_the_noise_and_never_the_cost(ledger: Ledger, path: Path) -> None:
+    noise = np.arange(1000, 3000, dtype=np.int64)
+    ledger.charge(ask("r1"), lambda: noise, NOW)
+    ledger.charge(ask("r2"), never, NOW)
+    assert noise.astype("<u4").tobytes()[:64] in path.read_bytes()
+    assert ledger.forget("r2") == ("r1",)
+    assert noise.astype("<u4").tobytes()[:64] not in path.read_bytes()
+    assert [(run.stored, run.cost.epsilon) for run in ledger.runs()] == [(False, Fraction(1, 10)), (False, 0)]
+    with pytest.raises(LedgerError, match="forgotten"):
+        ledger.charge(ask("r1"), never, NOW)
+
+
+def test_after_forgetting_the_same_release_is_drawn_and_charged_anew(ledger: Ledger) -> None:
+    ledger.charge(ask("r1"), giving(4), NOW)
+    ledger.forget("r1")
+    fresh = ledger.charge(ask("r2"), giving(8), NOW)
+    assert (fresh.noise.tolist(), fresh.cost, fresh.fresh) == ([8], TENTH.cost, True)
+    assert accounts(ledger.runs(), {})[0].spent.epsilon == Fraction(1, 5)
+    assert accounts(ledger.runs(), {})[0].shown["p"].epsilon == Fraction(1, 5)
+
+
+# -- snapshots --------------------------------------------------------------------------------------------
+
+
+def test_without_a_snapshot_every_run_is_drawn_and_charged(ledger: Ledger) -> None:
+    for number, run in enumerate(("r1", "r2")):
+        charged = ledger.charge(ask(run, snapshot=None), giving(number), NOW)
+        assert (charged.noise.tolist(), charged.cost, charged.fresh) == ([number], TENTH.cost, True)
+    again = ledger.charge(ask("r1", snapshot=None), never, NOW)
+    assert (again.noise.tolist(), again.fresh) == ([0], False), "a run that goes on is still that run"
+    assert sum(run.cost.epsilon for run in ledger.runs()) == Fraction(1, 5)
+
+
+@pytest.mark.parametrize("snapshot", ["2026-11", "2026\N{FULLWIDTH HYPHEN-MINUS}11"])
+def test_a_snapshot_is_known_by_any_spelling(ledger: Ledger, snapshot: str) -> None:
+    ledger.charge(ask("r1", snapshot="2026-11"), giving(4), NOW)
+    assert ledger.charge(ask("r2", snapshot=snapshot), never, NOW).cost == NO_COST
+
+
+def test_another_table_under_a_snapshots_name_is_refused_without_a_trace(ledger: Ledger) -> None:
+    ledger.charge(ask("r1"), giving(4), NOW)
+    for other in (ask("r2", content=b"changed"), ask("r2", content=b"changed", event=AllPairs())):
+        with pytest.raises(SnapshotError, match="calendar"):
+            ledger.quote(other)
+        with pytest.raises(SnapshotError, match="first called the snapshot 's' of 'd'"):
+            ledger.charge(other, never, NOW)
+    assert [run.run for run in ledger.runs()] == ["r1"]
+    # Under another blocking the bins are others, and another name or account has a table of its own.
+    for number, other in enumerate(
+        (
+            ask("r3", b"other place", content=b"changed"),
+            ask("r4", snapshot="t", content=b"changed"),
+            ask("r5", dataset="e", content=b"changed"),
+            ask("r6", snapshot=None),
+        )
+    ):
+        assert ledger.charge(other, giving(number), NOW).fresh
+
+
+def test_a_snapshot_that_was_refused_for_its_cost_is_not_bound_to_a_table(ledger: Ledger) -> None:
+    ledger.set_budget("d", Budget(Cost(Fraction(0), Fraction(0))))
+    with pytest.raises(BudgetError):
+        ledger.charge(ask("r1"), never, NOW)
+    ledger.set_budget("d", Budget())
+    assert ledger.charge(ask("r2", content=b"another"), giving(4), NOW).fresh
+
+
+def test_a_declared_name_is_bound_before_any_charge(ledger: Ledger) -> None:
+    """Of two runs that wait for their partners under one new name, the second is refused before it calls."""
+    ledger.declare(ask("offer"))
+    ledger.declare(ask("offer"))
+    with pytest.raises(SnapshotError):
+        ledger.declare(ask("offer", content=b"changed"))
+    with pytest.raises(SnapshotError):
+        ledger.quote(ask("offer", content=b"changed"))
+    assert ledger.runs() == ()
+    assert ledger.charge(ask("r1"), giving(4), NOW).fresh
+    ledger.declare(ask("offer", snapshot=None))
+
+
+# -- accounts ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["North Clinic", "north clinic", "NORTH  CLINIC", "Ｎorth Clinic"])
+def test_an_account_is_one_in_every_spelling(path: Path, name: str) -> None:
+    ledger = Ledger(path)
+    ledger.set_budget("North Clinic", Budget(Cost(Fraction(1, 10), Fraction(1, 10**9))))
+    assert ledger.find_account(name) == "North Clinic"
+    ledger.charge(ask("r1", dataset=name), giving(4), NOW)
+    assert ledger.charge(ask("r2", dataset="north clinic"), never, NOW).cost == NO_COST
+    with pytest.raises(BudgetError):
+        ledger.charge(ask("r3", dataset=name, snapshot=None), never, NOW)
+    assert {run.dataset for run in ledger.runs()} == {"North Clinic"}
+
+
+def test_an_account_that_nobody_made_is_refused(path: Path) -> None:
+    ledger = Ledger(path)
+    with pytest.raises(AccountError, match="no account for this table yet"):
+        ledger.find_account(None)
+    ledger.set_budget("patients", Budget())
+    assert ledger.find_account(None) == "patients"
+    for event in (TENTH, AllPairs()):
+        unknown = ask("r1", dataset="pateints", event=event)
+        with pytest.raises(AccountError, match="Did you mean 'patients'"):
+            ledger.quote(unknown)
+        with pytest.raises(AccountError, match="Did you mean 'patients'"):
+            ledger.charge(unknown, never, NOW)
+    with pytest.raises(AccountError, match=r"no account 'x'\. Its owner makes it"):
+        ledger.find_account("x")
+    ledger.set_budget("products", Budget())
+    with pytest.raises(AccountError, match="several accounts: 'patients', 'products'"):
+        ledger.find_account(None)
+    assert ledger.runs() == ()
+
+
+def test_only_an_account_without_a_run_can_be_removed(ledger: Ledger) -> None:
+    """A run that cost nothing is one, too, and so is one whose noise was forgotten."""
+    ledger.set_budget("Made by mistake", Budget())
+    assert ledger.remove_account("made BY mistake") == "Made by mistake"
+    assert list(ledger.budgets()) == ["d", "e"]
+    with pytest.raises(AccountError, match="no account 'Made by mistake'"):
+        ledger.remove_account("Made by mistake")
+    ledger.charge(ask("r1", dataset="d"), giving(1), NOW)
+    ledger.charge(ask("r2", dataset="e", event=AllPairs()), never, NOW)
+    ledger.forget("r1")
+    for name in ("d", "e"):
+        with pytest.raises(AccountError, match=f"'{name}' has 1 run, and what a partner was shown"):
+            ledger.remove_account(name)
+    assert list(ledger.budgets()) == ["d", "e"]
+
+
+def test_a_snapshot_that_was_declared_outlives_a_removed_account(ledger: Ledger) -> None:
+    ledger.declare(ask("offer", dataset="e"))
+    ledger.remove_account("e")
+    ledger.set_budget("e", Budget())
+    with pytest.raises(SnapshotError):
+        ledger.quote(ask("r1", dataset="e", content=b"other"))
+    ledger.quote(ask("r1", dataset="e"))
+
+
+def test_an_unknown_run_cannot_be_forgotten(ledger: Ledger) -> None:
+    with pytest.raises(UsageError, match="knows no run"):
+        ledger.forget("r9")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ask("../r"),
+        ask("r", dataset=""),
+        ask("r", partner="a\nb"),
+        ask("r", snapshot=""),
+        ask("r", snapshot=" s"),
+    ],
+)
+def test_asks_that_make_no_sense_are_refused(ledger: Ledger, wrong: Ask) -> None:
+    with pytest.raises(UsageError):
+        ledger.charge(wrong, giving(1), NOW)
+
+
+def test_noise_and_keys_are_not_shown_by_accident(ledger: Ledger) -> None:
+    asked = ask("r1", b"secret place", content=b"secret content")
+    charged = ledger.charge(asked, giving(31337), NOW)
+    shown = f"{asked!r} {charged!r} {ledger.runs()!r}"
+    assert "secret" not in shown
+    assert "31337" not in shown
+
+
+def test_the_file_is_for_its_owner_only(ledger: Ledger, path: Path) -> None:
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_files_that_are_no_ledger_of_this_version_are_refused(tmp_path: Path, path: Path) -> None:
+    (tmp_path / "text").write_text("hello, this is not a database, but some text of some length" * 20)
+    with pytest.raises(LedgerError, match="cannot be used"):
+        Ledger(tmp_path / "text")
+    Ledger(path)
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 4")
+    db.close()
+    with pytest.raises(LedgerError, match="version that made it"):
+        Ledger(path)
+    with pytest.raises(LedgerError):
+        Ledger(tmp_path / "missing" / "ledger.sqlite")
+
+
+def test_damaged_noise_is_noticed(ledger: Ledger, path: Path) -> None:
+    ledger.charge(ask("r1"), giving(4), NOW)
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE drawings SET noise = x'00'")
+    db.close()
+    with pytest.raises(LedgerError, match="not stored noise"):
+        ledger.charge(ask("r2"), never, NOW)
+
+
+def test_an_account_shows_what_exact_composition_proves(ledger: Ledger) -> None:
+    ledger.set_budget("d", Budget(Cost(Fraction(9), Fraction("1e-5"))))
+    for i in range(40):
+        ledger.charge(ask(f"r{i}", bytes([i])), giving(1), NOW)
+    account, _ = accounts(ledger.runs(), ledger.budgets())
+    assert account.spent.epsilon == 4
+    assert account.tight is not None
+    assert 1 < account.tight < 4
+
+
+@pytest.mark.parametrize("noise", [[], [0], [1, 2, 3], [2**32 - 1]])
+def test_stored_noise_reads_back(noise: list[int]) -> None:
+    data = noise_format.encode(np.array(noise, dtype=np.int64))
+    assert noise_format.decode(data).tolist() == noise
+    for wrong in (
+        data + b"\0",
+        data[:-1],
+        b"",
+        data.replace(b"v1", b"v2"),
+        b"accord noise v1\0" + b"\xff" * 8,
+    ):
+        with pytest.raises(ValueError, match="version 1"):
+            noise_format.decode(wrong)
+
+
+def test_noise_that_does_not_fit_is_not_stored() -> None:
+    for wrong in (np.array([2**32]), np.array([-1]), np.array([[1]])):
+        with pytest.raises(ValueError, match="noise is"):
+            noise_format.encode(wrong)
+
+
+def test_a_change_of_limits_is_one_transaction(ledger: Ledger, path: Path) -> None:
+    """What one process changes, another that changes something else does not write back."""
+    from accord.state.accounts import set_budget
+
+    ledger.set_budget("d", Budget(Cost(Fraction(3), Fraction(0))))
+
+    def lower(old: Budget | None) -> Budget:
+        with pytest.raises(LedgerError, match="locked"):
+            Ledger(path)
+        assert old is not None
+        return Budget(Cost(Fraction(1), Fraction(0)), old.runs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("accord.state.ledger_file.PATIENCE_SECONDS", 0.01)
+        ledger.change_budget("d", lower)
+    assert set_budget("d", runs=9, state=path.parent) == Budget(Cost(Fraction(1), Fraction(0)), 9)

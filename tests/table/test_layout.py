@@ -1,0 +1,131 @@
+"""One's own file: columns, id, encoding, from a TOML file and the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from accord.errors import DataError, UnreadableError, UsageError
+from accord.table.layout import Layout, Source, named_in, read_layout
+
+
+def test_reading(tmp_path: Path) -> None:
+    path = tmp_path / "columns.toml"
+    path.write_text(
+        'id = "key"\nencoding = "latin-1"\n[columns]\nname = "title"\n'
+        'birth = { column = "dob", format = "%d.%m.%Y" }\n'
+    )
+    layout = read_layout(path).map_columns(["name=Title"])
+    assert (layout.id, layout.encoding, layout.delimiter) == ("key", "latin-1", ",")
+    assert layout.source("name") == Source(column="Title")
+    assert layout.source("birth") == Source(column="dob", format="%d.%m.%Y")
+    assert layout.source("other") == Source(column="other")
+
+
+@pytest.mark.parametrize("pair", ["name", "=x", "x=", " = "])
+def test_a_pair_that_is_none(pair: str) -> None:
+    with pytest.raises(UsageError, match="field=column"):
+        Layout().map_columns([pair])
+
+
+def test_only_agreed_names_can_be_mapped() -> None:
+    with pytest.raises(UsageError, match="Did you mean 'name'"):
+        Layout().map_columns(["nmae=title"]).require_known(["name", "day"])
+    Layout().map_columns(["name= title "]).require_known(["name"])
+    assert Layout().map_columns(["name= title "]).source("name").column == " title "
+
+
+def test_faults(tmp_path: Path) -> None:
+    path = tmp_path / "columns.toml"
+    with pytest.raises(UnreadableError):
+        read_layout(path)
+    path.write_text("id = \n")
+    with pytest.raises(DataError, match="line 1"):
+        read_layout(path)
+    path.write_text('ids = "x"\n[columns]\nname = 3\n')
+    with pytest.raises(DataError) as caught:
+        read_layout(path)
+    assert len(caught.value.faults) >= 2
+    path.write_bytes(b"\xff")
+    with pytest.raises(UnreadableError, match="not UTF-8"):
+        read_layout(path)
+
+
+def test_a_typing_error_gets_the_word_that_was_meant(tmp_path: Path) -> None:
+    path = tmp_path / "columns.toml"
+    path.write_text('delimeter = ";"\nzzz = 1\n[columns]\nbirth = { column = "b", formt = "%d" }\nname = 3\n')
+    with pytest.raises(DataError) as caught:
+        read_layout(path)
+    said = {fault.place: f"{fault.problem} {fault.mend}" for fault in caught.value.faults}
+    assert said["delimeter"] == "is not known here. Did you mean 'delimiter'?"
+    assert said["zzz"].startswith("is not known here. Known are: id, encoding")
+    assert said["columns.birth.formt"] == "is not known here. Did you mean 'format'?"
+    assert "a column's name, or a table" in said["columns.name"]
+
+
+def test_everything_that_a_layout_says_is_stored_and_written(tmp_path: Path) -> None:
+    for layout in (
+        Layout(),
+        Layout(
+            "key", "cp1252", "\t", {"day": Source(column="d", format="%d.%m.%Y")}, "who", "none", False, "S"
+        ),
+        Layout(id_row=True, quote="'"),
+        Layout(lists={"ours": tmp_path / "ours.csv", "theirs": "/data/theirs.csv"}),
+    ):
+        assert Layout.from_json(layout.to_json()) == layout
+        (tmp_path / "layout.toml").write_text(layout.to_toml())
+        assert read_layout(tmp_path / "layout.toml") == layout
+    assert named_in(tmp_path / "layout.toml") >= {"id_row", "quote"}
+
+
+def test_formats_of_dates_by_name() -> None:
+    layout = Layout().map_dates(["day=%d.%m.%Y"]).map_columns(["day=d"])
+    assert layout.source("day") == Source(column="d", format="%d.%m.%Y")
+    for pair in ("day", "=%d", "day=dd.mm"):
+        with pytest.raises(UsageError, match="field=format"):
+            Layout().map_dates([pair])
+
+
+def test_the_person_column_stays_with_the_layout(tmp_path: Path) -> None:
+    path = tmp_path / "columns.toml"
+    path.write_text('person = "patient"\n[columns]\nname = "title"\n')
+    layout = read_layout(path)
+    assert layout.person == "patient"
+    assert Layout.from_json(layout.to_json()) == layout
+    assert Layout.from_json("{}") == Layout()
+    assert Layout().person is None
+
+
+def test_lists_are_found_from_the_layout_file_or_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "layout.toml").write_text('[lists]\nours = "ours.csv"\nmore = "/data/more.csv"\n')
+    monkeypatch.chdir(tmp_path)
+    layout = read_layout(Path("sub/layout.toml")).map_lists(["mine=mine.csv", "more= m=1.csv"])
+    monkeypatch.chdir(tmp_path / "sub")
+    assert layout.list_files == {
+        "ours": str(tmp_path / "sub" / "ours.csv"),
+        "more": str(tmp_path / " m=1.csv"),
+        "mine": str(tmp_path / "mine.csv"),
+    }
+    assert Layout.from_json(layout.to_json()) == layout
+    assert "lists" not in Layout().to_toml()
+
+
+@pytest.mark.parametrize("pair", ["ours", "=x", "x=", " = "])
+def test_a_list_that_names_no_file(pair: str) -> None:
+    with pytest.raises(UsageError, match="name=file"):
+        Layout().map_lists([pair])
+
+
+def test_only_agreed_lists_can_be_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no list 'our' of frequencies\. Did you mean 'ours'"):
+        Layout(lists={"our": "x.csv"}).require_known([], ["ours"])
+    with pytest.raises(UsageError, match="Agreed are: none"):
+        Layout(lists={"our": "x.csv"}).require_known([])
+    Layout(lists={"ours": "x.csv"}).require_known([], ["ours"])
+    (tmp_path / "layout.toml").write_text("[lists]\nours = 3\n")
+    with pytest.raises(DataError, match=r"lists.ours: should be the path of a file"):
+        read_layout(tmp_path / "layout.toml")

@@ -1,0 +1,204 @@
+"""A foreman that leads workers of a cluster that is none: what it carries, and what it says of those gone."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from accord.workers import messages
+from accord.workers.messages import Cause, Failure, Kind
+from accord.workers.relay import call_relay
+from tests.workers.clusters import require_ray
+
+require_ray()
+
+# ruff: noqa: E402
+from accord.peer.connect import Address
+from accord.workers import foreman
+from accord.workers.foreman import _Shift
+from accord.workers.ray_worker import PROGRAM, RayWorker
+
+SECONDS = 20.0
+
+
+class Method:
+    """A call of an actor, done in its own thread, in order."""
+
+    def __init__(self, pool: ThreadPoolExecutor, run: Callable[..., Any]) -> None:
+        self._pool, self._run = pool, run
+
+    def remote(self, *arguments: object) -> Future[Any]:
+        return self._pool.submit(self._run, *arguments)
+
+
+class Actor:
+    """A worker that says back what it is told."""
+
+    def __init__(self, program: str = PROGRAM) -> None:
+        pool = ThreadPoolExecutor(1)
+        self.program = Method(pool, lambda: program)
+        self.answer = Method(pool, self._answer)
+        self.call = Method(pool, self._call)
+
+    def _answer(self, kind: int, body: bytes) -> tuple[int, bytes] | None:
+        if body == b"die":
+            raise RuntimeError
+        return None if kind == Kind.MEET else (Kind.ANSWER, body)
+
+    def _call(self, host: str, port: int, token: bytes) -> tuple[int, bytes]:
+        with call_relay(Address(host, port), token) as made:
+            return Kind.READY, made.recv(5)
+
+
+class Nodes:
+    """A cluster that has these workers."""
+
+    host = "127.0.0.1"
+
+    def __init__(self, *actors: Actor) -> None:
+        self.actors = list(actors)
+        self.gone: dict[int, str] = {}
+        self.is_over = threading.Event()
+
+    def place(self, count: int, seconds: float) -> list[Actor]:
+        return self.actors[:count] if len(self.actors) >= count else []
+
+    def wait(self, asked: Future[Any]) -> Any:
+        return asked.result(SECONDS)
+
+    def watch(self, seconds: float) -> dict[int, str]:
+        if self.is_over.wait(0.05):
+            raise ConnectionError
+        return self.gone
+
+
+@pytest.fixture
+def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[socket.socket]]]:
+    """Have workers started; the coordinator's ends of their lines."""
+    monkeypatch.setattr(foreman, "in_words", lambda error: type(error).__name__)
+    with ExitStack() as stack:
+
+        def begun(nodes: Any, count: int, listens: bool = False) -> list[socket.socket]:
+            pairs = [socket.socketpair() for _ in range(count)]
+            for ours, theirs in pairs:
+                stack.enter_context(theirs)
+                stack.enter_context(ours).settimeout(SECONDS)
+            shift = _Shift(nodes, [theirs for _, theirs in pairs], listens)
+            if shift.relay is not None:
+                stack.callback(shift.relay.end)
+            stack.callback(nodes.is_over.set)
+            return [ours for ours, _ in pairs]
+
+        yield begun
+
+
+def hear(line: socket.socket) -> tuple[Kind, bytes]:
+    message = messages.hear(line)
+    assert message is not None
+    return message.kind, bytes(message.body)
+
+
+def hear_failure(line: socket.socket) -> Failure:
+    kind, body = hear(line)
+    assert kind is Kind.FAILURE
+    return messages.decode_failure(bytearray(body))
+
+
+Begin = Callable[..., list[socket.socket]]
+
+
+def test_what_is_said_is_carried_in_order_to_who_it_is_for(begin: Begin) -> None:
+    lines = begin(Nodes(Actor(), Actor(), Actor()), 3)
+    for turn in range(50):
+        for number, line in enumerate(lines):
+            messages.say(line, Kind.JOB, b"%d of %d" % (turn, number))
+    for number, line in enumerate(lines):
+        assert [hear(line) for _ in range(50)] == [
+            (Kind.ANSWER, b"%d of %d" % (turn, number)) for turn in range(50)
+        ]
+
+
+def test_the_partners_connection_is_relayed_to_the_worker_that_it_named(begin: Begin) -> None:
+    lines = begin(Nodes(Actor(), Actor()), 2, listens=True)
+    with ExitStack() as stack:
+        for number, line in enumerate(lines):
+            messages.say(line, Kind.MEET, b"whom")
+            partner, handed = map(stack.enter_context, socket.socketpair())
+            partner.sendall(b"tls %d" % number)
+            messages.hand_over(line, handed)
+        assert [hear(line) for line in lines] == [(Kind.READY, b"tls 0"), (Kind.READY, b"tls 1")]
+
+
+def test_a_node_with_another_version_is_named(begin: Begin) -> None:
+    _, line = begin(Nodes(Actor(), Actor("0.0.9, wire 1")), 2)
+    failure = hear_failure(line)
+    assert failure.cause is Cause.FAULT
+    assert failure.problem == f"its node has another version of accord: 0.0.9, wire 1 instead of {PROGRAM}"
+
+
+def test_a_cluster_without_room_says_so(begin: Begin) -> None:
+    line, _ = begin(Nodes(Actor()), 2)
+    assert hear_failure(line).problem == "the cluster had no room for 2 workers in 60 seconds"
+
+
+def test_a_call_that_fails_is_the_last_word(begin: Begin) -> None:
+    (line,) = begin(Nodes(Actor()), 1)
+    messages.say(line, Kind.JOB, b"die")
+    messages.say(line, Kind.JOB, b"more")
+    assert hear_failure(line).problem == "RuntimeError"
+    line.settimeout(0.2)
+    with pytest.raises(TimeoutError):
+        messages.hear(line)
+
+
+def test_a_job_that_cannot_be_handed_over_is_told(begin: Begin) -> None:
+    """Such as for want of room in the object store."""
+    actor = Actor()
+    (line,) = begin(Nodes(actor), 1)
+
+    def refuse(*arguments: object) -> None:
+        raise MemoryError
+
+    actor.answer.remote = refuse  # type: ignore[method-assign, assignment]
+    messages.say(line, Kind.JOB, b"x")
+    assert hear_failure(line).problem == "MemoryError"
+
+
+def test_an_idle_worker_that_is_gone_is_told_once(begin: Begin) -> None:
+    nodes = Nodes(Actor(), Actor())
+    first, second = begin(nodes, 2)
+    nodes.gone = {1: "its node was lost"}
+    assert hear_failure(second).problem == "its node was lost"
+    messages.say(first, Kind.JOB, b"x")
+    assert hear(first) == (Kind.ANSWER, b"x")
+
+
+def test_a_cluster_that_is_lost_is_told_of_every_worker(begin: Begin) -> None:
+    nodes = Nodes(Actor(), Actor())
+    lines = begin(nodes, 2)
+    nodes.is_over.set()
+    assert [hear_failure(line).problem for line in lines] == ["ConnectionError"] * 2
+
+
+def test_a_node_that_cannot_call_its_coordinator_says_so() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    said = RayWorker().call("127.0.0.1", port, bytes(32))
+    assert said
+    assert said[0] == Kind.FAILURE
+    assert (
+        "its node cannot call this machine at 127.0.0.1"
+        in messages.decode_failure(bytearray(said[1])).problem
+    )
+
+
+def test_messages_in_a_wrong_order_end_a_worker() -> None:
+    said = RayWorker().answer(Kind.JOB, b"")
+    assert said
+    assert messages.decode_failure(bytearray(said[1])) == Failure(Cause.FAULT, "ValueError")

@@ -1,0 +1,330 @@
+"""How many workers there are, and what becomes of a run when one of them fails."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import deque
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.entropy import Seeded
+from accord.errors import ConnectionLostError, PeerError, StoppedError, WorkerError
+from accord.notices import tell_nobody
+from accord.peer.connection import Reach
+from accord.peer.handshake import Wish
+from accord.protocols import schedule
+from accord.protocols.comparers import InTurn, Staff
+from accord.protocols.journal import UNDER_WAY
+from accord.run.link import reopen
+from accord.run.receipt import read_receipt
+from accord.run.stages import Linked, begin, go_on
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import Input
+from accord.side import Side
+from accord.state.journal import scan
+from accord.state.runs import open_run
+from accord.workers import answers, messages
+from accord.workers.messages import Answer, Cause, Failure, Kind, Message
+from accord.workers.pool import (
+    MANY,
+    Alone,
+    Crew,
+    Errand,
+    Figures,
+    _Shared,
+    _Tally,
+    count_workers,
+    own_wish,
+)
+from tests.run import faults
+from tests.run.test_resume import EXPECTED
+
+pytestmark = pytest.mark.usefixtures("quick")
+wishes = st.builds(Wish, st.integers(1, 9), st.booleans())
+INPUT = Input("x", 1, 1)
+
+
+@given(wishes, wishes, st.integers(0, 3 * MANY))
+def test_the_smaller_number_counts_on_both_sides(own: Wish, partner: Wish, most: int) -> None:
+    found = count_workers(own, partner, most)
+    assert found == count_workers(partner, own, most)
+    assert 1 <= found <= min(own.count, partner.count)
+    if (own.always and partner.always) or most >= MANY:
+        assert found == min(own.count, partner.count)
+    elif not (own.always or partner.always):
+        assert found == 1
+
+
+def test_what_a_side_wants() -> None:
+    assert own_wish(3) == Wish(3, always=True)
+    unsaid = own_wish(None)
+    assert unsaid.count >= 1
+    assert not unsaid.always
+
+
+class Line:
+    """The partner's coordinator, which may have something to say."""
+
+    def __init__(self, says: Exception | None = None) -> None:
+        self.says = says
+
+    def attend(self) -> None:
+        if self.says is not None:
+            raise self.says
+
+    def lost(self, problem: str) -> ConnectionLostError:
+        return ConnectionLostError(partner="bob", problem=problem, mend="")
+
+
+class Fake:
+    """Workers that say what a test wants, and hold what they are told."""
+
+    def __init__(self, *says: tuple[int, Message | None]) -> None:
+        self.says = deque(says)
+        self.told: list[tuple[int, Kind, bytes]] = []
+        self.ended = False
+
+    def start(self, count: int) -> None:
+        pass
+
+    def say(self, worker: int, kind: Kind, *parts: bytes | memoryview) -> None:
+        self.told.append((worker, kind, b"".join(parts)))
+
+    def hand_over(self, worker: int, connection: socket.socket) -> None:
+        raise AssertionError
+
+    def hear(self, seconds: float) -> tuple[int, Message | None] | None:
+        return self.says.popleft() if self.says else None
+
+    def how_it_ended(self, worker: int) -> str:
+        return "it was killed by signal 9"
+
+    def end(self) -> None:
+        self.ended = True
+
+
+def answer(*places: int) -> Message:
+    made = Answer(np.array(places, np.int64), 10, 20, 1_000_000, 1 << 20)
+    return Message(Kind.ANSWER, bytearray(b"".join(messages.encode_answer(made))))
+
+
+def failure(cause: Cause, problem: str = "a message of 3 bytes") -> Message:
+    return Message(Kind.FAILURE, bytearray(messages.encode_failure(Failure(cause, problem))))
+
+
+def shared(workers: Fake, line: Line | None = None) -> _Shared:
+    made = Crew(Wish(2, always=True), Reach(connect="partner:1"), lambda: workers)
+    made.tallies[:] = [_Tally(messages.decode_answer(answer().body)) for _ in range(2)]
+    return _Shared(made, answers.Heard(workers, line or Line()), Side.A, (INPUT,), 2)
+
+
+def ask(comparer: _Shared) -> None:
+    """Two blocks of 12 rows against 3: 36 pairs for each of two workers."""
+    table = Table({"x": np.ones((24, 1), np.int64)}, np.ones(24, np.bool_))
+    comparer.ask(Blocks.of_sizes(np.array([12, 12]), np.array([3, 3])), table)
+
+
+def answered(comparer: _Shared) -> Any:
+    with pytest.raises(StopIteration) as end:
+        next(comparer.answer())
+    return end.value.value.tolist()
+
+
+def test_answers_come_in_any_order_and_are_put_in_theirs() -> None:
+    """Rounds end in order, though a worker may be ahead of the other by several."""
+    fake = Fake((1, answer(0)), (1, answer(5)), (0, answer(1, 35)), (0, answer()))
+    comparer = shared(fake)
+    comparer.crew.expect(7.5)
+    for _ in range(2):
+        ask(comparer)
+    assert [(worker, kind) for worker, kind, _ in fake.told] == [(0, Kind.JOB), (1, Kind.JOB)] * 2
+    seconds = [messages.decode_job(bytearray(body), (INPUT,)).seconds for _, _, body in fake.told]
+    assert seconds == [7.5, 7.5, 0.0, 0.0]
+    assert answered(comparer) == [1, 35, 36]
+    assert answered(comparer) == [41]
+    assert comparer.crew.figures() == Figures(20, 40, (36_000, 36_000), (1 << 20, 1 << 20))
+
+
+@pytest.mark.parametrize(
+    ("says", "error", "words"),
+    [
+        (None, WorkerError, "Worker 2 of this run ended: it was killed by signal 9"),
+        (failure(Cause.PARTNER), PeerError, "a message of 3 bytes"),
+        (failure(Cause.FAULT, "MemoryError"), WorkerError, "Worker 2 of this run ended: MemoryError"),
+        (failure(Cause.LOST), ConnectionLostError, "was cut between two workers"),
+        (answer(36), WorkerError, "a pair that it was not given"),
+        (Message(Kind.READY, bytearray()), WorkerError, "it said READY"),
+    ],
+)
+def test_a_worker_that_fails_ends_the_run(
+    says: Message | None, error: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "_REASON_SECONDS", 0.05)
+    comparer = shared(Fake((1, says)))
+    ask(comparer)
+    with pytest.raises(error, match=words):
+        next(comparer.answer())
+
+
+def test_what_the_partner_says_comes_first() -> None:
+    """A connection between workers that was cut because the partner stopped: its reason is what counts."""
+    line = Line()
+    fake = Fake((0, failure(Cause.LOST)))
+    comparer = shared(fake, line)
+    ask(comparer)
+    real = fake.hear
+
+    def hear(seconds: float) -> tuple[int, Message | None] | None:
+        line.says = StoppedError(partner="bob", reason="one of its workers ended", mend="")
+        return real(seconds)
+
+    fake.hear = hear  # type: ignore[method-assign]
+    with pytest.raises(StoppedError, match="one of its workers ended"):
+        next(comparer.answer())
+
+
+def test_an_answer_that_nobody_asked_for() -> None:
+    comparer = shared(Fake((0, answer()), (0, answer())))
+    ask(comparer)
+    with pytest.raises(WorkerError, match="Worker 1"):
+        next(comparer.answer())
+
+
+def test_a_crew_ends_with_its_context_and_its_port() -> None:
+    fake = Fake()
+    with Crew(Wish(2, always=True), Reach(listen="127.0.0.1:0"), lambda: fake) as made:
+        assert made.port is not None
+        port = made.port.getsockname()[1]
+    assert fake.ended
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), 5)
+    with Crew(own_wish(1), Reach(listen="127.0.0.1:0"), Fake) as alone:
+        assert alone.port is None
+
+
+# -- a whole run in memory, with several sessions that speak in turn ---------------------------------------
+
+
+class Several(Alone):
+    """So many sessions over the coordinators' own channel."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def staff(self, errand: Errand, line: answers.Line, partner: Wish) -> Staff:
+        return InTurn(self._count, UNDER_WAY)
+
+
+def link(both: dict[Side, faults.Office], count: int, wire: faults.Wire | None = None) -> faults.Ending:
+    """Both start a new run."""
+    for office in both.values():
+        office.out.unlink(missing_ok=True)
+    parties = {
+        side: begin(replace(office.ready(), team=Several(count)), faults.Line())
+        for side, office in both.items()
+    }
+    return faults.drive(parties, wire or faults.Wire())
+
+
+def resume(both: dict[Side, faults.Office], name: str, count: int) -> faults.Ending:
+    """Both go on with a run."""
+    with ExitStack() as stack:
+        parties = {}
+        for side, office in both.items():
+            reopened = reopen(office.state, name, None, None, office.reach(), tell_nobody)
+            own, kept = stack.enter_context(reopened)
+            parties[side] = go_on(replace(own, team=Several(count)), kept, faults.Line())
+        return faults.drive(parties, faults.Wire())
+
+
+@pytest.mark.parametrize("kind", ["greedy", "plain", "all-pairs"])
+def test_receipts_do_not_depend_on_the_number(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same noise and the same slots: but for cards and times, all facts are those of one session."""
+    seen = []
+    for count in (1, 2, 4):
+        both, seeds = faults.offices(tmp_path / str(count), kind), iter("AB")
+        monkeypatch.setattr("accord.run.link.System", lambda seeds=seeds: Seeded(next(seeds)))
+        ending = link(both, count)
+        faults.require_done(ending, both, EXPECTED[kind])
+        linked = ending[Side.A]
+        assert isinstance(linked, Linked)
+        facts = dict(read_receipt(linked.receipt).facts)
+        facts["parties"] = [
+            {name: value for name, value in party.items() if name not in ("card", "time")}
+            for party in facts["parties"].values()
+        ]
+        seen.append(facts)
+    assert seen[0] == seen[1] == seen[2]
+    assert seen[0]["comparisons"] > 0
+
+
+@pytest.mark.parametrize("kind", ["greedy", "plain"])
+@pytest.mark.parametrize("counts", [(1, 4), (4, 1), (2, 3)])
+def test_a_run_goes_on_with_another_number(kind: str, counts: tuple[int, int], tmp_path: Path) -> None:
+    both = faults.offices(tmp_path, kind)
+    frames = 40 * counts[0]
+    link(both, counts[0], faults.Wire(frames=frames))
+    name = faults.common_run(both)
+    assert name
+    before = {side: faults.stored(office, name)[1] for side, office in both.items()}
+    faults.require_done(resume(both, name, counts[1]), both, EXPECTED[kind])
+    for side, office in both.items():
+        assert faults.stored(office, name)[1].startswith(before[side]), "a kept answer was lost"
+
+
+@pytest.mark.parametrize("behind", [3, UNDER_WAY, UNDER_WAY + 1])
+def test_a_side_may_be_as_many_rounds_behind_as_can_be_under_way(
+    behind: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The side that is ahead does them again and comes to the answers that it had; more is refused."""
+    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (6,))
+    both = faults.offices(tmp_path, "plain")
+    link(both, 2, faults.Wire(frames=160))
+    name = faults.common_run(both)
+    assert name
+    # So many that all of those that one side lacks are rounds, wherever the noise has put the last of them.
+    kept = 2 + UNDER_WAY + 1
+    for side, steps in ((Side.A, kept), (Side.B, kept - behind)):
+        journal = both[side].state.run(name) / "journal"
+        with journal.open("rb") as file:
+            ends = scan(file).ends
+        os.truncate(journal, ends[steps])
+    ending = resume(both, name, 3)
+    if behind > UNDER_WAY:
+        assert isinstance(ending[Side.A], PeerError)
+        assert "number of finished steps" in str(ending[Side.A])
+    else:
+        faults.require_done(ending, both, EXPECTED["plain"])
+
+
+@pytest.mark.parametrize("kept", [2, 3])
+def test_no_round_is_asked_again_once_what_follows_it_is_kept(
+    kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who lost what it had kept, or says so, could put other records into the rounds of a finished run."""
+    monkeypatch.setattr(schedule.Schedule.__init__, "__defaults__", (1 << 30,))
+    both = faults.offices(tmp_path, "plain")
+    faults.require_done(link(both, 1), both, EXPECTED["plain"])
+    name = faults.common_run(both)
+    assert name
+    journal = both[Side.B].state.run(name) / "journal"
+    with journal.open("rb") as file:
+        ends = scan(file).ends
+    assert len(ends) == 1 + 4, "commitments, counts, one round and the disclosure"
+    os.truncate(journal, ends[kept])
+    ending = resume(both, name, 1)
+    if kept == 2:
+        assert "number of finished steps" in str(ending[Side.A])
+        assert open_run(both[Side.A].state, name).manifest.wrong == 1
+    else:
+        faults.require_done(ending, both, EXPECTED["plain"])

@@ -1,0 +1,206 @@
+"""Real workers: two organisations whose processes share the rounds, over TLS on loopback.
+
+Killed −9 at some moments, whoever it is, all of them end, none is left, and the run goes on with any number
+of workers to the same output, for one charge.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from accord.side import Side
+from tests.run import faults, processes
+from tests.run.faults import Office
+from tests.run.processes import Process
+from tests.run.test_resume import EXPECTED
+
+ROWS = {
+    Side.A: [(1, 1)] + [(i % 7, i // 7 % 16) for i in range(8, 150)],
+    Side.B: [(1, 2)] + [(9 + i % 7, i // 7 % 16) for i in range(150)],
+}
+"""Hardly anything matches, so that nothing is cleaned and a run has many rounds."""
+PATIENCE = 300
+"""Seconds: half a dozen processes start at once."""
+
+
+def crowds(folder: Path) -> tuple[dict[Side, Office], bytes]:
+    """Two organisations with larger tables, all of which is compared; and what they find."""
+    both = faults.offices(folder, "all-pairs")
+    for side, office in both.items():
+        lines = (f"{side.value}{i:03},{x},{y}\n" for i, (x, y) in enumerate(ROWS[side]))
+        office.data.write_text("id,x,y\n" + "".join(lines))
+    pairs = [
+        f'"A{i:03}","B{j:03}","{x}","{y}","{u}","{v}"\n'
+        for i, (x, y) in enumerate(ROWS[Side.A])
+        for j, (u, v) in enumerate(ROWS[Side.B])
+        if (x - u) ** 2 + (y - v) ** 2 <= 1
+    ]
+    return both, ('"id_a","id_b","x_a","y_a","x_b","y_b"\n' + "".join(pairs)).encode()
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    try:
+        found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [int(child) for child in found]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    # One whose parent was killed may wait in vain for somebody to ask how it ended.
+    return state != "Z"
+
+
+@dataclass
+class Meeting:
+    """Both processes of one attempt, with all workers that were ever seen."""
+
+    both: dict[Side, Process]
+    workers: dict[Side, list[int]] = field(default_factory=dict)
+    ends: dict[Side, tuple[int, str]] = field(default_factory=dict)
+
+    def see_workers(self, count: int) -> None:
+        """Wait until all have started."""
+        until = time.monotonic() + PATIENCE
+        for side, process in self.both.items():
+            while len(found := children(process.popen.pid)) < count:
+                assert time.monotonic() < until, "no workers"
+                time.sleep(0.02)
+            self.workers[side] = found
+
+
+def meet(
+    both: dict[Side, Office],
+    run: str | None,
+    workers: Mapping[Side, int | str],
+    act: Callable[[Meeting], None] | None = None,
+) -> Meeting:
+    """Let both link, or go on with a run; whatever else happens, no process is left."""
+    with processes.ended() as begin:
+
+        def begun(side: Side, *way: object) -> Process:
+            what = ["resume", run] if run else processes.link_arguments(both[side])
+            return begin(both[side], *what, *way, "--workers", *str(workers[side]).split())
+
+        a = begun(Side.A, "--listen", "127.0.0.1:0")
+        b = begun(Side.B, "--connect", f"127.0.0.1:{a.event('listening')['port']}")
+        meeting = Meeting({Side.A: a, Side.B: b})
+        if act is not None:
+            act(meeting)
+        meeting.ends = {side: process.end(PATIENCE) for side, process in meeting.both.items()}
+    until = time.monotonic() + 10
+    while left := [pid for pids in meeting.workers.values() for pid in pids if is_running(pid)]:
+        assert time.monotonic() < until, f"left: {left}"
+        time.sleep(0.05)
+    return meeting
+
+
+def require_done(meeting: Meeting, both: dict[Side, Office], expected: bytes) -> None:
+    assert [end[0] for end in meeting.ends.values()] == [0, 0], meeting.ends
+    for office in both.values():
+        assert office.out.read_bytes() == expected
+        faults.require_one_charge(office)
+
+
+def test_two_workers_a_side_share_the_rounds(tmp_path: Path) -> None:
+    """The side that wants fewer decides; both workers compare, and what they held is told."""
+    both = faults.offices(tmp_path, "plain")
+    meeting = meet(both, None, {Side.A: 2, Side.B: 3}, lambda started: started.see_workers(2))
+    require_done(meeting, both, EXPECTED["plain"])
+    for process in meeting.both.values():
+        assert len(process.events[-1]["peak_mib"]) == 3
+        rates = [event["rates"] for event in process.events if event["event"] == "progress"]
+        assert rates
+        assert all(len(rate) == 2 and all(rate) for rate in rates)
+
+
+@dataclass(frozen=True)
+class Death:
+    """Somebody is killed −9, or interrupted, after so many rounds of side A, and some milliseconds more."""
+
+    side: Side
+    worker: int | None
+    rounds: int
+    how: signal.Signals = signal.SIGKILL
+    later: int = 0
+
+    def __call__(self, meeting: Meeting) -> None:
+        meeting.see_workers(2)
+        for _ in range(self.rounds):
+            meeting.both[Side.A].event("progress")
+        time.sleep(self.later / 1000)
+        process = meeting.both[self.side].popen
+        os.kill(process.pid if self.worker is None else meeting.workers[self.side][self.worker], self.how)
+
+
+MOMENTS = [(0, 0), (0, 15), (0, 40), (0, 90), (1, 0), (1, 15), (1, 40), (1, 90), (2, 0), (2, 25)]
+"""Ten, of each worker: in its set-up, before, within and between rounds."""
+DEATHS = [
+    *(
+        Death(side, worker, rounds, later=later)
+        for side in Side
+        for worker in (0, 1)
+        for rounds, later in MOMENTS
+    ),
+    Death(Side.A, None, 1),
+    Death(Side.B, None, 0),
+    Death(Side.A, None, 1, signal.SIGINT),
+    Death(Side.B, None, 0, signal.SIGINT),
+]
+
+
+def named(death: Death) -> str:
+    who = "coordinator" if death.worker is None else f"worker{death.worker}"
+    return f"{death.side.value}-{who}-{death.rounds}+{death.later}ms-{death.how.name}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("death", DEATHS, ids=named)
+def test_whoever_is_killed_all_end_and_the_run_goes_on(death: Death, tmp_path: Path) -> None:
+    both, expected = crowds(tmp_path)
+    meeting = meet(both, None, {Side.A: 2, Side.B: 2}, death)
+    codes = {side: end[0] for side, end in meeting.ends.items()}
+    if death.worker is not None:
+        assert codes == {death.side: 13, death.side.other: 10}, meeting.ends
+        assert f"Worker {death.worker + 1}" in meeting.ends[death.side][1]
+        assert "one of its workers ended" in meeting.ends[death.side.other][1]
+    elif death.how is signal.SIGINT:
+        assert codes == {death.side: 130, death.side.other: 10}, meeting.ends
+    else:
+        assert codes == {death.side: -signal.SIGKILL, death.side.other: 8}, meeting.ends
+    name = faults.common_run(both)
+    assert name
+    again = meet(both, name, {Side.A: 3, Side.B: 1 if death.rounds else 3})
+    require_done(again, both, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the files of a process that runs")
+def test_a_full_disk_ends_all_workers_and_the_run_goes_on(tmp_path: Path) -> None:
+    """Once the workers are there, nothing more can be written: an answer that is not kept ends the run."""
+    both, expected = crowds(tmp_path)
+
+    def fill(meeting: Meeting) -> None:
+        meeting.see_workers(2)
+        resource.prlimit(meeting.both[Side.A].popen.pid, resource.RLIMIT_FSIZE, (64, 64))
+
+    meeting = meet(both, None, {Side.A: 2, Side.B: 2}, fill)
+    assert {side: end[0] for side, end in meeting.ends.items()} == {Side.A: 6, Side.B: 10}, meeting.ends
+    assert "accord resume" in meeting.ends[Side.A][1]
+    name = faults.common_run(both)
+    assert name
+    require_done(meet(both, name, {Side.A: 3, Side.B: 3}), both, expected)
