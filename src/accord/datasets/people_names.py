@@ -1,8 +1,8 @@
 """Names of people with the frequencies that they have, and what people are called instead.
 
-Names and frequencies are those of the US census of 1990 (`accord.fields.names`). The lists have the given
-names of nine tenths of all people and the surnames of four fifths. What the others have goes to the rarer
-half of the lists, so that frequent names are as frequent as they were. Nicknames are our own list.
+Names and frequencies are those of the US census of 1990 (`accord.fields.frequencies`). The lists have the
+given names of nine tenths of all people and the surnames of four fifths. What the others have goes to the
+rarer half of the lists, so that frequent names are as frequent as they were. Nicknames are our own list.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.fields.names import EVERYBODY, Kind, census_names
+from accord.fields.frequencies import EVERYBODY, NameKind, census_names
 
 Text = NDArray[np.bytes_]
 """Lower-case ASCII of a fixed width: a row is a record, and its letters are a row of a matrix of octets."""
@@ -70,7 +70,7 @@ class Names:
 @cache
 def census() -> dict[str, Names]:
     """By kind: `female` and `male` given names, and `surname`s."""
-    kinds: tuple[Kind, ...] = get_args(Kind)
+    kinds: tuple[NameKind, ...] = get_args(NameKind)
     return {kind: _names(census_names(kind)) for kind in kinds}
 
 

@@ -143,7 +143,7 @@ def _birth(one: Confirmed, answers: Answers) -> Iterator[Block]:
 
 
 def _rarity() -> Block:
-    from accord.fields.frequency_lists import find_list
+    from accord.fields.frequencies import find_list
 
     lines = (
         'type = "frequency"',

@@ -20,8 +20,8 @@ from unicodedata import normalize
 from accord.drafting.kinds import OF_PEOPLE, SEVERAL, Kind
 from accord.drafting.vocabulary import ENDINGS, WORDS
 from accord.fields.date_formats import FORMATS
+from accord.fields.frequencies import census_names
 from accord.fields.making import parse_date
-from accord.fields.names import census_names
 
 _MOST = 0.9
 """Of the cells that are filled, so many must look alike."""

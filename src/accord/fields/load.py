@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.fields.columns import Column, Records, rows_of
 from accord.fields.encoders import encode, encode_made
-from accord.fields.frequencies import Classes
-from accord.fields.frequency_lists import find_classes
+from accord.fields.frequencies import Classes, find_classes
 from accord.fields.gathering import Gathering, Ids
 from accord.fields.making import Cells, Parsed, make
 from accord.fields.schema import (

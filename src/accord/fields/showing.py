@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from accord.errors import UsageError
 from accord.fields.folding import trim
-from accord.fields.frequency_lists import find_classes
+from accord.fields.frequencies import find_classes
 from accord.fields.making import Cells, make
 from accord.fields.schema import FieldSpec, dated_columns
 from accord.spelling import did_you_mean
