@@ -15,8 +15,7 @@ from accord.agreement.learnt import describe_origin
 from accord.arguments import require
 from accord.fields.schema import FieldSpec, Hash, TextField
 from accord.protocols.base import Leakage
-from accord.rules.alone import enough_alone
-from accord.rules.implied import accepts_unseen
+from accord.rules.implied import accepts_unseen, enough_alone
 from accord.rules.rule import Same, fields_of, predicates
 from accord.side import Side
 from accord.wording import counted

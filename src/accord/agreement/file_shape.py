@@ -12,7 +12,7 @@ from accord.agreement.file_lines import Where
 from accord.fields.schema import DIGEST_PATTERN, LIST_PATTERN, NAME_PATTERN
 from accord.protocols.registry import PROTOCOLS
 from accord.rules.blocking.base import PASS_PATTERN
-from accord.spelling import did_you_mean
+from accord.wording import did_you_mean
 
 _MOST_FAULTS = 1000
 _A_LIST = 'write ["day", "name"]'

@@ -17,7 +17,7 @@ from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, SEVERAL, Confirmed
 from accord.errors import AgreementError, Fault
 from accord.fields.making import parse_date
 from accord.planning.plan import MOST_PLANNED
-from accord.spelling import did_you_mean
+from accord.wording import did_you_mean
 
 RANGED = {
     Kind.BIRTH: ("1900-01-01", "2029-12-31"),

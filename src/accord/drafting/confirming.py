@@ -10,7 +10,7 @@ from accord.drafting.answers import name_fields
 from accord.drafting.guessing import Guess
 from accord.drafting.kinds import LOCAL, Confirmed, Kind, read_kind
 from accord.errors import UsageError
-from accord.spelling import did_you_mean
+from accord.wording import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from accord.errors import UsageError
 from accord.fields.schema import NAME_PATTERN
-from accord.spelling import did_you_mean
+from accord.wording import did_you_mean
 
 
 class Kind(StrEnum):

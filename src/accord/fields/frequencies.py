@@ -39,8 +39,8 @@ from accord.fields.cleaning import clean
 from accord.fields.folding import fold, trim
 from accord.fields.schema import FieldSpec, FrequencyField
 from accord.table.cell_text import to_text
-from accord.table.faults import Faults
 from accord.table.layout import Layout
+from accord.table.opened import Faults
 from accord.table.sniffing import sniff_text
 from accord.table.sources.opening import open_table
 

@@ -37,11 +37,10 @@ from accord.fields.schema import (
 )
 from accord.spill import Scratch
 from accord.table.address import Address
-from accord.table.cell_text import MIXED, to_text, without_text
+from accord.table.cell_text import MIXED, is_whole, to_text, without_text
 from accord.table.csv_scan import MOST_CELL
-from accord.table.faults import Faults
 from accord.table.layout import Layout
-from accord.table.rows import is_whole
+from accord.table.opened import Faults
 from accord.table.sources.opening import TableLike, find_place, open_table
 
 _MOST_SHOWN = 3 << 19

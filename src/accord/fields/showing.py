@@ -16,10 +16,10 @@ from accord.fields.folding import trim
 from accord.fields.frequencies import find_classes
 from accord.fields.making import Cells, make
 from accord.fields.schema import FieldSpec, dated_columns
-from accord.spelling import did_you_mean
 from accord.table.cell_text import to_text
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike, open_table
+from accord.wording import did_you_mean
 
 _SHOWN = 10
 

@@ -22,7 +22,7 @@ from accord.rules.rule import (
     join,
 )
 from accord.rules.thresholds import Fields
-from accord.spelling import did_you_mean
+from accord.wording import did_you_mean
 
 _SIMILAR = (Fraction(1), Fraction(4, 5), Fraction(3, 5))
 _DAYS = Fraction(31)

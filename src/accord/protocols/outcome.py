@@ -10,8 +10,7 @@ from accord.fields.columns import Columns
 from accord.privacy.events import Event
 from accord.protocols.phases import Phases
 from accord.side import Side
-from accord.table.id_order import Rows
-from accord.table.pairs import Pairs
+from accord.table.pairs import Pairs, Rows
 
 CONFIRMED = 4 * 32
 """Bytes by which both sides make sure that they hold the same output (confirm.py)."""

@@ -51,7 +51,7 @@ from accord.state.folder import State, write_private
 from accord.state.journal import BROKEN, TAG, FileJournal, scan, unreadable
 from accord.table.address import find_address
 from accord.table.layout import Layout
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.table.sinks.targets import Target, as_target_or_none
 from accord.table.sources.opening import Place
 
