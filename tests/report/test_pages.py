@@ -12,9 +12,8 @@ from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.forecast.plan import plan
-from accord.privacy.audit import audit
 from accord.privacy.budget import Budget
-from accord.privacy.calibration import as_claimed
+from accord.privacy.calibration import as_claimed, audit
 from accord.report.audited import describe_noise_audit, describe_protocol_audit
 from accord.report.plan import describe_plan
 from accord.report.receipted import share

@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from unicodedata import normalize
 
-from accord.drafting.kinds import OF_PEOPLE, SEVERAL, Kind
-from accord.drafting.vocabulary import ENDINGS, WORDS
+from accord.drafting.kinds import ENDINGS, OF_PEOPLE, SEVERAL, WORDS, Kind
 from accord.fields.date_formats import FORMATS
 from accord.fields.frequencies import census_names
 from accord.fields.making import parse_date

@@ -15,8 +15,8 @@ from accord.agreement.file import parse_agreement
 from accord.drafting.answers import Answers
 from accord.drafting.fields import draft_fields
 from accord.drafting.kinds import Confirmed, Kind
+from accord.learning.drafts import rule_lines
 from accord.learning.learn import learn
-from accord.learning.writing import rule_lines
 
 _SEED = 21
 _KNOWN = 10

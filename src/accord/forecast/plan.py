@@ -30,9 +30,9 @@ from accord.forecast.expected import agreed_network
 from accord.forecast.speed import Speedometer
 from accord.network import Network
 from accord.planning.choose import Wish
-from accord.planning.errors import with_errors
 from accord.planning.figures import Plan, Warning
 from accord.planning.plan import NETWORKS, Own, Question, make_plan
+from accord.planning.recall import with_errors
 from accord.privacy.number import show
 from accord.side import Side
 from accord.state.accounts import account

@@ -27,7 +27,7 @@ from accord.arguments import (
     wrong,
 )
 from accord.errors import UsageError
-from accord.learning.drafts import compare_fields, score_of, weighed, with_score
+from accord.learning.drafts import compare_fields, score_of, weighed, with_score, write_into
 from accord.learning.evidence import (
     OVERLAP,
     Finding,
@@ -39,7 +39,6 @@ from accord.learning.evidence import (
     strangers_in,
 )
 from accord.learning.threshold import Expected, choose, curve
-from accord.learning.writing import write_into
 from accord.rules.rule import Rule, fields_of
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike, require_table

@@ -10,8 +10,7 @@ from accord.auditing.protocol import CaseFinding, Finding, Verdict
 from accord.auditing.setting import AGAIN, Afterwards, SideFacts
 from accord.auditing.telling import NO_PROOF, claim_of, tell_trials, tell_verdict
 from accord.exact import text
-from accord.privacy.audit import Audit, audit, one_by_one
-from accord.privacy.calibration import Setting
+from accord.privacy.calibration import Audit, Setting, audit, one_by_one
 from accord.privacy.number import show
 from accord.protocols.people import whom
 from accord.report import receipted

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from accord.report.charts import Bar, bars
+from accord.report.charts import Bar, bars, fill
 from accord.report.curves import Axis, Line, lines
-from accord.report.filling import fill
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, facts, page, paragraph, table
 from accord.side import Side
