@@ -169,9 +169,9 @@ def draw_people(rng: np.random.Generator, count: int) -> People:
     # Mostly a woman and a man.
     partner = np.flatnonzero(adult & (place == 1))
     female[partner] = female[partner - 1] ^ (rng.random(len(partner)) < 0.98)
-    given = _given(rng, female, twin)
+    given = _given(rng, female)
     given[twin] = _another(given, np.flatnonzero(twin), female)
-    middle = np.where(rng.random(count) < _MIDDLE, _texts(_given(rng, female, twin), female), b"")
+    middle = np.where(rng.random(count) < _MIDDLE, _texts(_given(rng, female), female), b"")
     surname, maiden = _surnames(rng, home, adult & (place == 1), female)
     places = draw_addresses(rng, homes)
     own = adult & (rng.random(count) < _MOBILE)
@@ -219,7 +219,7 @@ def _births(
     return birth, twin
 
 
-def _given(rng: np.random.Generator, female: Flags, twin: Flags) -> Ints:
+def _given(rng: np.random.Generator, female: Flags) -> Ints:
     """Places in the list of one's sex."""
     lists = census()
     found = np.empty(len(female), np.int64)

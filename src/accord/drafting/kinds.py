@@ -18,7 +18,7 @@ from accord.fields.schema import NAME_PATTERN
 from accord.wording import did_you_mean
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """What the cells of a column are."""
 
     GIVEN = "given"
@@ -44,32 +44,34 @@ class Kind(StrEnum):
 
 
 MEANINGS = {
-    Kind.GIVEN: "given name",
-    Kind.SURNAME: "family name",
-    Kind.MIDDLE: "middle name",
-    Kind.NAME: "whole name of a person",
-    Kind.BIRTH: "date of birth",
-    Kind.SEX: "sex",
-    Kind.STREET: "street, with or without its number",
-    Kind.CITY: "city",
-    Kind.POSTCODE: "postcode",
-    Kind.PHONE: "phone number",
-    Kind.EMAIL: "email address",
-    Kind.IDENTIFIER: "a number that both sides know, such as an insurance or article number",
-    Kind.CATEGORY: "one of some values, such as a brand",
-    Kind.DATE: "another date",
-    Kind.TEXT: "free text, such as the name of a product",
-    Kind.PRICE: "price, a plain number",
-    Kind.LATITUDE: "degrees north",
-    Kind.LONGITUDE: "degrees east",
-    Kind.ID: "names the record; the partner sees it for matches",
-    Kind.SKIP: "left out",
+    ColumnKind.GIVEN: "given name",
+    ColumnKind.SURNAME: "family name",
+    ColumnKind.MIDDLE: "middle name",
+    ColumnKind.NAME: "whole name of a person",
+    ColumnKind.BIRTH: "date of birth",
+    ColumnKind.SEX: "sex",
+    ColumnKind.STREET: "street, with or without its number",
+    ColumnKind.CITY: "city",
+    ColumnKind.POSTCODE: "postcode",
+    ColumnKind.PHONE: "phone number",
+    ColumnKind.EMAIL: "email address",
+    ColumnKind.IDENTIFIER: "a number that both sides know, such as an insurance or article number",
+    ColumnKind.CATEGORY: "one of some values, such as a brand",
+    ColumnKind.DATE: "another date",
+    ColumnKind.TEXT: "free text, such as the name of a product",
+    ColumnKind.PRICE: "price, a plain number",
+    ColumnKind.LATITUDE: "degrees north",
+    ColumnKind.LONGITUDE: "degrees east",
+    ColumnKind.ID: "names the record; the partner sees it for matches",
+    ColumnKind.SKIP: "left out",
 }
-OF_PEOPLE = frozenset({Kind.GIVEN, Kind.SURNAME, Kind.NAME, Kind.BIRTH})
+OF_PEOPLE = frozenset({ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME, ColumnKind.BIRTH})
 """Where one of these is, records are about people."""
-SEVERAL = frozenset({Kind.IDENTIFIER, Kind.CATEGORY, Kind.DATE, Kind.TEXT, Kind.PRICE})
+SEVERAL = frozenset(
+    {ColumnKind.IDENTIFIER, ColumnKind.CATEGORY, ColumnKind.DATE, ColumnKind.TEXT, ColumnKind.PRICE}
+)
 """May stand several times, and be named."""
-LOCAL = frozenset({Kind.ID, Kind.SKIP})
+LOCAL = frozenset({ColumnKind.ID, ColumnKind.SKIP})
 """Never in an agreement."""
 
 
@@ -77,18 +79,18 @@ LOCAL = frozenset({Kind.ID, Kind.SKIP})
 class Confirmed:
     """What an owner says of a column: its type and, where that has no name of its own, an agreed name."""
 
-    kind: Kind
+    kind: ColumnKind
     name: str = ""
 
 
 def read_kind(text: str) -> Confirmed:
     """A type as it is typed: `surname`, or with a name of its own `category:brand`."""
     word, colon, name = (part.strip() for part in text.partition(":"))
-    known = [kind.value for kind in Kind]
+    known = [kind.value for kind in ColumnKind]
     if word.lower() not in known:
         hint = did_you_mean(word, known, f"Types are: {', '.join(known)}.")
         raise UsageError(problem=f"'{word}' is not a column type. {hint}")
-    kind = Kind(word.lower())
+    kind = ColumnKind(word.lower())
     if colon and kind not in SEVERAL:
         names = ", ".join(sorted(SEVERAL))
         raise UsageError(problem=f"'{text}': a {kind} has its own name; only {names} can be named.")
@@ -98,73 +100,75 @@ def read_kind(text: str) -> Confirmed:
 
 
 _NAMES = {
-    Kind.ID: (
+    ColumnKind.ID: (
         "id rowid recordid recid pid uid uuid key nr no num number nummer lfdnr row index identifiant "
         "patientid patientno patientnr personid personnr customerid customerno kundennummer kundennr "
         "kundenid clientid memberid productid itemid recordno recordnr laufnummer datensatz codigo "
         "sku articlenumber partnumber artikelnummer artnr"
     ),
-    Kind.GIVEN: (
+    ColumnKind.GIVEN: (
         "given givenname first firstname fname forename forenames christianname vorname vornamen "
         "rufname prenom nombre nome primernombre namefirst"
     ),
-    Kind.SURNAME: (
+    ColumnKind.SURNAME: (
         "surname last lastname lname familyname family nachname familienname zuname nomdefamille "
         "apellido apellidos cognome namelast"
     ),
-    Kind.MIDDLE: (
+    ColumnKind.MIDDLE: (
         "middle middlename mname secondname middleinitial zweitername zweitname zweitvorname deuxiemeprenom"
     ),
-    Kind.NAME: (
+    ColumnKind.NAME: (
         "name person patient customer client kunde mitglied "
         "fullname wholename personname patientname customername clientname vollername nom "
         "nombrecompleto nomecompleto"
     ),
-    Kind.BIRTH: (
+    ColumnKind.BIRTH: (
         "birth geb dob birthdate dateofbirth birthday bdate born geburtsdatum gebdatum gebdat geburtstag "
         "geboren gebam datedenaissance naissance datenaissance fechanacimiento fechadenacimiento "
         "nacimiento datadinascita datanascita"
     ),
-    Kind.SEX: ("sex gender sexcode gendercode geschlecht sexe genre sexo genero sesso"),
-    Kind.STREET: (
+    ColumnKind.SEX: ("sex gender sexcode gendercode geschlecht sexe genre sexo genero sesso"),
+    ColumnKind.STREET: (
         "street streetname streetaddress address address1 addressline1 addr strasse str anschrift "
         "adresse rue calle direccion via indirizzo"
     ),
-    Kind.CITY: (
+    ColumnKind.CITY: (
         "city town place placename municipality suburb ort wohnort stadt gemeinde ville commune "
         "ciudad localidad citta comune"
     ),
-    Kind.POSTCODE: ("postcode postalcode zip zipcode zip5 plz postleitzahl codepostal codigopostal cp cap"),
-    Kind.PHONE: (
+    ColumnKind.POSTCODE: (
+        "postcode postalcode zip zipcode zip5 plz postleitzahl codepostal codigopostal cp cap"
+    ),
+    ColumnKind.PHONE: (
         "phone phonenumber phoneno telephone tel telno mobile mobilephone cell cellphone telefon "
         "telefonnummer telefonnr handy handynummer mobil mobilnummer rufnummer portable telefono "
         "movil cellulare"
     ),
-    Kind.EMAIL: ("email mail emailaddress mailaddress emailadresse courriel correo correoelectronico"),
-    Kind.IDENTIFIER: (
+    ColumnKind.EMAIL: ("email mail emailaddress mailaddress emailadresse courriel correo correoelectronico"),
+    ColumnKind.IDENTIFIER: (
         "ssn socialsecuritynumber nhsnumber nhs nino nationalid nationalnumber passport "
         "passportnumber insurancenumber insuranceno medicareid taxid vat vatid gtin ean ean13 upc "
         "isbn issn doi mpn modelno modelnumber versichertennummer "
         "versicherungsnummer kvnr rvnr sozialversicherungsnummer steuerid steuernummer ausweisnummer "
         "dni nif iban imei vin"
     ),
-    Kind.LATITUDE: ("latitude lat breite breitengrad geobreite latitud latitudine"),
-    Kind.LONGITUDE: ("longitude lon lng long laenge lange langengrad geolange longitud longitudine"),
-    Kind.PRICE: (
+    ColumnKind.LATITUDE: ("latitude lat breite breitengrad geobreite latitud latitudine"),
+    ColumnKind.LONGITUDE: ("longitude lon lng long laenge lange langengrad geolange longitud longitudine"),
+    ColumnKind.PRICE: (
         "price amount cost unitprice listprice msrp preis betrag verkaufspreis einzelpreis vkpreis "
         "prix montant precio importe prezzo"
     ),
-    Kind.DATE: (
+    ColumnKind.DATE: (
         "date day datum tag jour fecha giorno pickupdate orderdate saledate admission admissiondate "
         "visitdate created createdat timestamp aufnahmedatum kaufdatum"
     ),
-    Kind.CATEGORY: (
+    ColumnKind.CATEGORY: (
         "category brand maker manufacturer vendor type kind class group department status country "
         "state region colour color size language nationality kategorie marke hersteller art typ "
         "klasse gruppe abteilung land bundesland farbe groesse sprache staatsangehorigkeit categorie "
         "marque fabricant pays categoria marca pais"
     ),
-    Kind.TEXT: (
+    ColumnKind.TEXT: (
         "title description product productname item itemname text comment comments note notes remarks "
         "venue authors bezeichnung beschreibung artikel artikelname produkt produktname titel "
         "bemerkung kommentar libelle titulo descripcion producto descrizione prodotto titolo"
@@ -172,12 +176,12 @@ _NAMES = {
 }
 WORDS = {kind: frozenset(names.split()) for kind, names in _NAMES.items()}
 ENDINGS = (
-    ("vorname", Kind.GIVEN),
-    ("nachname", Kind.SURNAME),
-    ("geburtsdatum", Kind.BIRTH),
-    ("datum", Kind.DATE),
-    ("strasse", Kind.STREET),
-    ("preis", Kind.PRICE),
-    ("telefon", Kind.PHONE),
+    ("vorname", ColumnKind.GIVEN),
+    ("nachname", ColumnKind.SURNAME),
+    ("geburtsdatum", ColumnKind.BIRTH),
+    ("datum", ColumnKind.DATE),
+    ("strasse", ColumnKind.STREET),
+    ("preis", ColumnKind.PRICE),
+    ("telefon", ColumnKind.PHONE),
 )
 """German joins words."""
