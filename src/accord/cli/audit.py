@@ -72,7 +72,7 @@ def noise(
 
         save(found, drawing, replace=force)
     if page is not None:
-        from accord.report.audited import describe_noise_audit
+        from accord.report.audit_page import describe_noise_audit
 
         write_page(page, describe_noise_audit(found), force, private=False)
     for warning in found.setting.warnings:

@@ -54,7 +54,7 @@ def agreement(
     sides = [side_facts(agreed, side, records) for side in Side]
     account = _account(agreed, records, dataset, party, state)
     if page is not None:
-        from accord.report.audited import describe_agreement_audit
+        from accord.report.audit_page import describe_agreement_audit
 
         write_page(page, describe_agreement_audit(agreed, sides, account), force, private=account is not None)
     facts = facts_of(agreed)

@@ -137,7 +137,7 @@ def protocol(
 
         save(name, verdict, drawing, replace=force)
     if page is not None:
-        from accord.report.audited import describe_protocol_audit
+        from accord.report.audit_page import describe_protocol_audit
 
         write_page(page, describe_protocol_audit(name, verdict, trials), force, private=own)
     if as_json:

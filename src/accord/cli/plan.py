@@ -153,7 +153,7 @@ def plan(
 
         save_figure(draw(found), drawing, replace=force)
     if page is not None:
-        from accord.report.plan import describe_plan
+        from accord.report.plan_page import describe_plan
 
         write_page(page, describe_plan(found), force, private=found.from_data)
     if as_json:
