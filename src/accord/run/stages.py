@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord import notices
-from accord.accountable.signing import Desk, Promise, make_promise, open_desk, promise_files
+from accord.accountable.signing import Accountability, AttemptRecord, Commitment, accountability_of
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import (
@@ -151,6 +151,11 @@ class Ready:
         """The dummies that a partner with so many records can have."""
         return self.agreement.protocol.padding(self.agreement.task, self.side.other, partner_size)
 
+    @property
+    def accountability(self) -> Accountability:
+        """What stands around the run for it to be accountable, if it is."""
+        return accountability_of(self.agreement, self.state, self.side, self.cards, self.entropy)
+
     def pledged(self, joined: SeriesRun | None) -> bytes:
         """The digest of all that the own messages follow from, besides the seed and the noise."""
         table = table_digest(self.records)
@@ -183,16 +188,14 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     require_same_run(hello, other, own.partner)
     name = run_name(hello, other)
     joined = yield from _join_series(own)
-    promise = yield from make_promise(
-        own.state, own.agreement, own.side, own.cards, name, own.pledged(joined), own.entropy
-    )
+    commitment = yield from own.accountability.commit(name, own.pledged(joined))
     size = yield from exchange_sizes(own.records.size, own.partner)
     batches = (1, 1) if joined is None else (joined.own(own.side)[1], joined.own(own.side.other)[1])
     require_room(own.agreement.task, own.side, own.partner, own.records.size, size, batches)
     if joined is not None and size != joined.series.announced(own.side.other, batches[1]):
         raise PeerError(problem="a size other than the agreement declares")
     with hold_interrupts():
-        charged, mine, files = _charge(own, name, size, promise)
+        charged, mine, files = _charge(own, name, size, commitment)
         run = _store(own, _manifest(own, name, mine, joined), mine, charged, files)
         line.started(name)
     own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
@@ -233,25 +236,21 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     return (yield from _judge(own, kept, line, (hello, other)))
 
 
-def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[Cost, Mine, dict[str, bytes]]:
+def _charge(own: Ready, name: str, size: int, commitment: Commitment) -> tuple[Cost, Mine, dict[str, bytes]]:
     """Charge the run, on disk; then fix my side of it with the noise that is kept. Also the files by which it
     can be replayed."""
     ask = own.ask(name)
     charged = Ledger(own.state.ledger).charge(ask, own.draw, datetime.now(UTC))
     noise = own.draw() if ask.key is None else charged.noise
     task, events = own.agreement.task, (own.event,)
-    entropy = own.entropy if promise is None else promise.seed.slots()
-    files = {} if promise is None else promise_files(promise, own.cards)
+    entropy = commitment.slots()
     if own.series is not None:
         assert charged.look is not None
         slots = own.series.slots(task, own.records, charged.look, entropy)
-        if promise is not None:
-            files["looks"] = encode_looks((*own.series.looks, charged.look))
+        files = commitment.files(own.cards, {"looks": encode_looks((*own.series.looks, charged.look))})
         return charged.cost, own.mine(slots, size), files | own.series.files()
     mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
-    if promise is not None:
-        files["noise"] = noise_format.encode(noise)
-    return charged.cost, mine, files
+    return charged.cost, mine, commitment.files(own.cards, {"noise": noise_format.encode(noise)})
 
 
 def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dict[str, bytes]) -> RunFolder:
@@ -304,8 +303,8 @@ def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> P
     try:
         sizes = {own.side: own.records.size, own.side.other: kept.mine.partner_size}
         name = kept.run.manifest.run
-        with open_desk(own.state, own.agreement, own.side, own.cards, name, hellos, sizes) as desk:
-            return (yield from _finish(own, kept, line, hellos[1].wish, desk))
+        with own.accountability.attempt(name, hellos, sizes) as record:
+            return (yield from _finish(own, kept, line, hellos[1].wish, record))
     except PeerError as error:
         kept.run.refuse(error.problem)
         raise
@@ -318,7 +317,7 @@ def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> P
         raise
 
 
-def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -> Party[Linked]:
+def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, record: AttemptRecord) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:
@@ -333,29 +332,28 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         line.expect(seconds)
         own.team.expect(seconds)
 
-    errand = Errand(agreement, own.side, own.reach, own.tell, desk)
+    errand = Errand(agreement, own.side, own.reach, own.tell, record)
     staff = own.team.staff(errand, line, wish)
     mine = replace(
         kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect,
-        entropy=own.entropy if desk is None else desk.entropy,
+        entropy=record.connection.entropy,
         traffic=lambda: line.sent + line.received + own.team.figures().traffic,
     )  # fmt: skip
     expect(0, 0)
     engine, shown = agreement.engine.build(), None
     if kept.series is not None:
         series = series_party(task, mine, engine, kept.series)
-        outcome, shown = yield from (series if desk is None else desk.keep(series))
+        outcome, shown = yield from record.connection.record_whole(series)
     else:
         party = task.protocol.party(task, mine, engine)
-        outcome = yield from (party if desk is None else desk.keep(party))
+        outcome = yield from record.connection.record_whole(party)
     found = arrange_output(agreement, own.records, outcome)
     if own.out is not None:
         _write(own, kept, own.out, found)
     if shown is not None:
         kept.run.keep_series(found, shown)
     figures = own.team.figures()
-    bound = None if desk is None else desk.facts(agreement, figures.links)
-    yield from _sign(own, kept, outcome, bound)
+    yield from _sign(own, kept, outcome, record.facts(figures.links))
     linked = Linked(
         run=kept.run.manifest.run,
         found=found,
