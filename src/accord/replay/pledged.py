@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from accord.accountable.seed import require_pledge
-from accord.accountable.signing import Promise, read_cards, read_promise
+from accord.accountable.signing import SeedCommitment, read_cards, read_commitment
 from accord.accountable.stored import attempts, read_opening
 from accord.accountable.transcript import Meeting, about_run, meeting_of
 from accord.agreement.document import Agreement
@@ -61,7 +61,7 @@ class Case:
     folder: RunFolder
     agreement: Agreement
     side: Side
-    promise: Promise
+    commitment: SeedCommitment
     cards: dict[Side, Card]
     layout: Layout
     records: Records
@@ -85,11 +85,11 @@ class Case:
             noise = noise_format.decode(self.folder.read("noise"))
         except (StateError, ValueError):
             raise self.incomplete("the noise of the run cannot be read") from None
-        padding, entropy = task.protocol.padding(task, self.side.other, size), self.promise.seed.slots()
+        padding, entropy = task.protocol.padding(task, self.side.other, size), self.commitment.seed.slots()
         return prepare(task, self.side, self.records, size, noise, entropy, (), padding)
 
     def _in_series(self, series: PledgedRun) -> Mine:
-        task, size, entropy = self.agreement.task, self.manifest.partner_records, self.promise.seed.slots()
+        task, size, entropy = self.agreement.task, self.manifest.partner_records, self.commitment.seed.slots()
         try:
             slots = series.slots(entropy)
         except ValueError:
@@ -168,13 +168,13 @@ def open_case(state: State, name: str, data: TableLike | None, layout: Layout | 
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     if not agreement.accountable:
         raise UsageError(problem=f"The run {name} is not accountable: nothing was kept to replay it.")
-    side, promise = Side(known.side), read_promise(found.path)
+    side, commitment = Side(known.side), read_commitment(found.path)
     cards = read_cards(found.path)
     asked = read_request(found)
     source = data if data is not None else asked.source(name)
     read = layout or asked.layout
     table = _load(agreement, side, source, read)
-    case = Case(found, agreement, side, promise, cards, read, table)
+    case = Case(found, agreement, side, commitment, cards, read, table)
     if agreement.series is None:
         _require_pledged(case, table_digest(table))
         return case
@@ -183,8 +183,8 @@ def open_case(state: State, name: str, data: TableLike | None, layout: Layout | 
 
 def _open_series(state: State, case: Case) -> Case:
     """One side of a run of a series, whose records are those of the table that took part in it."""
-    pledged = case.promise.pledges[case.side].table
-    seed = case.promise.seed
+    pledged = case.commitment.pledges[case.side].table
+    seed = case.commitment.seed
     try:
         standings = list(find_pledged(case.folder, case.agreement, case.records))
     except ValueError:
@@ -221,12 +221,12 @@ def _open_attempt(case: Case, folder: Path) -> Attempt:
 
 def _require_pledged(case: Case, table: bytes) -> None:
     """Raise unless the seed, and a table of this digest, are those that were signed for."""
-    pledge = case.promise.pledges[case.side]
+    pledge = case.commitment.pledges[case.side]
     try:
         require_pledge(pledge, case.cards[case.side], case.manifest.run, case.agreement.digest, case.side)
     except ValueError:
         raise case.incomplete("its pledge is not signed with its card") from None
-    made = case.promise.seed.commitments(case.side, table)
+    made = case.commitment.seed.commitments(case.side, table)
     if made[32:] != pledge.seed:
         raise case.departed("the seed is not the one that it was committed to")
     if made[:32] != pledge.table:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from accord.accountable.pledge_series import digest_series, digest_standing
-from accord.accountable.signing import read_promise
+from accord.accountable.signing import read_commitment
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy
@@ -131,18 +131,18 @@ def _count_opened(earlier: RunFolder, looks: Sequence[Look]) -> int:
         agreement = parse_agreement(known.agreement)
         if not agreement.accountable:
             return 0
-        side, promise = Side(known.side), read_promise(earlier.path)
+        side, commitment = Side(known.side), read_commitment(earlier.path)
         found = earlier.looks()
         # Where one of these is damaged nothing can be said, and nobody is convicted of a bad disk.
         earlier.counts_before(agreement.plan.bins), earlier.shown("before", agreement.task, side)
         digest = _digest(earlier, bytes.fromhex(known.table), found)
-        pledged = {promise.pledges[side].table}
+        pledged = {commitment.pledges[side].table}
         if known.done:
             signed = read_receipt(earlier.receipt, earlier.path.name).facts
             pledged.add(bytes.fromhex(signed["accountable"]["pledges"][side.value]["table"]))
     except (AccordError, OSError, ValueError, KeyError):
         return 0
-    if pledged != {promise.seed.commitments(side, digest)[:32]}:
+    if pledged != {commitment.seed.commitments(side, digest)[:32]}:
         raise ValueError(f"its run {known.run} was committed to another past than the one that is kept of it")
     both = min(len(found), len(looks))
     if encode_looks(found[:both]) != encode_looks(looks[:both]):

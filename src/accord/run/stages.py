@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord import notices
-from accord.accountable.signing import Desk, Promise, make_promise, open_desk, promise_files
+from accord.accountable.signing import Accountability, AttemptRecord, Commitment, accountability_of
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import (
@@ -132,6 +132,11 @@ class Ready:
         ask = Ask(run, self.account, self.partner, digest, self.release.place, self.event)
         return self.standing.named(ask)
 
+    @property
+    def accountability(self) -> Accountability:
+        """What stands around the run for it to be accountable, if it is."""
+        return accountability_of(self.agreement, self.state, self.side, self.cards, self.entropy)
+
     def mine(self, slots: Slots, partner_size: int, standing: Standing) -> Mine:
         """My side of a run whose slots are fixed."""
         task = self.agreement.task
@@ -159,16 +164,14 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
     name = run_name(hello, other)
     standing = yield from own.standing.join(own.partner)
     pledged = own.standing.pledged(table_digest(own.records), standing)
-    promise = yield from make_promise(
-        own.state, own.agreement, own.side, own.cards, name, pledged, own.entropy
-    )
+    commitment = yield from own.accountability.commit(name, pledged)
     size = yield from exchange_sizes(own.records.size, own.partner)
     batches = standing.meeting.of(own.side)[1], standing.meeting.of(own.side.other)[1]
     require_room(own.agreement.task, own.side, own.partner, own.records.size, size, batches)
     if problem := own.standing.refuse_size(standing, size):
         raise PeerError(problem=problem)
     with hold_interrupts():
-        charged, mine, files = _charge(own, name, size, standing, promise)
+        charged, mine, files = _charge(own, name, size, standing, commitment)
         run = _store(own, _manifest(own, name, mine), mine, charged, files)
         line.started(name)
     own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
@@ -202,16 +205,13 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
 
 
 def _charge(
-    own: Ready, name: str, size: int, standing: Standing, promise: Promise | None
+    own: Ready, name: str, size: int, standing: Standing, commitment: Commitment
 ) -> tuple[Cost, Mine, dict[str, bytes]]:
     """Charge the run, on disk; then fix my side of it with the noise that is kept. Also the files that it
     keeps from its beginning on."""
     charged = Ledger(own.state.ledger).charge(own.ask(name), own.draw, datetime.now(UTC))
-    entropy = own.entropy if promise is None else promise.seed.slots()
-    slots, noise = own.standing.fix(charged, entropy)
-    files = own.standing.files
-    if promise is not None:
-        files = {**promise_files(promise, own.cards), **noise, **files}
+    slots, noise = own.standing.fix(charged, commitment.slots())
+    files = commitment.files(own.cards, noise) | own.standing.files
     return charged.cost, own.mine(slots, size, standing), files
 
 
@@ -255,8 +255,8 @@ def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> P
     try:
         sizes = {own.side: own.records.size, own.side.other: kept.mine.partner_size}
         name = kept.run.manifest.run
-        with open_desk(own.state, own.agreement, own.side, own.cards, name, hellos, sizes) as desk:
-            return (yield from _finish(own, kept, line, hellos[1].wish, desk))
+        with own.accountability.attempt(name, hellos, sizes) as record:
+            return (yield from _finish(own, kept, line, hellos[1].wish, record))
     except PeerError as error:
         kept.run.refuse(error.problem)
         raise
@@ -269,7 +269,7 @@ def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> P
         raise
 
 
-def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -> Party[Linked]:
+def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, record: AttemptRecord) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:
@@ -284,23 +284,22 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         line.expect(seconds)
         own.team.expect(seconds)
 
-    errand = Errand(agreement, own.side, own.request.reach, own.tell, desk)
+    errand = Errand(agreement, own.side, own.request.reach, own.tell, record)
     staff = own.team.staff(errand, line, wish)
     mine = replace(
         kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect,
-        entropy=own.entropy if desk is None else desk.entropy,
+        entropy=record.connection.entropy,
         traffic=lambda: line.sent + line.received + own.team.figures().traffic,
     )  # fmt: skip
     expect(0, 0)
     party = task.protocol.party(task, mine, agreement.engine.build())
-    outcome = yield from (party if desk is None else desk.keep(party))
+    outcome = yield from record.connection.record_whole(party)
     found, out = arrange_output(agreement, own.records, outcome), own.request.output.target
     if out is not None:
         _write(own, kept, out, found)
     own.standing.keep(kept.run, found, outcome)
     figures = own.team.figures()
-    bound = None if desk is None else desk.facts(agreement, figures.links)
-    yield from _sign(own, kept, outcome, bound)
+    yield from _sign(own, kept, outcome, record.facts(figures.links))
     linked = Linked(
         run=kept.run.manifest.run,
         found=found,
