@@ -38,12 +38,9 @@ def name_table(name: str | None, task: Task, side: Side, records: Records) -> Sn
 def require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
     """The data must be what the run began with: its slots point into that very table."""
     if table_digest(own.records) != slots.table or slots.table.hex() != known.table:
-        reason = "your data is not what the run began with"
-        if known.records == len(own.records) < own.records.size:
-            reason = "an older version began it and told its size without the rows that are left out"
         raise StateError(
             path=own.state.run(known.run),
-            reason=reason,
+            reason="your data is not what the run began with",
             mend=_CHANGED if isinstance(find_place(own.data) or own.data, Address | Query) else _OTHER,
         )
 

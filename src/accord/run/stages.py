@@ -62,10 +62,10 @@ from accord.run.result import done
 from accord.run.series import OwnSeries, series_facts
 from accord.secure.party import Party
 from accord.side import Side
-from accord.state import noise_format
 from accord.state.folder import State
 from accord.state.journal import FileJournal
 from accord.state.ledger import Ask, Ledger
+from accord.state.ledger_file import encode_noise
 from accord.state.runs import Manifest, RunFolder, create_run
 from accord.table.layout import Layout
 from accord.table.pairing import PairTable
@@ -250,7 +250,7 @@ def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[
         return charged.cost, own.mine(slots, size), files | own.series.files()
     mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
     if promise is not None:
-        files["noise"] = noise_format.encode(noise)
+        files["noise"] = encode_noise(noise)
     return charged.cost, mine, files
 
 
