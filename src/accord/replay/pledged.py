@@ -31,8 +31,8 @@ from accord.replay.verdict import Fault
 from accord.run.request import read_request
 from accord.secure.party import Party
 from accord.side import Side
-from accord.state import noise_format
 from accord.state.folder import State
+from accord.state.ledger_file import decode_noise
 from accord.state.runs import Manifest, RunFolder, open_run
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike
@@ -82,7 +82,7 @@ class Case:
         if self.series is not None:
             return self._in_series(self.series)
         try:
-            noise = noise_format.decode(self.folder.read("noise"))
+            noise = decode_noise(self.folder.read("noise"))
         except (StateError, ValueError):
             raise self.incomplete("the noise of the run cannot be read") from None
         padding, entropy = task.protocol.padding(task, self.side.other, size), self.commitment.seed.slots()
