@@ -40,7 +40,8 @@ from accord.state.folder import State, state_folder
 from accord.state.ledger import Ledger
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike, open_table, require_table
-from accord.workers.cores import count_cores, require_count
+from accord.workers.choice import require_count
+from accord.workers.resources import count_cores
 
 _MOST_BATCHES = 16
 """Of rows that errors are made up for."""

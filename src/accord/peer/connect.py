@@ -22,7 +22,7 @@ from accord.notices import Tell, Waiting
 from accord.peer.identity import Card
 
 _HANDSHAKE_SECONDS = 45.0
-"""For an attempt: longer than a full queue takes at the listener's door; who calls again is its last."""
+"""For an attempt: longer than a full queue takes at the listener; who calls again is its last."""
 _AGAIN_SECONDS = 0.5
 _TELL_SECONDS = 30.0
 WELCOME = b"\x06"

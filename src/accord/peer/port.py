@@ -1,4 +1,4 @@
-"""An open port at which anybody may call, and who stands at it.
+"""An open port at which anybody may call, and who is let in there.
 
 Whoever calls has ten seconds to say what is awaited; so many may try at a time, eight where each of them is a
 TLS handshake, and the others wait in the system's queue. While somebody waits there, two seconds must do: the
@@ -120,7 +120,7 @@ class Caller(Generic[S]):
 C = TypeVar("C", bound=Caller[Any])
 
 
-class Door(Generic[C]):
+class Acceptor(Generic[C]):
     """Lets callers in at a port; use it as a context. The port stays open after it."""
 
     def __init__(
@@ -139,14 +139,14 @@ class Door(Generic[C]):
         """The last who was."""
         self._noted: dict[tuple[str, str], float] = {}
 
-    def __enter__(self) -> Door[C]:
+    def __enter__(self) -> Acceptor[C]:
         return self
 
     def __exit__(self, *_: object) -> None:
         for caller in self._callers:
             caller.connection.close()
 
-    def open_for(self, seconds: float) -> C | None:
+    def accept(self, seconds: float) -> C | None:
         """The one who is awaited, if it comes in so many seconds; its connection is the caller's now."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -177,7 +177,7 @@ class Door(Generic[C]):
         )
 
     def _make_room(self) -> None:
-        """Let go whoever stands at the door the longest, if all places are taken."""
+        """Let go whoever has been here the longest, if all places are taken."""
         if len(self._callers) == self._most:
             eldest = self._callers[0]
             if not eldest.leaving:

@@ -55,7 +55,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class PledgedSide:
     """One side of a run with all that it follows from."""
 
     folder: RunFolder
@@ -163,7 +163,9 @@ class Case:
         return StateError(path=self.folder.path / "record", reason=reason, mend=mend)
 
 
-def open_case(state: State, name: str, data: TableLike | None, layout: Layout | None = None) -> Case:
+def open_pledged_side(
+    state: State, name: str, data: TableLike | None, layout: Layout | None = None
+) -> PledgedSide:
     """One side of a run, if its table and its seed are those that it pledged."""
     found = open_run(state, name)
     known = found.manifest
@@ -175,30 +177,32 @@ def open_case(state: State, name: str, data: TableLike | None, layout: Layout | 
     source = data if data is not None else known.source()
     read = layout or known.read_layout()
     table = _load(agreement, side, source, read)
-    case = Case(found, agreement, side, commitment, cards, read, table)
+    subject = PledgedSide(found, agreement, side, commitment, cards, read, table)
     if agreement.series is None:
-        _require_pledged(case, table_digest(table))
-        return case
-    return _open_series(state, case)
+        _require_pledged(subject, table_digest(table))
+        return subject
+    return _open_series(state, subject)
 
 
-def _open_series(state: State, case: Case) -> Case:
+def _open_series(state: State, subject: PledgedSide) -> PledgedSide:
     """One side of a run of a series, whose records are those of the table that took part in it."""
-    pledged = case.commitment.pledges[case.side].table
-    seed = case.commitment.seed
+    pledged = subject.commitment.pledges[subject.side].table
+    seed = subject.commitment.seed
     try:
-        standings = list(find_standings(case.folder, case.agreement, case.records))
+        standings = list(find_standings(subject.folder, subject.agreement, subject.records))
     except ValueError:
-        raise case.incomplete("what is kept of its series is not of such a run") from None
+        raise subject.incomplete("what is kept of its series is not of such a run") from None
     for standing, digest in standings:
-        case = replace(case, records=standing.records, series=standing)
-        if seed.commitments(case.side, digest)[:32] == pledged:
+        subject = replace(subject, records=standing.records, series=standing)
+        if seed.commitments(subject.side, digest)[:32] == pledged:
             break
-    _require_pledged(case, digest)
+    _require_pledged(subject, digest)
     try:
-        return replace(case, earlier=require_goes_on(state, case.folder, standing.looks, case.agreement.task))
+        return replace(
+            subject, earlier=require_goes_on(state, subject.folder, standing.looks, subject.agreement.task)
+        )
     except ValueError as error:
-        raise case.departed(str(error)) from None
+        raise subject.departed(str(error)) from None
 
 
 def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> Records:
@@ -208,40 +212,46 @@ def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> 
     return load_records(data, *own, by_id=True, keep_people=people)
 
 
-def _open_attempt(case: Case, folder: Path) -> Attempt:
+def _open_attempt(subject: PledgedSide, folder: Path) -> Attempt:
     try:
         told = read_opening(folder)
-        hellos = {side: decode_hello(content, case.agreement.party(side)) for side, content in told.items()}
+        hellos = {
+            side: decode_hello(content, subject.agreement.party(side)) for side, content in told.items()
+        }
     except RefusedError:
         # Of the hellos' version, which changes with every message of the protocol.
-        raise case.incomplete(f"attempt {int(folder.name)} was made by another version of Accord") from None
+        raise subject.incomplete(
+            f"attempt {int(folder.name)} was made by another version of Accord"
+        ) from None
     except (OSError, ValueError, AccordError):
-        raise case.incomplete(f"the beginning of attempt {int(folder.name)} cannot be read") from None
-    return Attempt(folder, told, hellos, meeting_of(told, case.sizes, case.about))
+        raise subject.incomplete(f"the beginning of attempt {int(folder.name)} cannot be read") from None
+    return Attempt(folder, told, hellos, meeting_of(told, subject.sizes, subject.about))
 
 
-def _require_pledged(case: Case, table: bytes) -> None:
+def _require_pledged(subject: PledgedSide, table: bytes) -> None:
     """Raise unless the seed, and a table of this digest, are those that were signed for."""
-    pledge = case.commitment.pledges[case.side]
+    pledge = subject.commitment.pledges[subject.side]
     try:
-        require_pledge(pledge, case.cards[case.side], case.manifest.run, case.agreement.digest, case.side)
+        require_pledge(
+            pledge, subject.cards[subject.side], subject.manifest.run, subject.agreement.digest, subject.side
+        )
     except ValueError:
-        raise case.incomplete("its pledge is not signed with its card") from None
-    made = case.commitment.seed.commitments(case.side, table)
+        raise subject.incomplete("its pledge is not signed with its card") from None
+    made = subject.commitment.seed.commitments(subject.side, table)
     if made[32:] != pledge.seed:
-        raise case.departed("the seed is not the one that it was committed to")
+        raise subject.departed("the seed is not the one that it was committed to")
     if made[:32] != pledge.table:
-        _require_same_readers(case)
-        day = case.manifest.began[: len("2026-11-16")]
-        raise case.departed(f"the table is not the one that it was committed to, as of {day}")
+        _require_same_readers(subject)
+        day = subject.manifest.began[: len("2026-11-16")]
+        raise subject.departed(f"the table is not the one that it was committed to, as of {day}")
 
 
-def _require_same_readers(case: Case) -> None:
+def _require_same_readers(subject: PledgedSide) -> None:
     """Raise where texts are read in another way than in the run: then any table would differ."""
     try:
-        known = {attempt.hellos[case.side].texts for attempt in case.attempts}
+        known = {attempt.hellos[subject.side].texts for attempt in subject.attempts}
     except StateError:
         return
     if known - {texts_digest()}:
         reason = "texts are read differently here than in the run, so that no table would be its own"
-        raise case.incomplete(f"{reason}; here are {readers()}")
+        raise subject.incomplete(f"{reason}; here are {readers()}")

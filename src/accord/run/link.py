@@ -61,9 +61,9 @@ from accord.state.runs import RunFolder, find_unfinished, open_run
 from accord.table.layout import Layout
 from accord.table.sinks.targets import Target, as_target_or_none, settled
 from accord.table.sources.opening import TableLike, require_table
-from accord.workers.hire import hire, require_workers
-from accord.workers.peak import Peak
-from accord.workers.pool import Crew
+from accord.workers.choice import choose_workers, require_workers
+from accord.workers.pool import ProcessPool
+from accord.workers.resources import Peak
 
 __all__ = ["Linked", "get_ready", "link", "own_side", "reopen", "resume"]
 
@@ -147,15 +147,15 @@ def link(
         opened.require_writable()
         way.require_free()
         card = own.cards[own.side.other]
-        with hire(wanted, trust_cluster, way, agreement.accountable) as hired:
+        with choose_workers(wanted, trust_cluster, way, agreement.accountable) as chosen:
             _require_yes(confirm(_offer(own)))
             Ledger(opened.ledger).declare(own.ask("offer"))
             with (
                 # The outer one: the partner hears why this side ends before its workers do.
-                Crew(hired.wish, way, hired.make) as crew,
-                open_channel(way, opened, card, own.partner, tell, crew.port) as channel,
+                ProcessPool(chosen.wish, way, chosen.make) as pool,
+                open_channel(way, opened, card, own.partner, tell, pool.port) as channel,
             ):
-                return run(begin(replace(own, team=crew, peak=peak.read), channel), channel)
+                return run(begin(replace(own, team=pool, peak=peak.read), channel), channel)
 
 
 def resume(
@@ -189,11 +189,11 @@ def resume(
     with (
         Peak() as peak,
         reopen(opened, name, data, out, way, tell, raw, force) as (own, kept),
-        hire(wanted, trust_cluster, own.reach, own.agreement.accountable) as hired,
-        Crew(hired.wish, own.reach, hired.make) as crew,
-        open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell, crew.port) as channel,
+        choose_workers(wanted, trust_cluster, own.reach, own.agreement.accountable) as chosen,
+        ProcessPool(chosen.wish, own.reach, chosen.make) as pool,
+        open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell, pool.port) as channel,
     ):
-        return run(go_on(replace(own, team=crew, peak=peak.read), kept, channel), channel)
+        return run(go_on(replace(own, team=pool, peak=peak.read), kept, channel), channel)
 
 
 def _require_kinds(

@@ -72,13 +72,12 @@ from accord.table.pairing import PairTable
 from accord.table.sinks.targets import Target, require_free, settled, write_pairs
 from accord.table.sources.opening import TableLike, settle
 from accord.version import __version__
-from accord.workers import answers
-from accord.workers.pace import expected_seconds
-from accord.workers.peak import held_bytes
-from accord.workers.pool import Alone, Errand, Team
+from accord.workers.connections import PartnerConnection
+from accord.workers.pool import NoWorkers, WorkerPool, WorkOrder
+from accord.workers.resources import expected_seconds, held_bytes
 
 
-class Line(answers.Line, Protocol):
+class Line(PartnerConnection, Protocol):
     """What a run asks its connection, and tells it."""
 
     sent: int
@@ -117,7 +116,7 @@ class Ready:
     """A csv is written with cells as they are, even those that a spreadsheet takes for formulas."""
     force: bool = False
     """An output that is there is replaced."""
-    team: Team = field(default_factory=Alone)
+    team: WorkerPool = field(default_factory=NoWorkers)
     """Who compares."""
     peak: Callable[[], int] = held_bytes
     """The most memory that this process has held."""
@@ -332,8 +331,8 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, record: AttemptRecor
         line.expect(seconds)
         own.team.expect(seconds)
 
-    errand = Errand(agreement, own.side, own.reach, own.tell, record)
-    staff = own.team.staff(errand, line, wish)
+    order = WorkOrder(agreement, own.side, own.reach, own.tell, record)
+    staff = own.team.comparers(order, line, wish)
     mine = replace(
         kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect,
         entropy=record.connection.entropy,

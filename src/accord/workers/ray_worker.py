@@ -18,8 +18,8 @@ from accord.peer.connect import Address
 from accord.peer.handshake import WIRE
 from accord.version import __version__
 from accord.workers.messages import Cause, Failure, Kind, Message, encode_failure
-from accord.workers.peak import Peak
 from accord.workers.relay import call_relay
+from accord.workers.resources import Peak
 from accord.workers.worker import Service
 
 PROGRAM = f"{__version__}, wire {WIRE}"

@@ -26,7 +26,7 @@ from contextlib import suppress
 from accord.notices import tell_nobody
 from accord.peer.connect import Address, set_options
 from accord.peer.port import open_port
-from accord.workers.routing import encode_wish, route
+from accord.workers.routing import encode_token, route
 
 _PIECE = 1 << 20
 _CALL_SECONDS = 30.0
@@ -36,7 +36,7 @@ def call_relay(where: Address, token: bytes) -> socket.socket:
     """A worker's connection to the relay of its coordinator."""
     made = socket.create_connection((where.host, where.port), _CALL_SECONDS)
     set_options(made)
-    made.sendall(encode_wish(token))
+    made.sendall(encode_token(token))
     return made
 
 
