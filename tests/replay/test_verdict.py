@@ -161,7 +161,7 @@ def test_who_signs_for_less_than_it_received_is_convicted(
         chain = Chain(MEETINGS[self._name], 0, Side.A)
         made = Seal(self._sent.count, self._sent.last, 0, chain.last, b"")
         signature = self._keys.sign(signed_bytes(self._about, self._name, 0, Side.B, made))
-        self._keeper.gave(replace(made, signature=signature))
+        self._store.gave(replace(made, signature=signature))
         return bytes(8) + signature
 
     MEETINGS: dict[bytes, Meeting] = {}

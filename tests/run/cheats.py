@@ -8,7 +8,7 @@ in the same process, or in another, is honest. None of them needs anything that 
                    every row that it meets. B reports that nothing matches.
     read_delta     `garbled`: one flipped correction in each of the 32 trees moves the label of one bit by the
                    four bits of Δ that belong to the tree. Sixteen guesses, and under the right one answers
-                   are no coins. Who has Δ has both labels of every wire. B reports the true connections.
+                   are no coins. Who has Δ has both labels of every wire. B reports the true answers.
     say_always     `ot`: B tells A the same answer for every pair. A worker of it is in `worker_cheating.py`.
     claim_all      `ot`: B reports that everything matches, and does not ask itself whether it does.
     change_message any engine: a bit of one message is another, whatever that is good for.
