@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from accord.entropy import Seeded
 from accord.errors import ConnectionLostError, PeerError, StoppedError, WorkerError
-from accord.notices import tell_nobody
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
 from accord.protocols import schedule
@@ -239,7 +238,7 @@ def resume(both: dict[Side, faults.Office], name: str, count: int) -> faults.End
     with ExitStack() as stack:
         parties = {}
         for side, office in both.items():
-            reopened = reopen(office.state, name, None, None, office.reach(), tell_nobody)
+            reopened = reopen(office.state, name)
             own, kept = stack.enter_context(reopened)
             parties[side] = go_on(replace(own, team=Several(count)), kept, faults.Line())
         return faults.drive(parties, faults.Wire())

@@ -30,7 +30,7 @@ from accord.agreement.file import parse_agreement
 from accord.entropy import Derived
 from accord.errors import NoRoomError, PeerError, StateError, TooManyMatchesError, UsageError
 from accord.protocols.mine import Mine
-from accord.protocols.series_greedy import Shown
+from accord.protocols.shown import Shown
 from accord.replay.evidence import Evidence, Signatures, collect_all
 from accord.replay.pledged import Attempt, PledgedSide
 from accord.replay.series import Earlier

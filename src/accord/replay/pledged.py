@@ -24,11 +24,11 @@ from accord.peer.handshake import Hello, decode_hello
 from accord.peer.identity import Card
 from accord.protocols.base import prepare
 from accord.protocols.mine import Mine
-from accord.protocols.series_greedy import Shown, encode_shown
-from accord.protocols.series_linkage import series_party
+from accord.protocols.shown import Shown, encode_shown
 from accord.protocols.slots import table_digest
-from accord.replay.series import Earlier, Standing, find_standings, require_goes_on
+from accord.replay.series import Earlier, PledgedRun, find_pledged, require_goes_on
 from accord.replay.verdict import Fault
+from accord.run.request import read_request
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state import noise_format
@@ -66,7 +66,7 @@ class PledgedSide:
     layout: Layout
     records: Records
     """Those that take part."""
-    series: Standing | None = None
+    series: PledgedRun | None = None
     """What else a run of a series follows from."""
     earlier: Earlier | None = None
     """The runs of its series before it."""
@@ -88,24 +88,22 @@ class PledgedSide:
         padding, entropy = task.protocol.padding(task, self.side.other, size), self.commitment.seed.slots()
         return prepare(task, self.side, self.records, size, noise, entropy, (), padding)
 
-    def _in_series(self, series: Standing) -> Mine:
+    def _in_series(self, series: PledgedRun) -> Mine:
         task, size, entropy = self.agreement.task, self.manifest.partner_records, self.commitment.seed.slots()
         try:
-            slots = series.slots(task, self.side, entropy)
+            slots = series.slots(entropy)
         except ValueError:
             raise self.incomplete(
                 "the counts that are kept of the run are not those of its records"
             ) from None
         padding = task.protocol.padding(task, self.side.other, size)
-        return Mine(self.side, self.records, size, slots, entropy, (), padding)
+        own = self.side, self.records, size, slots, entropy, (), padding
+        return Mine(*own, standing=series.standing)
 
     def party_of(self, mine: Mine) -> Party[Shown | None]:
         """The program of the side; in a series it ends in what both have disclosed by then."""
         task, engine = self.agreement.task, self.agreement.engine.build()
-        if self.series is not None:
-            return (yield from series_party(task, mine, engine, self.series.run))[1]
-        yield from task.protocol.party(task, mine, engine)
-        return None
+        return (yield from task.protocol.party(task, mine, engine)).shown
 
     @cached_property
     def attempts(self) -> list[Attempt]:
@@ -174,8 +172,9 @@ def open_pledged_side(
         raise UsageError(problem=f"The run {name} is not accountable: nothing was kept to replay it.")
     side, commitment = Side(known.side), read_commitment(found.path)
     cards = read_cards(found.path)
-    source = data if data is not None else known.source()
-    read = layout or known.read_layout()
+    asked = read_request(found)
+    source = data if data is not None else asked.source(name)
+    read = layout or asked.layout
     table = _load(agreement, side, source, read)
     subject = PledgedSide(found, agreement, side, commitment, cards, read, table)
     if agreement.series is None:
@@ -189,11 +188,11 @@ def _open_series(state: State, subject: PledgedSide) -> PledgedSide:
     pledged = subject.commitment.pledges[subject.side].table
     seed = subject.commitment.seed
     try:
-        standings = list(find_standings(subject.folder, subject.agreement, subject.records))
+        standings = list(find_pledged(subject.folder, subject.agreement, subject.records))
     except ValueError:
         raise subject.incomplete("what is kept of its series is not of such a run") from None
     for standing, digest in standings:
-        subject = replace(subject, records=standing.records, series=standing)
+        subject = replace(subject, records=standing.entered.records, series=standing)
         if seed.commitments(subject.side, digest)[:32] == pledged:
             break
     _require_pledged(subject, digest)

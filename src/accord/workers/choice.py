@@ -38,7 +38,7 @@ class OnCluster:
 
 
 @dataclass(frozen=True)
-class WorkerChoice:
+class WorkerSource:
     """How many workers this side wants, and who starts them."""
 
     wish: Wish
@@ -85,10 +85,10 @@ def own_wish(workers: int | None) -> Wish:
 @contextmanager
 def choose_workers(
     workers: int | OnCluster | None, trust_cluster: bool, reach: Reach, accountable: bool
-) -> Iterator[WorkerChoice]:
+) -> Iterator[WorkerSource]:
     """Whoever was asked for, until the end of the block; raises if there is nobody."""
     if not isinstance(workers, OnCluster):
-        yield WorkerChoice(own_wish(workers))
+        yield WorkerSource(own_wish(workers))
         return
     if accountable:
         # A worker keeps what it receives in the run's folder, which a node does not have.
@@ -102,6 +102,6 @@ def choose_workers(
     try:
         if not found.room:
             raise UsageError(problem="The Ray cluster has no free processor for a worker now.")
-        yield WorkerChoice(Wish(min(found.room, workers.most), always=True), lambda: found)
+        yield WorkerSource(Wish(min(found.room, workers.most), always=True), lambda: found)
     finally:
         found.end()
