@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.accountable.seed import PLEDGE
+from accord.accountable.pledge import PLEDGE
 from accord.accountable.signing import read_commitment
 from accord.accountable.stored import attempts, read_opening
 from accord.errors import PeerError, StateError, TrustError

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accord.accountable import seed, transcript
+from accord.accountable import pledge, seed, transcript
 from accord.agreement.limits import MOST_BYTES
 from accord.forecast.room import BYTES_A_SLOT
 from accord.peer import channel, connect, frames, handshake, port
@@ -113,11 +113,11 @@ def test_workers() -> None:
 
 
 def test_accountable_runs() -> None:
-    pledge, seal = numbers("Accountable runs")
-    assert (pledge, seal) == ([seed.PLEDGE], [transcript.SEAL])
+    pledged, sealed = numbers("Accountable runs")
+    assert (pledged, sealed) == ([pledge.PLEDGE], [transcript.SEAL])
     section = PAGE.split("## Accountable runs\n")[1].split("\n## ")[0]
     for tag in (
-        seed._TABLE_TAG, seed._SEED_TAG, seed._PLEDGE_TAG,
+        seed._TABLE_TAG, seed._SEED_TAG, pledge._PLEDGE_TAG,
         transcript._MEETING, transcript._NAME, transcript._KEY, transcript._START,
         transcript._SIGNED,
     ):  # fmt: skip

@@ -23,7 +23,7 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from accord.accountable.seed import Pledge, decode_pledge, encode_pledge, require_pledge
+from accord.accountable.pledge import Pledge, decode_pledge, encode_pledge, require_pledge
 from accord.accountable.stored import StoredTranscript, attempts, decode_seal, encode_seal
 from accord.accountable.transcript import LINK, Chain, Meeting, Seal, signed_bytes
 from accord.errors import TrustError, UnreadableError

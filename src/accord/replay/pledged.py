@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from accord.accountable.seed import require_pledge
+from accord.accountable.pledge import require_pledge
 from accord.accountable.signing import SeedCommitment, read_cards, read_commitment
 from accord.accountable.stored import attempts, read_opening
 from accord.accountable.transcript import Meeting, about_run, meeting_of
@@ -22,16 +22,14 @@ from accord.fields.load import load_records
 from accord.fields.vectors import readers, texts_digest
 from accord.peer.handshake import Hello, decode_hello
 from accord.peer.identity import Card
-from accord.protocols.base import prepare
 from accord.protocols.mine import Mine
 from accord.protocols.shown import Shown, encode_shown
-from accord.protocols.slots import table_digest
-from accord.replay.series import Earlier, PledgedRun, find_pledged, require_goes_on
+from accord.replay.followed import Followed, find_followed
+from accord.replay.series import Earlier, NotKept
 from accord.replay.verdict import Fault
 from accord.run.request import read_request
 from accord.secure.party import Party
 from accord.side import Side
-from accord.state import noise_format
 from accord.state.folder import State
 from accord.state.runs import Manifest, RunFolder, open_run
 from accord.table.layout import Layout
@@ -64,10 +62,8 @@ class PledgedSide:
     commitment: SeedCommitment
     cards: dict[Side, Card]
     layout: Layout
-    records: Records
-    """Those that take part."""
-    series: PledgedRun | None = None
-    """What else a run of a series follows from."""
+    followed: Followed
+    """What its messages follow from besides the seed."""
     earlier: Earlier | None = None
     """The runs of its series before it."""
 
@@ -75,30 +71,22 @@ class PledgedSide:
     def manifest(self) -> Manifest:
         return self.folder.manifest
 
+    @property
+    def records(self) -> Records:
+        """Those that took part."""
+        return self.followed.records
+
     @cached_property
     def mine(self) -> Mine:
-        """The side as it was fixed then: its slots follow from table, noise and seed."""
-        task, size = self.agreement.task, self.manifest.partner_records
-        if self.series is not None:
-            return self._in_series(self.series)
+        """The side as it was fixed then."""
+        task, size, entropy = self.agreement.task, self.manifest.partner_records, self.commitment.slots()
         try:
-            noise = noise_format.decode(self.folder.read("noise"))
-        except (StateError, ValueError):
-            raise self.incomplete("the noise of the run cannot be read") from None
-        padding, entropy = task.protocol.padding(task, self.side.other, size), self.commitment.seed.slots()
-        return prepare(task, self.side, self.records, size, noise, entropy, (), padding)
-
-    def _in_series(self, series: PledgedRun) -> Mine:
-        task, size, entropy = self.agreement.task, self.manifest.partner_records, self.commitment.seed.slots()
-        try:
-            slots = series.slots(entropy)
-        except ValueError:
-            raise self.incomplete(
-                "the counts that are kept of the run are not those of its records"
-            ) from None
+            slots = self.followed.slots(entropy)
+        except NotKept as error:
+            raise self.incomplete(str(error)) from None
         padding = task.protocol.padding(task, self.side.other, size)
         own = self.side, self.records, size, slots, entropy, (), padding
-        return Mine(*own, standing=series.standing)
+        return Mine(*own, standing=self.followed.standing)
 
     def party_of(self, mine: Mine) -> Party[Shown | None]:
         """The program of the side; in a series it ends in what both have disclosed by then."""
@@ -157,8 +145,12 @@ class PledgedSide:
             )
 
     def incomplete(self, reason: str) -> StateError:
-        mend = "With the tables and seeds of both sides the run can be replayed without it."
-        return StateError(path=self.folder.path / "record", reason=reason, mend=mend)
+        return _incomplete(self.folder, reason)
+
+
+def _incomplete(folder: RunFolder, reason: str) -> StateError:
+    mend = "With the tables and seeds of both sides the run can be replayed without it."
+    return StateError(path=folder.path / "record", reason=reason, mend=mend)
 
 
 def open_pledged_side(
@@ -176,30 +168,17 @@ def open_pledged_side(
     source = data if data is not None else asked.source(name)
     read = layout or asked.layout
     table = _load(agreement, side, source, read)
-    subject = PledgedSide(found, agreement, side, commitment, cards, read, table)
-    if agreement.series is None:
-        _require_pledged(subject, table_digest(table))
-        return subject
-    return _open_series(state, subject)
-
-
-def _open_series(state: State, subject: PledgedSide) -> PledgedSide:
-    """One side of a run of a series, whose records are those of the table that took part in it."""
-    pledged = subject.commitment.pledges[subject.side].table
-    seed = subject.commitment.seed
     try:
-        standings = list(find_pledged(subject.folder, subject.agreement, subject.records))
-    except ValueError:
-        raise subject.incomplete("what is kept of its series is not of such a run") from None
-    for standing, digest in standings:
-        subject = replace(subject, records=standing.entered.records, series=standing)
-        if seed.commitments(subject.side, digest)[:32] == pledged:
-            break
-    _require_pledged(subject, digest)
+        candidates = find_followed(found, agreement, side, table)
+    except NotKept as error:
+        raise _incomplete(found, str(error)) from None
+    made = [commitment.seed.commitments(side, one.digest)[:32] for one in candidates]
+    pledged = commitment.pledges[side].table
+    followed = candidates[made.index(pledged) if pledged in made else -1]
+    subject = PledgedSide(found, agreement, side, commitment, cards, read, followed)
+    _require_pledged(subject)
     try:
-        return replace(
-            subject, earlier=require_goes_on(state, subject.folder, standing.looks, subject.agreement.task)
-        )
+        return replace(subject, earlier=followed.require_goes_on(state))
     except ValueError as error:
         raise subject.departed(str(error)) from None
 
@@ -227,8 +206,8 @@ def _open_attempt(subject: PledgedSide, folder: Path) -> Attempt:
     return Attempt(folder, told, hellos, meeting_of(told, subject.sizes, subject.about))
 
 
-def _require_pledged(subject: PledgedSide, table: bytes) -> None:
-    """Raise unless the seed, and a table of this digest, are those that were signed for."""
+def _require_pledged(subject: PledgedSide) -> None:
+    """Raise unless seed and table are those that were signed for."""
     pledge = subject.commitment.pledges[subject.side]
     try:
         require_pledge(
@@ -236,7 +215,7 @@ def _require_pledged(subject: PledgedSide, table: bytes) -> None:
         )
     except ValueError:
         raise subject.incomplete("its pledge is not signed with its card") from None
-    made = subject.commitment.seed.commitments(subject.side, table)
+    made = subject.commitment.seed.commitments(subject.side, subject.followed.digest)
     if made[32:] != pledge.seed:
         raise subject.departed("the seed is not the one that it was committed to")
     if made[:32] != pledge.table:
