@@ -92,14 +92,14 @@ def plan(
     share = None if overlap is None else _number("overlap", overlap)
     named = read_sizes(agreement, records)
     require_count(workers)
-    crew = min(workers or 1, count_cores())
+    processes = min(workers or 1, count_cores())
     if data is None:
         if named is None:
             raise UsageError(problem="Say how many records A and B have: `records=`.")
-        return make_plan(agreement, Question(named, between, share, wish, crew), Speedometer(folder))
+        return make_plan(agreement, Question(named, between, share, wish, processes), Speedometer(folder))
     own = read_own(agreement, data, party, layout or Layout())
     sizes = sizes_with(own, named)
-    found = make_plan(agreement, Question(sizes, between, share, wish, crew), Speedometer(folder), own)
+    found = make_plan(agreement, Question(sizes, between, share, wish, processes), Speedometer(folder), own)
     refused = ledger_refuses(agreement, own, State(folder), dataset)
     return replace(found, warnings=(*refused, *found.warnings))
 
