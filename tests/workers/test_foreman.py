@@ -19,7 +19,7 @@ from tests.workers.clusters import require_ray
 require_ray()
 
 # ruff: noqa: E402
-from accord.peer.connect import Address
+from accord.peer.connect import HostPort
 from accord.workers import foreman
 from accord.workers.foreman import _PlacedWorkers
 from accord.workers.ray_worker import PROGRAM, RayWorker
@@ -52,7 +52,7 @@ class Actor:
         return None if kind == Kind.MEET else (Kind.ANSWER, body)
 
     def _call(self, host: str, port: int, token: bytes) -> tuple[int, bytes]:
-        with call_relay(Address(host, port), token) as made:
+        with call_relay(HostPort(host, port), token) as made:
             return Kind.READY, made.recv(5)
 
 

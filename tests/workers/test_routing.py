@@ -15,7 +15,7 @@ import pytest
 from accord.errors import StoppedError
 from accord.notices import Dropped, Notice
 from accord.peer import port as ports
-from accord.peer.connect import Address
+from accord.peer.connect import HostPort
 from accord.peer.port import CALLERS, open_port
 from accord.workers.routing import _MOST_CALLERS, TAG, encode_token, make_token, route
 
@@ -29,7 +29,7 @@ class Routed:
         self.said: dict[int, bytes] = {}
         self.told: list[Notice] = []
         self.result: Any = None
-        self._server = open_port(Address("127.0.0.1", 0))
+        self._server = open_port(HostPort("127.0.0.1", 0))
         self.port: int = self._server.getsockname()[1]
         self._thread = threading.Thread(target=self._run, args=(seconds, attend))
         self._thread.start()

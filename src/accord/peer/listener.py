@@ -13,7 +13,7 @@ import ssl
 
 from accord.errors import ConnectionLostError, TrustError
 from accord.notices import Listening, Tell
-from accord.peer.connect import ASK_CARD, WELCOME, Address, make_context
+from accord.peer.connect import ASK_CARD, WELCOME, HostPort, make_context
 from accord.peer.identity import Card
 from accord.peer.port import Acceptor, Caller, open_port
 from accord.state.folder import State
@@ -21,7 +21,7 @@ from accord.wording import counted
 
 
 def listen(
-    address: Address, state: State, card: Card, partner: str, wait: float, tell: Tell
+    address: HostPort, state: State, card: Card, partner: str, wait: float, tell: Tell
 ) -> ssl.SSLSocket:
     """Wait for the partner at an address of one's own, and for nobody after it."""
     with open_port(address) as server:

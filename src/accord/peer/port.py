@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 
 from accord.errors import TrustError, UsageError
 from accord.notices import Dropped, Tell
-from accord.peer.connect import Address, set_options
+from accord.peer.connect import HostPort, set_options
 from accord.wording import counted
 
 CALLERS = 8
@@ -38,7 +38,7 @@ _NOTE_SECONDS = 60.0
 _MOST_NOTED = 1000
 
 
-def try_listening(address: Address) -> None:
+def try_listening(address: HostPort) -> None:
     """Raise if nothing can listen at this address of one's own. Nobody who calls meanwhile is answered."""
     try:
         family, where = _place(address)
@@ -49,7 +49,7 @@ def try_listening(address: Address) -> None:
         raise _cannot_listen(address, error) from None
 
 
-def open_port(address: Address) -> socket.socket:
+def open_port(address: HostPort) -> socket.socket:
     """A port of one's own at which callers queue; its owner closes it."""
     try:
         family, where = _place(address)
@@ -61,13 +61,13 @@ def open_port(address: Address) -> socket.socket:
     return server
 
 
-def _cannot_listen(address: Address, error: OSError) -> UsageError:
+def _cannot_listen(address: HostPort, error: OSError) -> UsageError:
     return UsageError(
         problem=f"Nothing can listen at {address}: {error.strerror or error}. Name another `listen=`."
     )
 
 
-def _place(address: Address) -> tuple[socket.AddressFamily, Any]:
+def _place(address: HostPort) -> tuple[socket.AddressFamily, Any]:
     """Where to listen. No host means every interface, of both families where the system can."""
     if not address.host and socket.has_dualstack_ipv6():
         return socket.AF_INET6, ("::", address.port)

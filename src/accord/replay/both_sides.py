@@ -28,7 +28,7 @@ from accord.replay.one_side import Replayed, run_attempt
 from accord.replay.pledged import Attempt, PledgedSide
 from accord.replay.signed import require_seals
 from accord.replay.stand_ins import MemoryJournal, ReplayedConnection
-from accord.replay.verdict import Fault, causes_first, in_order, misstated, name_message, went_on, where
+from accord.replay.verdict import Objection, causes_first, in_order, misstated, name_message, went_on, where
 from accord.secure.party import Buffer
 from accord.side import Side
 
@@ -41,7 +41,7 @@ class _Seen:
 
     signed: dict[int, Signatures]
     connections: dict[int, _LinkedConnection] = field(default_factory=dict)
-    fault: BaseException | None = None
+    error: BaseException | None = None
     shown: Shown | None = None
     """In a series, what both had disclosed at its end."""
 
@@ -92,13 +92,13 @@ def replay_both(subjects: dict[Side, PledgedSide]) -> dict[Side, Replayed]:
         raise UsageError(problem="These are not the two sides of one run.")
     both = list(_common(subjects))
     found = _replay(subjects, both, None)
-    _require_departed(subjects, found.faults)
-    if found.faults:
+    _require_departed(subjects, found.objections)
+    if found.objections:
         for side in Side:
-            faults = _replay(subjects, both, side).faults
-            _require_departed(subjects, {side.other: faults.get(side.other)})
+            objections = _replay(subjects, both, side).objections
+            _require_departed(subjects, {side.other: objections.get(side.other)})
     for side in Side:
-        subjects[side].require(found.faults.get(side))
+        subjects[side].require(found.objections.get(side))
         subjects[side].require_signatures(found.signatures[side])
     return {
         side: Replayed(
@@ -116,11 +116,11 @@ def replay_both(subjects: dict[Side, PledgedSide]) -> dict[Side, Replayed]:
 
 @dataclass
 class _Found:
-    """What came of all attempts, or of those up to the first with a fault."""
+    """What came of all attempts, or of those up to the first with an objection."""
 
     messages: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
     signatures: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
-    faults: dict[Side, Fault | None] = field(default_factory=dict)
+    objections: dict[Side, Objection | None] = field(default_factory=dict)
 
 
 def _replay(
@@ -131,23 +131,23 @@ def _replay(
     found = _Found()
     for attempts in both:
         seen = _run_both(subjects, attempts, journals, recorded)
-        faults = {side: _judge(attempts[side].number, seen[side], seen[side.other]) for side in Side}
+        objections = {side: _judge(attempts[side].number, seen[side], seen[side.other]) for side in Side}
         for side, each in seen.items():
             found.messages[side] += sum(len(connection.links) for connection in each.connections.values())
             found.signatures[side] += sum(len(one.seals) for one in each.signed.values())
-        if any(faults.values()):
-            found.faults = faults
+        if any(objections.values()):
+            found.objections = objections
             break
         for side, each in seen.items():
             subjects[side].require_shown(each.shown)
     return found
 
 
-def _require_departed(subjects: dict[Side, PledgedSide], faults: dict[Side, Fault | None]) -> None:
+def _require_departed(subjects: dict[Side, PledgedSide], objections: dict[Side, Objection | None]) -> None:
     """Raise for a side that departed: that comes before what nothing can be said of, and may cause it."""
-    for side, fault in faults.items():
-        if fault is not None and fault.departed:
-            subjects[side].require(fault)
+    for side, objection in objections.items():
+        if objection is not None and objection.departed:
+            subjects[side].require(objection)
 
 
 def _common(subjects: dict[Side, PledgedSide]) -> Iterator[dict[Side, Attempt]]:
@@ -226,7 +226,7 @@ def _run_both(
         try:
             own.shown = run_attempt(subjects[side], attempt, journals[side], connect).shown
         except BaseException as error:
-            own.fault = error
+            own.error = error
         finally:
             for box in boxes:
                 box[side.other].put(None)
@@ -238,21 +238,23 @@ def _run_both(
         thread.join()
     for side, own in seen.items():
         # A record that cannot be read, or that asks for more than this machine has, is followed up to there.
-        if own.fault is not None and not (
-            side is recorded and isinstance(own.fault, OSError | ValueError | StateError)
+        if own.error is not None and not (
+            side is recorded and isinstance(own.error, OSError | ValueError | StateError)
         ):
-            raise own.fault
+            raise own.error
     return seen
 
 
-def _judge(attempt: int, own: _Seen, other: _Seen) -> Fault | None:
+def _judge(attempt: int, own: _Seen, other: _Seen) -> Objection | None:
     """What is wrong with what a side signed, if anything."""
     found = [_judge_connection(attempt, number, own, other) for number in causes_first(own.signed)]
-    faults = [fault for fault in found if fault is not None]
-    return next((fault for fault in faults if fault.departed), faults[0] if faults else None)
+    objections = [objection for objection in found if objection is not None]
+    return next(
+        (objection for objection in objections if objection.departed), objections[0] if objections else None
+    )
 
 
-def _judge_connection(attempt: int, number: int, own: _Seen, other: _Seen) -> Fault | None:
+def _judge_connection(attempt: int, number: int, own: _Seen, other: _Seen) -> Objection | None:
     """A side departed at a seal if it had received, and signed so, what an honest partner sends, and sent
     something else; on its other connections nothing may have come that differs."""
     connection, good = own.connections.get(number), 0
@@ -261,7 +263,7 @@ def _judge_connection(attempt: int, number: int, own: _Seen, other: _Seen) -> Fa
             return _unclear(attempt, number)
         if _is_same(connection.links, seal.sent, seal.sent_link):
             if (seal.sent, seal.received) not in connection.marks:
-                return Fault(True, misstated(attempt, number, connection, seal.sent, seal.received))
+                return Objection(True, misstated(attempt, number, connection, seal.sent, seal.received))
             good = seal.sent
             continue
         last = {n: len(each.came) for n, each in own.connections.items()}
@@ -270,7 +272,7 @@ def _judge_connection(attempt: int, number: int, own: _Seen, other: _Seen) -> Fa
             return _unclear(attempt, number)
         if len(connection.links) < seal.sent:
             return went_on(attempt, number, connection, good, seal.sent)
-        return Fault(True, name_message(attempt, number, connection, good, seal.sent))
+        return Objection(True, name_message(attempt, number, connection, good, seal.sent))
     return None
 
 
@@ -278,6 +280,6 @@ def _is_same(links: list[bytes], count: int, link: bytes) -> bool:
     return not count or (len(links) >= count and links[count - 1] == link)
 
 
-def _unclear(attempt: int, number: int) -> Fault:
+def _unclear(attempt: int, number: int) -> Objection:
     place = where(attempt, number)
-    return Fault(False, f"what was signed {place} is not what two honest sides come to, and not by whom")
+    return Objection(False, f"what was signed {place} is not what two honest sides come to, and not by whom")

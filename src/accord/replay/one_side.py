@@ -144,10 +144,10 @@ def _replay_attempt(
 
     try:
         ended = run_attempt(subject, attempt, journal, connect)
-        fault = judge(attempt.number, made, signed, ended.whole)
+        objection = judge(attempt.number, made, signed, ended.whole)
     except (OSError, ValueError):
         raise subject.incomplete(f"the messages of attempt {attempt.number} cannot be read") from None
-    subject.require(fault)
+    subject.require(objection)
     subject.require_shown(ended.shown)
     return list(made.values())
 

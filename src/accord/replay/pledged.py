@@ -26,7 +26,7 @@ from accord.protocols.mine import Mine
 from accord.protocols.shown import Shown, encode_shown
 from accord.replay.followed import Followed, find_followed
 from accord.replay.series import Earlier, NotKept
-from accord.replay.verdict import Fault
+from accord.replay.verdict import Objection
 from accord.run.request import read_request
 from accord.secure.party import Party
 from accord.side import Side
@@ -119,10 +119,12 @@ class PledgedSide:
     def departed(self, problem: str) -> DepartedError:
         return DepartedError(party=self.party, run=self.manifest.run, problem=problem)
 
-    def require(self, fault: Fault | None) -> None:
+    def require(self, objection: Objection | None) -> None:
         """Raise what was found, if anything was."""
-        if fault is not None:
-            raise self.departed(fault.problem) if fault.departed else self.incomplete(fault.problem)
+        if objection is not None:
+            raise (
+                self.departed(objection.problem) if objection.departed else self.incomplete(objection.problem)
+            )
 
     def require_shown(self, shown: Shown | None) -> None:
         """Raise unless this is what the side keeps as disclosed by the end of a run of a series."""

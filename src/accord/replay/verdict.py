@@ -30,7 +30,7 @@ from accord.wording import counted
 
 
 @dataclass(frozen=True)
-class Fault:
+class Objection:
     """Why a side is not cleared."""
 
     departed: bool
@@ -40,18 +40,18 @@ class Fault:
 
 def judge(
     attempt: int, connections: Mapping[int, ReplayedConnection], signed: Mapping[int, Signatures], ended: bool
-) -> Fault | None:
+) -> Objection | None:
     """What is wrong with an attempt, if anything. `ended`: the program came to an end of its own."""
     if len(signed) > 1:
         for number, one in signed.items():
             if not _all_came(connections.get(number), one):
                 return lost(attempt, number)
     waits = not ended or any(connection.starved for connection in connections.values())
-    faults = [
+    objections = [
         _judge_connection(attempt, n, connections.get(n), signed[n], waits) for n in causes_first(signed)
     ]
-    found = [fault for fault in faults if fault is not None]
-    return next((fault for fault in found if fault.departed), found[0] if found else None)
+    found = [objection for objection in objections if objection is not None]
+    return next((objection for objection in found if objection.departed), found[0] if found else None)
 
 
 def causes_first(numbers: Iterable[int]) -> list[int]:
@@ -61,7 +61,7 @@ def causes_first(numbers: Iterable[int]) -> list[int]:
 
 def _judge_connection(
     attempt: int, number: int, connection: ReplayedConnection | None, signed: Signatures, waits: bool
-) -> Fault | None:
+) -> Objection | None:
     good = 0
     for seal in in_order(signed.seals):
         if connection is None or not _came(connection, seal.received, seal.received_link):
@@ -69,9 +69,9 @@ def _judge_connection(
         if len(connection.links) < seal.sent:
             return lost(attempt, number) if waits else went_on(attempt, number, connection, good, seal.sent)
         if seal.sent and connection.links[seal.sent - 1] != seal.sent_link:
-            return Fault(True, name_message(attempt, number, connection, good, seal.sent))
+            return Objection(True, name_message(attempt, number, connection, good, seal.sent))
         if (seal.sent, seal.received) not in connection.marks:
-            return Fault(True, misstated(attempt, number, connection, seal.sent, seal.received))
+            return Objection(True, misstated(attempt, number, connection, seal.sent, seal.received))
         good = seal.sent
     return None if connection is None or _fits_the_partner(connection, signed) else lost(attempt, number)
 
@@ -120,11 +120,11 @@ def in_order(seals: list[Seal]) -> list[Seal]:
     return sorted(seals, key=lambda seal: (seal.sent, seal.received))
 
 
-def went_on(attempt: int, number: int, connection: ReplayedConnection, good: int, sent: int) -> Fault:
+def went_on(attempt: int, number: int, connection: ReplayedConnection, good: int, sent: int) -> Objection:
     """That a side sent more than the protocol has, or what it then sent first that differs."""
     if connection.off and connection.off[0] > good:
-        return Fault(True, name_message(attempt, number, connection, good, connection.off[0]))
-    return Fault(
+        return Objection(True, name_message(attempt, number, connection, good, connection.off[0]))
+    return Objection(
         True,
         f"it signed for {counted(sent, 'message')} that it sent {where(attempt, number)}, where the "
         f"protocol ends after {len(connection.links):,}",
@@ -140,10 +140,10 @@ def misstated(attempt: int, number: int, connection: ReplayedConnection, sent: i
     return f"it signed {place} for {counted(received, 'message')} received, but had received {due[0]:,}"
 
 
-def lost(attempt: int, number: int) -> Fault:
+def lost(attempt: int, number: int) -> Objection:
     """That the record does not have what was received."""
     place = where(attempt, number)
-    return Fault(False, f"the messages received {place} are not all there, or not those it signed for")
+    return Objection(False, f"the messages received {place} are not all there, or not those it signed for")
 
 
 def where(attempt: int, number: int) -> str:

@@ -39,7 +39,7 @@ from accord.kernel import spare_blas
 from accord.network import Network
 from accord.notices import tell_nobody
 from accord.peer.channel import Patience, TlsChannel
-from accord.peer.connect import Address, accept, keep_calling, make_context, trust
+from accord.peer.connect import HostPort, accept, keep_calling, make_context, trust
 from accord.peer.identity import card_from_der, draw_identity
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import inputs
@@ -105,7 +105,7 @@ class Worker:
             handed.settimeout(start.wait)
             found = accept(handed, self._context, card, start.wait)
         else:
-            where, before = Address(meet.host, meet.port), encode_token(bytes.fromhex(meet.token))
+            where, before = HostPort(meet.host, meet.port), encode_token(bytes.fromhex(meet.token))
             found = keep_calling(where, self._context, card, start.partner, start.wait, tell_nobody, before)
         patience = Patience(start.silence, start.message, start.grace)
         self._channel = TlsChannel(found, start.partner, patience)
