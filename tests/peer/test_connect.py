@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from accord.errors import AccordError, ConnectionLostError, TrustError, UsageError
 from accord.notices import Dropped, Listening, Notice, Waiting, tell_nobody
 from accord.peer import port as ports
-from accord.peer.connect import Address, connect, make_context, parse_address
+from accord.peer.connect import HostPort, connect, make_context, parse_address
 from accord.peer.connection import Reach
 from accord.peer.identity import make_identity, own_card
 from accord.peer.listener import listen
@@ -119,7 +119,7 @@ def test_a_plain_text_server_is_refused(both: Both) -> None:
                 client.recv(4096)
 
         threading.Thread(target=serve, daemon=True).start()
-        address = Address("127.0.0.1", server.getsockname()[1])
+        address = HostPort("127.0.0.1", server.getsockname()[1])
         with pytest.raises(TrustError, match=r"does not speak TLS 1\.3"):
             connect(address, both[1].state, both[0].card, "alice", 5, tell_nobody)
 
@@ -142,7 +142,7 @@ def test_tickets_instead_of_a_welcome_do_not_hold_who_connects(both: Both, tmp_p
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()
-        address = Address("127.0.0.1", server.getsockname()[1])
+        address = HostPort("127.0.0.1", server.getsockname()[1])
         with pytest.raises(ConnectionLostError, match="no answer in time"):
             connect(address, both[1].state, both[0].card, "alice", 1, tell_nobody)
     assert not outlasted.is_set(), "as long as tickets came, it waited"
@@ -208,7 +208,7 @@ def _against(state: State, partner: worlds.Organisation, client: Any, wait: floa
         assert ready.wait(10)
         return client(port[0])
 
-    first = lambda: listen(Address("127.0.0.1", 0), state, partner.card, "bob", wait, tell)  # noqa: E731
+    first = lambda: listen(HostPort("127.0.0.1", 0), state, partner.card, "bob", wait, tell)  # noqa: E731
     left, right = worlds.in_threads(first, second)
     return left, right
 
@@ -247,7 +247,7 @@ def test_nobody_listens(both: Both) -> None:
     said: list[Notice] = []
     with pytest.raises(ConnectionLostError, match="does not answer"):
         connect(
-            Address("127.0.0.1", port),
+            HostPort("127.0.0.1", port),
             both[1].state,
             both[0].card,
             "alice",
@@ -259,9 +259,9 @@ def test_nobody_listens(both: Both) -> None:
 
 def test_nobody_comes_and_the_port_is_taken(both: Both) -> None:
     with pytest.raises(ConnectionLostError, match="nobody came within"):
-        listen(Address("127.0.0.1", 0), both[0].state, both[1].card, "bob", 0.1, tell_nobody)
+        listen(HostPort("127.0.0.1", 0), both[0].state, both[1].card, "bob", 0.1, tell_nobody)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        taken = Address("127.0.0.1", server.getsockname()[1])
+        taken = HostPort("127.0.0.1", server.getsockname()[1])
         with pytest.raises(UsageError, match="Nothing can listen at"):
             listen(taken, both[0].state, both[1].card, "bob", 0.1, tell_nobody)
 

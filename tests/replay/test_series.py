@@ -19,7 +19,7 @@ from accord.protocols.shown import Shown, encode_shown
 from accord.replay.both_sides import replay_both
 from accord.replay.evidence import decode_evidence, encode_evidence
 from accord.replay.one_side import Replayed, make_evidence, replay_side
-from accord.replay.pledged import Case, open_case
+from accord.replay.pledged import PledgedSide, open_pledged_side
 from accord.replay.series import Earlier
 from accord.run.receipt import read_receipt
 from accord.side import Side
@@ -62,8 +62,8 @@ def kept_table(office: SeriesOffice, name: str) -> Path:
     return office.data.with_name(f"{name}.csv")
 
 
-def case(both: Both, side: Side, name: str) -> Case:
-    return open_case(both[side].state, name, kept_table(both[side], name))
+def case(both: Both, side: Side, name: str) -> PledgedSide:
+    return open_pledged_side(both[side].state, name, kept_table(both[side], name))
 
 
 def replayed(both: Both, side: Side, name: str, evidence: bool = True) -> Replayed:

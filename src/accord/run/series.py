@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.pledge_series import digest_series, digest_standing
+from accord.accountable.pledge import digest_series, digest_standing
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy

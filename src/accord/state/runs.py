@@ -11,7 +11,7 @@
     before      of a run of a series: what both had disclosed to each other before
     pairs, shown    of one that is done: the pairs that it found, and what both have disclosed by then
     seed, noise, pledges, record    of an accountable run: stored.py
-    looks       of an accountable run of a series, in place of the noise: pledge_series.py
+    looks       of an accountable run of a series, in place of the noise: accountable/pledge.py
 
 Every file has a version; the journal's is in `journal.py`. Whoever changes anything here holds the lock.
 
