@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 
+pytest_plugins = ["tests.processor"]
+
 # The same examples each time; `make slow` asks for many more, and for others each time.
 settings.register_profile(
     "accord",
@@ -29,6 +31,14 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("accord"), max_examples=250, derandomize=False)
 settings.load_profile("accord")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a browser or the built site is marked as a part of its own, before parts are chosen."""
+    for item in items:
+        if {"browser", "site"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("site")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -145,7 +145,10 @@ def type_page(page: Path, folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "page",
     # The README has the same commands in fewer steps; the drafts of one's own table are tested by themselves.
-    [page if page == QUICKSTART else pytest.param(page, marks=pytest.mark.slow) for page in PAGES],
+    [
+        pytest.param(page, marks=pytest.mark.site if page == QUICKSTART else pytest.mark.slow)
+        for page in PAGES
+    ],
     ids=lambda page: page.name,
 )
 def test_every_command_works_as_written(page: Path, tmp_path: Path) -> None:
