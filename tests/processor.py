@@ -6,8 +6,8 @@ pay for it. Above `NAMED` seconds a test is named when the run ends; above `REFU
 one of `EXCEPTIONS`, of which there are at most twenty.
 
 Kernels are warm where there are workers: they are compiled before the workers start. In a process of its own,
-where the first test that needs one compiles it, tests are named and none fails. Slow tests and those of the
-site have no limit, nor has a property that is asked for more examples than usual.
+where the first test that needs one compiles it, tests are named and none fails. Slow tests and whole
+things have no limit, nor has a property that is asked for more examples than usual.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     yield
     seconds = spent() - before
     thorough = item.config.getoption("hypothesis_profile", None)
-    if thorough or item.get_closest_marker("slow") or item.get_closest_marker("site"):
+    if thorough or item.get_closest_marker("slow") or item.get_closest_marker("whole"):
         return
     # The report takes it along, from whichever process the test runs in.
     item.user_properties.append((_SPENT, seconds))

@@ -137,7 +137,7 @@ def test_what_they_import_is_installed_with_them() -> None:
         assert named <= there, path.name
 
 
-@pytest.mark.site
+@pytest.mark.whole
 def test_people(tmp_path: Path) -> None:
     notebook = read("people")
     asyncio.run(run(notebook, tmp_path))
@@ -152,7 +152,7 @@ def test_people(tmp_path: Path) -> None:
     assert shown(notebook, "image/png").count("iVBOR") == 2
 
 
-@pytest.mark.site
+@pytest.mark.whole
 def test_protocols(tmp_path: Path) -> None:
     notebook = read("protocols")
     asyncio.run(run(notebook, tmp_path))
@@ -168,7 +168,7 @@ def test_protocols(tmp_path: Path) -> None:
     assert shown(notebook, "image/png").count("iVBOR") == 5
 
 
-@pytest.mark.site
+@pytest.mark.whole
 def test_two_parties_in_two_kernels_find_the_same(tmp_path: Path) -> None:
     port = free_port()
     notebooks = {name: read(name, port) for name in TOGETHER}
