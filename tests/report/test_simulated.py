@@ -33,11 +33,9 @@ def test_a_simulation_with_its_truth(made: tuple[Simulation, pa.Table, pa.Table]
     assert f"{quality.scores.truth_f1:.4f}" in page
     curve = quality.curve
     assert curve is not None
-    drawn = [
-        (f"{name}, {at}", at, y)
-        for name, at in (("agreed", curve.agreed), ("best F1", curve.best))
-        for y in (0, 1)
-    ]
+    drawn: list[tuple[str, int, float]] = []
+    for name, at in (("agreed", curve.agreed), ("best F1", curve.best)):
+        drawn += [(f"{name}, {at}", at, 0), (f"{name}, {at}", at, 1)]
     for point in curve.points:
         shares = {"precision": point.precision, "recall": point.recall, "F1": point.f1}
         drawn += [(name, point.threshold, share) for name, share in shares.items()]
