@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from accord.protocols.confirm import output_digest
 from accord.run.receipt import is_signed
 from accord.spill import Scratch
-from accord.table.id_order import IdOrder
-from accord.table.pairs import order_pairs
+from accord.table.pairs import IdOrder, order_pairs
 
 KEY = bytes(range(64))
 Names = list[tuple[str, str]]

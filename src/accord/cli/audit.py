@@ -14,8 +14,7 @@ from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
-    from accord.privacy.audit import Audit
-    from accord.privacy.calibration import Setting
+    from accord.privacy.calibration import Audit, Setting
 
 app = typer.Typer(
     help="Test the privacy claims of a noise, an agreement or a protocol.",
@@ -51,8 +50,7 @@ def noise(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file of --html.")] = False,
 ) -> None:
     """Print the exact δ(ε) curve of a noise against the claim."""
-    from accord.privacy.audit import audit
-    from accord.privacy.calibration import as_claimed
+    from accord.privacy.calibration import as_claimed, audit
     from accord.privacy.noise import AUTO
 
     if page is not None:
@@ -73,7 +71,7 @@ def noise(
 
 def _json(found: Audit) -> str:
     from accord.exact import text
-    from accord.privacy.audit import one_by_one
+    from accord.privacy.calibration import one_by_one
 
     setting = found.setting
     apart = one_by_one(setting)
@@ -107,7 +105,7 @@ def _text(found: Audit) -> str:
     from fractions import Fraction
 
     from accord.exact import text
-    from accord.privacy.audit import one_by_one
+    from accord.privacy.calibration import one_by_one
 
     setting, window = found.setting, found.setting.noise.window
     most = window.quantile(Fraction(999, 1000))

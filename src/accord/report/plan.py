@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from accord.planning.figures import Option, Plan, cost
 from accord.report.charts import Bar, bars
-from accord.report.curves import Axis, Line, lines
+from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, bullets, page, paragraph, table
 from accord.wording import counted, lasting, sized
@@ -87,7 +87,7 @@ def _epsilon(plan: Plan) -> Markup:
         if one.largest_epsilon:
             named = f"{one.blocking or one.protocol}{', greedy' if one.greedy else ''}"
             by_blocking.setdefault(named, []).append((one.largest_epsilon, one.seconds.expected))
-    drawn = [Line(name, sorted(points)) for name, points in by_blocking.items() if len(points) > 2]
+    drawn = [CurveLine(name, sorted(points)) for name, points in by_blocking.items() if len(points) > 2]
     if not drawn:
         return paragraph("No option was priced at several ε.")
     says = "Seconds that a run takes with each ε: a smaller one needs more dummies, and so more comparisons."
@@ -97,16 +97,16 @@ def _epsilon(plan: Plan) -> Markup:
     every = [x for line in shown for x, _ in line.points]
     for one in (option for option in plan.options if option.all_pairs):
         name = f"all pairs{', greedy' if one.greedy else ''}, at ε = 0"
-        shown.append(Line(name, [(x, one.seconds.expected) for x in (min(every), max(every))]))
+        shown.append(CurveLine(name, [(x, one.seconds.expected) for x in (min(every), max(every))]))
     if plan.choice.largest_epsilon:
-        shown.append(Line("chosen", [(plan.choice.largest_epsilon, plan.choice.seconds.expected)]))
+        shown.append(CurveLine("chosen", [(plan.choice.largest_epsilon, plan.choice.seconds.expected)]))
     return lines("Cost against ε", says, shown, (Axis("ε", log=True), Axis("seconds", log=True)))
 
 
 def _recall(plan: Plan) -> Markup:
     kinds = {"option": plan.options, "as agreed": (plan.agreed,), "chosen": (plan.choice,)}
     drawn = [
-        Line(name, [(one.seconds.expected, one.recall) for one in some if one.recall])
+        CurveLine(name, [(one.seconds.expected, one.recall) for one in some if one.recall])
         for name, some in kinds.items()
     ]
     unknown = sum(one.recall is None for one in plan.options)

@@ -53,9 +53,9 @@ from accord.state.runs import Manifest, RunFolder, find_unfinished, open_run
 from accord.table.address import Address
 from accord.table.sources.opening import find_place
 from accord.table.sources.query import Query
-from accord.workers.hire import Hired, hire
-from accord.workers.peak import Peak
-from accord.workers.pool import Crew
+from accord.workers.choice import WorkerSource, choose_workers
+from accord.workers.pool import ProcessPool
+from accord.workers.resources import Peak
 
 __all__ = ["Linked", "get_ready", "link_request", "own_side", "reopen", "resume_run"]
 
@@ -80,15 +80,15 @@ def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = 
         require_ids(output.target, own.agreement, {own.side: own.records}, output.force)
         state.require_writable()
         way.require_free()
-        with _hire(own) as hired:
+        with _choose_workers(own) as chosen:
             _require_yes(confirm(_offer(own)))
             ledger.declare(own.ask("offer"))
             with (
                 # The outer one: the partner hears why this side ends before its workers do.
-                Crew(hired.wish, way, hired.make) as crew,
-                _open_channel(own, crew) as channel,
+                ProcessPool(chosen.wish, way, chosen.make) as pool,
+                _open_channel(own, pool) as channel,
             ):
-                return run(begin(replace(own, team=crew, peak=peak.read), channel), channel)
+                return run(begin(replace(own, team=pool, peak=peak.read), channel), channel)
 
 
 def resume_run(state: State, name: str, changes: Resumption, tell: Tell = tell_nobody) -> Linked:
@@ -96,21 +96,21 @@ def resume_run(state: State, name: str, changes: Resumption, tell: Tell = tell_n
     with (
         Peak() as peak,
         reopen(state, name, changes, tell) as (own, kept),
-        _hire(own) as hired,
-        Crew(hired.wish, own.request.reach, hired.make) as crew,
-        _open_channel(own, crew) as channel,
+        _choose_workers(own) as chosen,
+        ProcessPool(chosen.wish, own.request.reach, chosen.make) as pool,
+        _open_channel(own, pool) as channel,
     ):
-        return run(go_on(replace(own, team=crew, peak=peak.read), kept, channel), channel)
+        return run(go_on(replace(own, team=pool, peak=peak.read), kept, channel), channel)
 
 
-def _hire(own: Ready) -> AbstractContextManager[Hired]:
+def _choose_workers(own: Ready) -> AbstractContextManager[WorkerSource]:
     asked = own.request.workers
-    return hire(asked.wanted, asked.trust_cluster, own.request.reach, own.agreement.accountable)
+    return choose_workers(asked.wanted, asked.trust_cluster, own.request.reach, own.agreement.accountable)
 
 
-def _open_channel(own: Ready, crew: Crew) -> AbstractContextManager[TlsChannel]:
+def _open_channel(own: Ready, pool: ProcessPool) -> AbstractContextManager[TlsChannel]:
     card = own.cards[own.side.other]
-    return open_channel(own.request.reach, own.state, card, own.partner, own.tell, crew.port)
+    return open_channel(own.request.reach, own.state, card, own.partner, own.tell, pool.port)
 
 
 def _offer(own: Ready) -> Offer:

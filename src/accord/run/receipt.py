@@ -41,8 +41,7 @@ from accord.secure.party import Party, Send, receive
 from accord.side import Side
 from accord.spill import Scratch
 from accord.state.folder import State
-from accord.table.id_order import IdOrder
-from accord.table.pairs import order_pairs
+from accord.table.pairs import IdOrder, order_pairs
 from accord.table.sinks.files import unquote_formulas
 from accord.table.sources.opening import Place
 from accord.wording import counted

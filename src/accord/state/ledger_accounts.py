@@ -10,7 +10,7 @@ import sqlite3
 
 from accord.errors import AccountError
 from accord.privacy.release import fold_name
-from accord.spelling import nearest
+from accord.wording import nearest
 
 
 def require_account(db: sqlite3.Connection, dataset: str | None) -> str:
