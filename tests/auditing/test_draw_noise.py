@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from accord.auditing.draw_noise import draw
-from accord.privacy.audit import audit
-from accord.privacy.calibration import as_claimed
+from accord.privacy.calibration import as_claimed, audit
 from accord.privacy.noise import exact_delta
 
 

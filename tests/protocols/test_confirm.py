@@ -19,8 +19,7 @@ from accord.protocols.phases import Phases
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
 from accord.spill import Scratch
-from accord.table.id_order import IdOrder
-from accord.table.pairs import order_pairs
+from accord.table.pairs import IdOrder, order_pairs
 
 A_IDS, B_IDS = pa.array(["a0", "a1", "a2"], pa.large_string()), pa.array(["b0", "b1"], pa.large_string())
 

@@ -17,9 +17,8 @@ from accord.auditing.setting import afterwards, side_facts
 from accord.auditing.telling import NO_PROOF
 from accord.cli import app
 from accord.datasets.starter import starter
-from accord.privacy.audit import audit
 from accord.privacy.budget import Budget
-from accord.privacy.calibration import as_claimed
+from accord.privacy.calibration import as_claimed, audit
 from accord.report.audited import describe_agreement_audit, describe_noise_audit, describe_protocol_audit
 from accord.report.markup import escape
 from accord.side import Side

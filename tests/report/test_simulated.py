@@ -9,7 +9,7 @@ from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
-from accord.report.simulated import Cells, describe_simulation
+from accord.report.simulated import PairCells, describe_simulation
 from accord.side import Side
 from accord.simulation.pair import Simulation, simulate
 from tests.report.outline import Outline, require_quiet
@@ -48,7 +48,7 @@ def test_missed_pairs_are_shown_with_what_they_hold_to_those_who_may_see_it(
     result, _, truth = made
     quality = result.quality(truth, 2)
     pair = quality.pairs["below"][0]
-    cells = Cells(["surname"], {pair.id_a: ["<Ann>"]}, {pair.id_b: [None]})
+    cells = PairCells(["surname"], {pair.id_a: ["<Ann>"]}, {pair.id_b: [None]})
     page = describe_simulation(result, quality, cells)
     require_quiet(page)
     assert "Examples of missed pairs" in Outline(page).headings

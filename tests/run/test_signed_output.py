@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from accord.protocols.confirm import output_digest
 from accord.run.signed_output import is_signed
 from accord.spill import Scratch
-from accord.table.id_order import IdOrder
-from accord.table.pairs import order_pairs
+from accord.table.pairs import IdOrder, order_pairs
 
 KEY = bytes(range(64))
 FIRST = {

@@ -37,7 +37,7 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Party, Wire, run_pair
 from accord.side import Side
 from accord.simulation.series import SeriesSide
-from accord.table.id_order import Rows
+from accord.table.pairs import Rows
 from tests.protocols.test_batches import Table, records
 from tests.protocols.test_series import agreement
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from accord.drawing import save_figure
 from accord.exact import text
-from accord.privacy.audit import Audit
+from accord.privacy.calibration import Audit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

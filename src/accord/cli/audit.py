@@ -15,8 +15,7 @@ from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
-    from accord.privacy.audit import Audit
-    from accord.privacy.calibration import Setting
+    from accord.privacy.calibration import Audit, Setting
 
 app = typer.Typer(
     help="Test the privacy claims of a noise, an agreement or a protocol.",
@@ -57,8 +56,7 @@ def noise(
     ] = False,
 ) -> None:
     """Print the exact δ(ε) curve of a noise against the claim."""
-    from accord.privacy.audit import audit
-    from accord.privacy.calibration import as_claimed
+    from accord.privacy.calibration import as_claimed, audit
     from accord.privacy.noise import AUTO
 
     if drawing is not None:
@@ -87,7 +85,7 @@ def noise(
 
 def _json(found: Audit) -> str:
     from accord.exact import text
-    from accord.privacy.audit import one_by_one
+    from accord.privacy.calibration import one_by_one
 
     setting = found.setting
     apart = one_by_one(setting)
@@ -121,7 +119,7 @@ def _text(found: Audit) -> str:
     from fractions import Fraction
 
     from accord.exact import text
-    from accord.privacy.audit import one_by_one
+    from accord.privacy.calibration import one_by_one
 
     setting, window = found.setting, found.setting.noise.window
     most = window.quantile(Fraction(999, 1000))

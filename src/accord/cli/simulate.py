@@ -25,7 +25,7 @@ from accord.wording import counted, lasting, sized
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.protocols.mine import Status, Watch
-    from accord.report.simulated import Cells
+    from accord.report.simulated import PairCells
     from accord.simulation.pair import Simulation
     from accord.simulation.report import Quality
     from accord.table.layout import Layout
@@ -187,12 +187,14 @@ def _require_picture(
         raise UsageError(problem="`out=` and `picture=` are one file: name two.")
 
 
-def _cells(quality: Quality, agreement: Agreement, a: tuple[Place, Layout], b: tuple[Place, Layout]) -> Cells:
+def _cells(
+    quality: Quality, agreement: Agreement, a: tuple[Place, Layout], b: tuple[Place, Layout]
+) -> PairCells:
     """What the rule reads of the pairs to look at: the page is for those who may see both tables."""
-    from accord.report.simulated import Cells
+    from accord.report.simulated import PairCells
 
     columns, found = read_cells(quality, agreement, {"A": a, "B": b})
-    return Cells(columns, found["A"], found["B"])
+    return PairCells(columns, found["A"], found["B"])
 
 
 def _say_quality(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Place, Layout]]) -> None:

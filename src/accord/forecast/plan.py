@@ -29,10 +29,10 @@ from accord.fields.schema import agreed_columns
 from accord.forecast.expected import agreed_network
 from accord.forecast.speed import Speedometer
 from accord.network import Network
-from accord.planning.choose import Wish
-from accord.planning.errors import with_errors
+from accord.planning.choose import Wanted
 from accord.planning.figures import Plan, Warning
-from accord.planning.plan import NETWORKS, Own, Question, make_plan
+from accord.planning.plan import NETWORKS, Own, PlanQuestion, make_plan
+from accord.planning.recall import with_errors
 from accord.privacy.number import show
 from accord.side import Side
 from accord.state.accounts import account
@@ -81,7 +81,7 @@ def plan(
     Without it, it is the time of one.
     """
     _require_kinds(agreement, data, party, layout, dataset)
-    wish = Wish(
+    wish = Wanted(
         _number("recall", recall),
         _positive("max_time", max_time),
         _positive("max_bytes", max_bytes),
@@ -96,10 +96,12 @@ def plan(
     if data is None:
         if named is None:
             raise UsageError(problem="Say how many records A and B have: `records=`.")
-        return make_plan(agreement, Question(named, between, share, wish, processes), Speedometer(folder))
+        return make_plan(agreement, PlanQuestion(named, between, share, wish, processes), Speedometer(folder))
     own = read_own(agreement, data, party, layout or Layout())
     sizes = sizes_with(own, named)
-    found = make_plan(agreement, Question(sizes, between, share, wish, processes), Speedometer(folder), own)
+    found = make_plan(
+        agreement, PlanQuestion(sizes, between, share, wish, processes), Speedometer(folder), own
+    )
     refused = ledger_refuses(agreement, own, State(folder), dataset)
     return replace(found, warnings=(*refused, *found.warnings))
 

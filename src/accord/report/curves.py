@@ -22,7 +22,7 @@ Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Line:
+class CurveLine:
     """Points of one kind, in their order; a lone point is a mark."""
 
     name: str
@@ -72,10 +72,10 @@ class _Scale:
 def lines(
     title: str,
     says: str,
-    drawn: list[Line],
+    drawn: list[CurveLine],
     axes: tuple[Axis, Axis],
     joined: bool = True,
-    area: Line | None = None,
+    area: CurveLine | None = None,
 ) -> Markup:
     """Lines, or with `joined=False` points; over an `area` whose corners these are, if there is one."""
     known = [line for line in drawn if line.points]
@@ -154,7 +154,7 @@ def _style(number: int) -> str:
     return f"stroke:var(--{_COLOURS[number % len(_COLOURS)]});fill:none;stroke-width:2"
 
 
-def _in_key(number: int, line: Line, joined: bool) -> Markup:
+def _in_key(number: int, line: CurveLine, joined: bool) -> Markup:
     if joined and len(line.points) > _MOST_MARKED:
         dashes = _DASHES[number % len(_DASHES)]
         return element("line", x1=0, x2=16, y1=8, y2=8, style=_style(number), stroke_dasharray=dashes)

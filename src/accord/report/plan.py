@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from accord.planning.figures import Option, Plan, cost
 from accord.report.charts import Bar, bars
-from accord.report.curves import Axis, Line, lines
+from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, bullets, page, paragraph, table
 from accord.wording import counted, lasting, sized
@@ -78,7 +78,7 @@ def _epsilon(plan: Plan) -> Markup:
         if one.largest_epsilon:
             named = f"{one.blocking or one.protocol}{', greedy' if one.greedy else ''}"
             by_blocking.setdefault(named, []).append((one.largest_epsilon, one.seconds.expected))
-    drawn = [Line(name, sorted(points)) for name, points in by_blocking.items() if len(points) > 2]
+    drawn = [CurveLine(name, sorted(points)) for name, points in by_blocking.items() if len(points) > 2]
     if not drawn:
         return paragraph("No option was priced at several ε.")
     drawn.sort(key=lambda line: min(y for _, y in line.points))
@@ -91,7 +91,7 @@ def _epsilon(plan: Plan) -> Markup:
 def _recall(plan: Plan) -> Markup:
     kinds = {"option": plan.options, "as agreed": (plan.agreed,), "chosen": (plan.choice,)}
     drawn = [
-        Line(name, [(one.seconds.expected, one.recall) for one in some if one.recall])
+        CurveLine(name, [(one.seconds.expected, one.recall) for one in some if one.recall])
         for name, some in kinds.items()
     ]
     unknown = sum(one.recall is None for one in plan.options)

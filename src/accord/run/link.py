@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
-from accord.arguments import as_path_or_none, require, require_function, require_text, wrong
+from accord.arguments import as_path_or_none, require, require_flag, require_function, require_text, wrong
 from accord.entropy import System
 from accord.errors import DeclinedError, StateError, UsageError
 from accord.fields.columns import Records
@@ -122,9 +122,12 @@ def link(
     `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Nothing is sent
     before it has been asked. Raises an `AccordError`; if it names a run, `resume` can continue that run.
     """
-    named = None if series is None else Part(series, unchanged_only, mostly_new, let_wait)
-    if named is None and (unchanged_only or mostly_new or let_wait):
-        raise UsageError(problem="What is said of a series needs one: name it with `series=`.")
+    said = {"unchanged_only": unchanged_only, "mostly_new": mostly_new, "let_wait": let_wait}
+    for flag, value in said.items():
+        require_flag(flag, value)
+    if series is None and any(said.values()):
+        named = next(f"`{flag}=`" for flag, value in said.items() if value)
+        raise UsageError(problem=f"{named} is about a series: name it with `series=`, or leave it out.")
     request = Request(
         data=data,
         agreement=agreement,
@@ -132,7 +135,7 @@ def link(
         dataset=dataset,
         layout=layout or Layout(),
         snapshot=snapshot,
-        series=named,
+        series=None if series is None else Part(series, **said),
         output=Output(as_target_or_none("out", out), raw, force),
         reach=_way(reach, listen, connect),
         workers=WorkerChoice(workers, trust_cluster),

@@ -55,7 +55,7 @@ from accord.state.folder import State
 from accord.state.ledger import Ask, Charge, Ledger, check_name
 from accord.state.ledger_series import SeriesBook, SeriesLook, require_same
 from accord.state.runs import Manifest, RunFolder, is_overtaken, list_runs
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 
 Ints = NDArray[np.int64]
 

@@ -19,8 +19,7 @@ from accord.fields.siphash import hash_texts, key
 from accord.protocols.confirm import output_digest
 from accord.side import Side
 from accord.spill import Scratch
-from accord.table.id_order import IdOrder
-from accord.table.pairs import order_pairs
+from accord.table.pairs import IdOrder, order_pairs
 
 _FIRST_TAG = b"accord output 1\n"
 

@@ -63,7 +63,7 @@ from accord.state.folder import State
 from accord.state.journal import FileJournal
 from accord.state.ledger import Ask, Ledger
 from accord.state.runs import Manifest, RunFolder, create_run
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.table.sinks.targets import Target, require_free, settled, write_pairs
 from accord.version import __version__
 from accord.workers.connections import PartnerConnection

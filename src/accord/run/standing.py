@@ -30,7 +30,7 @@ from accord.side import Side
 from accord.state import noise_format
 from accord.state.ledger import Ask, Charge, check_name
 from accord.state.runs import Manifest, RunFolder
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 
 Ints = NDArray[np.int64]
 

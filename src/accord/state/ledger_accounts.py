@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from accord.errors import AccountError
 from accord.privacy.release import fold_name
-from accord.spelling import nearest
+from accord.wording import nearest
 
 
 def require_account(db: sqlite3.Connection, dataset: str | None) -> str:

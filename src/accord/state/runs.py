@@ -50,7 +50,7 @@ from accord.side import Side
 from accord.spill import Scratch
 from accord.state.folder import State, write_private
 from accord.state.journal import BROKEN, TAG, FileJournal, scan, unreadable
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 
 T = TypeVar("T")
 
