@@ -18,8 +18,8 @@ from accord.protocols.slots import Slots, table_digest
 from accord.protocols.standing import ALONE, Standing
 from accord.replay.series import Earlier, NotKept, find_in_series
 from accord.side import Side
-from accord.state import noise_format
 from accord.state.folder import State
+from accord.state.ledger_file import decode_noise
 from accord.state.runs import RunFolder
 
 
@@ -61,7 +61,7 @@ class FromTable:
 
     def slots(self, entropy: Entropy) -> Slots:
         try:
-            noise = noise_format.decode(self.folder.read("noise"))
+            noise = decode_noise(self.folder.read("noise"))
         except (StateError, ValueError):
             raise NotKept("the noise of the run cannot be read") from None
         return self.task.protocol.make_slots(self.task, self.side, self.records, noise, entropy)

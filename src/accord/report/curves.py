@@ -31,7 +31,7 @@ class CurveLine:
 
 @dataclass(frozen=True)
 class Axis:
-    """What is along an edge: from 0 to `most` or to the largest value; or logarithmic."""
+    """What is along an edge: from 0, or from less, to `most` or to the largest value; or logarithmic."""
 
     name: str
     most: float | None = None
@@ -39,7 +39,7 @@ class Axis:
 
     def over(self, values: list[float]) -> _Scale:
         if not self.log:
-            return _Scale(0, self.most or max(values) or 1, log=False)
+            return _Scale(min(0, *values), self.most or max(0, *values) or 1, log=False)
         low, high = math.log10(min(values)), math.log10(max(values))
         # One value alone stands in the middle.
         return _Scale(low, high, True) if high > low else _Scale(low - 0.5, high + 0.5, True)

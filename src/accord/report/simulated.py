@@ -183,19 +183,13 @@ def _curve(quality: Quality) -> list[Section]:
     if curve is None or not curve.points:
         return []
     names = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
-    drawn = [
-        CurveLine(
-            name,
-            [(p.threshold, getattr(p, kind)) for p in curve.points],
-        )
-        for name, kind in names
-    ]
+    drawn = [CurveLine(name, [(p.threshold, getattr(p, kind)) for p in curve.points]) for name, kind in names]
+    marked = (("agreed", curve.agreed), ("best F1", curve.best))
+    drawn += [CurveLine(f"{name}, {at}", [(at, 0), (at, 1)]) for name, at in marked]
     best = curve.at(curve.best)
     says = f"The agreed threshold is {curve.agreed}; F1 is best, {best.f1:.4f}, at {curve.best}."
-    known = [line for line in drawn if line.points]
-    return [
-        Section("Over thresholds", lines("By threshold", says, known, (Axis("threshold"), Axis("share", 1))))
-    ]
+    axes = Axis("threshold"), Axis("share", 1)
+    return [Section("Over thresholds", lines("By threshold", says, drawn, axes))]
 
 
 def _missed(quality: Quality, cells: PairCells) -> Section:

@@ -1,6 +1,6 @@
 """What a coordinator and a worker say to each other, as bytes: no pickle, no shared memory, no ids.
 
-    8   `accordw2`
+    8   `accordw1`
     8   little-endian: the kind in the highest byte, the length of the body in the other seven
     …   the body
 
@@ -45,7 +45,7 @@ from accord.secure.circuit import Input
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 
-_TAG = b"accordw2"
+_TAG = b"accordw1"
 _HEAD = struct.Struct("<8sQ")
 _JOB = struct.Struct("<dQQ")
 _ANSWER = struct.Struct("<QQQQ32s32s")
