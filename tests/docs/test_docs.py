@@ -47,6 +47,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)
 def test_examples_run_as_written(page: Path, tmp_path: Path) -> None:
     typed = environment(tmp_path)

@@ -62,8 +62,11 @@ def test_a_draft_is_judged_before_anything_is_learnt(typed: str) -> None:
             require_sound(Answers(named, (10, 10), ranges={one.name: RANGED[one.kind][::-1]}))
 
 
-def test_people_are_found() -> None:
+@pytest.mark.parametrize("learnt_from", ["few", pytest.param("as many as usual", marks=pytest.mark.slow)])
+def test_people_are_found(learnt_from: str, request: pytest.FixtureRequest) -> None:
     """Made-up people that no weight was learnt from: another seed."""
+    if learnt_from != "few":
+        request.getfixturevalue("as_many_as_usual")
     made = generate_people(400, None, 5)
     agreed = draft("given middle surname sex birth street city postcode phone email", (400, 400)).agreement
     found = accord.simulate(made.a, made.b, agreed, seed=1)

@@ -134,7 +134,7 @@ def test_a_run_that_was_cut_and_the_next(share: float, resuming: bool, tmp_path:
         assert last == Earlier(len(names) - 1, 0)
 
 
-@pytest.mark.parametrize("unchanged_only", [False, True])
+@pytest.mark.parametrize("unchanged_only", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_versions_of_what_changed(unchanged_only: bool, tmp_path: Path) -> None:
     series = {"first": {"A": 8, "B": 8}, "arrivals": {"A": 4, "B": 4}, "versions": 2}
     both = offices(tmp_path, series=series)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser
 
 from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
@@ -28,6 +28,9 @@ from tests.report.outline import Outline, require_quiet
 from tests.report.test_audited import agreement_page, verdict
 from tests.report.test_in_series import make_series
 from tests.run import faults
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ from accord.state.runs import list_runs
 from tests.run import faults
 from tests.run.faults import Office
 
-QUICK = Patience(silence=1.0, message=2.0, grace=1.0)
+QUICK = Patience(silence=6.0, message=3.0, grace=2.0)
 PATIENCE = 60.0
 
 

@@ -163,8 +163,14 @@ def pairs_of(ids: list[str], own: Rows, partner: Rows) -> list[tuple[int, str]]:
     return sorted((int(i), ids[j]) for i, j in zip(own, partner, strict=True))
 
 
-@pytest.mark.parametrize("greedy", [False, True])
-@pytest.mark.parametrize("versions", [1, 2])
+@pytest.mark.parametrize(
+    ("versions", "greedy"),
+    [
+        (1, True),
+        (2, False),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1, False), (2, True))),
+    ],
+)
 @pytest.mark.parametrize("case", HISTORIES)
 def test_neighbouring_series_look_alike(case: str, versions: int, greedy: bool) -> None:
     agreed = agreement({"versions": versions}, greedy=greedy)

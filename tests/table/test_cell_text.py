@@ -12,7 +12,6 @@ from uuid import UUID
 
 import duckdb
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -135,6 +134,8 @@ def read(source: TableLike) -> list[Any]:
 
 
 def in_every_home(folder: Path, postgres: Server) -> dict[str, TableLike]:
+    import polars as pl
+
     made, columns = table(), ", ".join(f"{n} {k}" for n, k in zip(NAMES, KINDS, strict=True))
     pyarrow.parquet.write_table(made, folder / "t.parquet")
     with duckdb.connect(str(folder / "t.duckdb")) as database:

@@ -244,7 +244,9 @@ def resume(both: dict[Side, faults.Office], name: str, count: int) -> faults.End
         return faults.drive(parties, faults.Wire())
 
 
-@pytest.mark.parametrize("kind", ["greedy", "plain", "all-pairs"])
+@pytest.mark.parametrize(
+    "kind", ["greedy", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("plain", "all-pairs"))]
+)
 def test_receipts_do_not_depend_on_the_number(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,8 +269,8 @@ def test_receipts_do_not_depend_on_the_number(
     assert seen[0]["comparisons"] > 0
 
 
-@pytest.mark.parametrize("kind", ["greedy", "plain"])
-@pytest.mark.parametrize("counts", [(1, 4), (4, 1), (2, 3)])
+@pytest.mark.parametrize("kind", ["greedy", pytest.param("plain", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("counts", [(1, 4), (4, 1), pytest.param((2, 3), marks=pytest.mark.slow)])
 def test_a_run_goes_on_with_another_number(kind: str, counts: tuple[int, int], tmp_path: Path) -> None:
     both = faults.offices(tmp_path, kind)
     frames = 40 * counts[0]

@@ -51,7 +51,7 @@ class Routed:
         return made
 
     def end(self) -> Any:
-        self._thread.join(30)
+        self._thread.join(120)
         assert not self._thread.is_alive()
         self._server.close()
         return self.result
