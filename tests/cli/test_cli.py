@@ -84,7 +84,7 @@ def test_examples_work_one_after_the_other(tmp_path: Path, monkeypatch: pytest.M
     )
     for words in order.split(", "):
         if words == "partner add":
-            accord(tmp_path, "identity", "--name", "south-shop", "--state", "theirs")
+            accord(tmp_path, "--state", "theirs", "identity", "--name", "south-shop")
         done = accord(tmp_path, *shown_example(tuple(words.split()))[1:])
         assert done.returncode == 0, done.stderr
 

@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str, code: int = 0) -> Done:
-    done = accord(folder, "plan", "agreement.toml", *arguments, "--state", str(folder / "state"))
+    done = accord(folder, "--state", str(folder / "state"), "plan", "agreement.toml", *arguments)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done

@@ -110,11 +110,11 @@ def test_half_a_budget_is_refused(accord: Accord, limits: tuple[str, ...]) -> No
     assert err.startswith("accord: ")
 
 
-def test_the_state_folder_can_be_named_before_and_after_the_command(accord: Accord, tmp_path: Path) -> None:
+def test_the_state_folder_is_named_before_the_command(accord: Accord, tmp_path: Path) -> None:
     other = str(tmp_path / "other")
-    accord("ledger", "--state", other, "budget", "x", "--unlimited")
-    accord("ledger", "budget", "y", "--unlimited", "--state", other)
-    names = [a["dataset"] for a in json.loads(accord("ledger", "--state", other, "--json")[1])["accounts"]]
+    accord("--state", other, "ledger", "budget", "x", "--epsilon", "unlimited")
+    accord(f"--state={other}", "ledger", "budget", "y", "--epsilon", "unlimited")
+    names = [a["dataset"] for a in json.loads(accord("--state", other, "ledger", "--json")[1])["accounts"]]
     assert names == ["x", "y"]
     assert json.loads(accord("ledger", "--json")[1])["accounts"] == []
 

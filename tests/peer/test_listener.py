@@ -256,8 +256,8 @@ def test_people_read_whom_a_listener_dropped(tmp_path: Path) -> None:
     mine = both[Side.A]
     port = free_port()
     command = [
-        sys.executable, "-c", "from accord.cli import main; main()", *map(str, link_arguments(mine)),
-        "--state", str(mine.state.folder), "--wait", "6", "--listen", f"127.0.0.1:{port}",
+        sys.executable, "-c", "from accord.cli import main; main()", "--state", str(mine.state.folder),
+        *map(str, link_arguments(mine)), "--wait", "6", "--listen", f"127.0.0.1:{port}",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -151,7 +151,7 @@ def test_a_run_with_a_damaged_journal_ends_before_the_partner_is_called(tmp_path
     assert code == 6, said
     assert f"the answer of step 2, at byte {place}, is damaged. Nothing was changed. Restore it" in said
     assert path.read_bytes() == damaged
-    listed = accord(tmp_path, "runs", "--state", str(office.state.folder))
+    listed = accord(tmp_path, "--state", str(office.state.folder), "runs")
     assert "the answer of step 2" in listed.stderr
     assert f"accord forget {name}" in listed.stderr
 

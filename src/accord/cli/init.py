@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from accord.cli.options import DateFormats, Delimiter, Encoding, IdColumn, IdRow
-from accord.cli.places import TABLE, QueryFile, find_table, layout_of
+from accord.cli.check_typed import DateFormats, IdRow
+from accord.cli.places import TABLE, find_table, layout_of
 from accord.cli.terminal import say
 from accord.errors import UsageError
 
@@ -80,12 +80,16 @@ def init(
     rarity: Annotated[
         bool, typer.Option("--rarity", help="Rare surnames weigh more, by a public list (US census).")
     ] = False,
-    id: IdColumn = None,
     id_row: IdRow = False,
     date: DateFormats = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    query: QueryFile = None,
+    layout: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A layout file, where it is known how the table is written: its encoding, say.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Draft an agreement for your own table, or from a template.
 
@@ -114,7 +118,8 @@ def init(
     from accord.cli.init_told import Told
 
     told = Told(
-        table=find_table(table, query),
+        table=find_table(table),
+        typed=table,
         yes=yes,
         types=tuple(type_ or ()),
         records=records,
@@ -126,12 +131,9 @@ def init(
         missing=tuple(missing or ()),
         missing_values=tuple(missing_values or ()),
         rarity=rarity,
-        id=id,
         id_row=id_row,
         dates=tuple(date or ()),
-        encoding=encoding,
-        delimiter=delimiter,
-        query=query,
+        layout=layout,
     )
     if agreement is None:
         draft_from(told, out or _USUAL, force)

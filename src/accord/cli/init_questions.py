@@ -264,7 +264,7 @@ def _ask(question: str, usual: str) -> str:
 
 def command_line(told: Told) -> str:
     """The command that gives the same answers."""
-    words = ["accord", "init", "--from", *told.typed, "--yes"]
+    words = ["accord", "init", "--from", told.typed, "--yes"]
     options = (
         ("--type", told.types),
         ("--disclose", told.disclose),
@@ -279,6 +279,5 @@ def command_line(told: Told) -> str:
     words += ["--parties", *told.parties] if told.parties else []
     words += ["--records", *map(str, told.records)] if told.records else []
     words += ["--id-row"] * told.id_row + ["--rarity"] * told.rarity
-    single = (("--encoding", told.encoding), ("--delimiter", told.delimiter))
-    words += [word for option, one in single if one for word in (option, one)]
+    words += ["--layout", str(told.layout)] if told.layout else []
     return shlex.join(words)

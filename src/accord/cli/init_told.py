@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ class Told:
     """The command line, as it was typed."""
 
     table: Place
+    typed: str
+    """The table, as it stood there."""
     yes: bool = False
     types: tuple[str, ...] = ()
     records: tuple[int, int] | None = None
@@ -34,20 +36,9 @@ class Told:
     missing: tuple[str, ...] = ()
     missing_values: tuple[str, ...] = ()
     rarity: bool = False
-    id: str | None = None
     id_row: bool = False
     dates: tuple[str, ...] = ()
-    encoding: str | None = None
-    delimiter: str | None = None
-    query: Path | None = None
-    """The file of the query, if the table has one from there."""
-
-    @property
-    def typed(self) -> list[str]:
-        """The table, as it stood on the command line."""
-        if self.query is None or isinstance(self.table, Path):
-            return [str(self.table)]
-        return [str(replace(self.table, query=None)), "--query", str(self.query)]
+    layout: Path | None = None
 
     @property
     def agreed(self) -> list[str]:
