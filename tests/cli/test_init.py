@@ -234,7 +234,7 @@ def test_cells_that_do_not_fit_are_told_with_the_answer_that_mends_them(shop: Pa
         (["--type", "titel=text"], "Did you mean 'title'"),
         (["--type", "title"], "COLUMN=TYPE"),
         (["--type", "title=txet"], "Did you mean 'text'"),
-        (["--id", "sku", "--id-row"], "not by both"),
+        (["--type", "sku=id", "--id-row"], "not by both"),
         (["--range", "price"], "FIELD=VALUE"),
         (["--date", "birth=%d.%m.%Y"], "no field or column 'birth' to map"),
         (["--range", "price=a..b"], "--range price=a..b"),
@@ -411,7 +411,9 @@ def test_tables_with_equal_answers_give_equal_drafts(
         writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
         writer.writerows([row[at] for at in order] for row in [header, *cells])
     types = tuple(f"{name}={kind}" for name, kind in zip(header, KINDS, strict=True))
-    told = Told(table, True, types, (2_000, 3_000), delimiter=delimiter, encoding="utf-8")
+    written = tmp_path / "written.toml"
+    written.write_text(f'delimiter = "{"tab" if delimiter == chr(9) else delimiter}"\nencoding = "utf-8"\n')
+    told = Told(table, str(table), True, types, (2_000, 3_000), layout=written)
     out = tmp_path / "drawn.toml"
     draft_from(told, out, force=True)
     usual = tmp_path / "usual.toml"

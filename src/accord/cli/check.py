@@ -135,7 +135,7 @@ def check(
         file.keep(known, agreement, force)
     if as_json:
         return
-    if data is not None and side is None and (unchecked := _unchecked(found, person)):
+    if data is not None and side is None and (unchecked := _unchecked(found, known.layout.person)):
         say(f"Name your side with --party to check {unchecked}, too.", err=True)
 
 

@@ -7,6 +7,7 @@ says something else, where nothing was typed."""
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -70,7 +71,7 @@ def read_known(
     from accord.table.layout import Layout, named_in, read_layout
 
     path = named or (layout_of(data) if data is not None else None)
-    wanted = named is not None and data is not None and not named.exists()
+    wanted = named is not None and data is not None and not os.path.exists(named)  # whatever its name is
     words, stored, before = typed.named, None, Layout()
     if path is not None and not wanted and not force and (named is not None or path.is_file()):
         stored = before = read_layout(path)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from accord.table.sources.opening import Place
 
 _PROTOCOLS = (
-    "Instead of the agreed: laplace, all-pairs, psi, psi-expand, local-dp; or, leaky and for simulations "
+    "Instead of the agreed: laplace, all-pairs, local-dp, psi, psi-expand; or, leaky and for simulations "
     "only, blocking, laplace-suppress."
 )
 
