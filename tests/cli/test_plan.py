@@ -51,7 +51,7 @@ def test_one_object_of_json_and_nothing_else(folder: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--html", "--draw", "--write"])
 def test_a_series_writes_no_file_and_says_so(folder: Path, option: str) -> None:
-    done = run(folder, "--records", "50", "60", "--series", "4", option, "x.html", code=2)
+    done = run(folder, "--records", "50", "60", "--series", "4", "2%", option, "x.html", code=2)
     assert f"leave out {option}" in done.stderr
 
 
