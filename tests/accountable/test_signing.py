@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from accord.accountable.seed import PLEDGE
-from accord.accountable.signing import read_promise
+from accord.accountable.signing import read_commitment
 from accord.accountable.stored import attempts, read_opening
 from accord.errors import PeerError, StateError, TrustError
 from accord.notices import Notice
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("quick")
 def secrets(office: Office, name: str) -> dict[str, list[bytes]]:
     """The seed and its salts, and the keys of all connections, as bytes and in hex."""
     folder = office.state.run(name)
-    seed = read_promise(folder).seed
+    seed = read_commitment(folder).seed
     whole = seed.reveal()
     parts = {"seed": [whole[:32]], "salts": [whole[32:64], whole[64:]], "keys": []}
     for number, attempt in enumerate(attempts(folder), 1):
@@ -63,7 +63,7 @@ def test_the_seed_never_leaves_its_file(tmp_path: Path) -> None:
         assert {place for _, place in found(wanted, own)} == {f"runs/{name}/seed"}
         assert found(wanted, other) == []
         # The search finds what is there: what was pledged travels, and stands in both folders.
-        pledged = {"pledge": [read_promise(office.state.run(name)).pledges[side].commitments]}
+        pledged = {"pledge": [read_commitment(office.state.run(name)).pledges[side].commitments]}
         assert found(pledged, frames)
         assert found(pledged, other)
 

@@ -9,16 +9,16 @@ import pytest
 from accord.accountable.transcript import (
     LINK,
     SEAL,
-    Book,
     Chain,
     Meeting,
-    Pen,
     Seal,
+    SigningKeys,
+    Transcript,
     about_run,
-    close_book,
-    keep_book,
     meeting_of,
+    sign_at_end,
     signed_bytes,
+    transcribe,
 )
 from accord.entropy import Seeded
 from accord.errors import ConnectionLostError, PeerError
@@ -54,12 +54,14 @@ class Notes:
         self.taken.append(seal)
 
 
-def pen(side: Side) -> Pen:
-    return Pen(signer(IDENTITIES[side][0]), verifier(IDENTITIES[side.other][1]))
+def pen(side: Side) -> SigningKeys:
+    return SigningKeys(signer(IDENTITIES[side][0]), verifier(IDENTITIES[side.other][1]))
 
 
-def book(side: Side, notes: Notes | None = None, connection: int = 0, meeting: Meeting = MEETING) -> Book:
-    return Book(meeting, connection, side, pen(side), notes or Notes())
+def book(
+    side: Side, notes: Notes | None = None, connection: int = 0, meeting: Meeting = MEETING
+) -> Transcript:
+    return Transcript(meeting, connection, side, pen(side), notes or Notes())
 
 
 def talk(side: Side, rounds: int = 3) -> Party[bytes]:
@@ -79,8 +81,8 @@ def test_two_books_agree_and_cost_a_signature_a_mark() -> None:
     plain = run_pair(talk(Side.A), talk(Side.B))
 
     def whole(side: Side) -> Party[bytes]:
-        heard = yield from keep_book(talk(side), books[side])
-        yield from close_book(books[side])
+        heard = yield from transcribe(talk(side), books[side])
+        yield from sign_at_end(books[side])
         return heard
 
     assert run_pair(whole(Side.A), whole(Side.B)) == plain
@@ -148,7 +150,7 @@ def test_what_fails_in_the_channel_is_raised_in_the_party() -> None:
         finally:
             seen.append("closed")
 
-    kept = keep_book(party(), book(Side.A))
+    kept = transcribe(party(), book(Side.A))
     next(kept)
     with pytest.raises(ConnectionLostError):
         kept.throw(ConnectionLostError(partner="b", problem="was cut", mend=""))

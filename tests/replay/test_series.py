@@ -14,7 +14,8 @@ from accord.agreement.document import Agreement
 from accord.errors import DepartedError, StateError
 from accord.protocols import series_greedy
 from accord.protocols.batches import Batch, Look, decode_look, encode_look
-from accord.protocols.series_greedy import SeriesGreedy, Shown, encode_shown
+from accord.protocols.series_greedy import SeriesGreedy
+from accord.protocols.shown import Shown, encode_shown
 from accord.replay.both_sides import replay_both
 from accord.replay.evidence import decode_evidence, encode_evidence
 from accord.replay.one_side import Replayed, make_evidence, replay_side
@@ -231,7 +232,7 @@ def test_disclosed_records_that_were_left_out_of_memory(tmp_path: Path) -> None:
     state, task = both[Side.B].state, both[Side.B].agreement.task
     run = open_run(state, first)
     true, shown = run.read("shown"), run.shown("shown", task, Side.B)
-    forgot = encode_shown(replace(Shown.nothing(task, Side.B), own=shown.own, removed=shown.removed))
+    forgot = encode_shown(replace(Shown.nothing(task.shape(Side.A, 0)), own=shown.own, removed=shown.removed))
     assert forgot != true
     (run.path / "shown").write_bytes(forgot)
     for office, table in zip(both.values(), (A_TABLES[1], B_TABLES[1] | {"z": (2, 1)}), strict=True):

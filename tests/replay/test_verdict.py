@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from accord.accountable.seed import decode_seed
-from accord.accountable.stored import Kept, attempts
-from accord.accountable.transcript import Book, Chain, Meeting, Seal, signed_bytes
+from accord.accountable.stored import StoredTranscript, attempts
+from accord.accountable.transcript import Chain, Meeting, Seal, Transcript, signed_bytes
 from accord.errors import DepartedError, StateError
 from accord.protocols import bound, disclose
 from accord.replay.both_sides import replay_both
@@ -92,7 +92,7 @@ def test_a_record_that_was_changed_does_not_help(tmp_path: Path) -> None:
 
 def inverted(attempt: Path, number: int) -> None:
     """The record of an attempt with one received message, from 1 on, in which every bit is another."""
-    messages = list(Kept(attempt, 0).received())
+    messages = list(StoredTranscript(attempt, 0).received())
     messages[number - 1] = bytes(byte ^ 255 for byte in messages[number - 1])
     body = b"".join(len(one).to_bytes(8, "little") + one for one in messages)
     (attempt / "0.received").write_bytes(b"accord received 1\n" + body)
@@ -112,7 +112,7 @@ def test_what_was_received_last_cannot_be_made_up_for_the_next_attempt(tmp_path:
     with pytest.raises(DepartedError, match="in attempt 2 is not the one"):
         replayed(both, Side.B, name)
     first, _ = attempts(both[Side.B].state.run(name))
-    inverted(first, len(list(Kept(first, 0).received())))
+    inverted(first, len(list(StoredTranscript(first, 0).received())))
     # What it had signed and A never got.
     (first / "0.seals").write_bytes(b"accord seals 1\n")
     assert replayed(both, Side.B, name, evidence=False).attempts == 2, "B's own record is as it should be"
@@ -153,7 +153,7 @@ def test_who_signs_for_less_than_it_received_is_convicted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It could invent afterwards what it had not signed for."""
-    true_sign = Book.sign
+    true_sign = Transcript.sign
 
     def sign(self: Any) -> bytes:
         if self._side is Side.A:
@@ -165,14 +165,14 @@ def test_who_signs_for_less_than_it_received_is_convicted(
         return bytes(8) + signature
 
     MEETINGS: dict[bytes, Meeting] = {}
-    true_init = Book.__init__
+    true_init = Transcript.__init__
 
-    def init(self: Book, meeting: Meeting, *rest: Any) -> None:
+    def init(self: Transcript, meeting: Meeting, *rest: Any) -> None:
         MEETINGS[meeting.name] = meeting
         true_init(self, meeting, *rest)
 
-    monkeypatch.setattr(Book, "__init__", init)
-    monkeypatch.setattr(Book, "sign", sign)
+    monkeypatch.setattr(Transcript, "__init__", init)
+    monkeypatch.setattr(Transcript, "sign", sign)
     both = offices(tmp_path, "plain")
     done(faults.link(both))
     require_convicted(both, "for 0 messages received, but had received")

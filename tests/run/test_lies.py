@@ -315,7 +315,7 @@ def test_one_id_for_all(tmp_path: Path) -> None:
 
 
 def resumed(name: str, change: Change | None, office: Office, channel: TlsChannel) -> Linked:
-    with reopen(office.state, name, None, None, office.reach(), tell_nobody) as (own, kept):
+    with reopen(office.state, name) as (own, kept):
         party = go_on(own, kept, channel)
         return run(tampered(party, change) if change else party, channel)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.accountable.stored import WorkerDesk
+from accord.accountable.stored import WorkerSigning
 from accord.secure.blocks import Table
 from accord.secure.circuit import Input
 from accord.workers import messages
@@ -64,8 +64,8 @@ def test_an_answer_is_read_again(places: list[int], number: int) -> None:
 
 def test_facts_are_read_again_and_no_others() -> None:
     meet = Meet("00ff", "aa", "host", 7000)
-    desk = WorkerDesk(1, "00", "ff", "folder")
-    for start in (START, replace(START, desk=desk)):
+    signing = WorkerSigning(1, "00", "ff", "folder")
+    for start in (START, replace(START, signing=signing)):
         assert messages.decode_start(messages.encode_facts(start)) == start
     assert messages.decode_facts(Meet, messages.encode_facts(meet)) == meet
     assert "aa" not in repr(meet)

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from accord.entropy import Seeded
 from accord.errors import ConnectionLostError, PeerError, StoppedError, WorkerError
-from accord.notices import tell_nobody
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
 from accord.protocols import schedule
@@ -150,7 +149,8 @@ def test_answers_come_in_any_order_and_are_put_in_theirs() -> None:
     assert seconds == [7.5, 7.5, 0.0, 0.0]
     assert answered(comparer) == [1, 35, 36]
     assert answered(comparer) == [41]
-    assert comparer.crew.figures() == Figures(20, 40, (36_000, 36_000), (1 << 20, 1 << 20))
+    unsigned = (dict.fromkeys(Side, bytes(32)),) * 2
+    assert comparer.crew.figures() == Figures(20, 40, (36_000, 36_000), (1 << 20, 1 << 20), unsigned)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def resume(both: dict[Side, faults.Office], name: str, count: int) -> faults.End
     with ExitStack() as stack:
         parties = {}
         for side, office in both.items():
-            reopened = reopen(office.state, name, None, None, office.reach(), tell_nobody)
+            reopened = reopen(office.state, name)
             own, kept = stack.enter_context(reopened)
             parties[side] = go_on(replace(own, team=Several(count)), kept, faults.Line())
         return faults.drive(parties, faults.Wire())

@@ -25,7 +25,7 @@ from accord.protocols.batches import (
     Look,
     encode_looks,
 )
-from accord.protocols.series import Meeting
+from accord.protocols.standing import Meeting
 
 _PLEDGED = b"accord pledged series 1\n"
 _NUMBERS = struct.Struct("<5Q")

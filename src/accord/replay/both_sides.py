@@ -19,10 +19,10 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from accord.accountable.stored import Kept, read_badges
+from accord.accountable.stored import StoredTranscript, read_certificates
 from accord.accountable.transcript import Meeting
 from accord.errors import StateError, UsageError
-from accord.protocols.series_greedy import Shown
+from accord.protocols.shown import Shown
 from accord.replay.evidence import Said, judge_seals, records
 from accord.replay.one_side import Replayed, run_attempt
 from accord.replay.pledged import Attempt, Case
@@ -165,7 +165,7 @@ def _common(cases: dict[Side, Case]) -> Iterator[dict[Side, Attempt]]:
 def _require_known(holder: Case, attempt: Attempt, lacking: Case) -> None:
     """Raise for an attempt that a side does not know, though the other has its signatures: for what it said
     there of its size, if that is it."""
-    taken = Kept(attempt.folder, 0).seals()[1]
+    taken = StoredTranscript(attempt.folder, 0).seals()[1]
     try:
         judge_seals(taken, holder.about, attempt.meeting.name, 0, lacking.side, lacking.cards[lacking.side])
     except ValueError:
@@ -197,7 +197,7 @@ def _run_both(
     recorded: Side | None,
 ) -> dict[Side, _Seen]:
     """One attempt, each side in a thread of its own."""
-    connections = 1 + max(len(read_badges(attempt.folder)) for attempt in attempts.values())
+    connections = 1 + max(len(read_certificates(attempt.folder)) for attempt in attempts.values())
     boxes: list[dict[Side, Box]] = [{side: queue.SimpleQueue() for side in Side} for _ in range(connections)]
     seen = {side: _Seen(_said(cases, attempts, side)) for side in Side}
 
@@ -208,7 +208,7 @@ def _run_both(
             box = boxes[number]
             inbox: Iterator[Buffer] = iter(box[side].get, None)
             if side is recorded:
-                inbox = Kept(attempt.folder, number).received()
+                inbox = StoredTranscript(attempt.folder, number).received()
             out = None if side.other is recorded else box[side.other]
             made = _Wired(attempt.meeting, number, side, own.said.get(number), inbox, out, own)
             own.lines[number] = made

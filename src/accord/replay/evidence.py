@@ -24,7 +24,7 @@ from typing import Annotated, Literal
 from pydantic import StringConstraints
 
 from accord.accountable.seed import Pledge, decode_pledge, encode_pledge, require_pledge
-from accord.accountable.stored import Kept, attempts, decode_seal, encode_seal
+from accord.accountable.stored import StoredTranscript, attempts, decode_seal, encode_seal
 from accord.accountable.transcript import LINK, Chain, Meeting, Seal, signed_bytes
 from accord.errors import TrustError, UnreadableError
 from accord.fields.schema import Spec
@@ -99,7 +99,7 @@ def judge_seals(seals: list[Seal], about: bytes, meeting: bytes, number: int, si
         judge(seal.signature, signed_bytes(about, meeting, number, side, seal))
 
 
-def collect(record: Kept, meeting: Meeting, side: Side) -> Said:
+def collect(record: StoredTranscript, meeting: Meeting, side: Side) -> Said:
     """What the partner, which is `side`, signed on a connection of which this is the record."""
     own, seals = record.seals()
     last = max((seal.sent for seal in seals), default=0)
@@ -117,10 +117,10 @@ def collect_all(folder: Path, side: Side, meeting_at: dict[Path, Meeting]) -> di
     }
 
 
-def records(attempt: Path) -> Iterator[Kept]:
+def records(attempt: Path) -> Iterator[StoredTranscript]:
     """The records of the connections of an attempt, the coordinators' first."""
     for number in sorted(int(path.stem) for path in attempt.glob("*.seals")):
-        yield Kept(attempt, number)
+        yield StoredTranscript(attempt, number)
 
 
 def encode_evidence(evidence: Evidence) -> bytes:

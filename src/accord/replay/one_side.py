@@ -23,14 +23,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from accord.accountable.signing import nonces_of, read_cards, read_promise
-from accord.accountable.stored import Kept, attempts, read_badges, read_opening
+from accord.accountable.signing import nonces_of, read_cards, read_commitment
+from accord.accountable.stored import StoredTranscript, attempts, read_certificates, read_opening
 from accord.accountable.transcript import about_run, meeting_of
 from accord.agreement.file import parse_agreement
 from accord.entropy import Derived
 from accord.errors import NoRoomError, PeerError, StateError, TooManyMatchesError, UsageError
 from accord.protocols.mine import Mine
-from accord.protocols.series_greedy import Shown
+from accord.protocols.shown import Shown
 from accord.replay.evidence import Evidence, Said, collect_all
 from accord.replay.pledged import Attempt, Case
 from accord.replay.series import Earlier
@@ -96,9 +96,9 @@ def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callabl
     nonces = nonces_of(attempt.hellos)
 
     def key(number: int) -> bytes:
-        return case.promise.seed.connection(number, attempt.number, nonces)
+        return case.commitment.seed.connection(number, attempt.number, nonces)
 
-    staff = Staff(attempt.hellos, read_badges(attempt.folder), line, key)
+    staff = Staff(attempt.hellos, read_certificates(attempt.folder), line, key)
     mine = replace(case.mine, entropy=Derived(key(0)), journal=journal, staff=staff)
     try:
         ended = _run_again(case, attempt, mine, journal, line)
@@ -129,7 +129,7 @@ def _replay_attempt(case: Case, attempt: Attempt, journal: Remembered, said: dic
     made: dict[int, Line] = {}
 
     def line(number: int) -> Line:
-        inbox = Kept(attempt.folder, number).received()
+        inbox = StoredTranscript(attempt.folder, number).received()
         made[number] = Line(attempt.meeting, number, case.side, inbox, said.get(number))
         return made[number]
 
@@ -150,7 +150,7 @@ def make_evidence(state: State, name: str) -> Evidence:
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     if not agreement.accountable:
         raise UsageError(problem=f"The run {name} is not accountable: nobody signed anything in it.")
-    side, promise = Side(known.side), read_promise(folder)
+    side, commitment = Side(known.side), read_commitment(folder)
     partner = side.other
     sizes = {side: known.records, partner: known.partner_records}
     try:
@@ -161,4 +161,4 @@ def make_evidence(state: State, name: str) -> Evidence:
         mend = "Restore it from a copy."
         raise StateError(path=folder / "record", reason="it cannot be read", mend=mend) from None
     card = read_cards(folder)[partner]
-    return Evidence(name, agreement.digest, partner, card, promise.pledges[partner], sizes, said)
+    return Evidence(name, agreement.digest, partner, card, commitment.pledges[partner], sizes, said)

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from accord.accountable.seed import require_pledge
-from accord.accountable.signing import Promise, read_cards, read_promise
+from accord.accountable.signing import SeedCommitment, read_cards, read_commitment
 from accord.accountable.stored import attempts, read_opening
 from accord.accountable.transcript import Meeting, about_run, meeting_of
 from accord.agreement.document import Agreement
@@ -24,11 +24,11 @@ from accord.peer.handshake import Hello, decode_hello
 from accord.peer.identity import Card
 from accord.protocols.base import prepare
 from accord.protocols.mine import Mine
-from accord.protocols.series_greedy import Shown, encode_shown
-from accord.protocols.series_linkage import series_party
+from accord.protocols.shown import Shown, encode_shown
 from accord.protocols.slots import table_digest
-from accord.replay.series import Earlier, Standing, find_standings, require_goes_on
+from accord.replay.series import Earlier, PledgedRun, find_pledged, require_goes_on
 from accord.replay.verdict import Fault
+from accord.run.request import read_request
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state import noise_format
@@ -61,12 +61,12 @@ class Case:
     folder: RunFolder
     agreement: Agreement
     side: Side
-    promise: Promise
+    commitment: SeedCommitment
     cards: dict[Side, Card]
     layout: Layout
     records: Records
     """Those that take part."""
-    series: Standing | None = None
+    series: PledgedRun | None = None
     """What else a run of a series follows from."""
     earlier: Earlier | None = None
     """The runs of its series before it."""
@@ -85,27 +85,25 @@ class Case:
             noise = noise_format.decode(self.folder.read("noise"))
         except (StateError, ValueError):
             raise self.incomplete("the noise of the run cannot be read") from None
-        padding, entropy = task.protocol.padding(task, self.side.other, size), self.promise.seed.slots()
+        padding, entropy = task.protocol.padding(task, self.side.other, size), self.commitment.seed.slots()
         return prepare(task, self.side, self.records, size, noise, entropy, (), padding)
 
-    def _in_series(self, series: Standing) -> Mine:
-        task, size, entropy = self.agreement.task, self.manifest.partner_records, self.promise.seed.slots()
+    def _in_series(self, series: PledgedRun) -> Mine:
+        task, size, entropy = self.agreement.task, self.manifest.partner_records, self.commitment.seed.slots()
         try:
-            slots = series.slots(task, self.side, entropy)
+            slots = series.slots(entropy)
         except ValueError:
             raise self.incomplete(
                 "the counts that are kept of the run are not those of its records"
             ) from None
         padding = task.protocol.padding(task, self.side.other, size)
-        return Mine(self.side, self.records, size, slots, entropy, (), padding)
+        own = self.side, self.records, size, slots, entropy, (), padding
+        return Mine(*own, standing=series.standing)
 
     def party_of(self, mine: Mine) -> Party[Shown | None]:
         """The program of the side; in a series it ends in what both have disclosed by then."""
         task, engine = self.agreement.task, self.agreement.engine.build()
-        if self.series is not None:
-            return (yield from series_party(task, mine, engine, self.series.run))[1]
-        yield from task.protocol.party(task, mine, engine)
-        return None
+        return (yield from task.protocol.party(task, mine, engine)).shown
 
     @cached_property
     def attempts(self) -> list[Attempt]:
@@ -170,12 +168,13 @@ def open_case(state: State, name: str, data: TableLike | None, layout: Layout | 
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     if not agreement.accountable:
         raise UsageError(problem=f"The run {name} is not accountable: nothing was kept to replay it.")
-    side, promise = Side(known.side), read_promise(found.path)
+    side, commitment = Side(known.side), read_commitment(found.path)
     cards = read_cards(found.path)
-    source = data if data is not None else known.source()
-    read = layout or known.read_layout()
+    asked = read_request(found)
+    source = data if data is not None else asked.source(name)
+    read = layout or asked.layout
     table = _load(agreement, side, source, read)
-    case = Case(found, agreement, side, promise, cards, read, table)
+    case = Case(found, agreement, side, commitment, cards, read, table)
     if agreement.series is None:
         _require_pledged(case, table_digest(table))
         return case
@@ -184,14 +183,14 @@ def open_case(state: State, name: str, data: TableLike | None, layout: Layout | 
 
 def _open_series(state: State, case: Case) -> Case:
     """One side of a run of a series, whose records are those of the table that took part in it."""
-    pledged = case.promise.pledges[case.side].table
-    seed = case.promise.seed
+    pledged = case.commitment.pledges[case.side].table
+    seed = case.commitment.seed
     try:
-        standings = list(find_standings(case.folder, case.agreement, case.records))
+        standings = list(find_pledged(case.folder, case.agreement, case.records))
     except ValueError:
         raise case.incomplete("what is kept of its series is not of such a run") from None
     for standing, digest in standings:
-        case = replace(case, records=standing.records, series=standing)
+        case = replace(case, records=standing.entered.records, series=standing)
         if seed.commitments(case.side, digest)[:32] == pledged:
             break
     _require_pledged(case, digest)
@@ -222,12 +221,12 @@ def _open_attempt(case: Case, folder: Path) -> Attempt:
 
 def _require_pledged(case: Case, table: bytes) -> None:
     """Raise unless the seed, and a table of this digest, are those that were signed for."""
-    pledge = case.promise.pledges[case.side]
+    pledge = case.commitment.pledges[case.side]
     try:
         require_pledge(pledge, case.cards[case.side], case.manifest.run, case.agreement.digest, case.side)
     except ValueError:
         raise case.incomplete("its pledge is not signed with its card") from None
-    made = case.promise.seed.commitments(case.side, table)
+    made = case.commitment.seed.commitments(case.side, table)
     if made[32:] != pledge.seed:
         raise case.departed("the seed is not the one that it was committed to")
     if made[:32] != pledge.table:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from accord.accountable.stored import Kept, read_badges
+from accord.accountable.stored import StoredTranscript, read_certificates
 from accord.accountable.transcript import Seal, meeting_of
 from accord.errors import AccordError, StateError, UsageError
 from accord.peer.identity import card_from_der
@@ -33,7 +33,7 @@ def require_about(case: Case, evidence: Evidence) -> None:
     if evidence.card.der != case.cards[case.side].der:
         problem = f"The evidence is signed with the card {evidence.card.fingerprint}, but the run began with "
         raise UsageError(problem=f"{problem}{case.cards[case.side].fingerprint}.")
-    if evidence.pledge.commitments != case.promise.pledges[case.side].commitments:
+    if evidence.pledge.commitments != case.commitment.pledges[case.side].commitments:
         raise case.departed("it signed commitments to another table or another seed")
     for name in set(evidence.meetings) - {attempt.meeting.name for attempt in case.attempts}:
         # Its workers' certificates were in the attempt, so only what its card signed can be judged.
@@ -82,7 +82,7 @@ def is_known(case: Case, attempt: Attempt, evidence: Evidence | None) -> bool:
 def _partner_seals(case: Case, attempt: Attempt) -> list[Seal]:
     """What the side's own record has of its partner's signatures, if that made them."""
     try:
-        taken = Kept(attempt.folder, 0).seals()[1]
+        taken = StoredTranscript(attempt.folder, 0).seals()[1]
         partner = case.side.other
         judge_seals(taken, case.about, attempt.meeting.name, 0, partner, case.cards[partner])
     except (OSError, ValueError):
@@ -106,7 +106,7 @@ def _said_by_itself(case: Case, attempt: Attempt, needed: bool) -> dict[int, Sai
 def require_seals(case: Case, attempt: Attempt, said: dict[int, Said], whose: str) -> dict[int, Said]:
     """The same; raises unless the side, or its workers, made these seals."""
     try:
-        cards = read_badges(attempt.folder)
+        cards = read_certificates(attempt.folder)
         for number, one in said.items():
             if number > len(cards):
                 raise ValueError("a worker without a badge")

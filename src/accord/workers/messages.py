@@ -38,7 +38,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.stored import WorkerDesk
+from accord.accountable.stored import WorkerSigning
 from accord.secure.blocks import Table
 from accord.secure.circuit import Input
 
@@ -102,7 +102,7 @@ class Cause(IntEnum):
 
 @dataclass(frozen=True)
 class Start:
-    """What a worker is to do. Public, but for what its desk holds."""
+    """What a worker is to do. Public, but for the key that it signs with."""
 
     side: str
     party: str
@@ -120,7 +120,7 @@ class Start:
     grace: float
     wait: float
     """Seconds until the partner's worker must be there."""
-    desk: WorkerDesk | None = field(default=None, repr=False)
+    signing: WorkerSigning | None = field(default=None, repr=False)
     """Its part of an accountable run."""
 
 
@@ -174,7 +174,7 @@ class Answer:
     """That it was busy with this share, waiting for the partner's worker included."""
     peak_bytes: int
     links: tuple[bytes, bytes] = (bytes(32), bytes(32))
-    """The last links of what A's worker and B's sent (transcript.py); zeros where no book is kept."""
+    """The last links of what A's worker and B's sent (transcript.py); zeros where nothing is recorded."""
 
 
 @dataclass(frozen=True)
@@ -255,13 +255,14 @@ def decode_facts(kind: type[T], body: bytes | bytearray) -> T:
 def decode_start(body: bytes | bytearray) -> Start:
     """A START in these bytes; raises ValueError unless `encode_facts` wrote them."""
     found = json.loads(body)
-    desk = found.pop("desk", None) if isinstance(found, dict) else None
-    return replace(_of_facts(Start, found), desk=None if desk is None else _of_facts(WorkerDesk, desk))
+    signing = found.pop("signing", None) if isinstance(found, dict) else None
+    start = _of_facts(Start, found)
+    return start if signing is None else replace(start, signing=_of_facts(WorkerSigning, signing))
 
 
 def _of_facts(kind: type[T], found: object) -> T:
-    """Facts by their names, each of the very type; a desk is told apart from them."""
-    wanted = {part.name: part.type for part in fields(kind) if part.name != "desk"}  # type: ignore[arg-type]
+    """Facts by their names, each of the very type; what is signed with is told apart from them."""
+    wanted = {part.name: part.type for part in fields(kind) if part.name != "signing"}  # type: ignore[arg-type]
     if not isinstance(found, dict) or {name: type(of).__name__ for name, of in found.items()} != wanted:
         raise ValueError(f"not a {kind.__name__}")
     return kind(**found)

@@ -23,7 +23,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.signing import Desk
+from accord.accountable.signing import AttemptRecord
 from accord.agreement.document import Agreement, OtOptions
 from accord.entropy import Entropy
 from accord.errors import WorkerError
@@ -75,8 +75,8 @@ class Errand:
     side: Side
     reach: Reach
     tell: Tell
-    desk: Desk | None = None
-    """What keeps the books, in an accountable run."""
+    record: AttemptRecord
+    """What stands around the connections of the attempt."""
 
     @property
     def partner(self) -> str:
@@ -94,7 +94,7 @@ class Figures:
     peaks: tuple[int, ...] = ()
     """The most bytes that each has held."""
     links: tuple[dict[Side, bytes], ...] = ()
-    """Of each in an accountable run: the last links of what A and B sent (transcript.py)."""
+    """Of each: the last links of what A and B sent (transcript.py), zeros where nothing is recorded."""
 
     @property
     def traffic(self) -> int:
@@ -182,7 +182,7 @@ class Crew:
             received=sum(answer.received for answer in last),
             rates=tuple(round(t.pairs / max(1e-9, t.nanoseconds * 1e-9)) for t in self.tallies),
             peaks=tuple(answer.peak_bytes for answer in last),
-            links=tuple(dict(zip(Side, one.links, strict=True)) for one in last if any(one.links[0])),
+            links=tuple(dict(zip(Side, one.links, strict=True)) for one in last),
         )
 
 
@@ -206,8 +206,7 @@ class _Gathering:
         self._start(count, circuit)
         cards = heard.all_say(Kind.BADGE, count)
         own = [Badge(bytes(card), entropy.bytes(TOKEN)) for card in cards]
-        if self.errand.desk is not None:
-            self.errand.desk.keep_badges([badge.card for badge in own])
+        self.errand.record.keep_certificates([badge.card for badge in own])
         theirs = yield from exchange_badges(own)
         pairs = zip(own, theirs, strict=True)
         halves = [(a.half, b.half) if side is Side.A else (b.half, a.half) for a, b in pairs]
@@ -235,8 +234,7 @@ class _Gathering:
         )
         self.crew.workers.start(count)
         for number in range(count):
-            desk = None if errand.desk is None else errand.desk.worker(number)
-            own = replace(start, desk=desk)
+            own = replace(start, signing=errand.record.worker(number))
             self.crew.workers.say(number, Kind.START, messages.encode_facts(own))
 
     def _meet(self, cards: list[bytes], tokens: list[bytes]) -> None:

@@ -5,8 +5,8 @@ with a socket as its standard input, and `ray_worker.py` one on a cluster. It is
 (messages.py). It compares what it is given, in order, and knows neither ids nor rows nor which round it is:
 encoded inputs, which of them are real, and block sizes. Its key is made here, for this run, and its masks
 come from the system's generator, so that two attempts never share any; or, in an accountable run, from the
-key of this one connection, which it is given and which no other attempt has (seed.py). Then it keeps the book
-of its connection and signs it with its own key, for which its coordinator has signed.
+key of this one connection, which it is given and which no other attempt has (seed.py). What is recorded there
+is signed with its own key, for which its coordinator has signed (accountable/signing.py).
 
 When the coordinator closes the socket, or is killed, this process ends at once, whatever it is doing: a
 thread does nothing but listen. So no worker outlives its coordinator.
@@ -24,17 +24,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.signing import open_worker_book
-from accord.accountable.transcript import Book, close_book, keep_book
-from accord.entropy import MASKS, Derived, Entropy, System
+from accord.accountable.signing import Recorder, open_worker_recorder
+from accord.entropy import MASKS
 from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
 from accord.kernel import spare_blas
 from accord.network import Network
@@ -47,7 +46,7 @@ from accord.secure.circuit import inputs
 from accord.secure.circuit_text import decode_circuit
 from accord.secure.engines import engine_named
 from accord.secure.ot.settings import USUAL, Settings
-from accord.secure.party import Party, run
+from accord.secure.party import run
 from accord.secure.renewal import Renewing
 from accord.side import Side
 from accord.workers import messages
@@ -55,8 +54,6 @@ from accord.workers.messages import Answer, Cause, Failure, Job, Kind, Meet, Mes
 from accord.workers.pace import expected_seconds
 from accord.workers.peak import Peak, held_bytes
 from accord.workers.routing import encode_wish
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ class Worker:
             self._context = make_context(kind, _Identity(file), None)
         self._channel: TlsChannel | None = None
         self._session: Any = None
-        self._book: Book | None = None
+        self._recorder: Recorder
 
     def meet(self, meet: Meet, handed: socket.socket | None) -> Answer:
         """Connect to the partner's worker, or greet it on the connection that was handed over; set up."""
@@ -113,11 +110,9 @@ class Worker:
             found = keep_calling(where, self._context, card, start.partner, start.wait, tell_nobody, before)
         patience = Patience(start.silence, start.message, start.grace)
         self._channel = TlsChannel(found, start.partner, patience)
-        entropy: Entropy = System()
-        if start.desk is not None:
-            self._book = open_worker_book(start.desk, self._side, self._identity, card)
-            entropy = Derived(bytes.fromhex(start.desk.key))
-        self._session = self._run(self._engine.set_up(self._side, entropy.stream(MASKS)))
+        self._recorder = open_worker_recorder(start.signing, self._side, self._identity, card)
+        masks = self._recorder.entropy.stream(MASKS)
+        self._session = run(self._recorder.record(self._engine.set_up(self._side, masks)), self._channel)
         return self._answer(np.zeros(0, np.int64), time.monotonic_ns())
 
     def compare(self, job: Job) -> Answer:
@@ -127,23 +122,16 @@ class Worker:
         blocks = Blocks.of_sizes(job.a_counts, job.b_counts)
         self._channel.expect(job.seconds + expected_seconds(self._engine.name, blocks.pairs))
         party = self._engine.evaluate(self._session, self._circuit, blocks, job.table)
-        found = np.flatnonzero(self._run(party))
-        if self._book is not None:
-            # Before the coordinator goes on with an answer, both workers have signed for it.
-            run(close_book(self._book), self._channel)
+        # Before the coordinator goes on with an answer, both workers have signed for it.
+        found = np.flatnonzero(run(self._recorder.record_whole(party), self._channel))
         return self._answer(found, began)
-
-    def _run(self, party: Party[T]) -> T:
-        assert self._channel is not None
-        return run(party if self._book is None else keep_book(party, self._book), self._channel)
 
     def _answer(self, places: NDArray[np.int64], began: int) -> Answer:
         assert self._channel is not None
         busy = time.monotonic_ns() - began
-        answer = Answer(places, self._channel.sent, self._channel.received, busy, self._peak())
-        if self._book is None:
-            return answer
-        return replace(answer, links=(self._book.last[Side.A], self._book.last[Side.B]))
+        links = self._recorder.links
+        sent, received = self._channel.sent, self._channel.received
+        return Answer(places, sent, received, busy, self._peak(), (links[Side.A], links[Side.B]))
 
 
 def explain(error: Exception) -> Failure:
