@@ -139,7 +139,9 @@ def test_what_cannot_be_audited_is_refused(accord: Accord) -> None:
     assert accord("audit", "protocol", "laplace", "--trials", "3")[0] == 2
     code, _, err = accord("audit", "protocol", "psi", "--epsilon", "1")
     assert (code, "promises (ε, δ) = (0, 0)" in err) == (2, True)
-    code, _, err = accord("audit", "protocol", "laplace", *OWN, "--neighbour", "A", "n.csv", "--case", "alone")
+    code, _, err = accord(
+        "audit", "protocol", "laplace", *OWN, "--neighbour", "A", "n.csv", "--case", "alone"
+    )
     assert (code, "--case" in err) == (2, True)
     code, _, err = accord("audit", "protocol", "laplace", "--draw", "x.gif")
     assert (code, ".png" in err) == (2, True)

@@ -360,7 +360,10 @@ def test_a_list_of_ones_own_is_named_and_written_down(folder: Path) -> None:
     with_frequencies(folder, own)
     assert "ours does not ship: --list ours=FILE checks your copy" in run(folder, "agreement.toml").stdout
     refused = run(folder, "agreement.toml", "a.csv", code=4).stderr
-    assert "Say where your copy is with --list NAME=FILE of `accord check`, or under [lists] in the layout file" in refused
+    assert (
+        "Say where your copy is with --list NAME=FILE of `accord check`, or under [lists] in the layout file"
+        in refused
+    )
     wrong = run(folder, "agreement.toml", "--list", "ours=ours.csv", code=4).stderr
     assert f"has the digest {digest}" in wrong
     assert "write its digest under [fields.name_rarity] on both sides" in wrong

@@ -255,7 +255,7 @@ def check_file(
 ) -> FileCheck:
     """Find out how the file is written, and read it; raises all its faults."""
     from accord.agreement.by_pass import unplaced
-    from accord.fields.load import Tally, load_records
+    from accord.fields.load import Loading, Tally, load_records
     from accord.side import Side
 
     found, tally = find_layout(agreement, data, layout, named, side), Tally()
@@ -263,9 +263,8 @@ def check_file(
     per_person = agreement.protocol.records_per_person(side) if side is not None else None
     try:
         with closing(Counter()) as watch:
-            records = load_records(
-                data, agreement.fields, agreement.salt, shown, found, per_person, tally, watch=watch
-            )
+            how = Loading(tally, watch=watch)
+            records = load_records(data, agreement.fields, agreement.salt, shown, found, per_person, how)
     except FaultyError as error:
         if told := describe_layout(facts_of_layout(data, found)):
             error.add_note(f"It was read as {told}.")
@@ -282,8 +281,8 @@ def write_layout(layout: Layout, data: Place, path: Path, may_replace: bool) -> 
     require_writable(path, "layout", ())
     if path.exists() and not may_replace:
         raise UsageError(
-            problem=f"{path} already exists and says something else. Change it there, or --force replaces it; "
-            "--layout names another place."
+            problem=f"{path} already exists and says something else. Change it there, or --force replaces "
+            "it; --layout names another place."
         )
     name = data.name if isinstance(data, Path) else shown(data)
     text = f"# How {name} is written, {_FOUND}\n{layout.to_toml(isinstance(data, Path))}"

@@ -267,7 +267,6 @@ def resume(
             force=force,
             tell=display.tell,
             reach=_reach(wait, timeout),
-            raw=asked.raw,
             workers=_number_or_name(workers),
             trust_cluster=trust_cluster,
         )

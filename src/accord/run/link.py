@@ -30,7 +30,7 @@ from accord.arguments import as_path_or_none, require, require_flag, require_fun
 from accord.entropy import System
 from accord.errors import DeclinedError, StateError, UsageError
 from accord.fields.columns import Records
-from accord.fields.load import load_records
+from accord.fields.load import Loading, load_records
 from accord.forecast.expected import look_ahead
 from accord.forecast.room import warn_of_room
 from accord.notices import Mended, Reading, Tell, tell_nobody
@@ -73,7 +73,7 @@ _CHANGED = (
 )
 
 
-def link(
+def link(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
     data: TableLike,
     agreement: Agreement,
     *,
@@ -167,7 +167,7 @@ def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = 
                 return run(begin(replace(own, team=crew, peak=peak.read), channel), channel)
 
 
-def resume(
+def resume(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
     name: str,
     *,
     data: TableLike | None = None,
@@ -294,15 +294,14 @@ def _load(request: Request, side: Side, state: State, tell: Tell) -> Records:
     agreement, watch = request.agreement, _Watch(tell)
     per_person = agreement.protocol.records_per_person(side)
     own = agreement.fields, agreement.salt, agreement.disclosed(side), request.layout, per_person
-    records = load_records(
-        request.data,
-        *own,
+    how = Loading(
         scratch=Scratch(state.folder, "Make room there; nothing was charged."),
         watch=watch,
         # So that whoever extracts the table again, in whatever order, has the table that was committed to.
         by_id=agreement.accountable,
         keep_people=request.series is not None and (per_person or 1) > 1,
     )
+    records = load_records(request.data, *own, how)
     if watch.told:
         tell(Reading(watch.rows, done=True))
     return records

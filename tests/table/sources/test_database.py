@@ -16,7 +16,7 @@ import pytest
 
 import accord
 from accord.errors import DataError, UnreadableError, UsageError
-from accord.fields.load import load_records
+from accord.fields.load import Loading, load_records
 from accord.protocols.slots import table_digest
 from accord.spill import Scratch
 from accord.table.address import Address, find_address
@@ -62,7 +62,7 @@ def asking(text: str, query: str) -> Address:
 
 
 def digest(source: TableLike, scratch: Scratch | None = None) -> str:
-    return table_digest(load_records(source, FIELDS, "00", DISCLOSED, scratch=scratch)).hex()
+    return table_digest(load_records(source, FIELDS, "00", DISCLOSED, how=Loading(scratch=scratch))).hex()
 
 
 def test_every_home_gives_the_same_digest(tmp_path: Path, postgres: Server) -> None:
