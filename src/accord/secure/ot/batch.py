@@ -194,8 +194,8 @@ def run_a(mine: BatchSide) -> Party[Answer]:
     pi, count = mine.ends.receiver.pi, len(program.shares)
     for share, key, bit, sums in zip(program.shares, keys, bits, parts[:count], strict=True):
         got, own = parts[count].view(f"<u{share.lane // 8}"), mine.own_part(share)
-        parts = Parts(sums.view("<u8"), got)
-        mine.shares.append(receive_distance(pi, share, key, mine.batch, bit, own, parts))
+        sent = Parts(sums.view("<u8"), got)
+        mine.shares.append(receive_distance(pi, share, key, mine.batch, bit, own, sent))
         parts.pop(count)
     del parts[:count]
     for number, level in enumerate(levels):
