@@ -13,7 +13,9 @@ from accord.auditing.histories import histories
 from accord.auditing.programs import honest
 from accord.auditing.protocol import CaseFinding, Finding, Verdict
 from accord.auditing.questions import OneRun
-from accord.cli.audit_protocol import _words
+from accord.auditing.series_histories import series_histories
+from accord.cli.audit_protocol import IN_SERIES, OVER_TIME, _kind_of_case, _words
+from accord.errors import UsageError
 from tests.cli.test_privacy import Accord
 from tests.protocols import worlds
 
@@ -147,6 +149,20 @@ def test_what_cannot_be_audited_is_refused(accord: Accord) -> None:
     assert (code, ".png" in err) == (2, True)
     for wrong in (("--epsilon", "0"), ("--epsilon", "100"), ("--epsilon", "much"), ("--delta", "2")):
         assert accord("audit", "protocol", "laplace", *wrong)[0] == 2
+
+
+def test_cases_of_several_runs_are_chosen_by_name() -> None:
+    taken = options("laplace", "0.3", "1e-3")
+    for group, names, kind, made in (
+        ("over-time", OVER_TIME, "over time", histories(taken)),
+        ("series", IN_SERIES, "series", series_histories(taken)),
+    ):
+        assert {*names} == {one.name for one in made}
+        for name in (group, *names):
+            assert _kind_of_case("laplace", name) == kind
+            with pytest.raises(UsageError, match=f"leave out --case {name}"):
+                _kind_of_case("blocking", name)
+    assert _kind_of_case("laplace", None) == _kind_of_case("blocking", "alone") == "one run"
 
 
 def test_what_is_claimed_of_a_history_is_explained() -> None:

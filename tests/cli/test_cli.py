@@ -346,6 +346,20 @@ def test_check_counts_the_records_of_each_person(shop: Path, tmp_path: Path) -> 
     assert "how many records each person has, too" in nobody.stderr
 
 
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("epsilno=1", "Did you mean 'epsilon'?"),
+        ("epsilon", "--set OPTION=VALUE"),
+        ("prune=many", "--set prune is a whole number"),
+        ("greedy=maybe", "--set greedy is true or false"),
+        ("window=3", "laplace has no option window"),
+    ],
+)
+def test_slips_in_what_is_set(typed: str, message: str, shop: Path) -> None:
+    refused(shop, 2, message, "simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--set", typed)
+
+
 def test_simulate_for_people(shop: Path) -> None:
     typed = ("simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--seed", "1", "--json")
     plain, people = (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from accord.table.layout import Layout
     from accord.table.sources.opening import Place
 
-_FOUND = "found by Accord."
+_OURS = "written by Accord."
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _WORDS = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year (two digits)"}
 
@@ -285,7 +285,7 @@ def write_layout(layout: Layout, data: Place, path: Path, may_replace: bool) -> 
             "it; --layout names another place."
         )
     name = data.name if isinstance(data, Path) else shown(data)
-    text = f"# How {name} is written, {_FOUND}\n{layout.to_toml(isinstance(data, Path))}"
+    text = f"# How {name} is laid out, {_OURS}\n{layout.to_toml(isinstance(data, Path))}"
     write_file(path, text.encode(), "layout", replace=may_replace)
 
 
@@ -294,7 +294,7 @@ def _has_comments(path: Path) -> bool:
     if not path.exists():
         return False
     lines = path.read_text(encoding="utf-8").splitlines()
-    return any("#" in line for line in lines if not (line.startswith("# How ") and line.endswith(_FOUND)))
+    return any("#" in line for line in lines if not (line.startswith("# How ") and line.endswith(_OURS)))
 
 
 def list_columns(file: Place, named: Path | None, typed: Typed, as_json: bool) -> None:
