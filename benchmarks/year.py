@@ -41,7 +41,7 @@ from accord.planning.variants import with_epsilon
 from accord.protocols.batches import Known, take_rows
 from accord.protocols.standing import Meeting
 from accord.rules.evaluate import Tables
-from accord.rules.meeting import meeting_pairs
+from accord.rules.join import meeting_pairs
 from accord.side import Side
 from accord.simulation.series import SeriesSide
 

@@ -18,11 +18,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Page, sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ def running() -> Iterator[Browser]:
         if os.environ.get("ACCORD_REQUIRE_ALL"):
             pytest.fail("Chromium is required but is not here")
         pytest.skip("no Chromium is here: `apt-get install chromium`")
+    from playwright.sync_api import sync_playwright
+
     with tempfile.TemporaryDirectory(prefix="accord-browser-") as folder, sync_playwright() as play:
         browser = play.chromium.launch(
             executable_path=_humble(found, Path(folder)), args=["--disable-gpu"], timeout=PATIENCE
@@ -216,6 +219,8 @@ def _measure(page: Page) -> list[str]:
 
 def _ask_axe(page: Page, rules: dict[str, Any]) -> list[str]:
     if not page.evaluate("() => 'axe' in window"):
+        from axe_playwright_python.base import AXE_SCRIPT
+
         page.evaluate(AXE_SCRIPT)
     asked = "options => axe.run(document, options).then(found => found.violations)"
     violations: list[dict[str, Any]] = page.evaluate(asked, _AXE | rules)

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.kernels import compile_all
+from accord.learning.evidence import _MADE_UP as MADE_UP
+from tests.kernels import compile_all, load_all
 from tests.postgres import Server, binaries, running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[1]
+
+pytest_plugins = ["tests.processor"]
 
 # The same examples each time; `make slow` asks for many more, and for others each time.
 settings.register_profile(
@@ -29,6 +32,14 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("accord"), max_examples=250, derandomize=False)
 settings.load_profile("accord")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a browser or the built site is among the whole things, before it is chosen what to run."""
+    for item in items:
+        if {"browser", "site"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("whole")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -52,6 +63,32 @@ def _processes_of_a_user() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests' / 'absent'}")
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loaded(request: pytest.FixtureRequest) -> None:
+    """In a process of tests: else the first test that needs a kernel would pay for loading numba."""
+    if hasattr(request.config, "workerinput"):
+        load_all()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_made_up_people() -> Iterator[None]:
+    """What is learnt without a table is learnt from few: the time it takes grows with their square."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("accord.learning.evidence._MADE_UP", 500)
+        yield
+
+
+@pytest.fixture
+def as_many_as_usual(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """For tests of what is learnt: from as many made-up people as users have."""
+    from accord.drafting import rules
+
+    rules._learn.cache_clear()
+    monkeypatch.setattr("accord.learning.evidence._MADE_UP", MADE_UP)
+    yield
+    rules._learn.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -44,6 +44,12 @@ def compile_all() -> None:
     assert [part.wait() for part in parts] == [0] * _PARTS
 
 
+def load_all() -> None:
+    """Every kernel, ready for its first call in this process."""
+    for kernel in kernels(modules()):
+        assert kernel.compiled
+
+
 def main(part: int) -> None:
     """Compile a part of them."""
     for kernel in kernels(modules()[part::_PARTS]):

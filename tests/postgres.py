@@ -111,7 +111,7 @@ class Server:
         shown = self.password if password is None else password
         lines = ("host=127.0.0.1", f"port={self.port}", f"dbname={database}", f"user={user}")
         with self.services.open("a") as file:
-            file.write("\n".join((f"[{name}]", *lines, *more)) + "\nconnect_timeout=10\n\n")
+            file.write("\n".join((f"[{name}]", *lines, *more)) + "\nconnect_timeout=60\n\n")
         with self.passwords.open("a") as file:
             file.write(f"127.0.0.1:{self.port}:{database}:{user}:{shown}\n")
         self.passwords.chmod(0o600)

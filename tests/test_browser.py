@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser
 
 from tests.browser import LOOKS, Look, complain, photograph
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 GOOD = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>t</title>'

@@ -7,7 +7,6 @@ from math import factorial
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from accord.entropy import (
     MASKS,
@@ -103,11 +102,15 @@ def test_impossible_bounds_are_refused(bound: int) -> None:
 
 
 def test_integers_below_a_bound_are_uniform() -> None:
+    from scipy.stats import chisquare
+
     counts = np.bincount(below(Seeded(3), 7, 70_000).astype(np.int64), minlength=7)
     assert chisquare(counts).pvalue > ALPHA
 
 
 def test_every_order_is_equally_likely() -> None:
+    from scipy.stats import chisquare
+
     source = Seeded(4)
     seen = Counter(tuple(permutation(source, 4).tolist()) for _ in range(12_000))
     assert len(seen) == factorial(4)
@@ -119,6 +122,8 @@ def test_equal_keys_are_drawn_again_and_never_settled_by_position() -> None:
 
 
 def test_an_arrangement_groups_bins_and_shuffles_each_of_them() -> None:
+    from scipy.stats import chisquare
+
     bins = np.array([2, 0, 1, 0, 2, 1, 0], dtype=np.int64)
     source = Seeded(5)
     seen: Counter[tuple[int, ...]] = Counter()

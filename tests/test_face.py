@@ -106,6 +106,7 @@ accord.nothing  # wrong
 '''
 
 
+@pytest.mark.whole
 def test_the_face_is_typed_for_whoever_imports_it(tmp_path: Path) -> None:
     script = tmp_path / "user.py"
     script.write_text(USER)

@@ -6,13 +6,14 @@ import os
 import signal
 from pathlib import Path
 
-import adbc_driver_postgresql.dbapi as driver
 import pytest
 
 from tests.postgres import Server
 
 
 def test_a_service_and_a_password_file_are_all_that_it_takes(postgres: Server) -> None:
+    import adbc_driver_postgresql.dbapi as driver
+
     name = postgres.add_schema()
     with driver.connect(f"service={name}") as connection, connection.cursor() as cursor:
         cursor.execute("SELECT current_schema()::text")
@@ -20,6 +21,8 @@ def test_a_service_and_a_password_file_are_all_that_it_takes(postgres: Server) -
 
 
 def test_without_the_password_nobody_comes_in(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    import adbc_driver_postgresql.dbapi as driver
+
     monkeypatch.setenv("PGPASSFILE", os.devnull)
     with pytest.raises(driver.Error, match="password"):
         driver.connect(f"service={postgres.service}")

@@ -30,12 +30,12 @@ MESSAGES = [b"", b"one", bytes(1 << 17), b"last"]
 
 
 def kept(folder: Path, connection: int = 0) -> StoredTranscript:
-    with TranscriptFiles(folder, connection) as keeper:
+    with TranscriptFiles(folder, connection) as files:
         for number, message in enumerate(MESSAGES):
-            keeper.received(memoryview(message))
-            keeper.sent(bytes([number]) * 32)
-        keeper.gave(SEAL)
-        keeper.took(Seal(1, b"t" * 32, 0, b"u" * 32, b"y" * 64))
+            files.received(memoryview(message))
+            files.sent(bytes([number]) * 32)
+        files.gave(SEAL)
+        files.took(Seal(1, b"t" * 32, 0, b"u" * 32, b"y" * 64))
     return StoredTranscript(folder, connection)
 
 
@@ -96,7 +96,7 @@ def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
         read_opening(tmp_path)
 
 
-def test_badges(tmp_path: Path) -> None:
+def test_certificates_of_workers(tmp_path: Path) -> None:
     assert read_certificates(tmp_path) == []
     keep_certificates(tmp_path, [b"first", b"second"])
     assert read_certificates(tmp_path) == [b"first", b"second"]
@@ -106,12 +106,12 @@ def test_badges(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_told_and_the_run_can_go_on(tmp_path: Path) -> None:
-    with TranscriptFiles(tmp_path, 0) as keeper:
+    with TranscriptFiles(tmp_path, 0) as files:
         handle = os.open("/dev/full", os.O_WRONLY)
-        os.dup2(handle, keeper._received.fileno())
+        os.dup2(handle, files._received.fileno())
         os.close(handle)
         with pytest.raises(StateError, match=r"accord resume") as found:
-            keeper.received(b"message")
+            files.received(b"message")
     assert found.value.reason == os.strerror(errno.ENOSPC)
 
 

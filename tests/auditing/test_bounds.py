@@ -7,7 +7,6 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import beta
 
 from accord.auditing.bounds import at_least, at_most, delta_bound, epsilon_bound
 
@@ -16,6 +15,8 @@ from accord.auditing.bounds import at_least, at_most, delta_bound, epsilon_bound
     st.integers(1, 3_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(1e-9, 0.4)
 )
 def test_the_bounds_are_those_of_clopper_and_pearson(counts: tuple[int, int], alpha: float) -> None:
+    from scipy.stats import beta
+
     hits, trials = counts
     high = 1.0 if hits == trials else beta.isf(alpha, hits + 1, trials - hits)
     low = 0.0 if hits == 0 else beta.ppf(alpha, hits, trials - hits + 1)

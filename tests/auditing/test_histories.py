@@ -211,7 +211,10 @@ def pair(counts: tuple[int, int], other: tuple[int, int]) -> tuple[dict[Any, flo
     return both[0], both[1]
 
 
-@pytest.mark.parametrize("worlds", HISTORIES[:1] + HISTORIES[3:])
+@pytest.mark.parametrize(
+    "worlds",
+    [HISTORIES[0], *(pytest.param(each, marks=pytest.mark.slow) for each in HISTORIES[3:])],
+)
 @pytest.mark.parametrize("epsilon", [1.5])
 def test_by_enumeration_a_history_is_the_composition_of_its_releases(
     worlds: tuple[Tables, Tables], epsilon: float, tmp_path: Path

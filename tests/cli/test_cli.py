@@ -38,7 +38,7 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
         assert command in shown.stdout
     probe = (
         "import sys; from accord.cli import app\n"
-        "heavy = {'numpy', 'numba', 'pyarrow', 'pydantic', 'matplotlib'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'numba', 'pyarrow', 'pydantic'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", probe], check=True)
@@ -235,7 +235,7 @@ def test_a_linkage_finds_out_nothing_and_says_who_does(shop: Path, tmp_path: Pat
 def test_bad_places(tmp_path: Path) -> None:
     assert accord(tmp_path, "init", "--template", "places").returncode == 0
     (tmp_path / "p.csv").write_text("id,lat,lon,hour\n1,95.0,-74,3\n2,nan,-74,3\n3,40.75,-74,24\n")
-    done = accord_process(tmp_path, "check", "agreement.toml", "p.csv")
+    done = accord(tmp_path, "check", "agreement.toml", "p.csv")
     assert done.returncode == 4
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
@@ -275,7 +275,7 @@ def test_nothing_is_overwritten_or_half_written(shop: Path, tmp_path: Path) -> N
 
 def test_faults_as_json(shop: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text((shop / "a.csv").read_text().replace("2026-03-01", "1 March"))
-    done = accord_process(tmp_path, "check", str(shop / "agreement.toml"), "bad.csv", "--json")
+    done = accord(tmp_path, "check", str(shop / "agreement.toml"), "bad.csv", "--json")
     assert done.returncode == 4
     (fault,) = json.loads(done.stdout)["faults"]
     assert fault["count"] == 400

@@ -32,7 +32,11 @@ from tests.cli.terminal import environment
 
 
 @pytest.mark.parametrize(
-    ("scene", "records"), [pytest.param(Scene.people, 80, marks=pytest.mark.slow), (Scene.products, 300)]
+    ("scene", "records"),
+    [
+        pytest.param(Scene.people, 80, marks=pytest.mark.slow),
+        pytest.param(Scene.products, 300, marks=pytest.mark.whole),
+    ],
 )
 def test_the_figures_are_those_of_the_run_and_of_simulate(scene: Scene, records: int, tmp_path: Path) -> None:
     stage = prepare(tmp_path, scene, records)
@@ -119,6 +123,7 @@ def test_buckets_are_those_that_simulate_names(tmp_path: Path) -> None:
     assert [one.buckets for one in facts] == [one.best_buckets for one in facts]
 
 
+@pytest.mark.whole
 def test_the_error_of_a_child_is_shown_and_both_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,6 +156,8 @@ def test_a_layout_has_its_place_beside_the_table(shop: Path) -> None:
     assert [path.name for path in shop.iterdir()] == ["shop.csv"]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("as_many_as_usual")
 def test_a_draft_says_which_field_is_enough_by_itself(tmp_path: Path) -> None:
     types = ("given", "middle", "surname", "sex", "birth", "street", "city", "postcode", "phone", "email")
     (tmp_path / "shop.csv").write_text(f"id,{','.join(types)}\n1,Ann,,Lee,f,1980-01-31,,,,,\n")

@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from bs4 import BeautifulSoup
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
+
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,6 +29,8 @@ class Site:
     @cached_property
     def pages(self) -> dict[str, BeautifulSoup]:
         """All pages, by their path."""
+        from bs4 import BeautifulSoup
+
         found = sorted(self.folder.rglob("*.html"))
         return {str(p.relative_to(self.folder)): BeautifulSoup(p.read_text(), "html.parser") for p in found}
 

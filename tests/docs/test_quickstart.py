@@ -145,7 +145,10 @@ def type_page(page: Path, folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "page",
     # The README has the same commands in fewer steps; the drafts of one's own table are tested by themselves.
-    [page if page == QUICKSTART else pytest.param(page, marks=pytest.mark.slow) for page in PAGES],
+    [
+        pytest.param(page, marks=pytest.mark.whole if page == QUICKSTART else pytest.mark.slow)
+        for page in PAGES
+    ],
     ids=lambda page: page.name,
 )
 def test_every_command_works_as_written(page: Path, tmp_path: Path) -> None:
@@ -178,6 +181,7 @@ def test_a_screen_that_differs_from_the_page_is_noticed() -> None:
             require_screen(SCREEN, "\n".join(wrong))
 
 
+@pytest.mark.whole
 def test_the_same_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The block marked ```text python, as north-shop; south-shop is another thread."""
     page, port = QUICKSTART.read_text(), free_port()

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 import typer
-from bs4 import BeautifulSoup, Tag
 
 import accord
 from accord.agreement.document import Agreement
@@ -89,6 +88,8 @@ IN_SCRIPT = re.compile(
 
 def remote_requests(site: Site) -> list[str]:
     """Everything in a site that a browser would ask another host for."""
+    from bs4 import BeautifulSoup
+
     found = []
     for path in sorted(p for p in site.folder.rglob("*") if p.suffix in (".html", ".css", ".js", ".svg")):
         text = path.read_text()
@@ -155,6 +156,8 @@ def test_side_bars_have_names_and_what_scrolls_can_be_reached(site: Site) -> Non
 
 
 def test_pictures_say_what_they_show(site: Site) -> None:
+    from bs4 import Tag
+
     drawn = 0
     for page, read in site.pages.items():
         for image in read.select("img"):

@@ -6,12 +6,15 @@ Pages are dealt out to as many tests as a small machine has cores, so that these
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser
 
 from tests.browser import LOOKS, PATIENCE, complain
 from tests.docs.site import Site
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 _PARTS = 2
 _DONE = "() => document.querySelector('#search-results h2')?.innerText === 'Search Results'"

@@ -14,7 +14,7 @@ from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.drafting.answers import RANGED, Answers, in_order, name_fields
 from accord.drafting.draft import Draft, make_draft, require_sound
-from accord.drafting.kinds import LOCAL, Kind, read_kind
+from accord.drafting.kinds import LOCAL, ColumnKind, read_kind
 from accord.errors import AgreementError
 from accord.simulation.truth import score
 
@@ -62,8 +62,11 @@ def test_a_draft_is_judged_before_anything_is_learnt(typed: str) -> None:
             require_sound(Answers(named, (10, 10), ranges={one.name: RANGED[one.kind][::-1]}))
 
 
-def test_people_are_found() -> None:
+@pytest.mark.parametrize("learnt_from", ["few", pytest.param("as many as usual", marks=pytest.mark.slow)])
+def test_people_are_found(learnt_from: str, request: pytest.FixtureRequest) -> None:
     """Made-up people that no weight was learnt from: another seed."""
+    if learnt_from != "few":
+        request.getfixturevalue("as_many_as_usual")
     made = generate_people(400, None, 5)
     agreed = draft("given middle surname sex birth street city postcode phone email", (400, 400)).agreement
     found = accord.simulate(made.a, made.b, agreed, seed=1)
@@ -161,7 +164,7 @@ def test_the_head_says_what_the_draft_follows_from() -> None:
         assert len(max(one.splitlines(), key=len)) <= 110
 
 
-THINGS = [kind.value for kind in Kind if kind not in LOCAL]
+THINGS = [kind.value for kind in ColumnKind if kind not in LOCAL]
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -34,6 +34,7 @@ def test_a_process_of_its_own_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Measured.read(found.write()) == found
 
 
+@pytest.mark.slow
 def test_what_is_known_of_the_engine_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed_child, "measure", nothing_here)
     agreed, circuit = quick("garbled")

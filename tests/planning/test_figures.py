@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pandas
 import pyarrow as pa
 import pytest
 
@@ -39,6 +38,8 @@ def test_json_has_the_names_that_scripts_rely_on(plan: Plan) -> None:
 
 
 def test_a_plan_is_a_table(plan: Plan) -> None:
+    import pandas
+
     table = pa.table(plan)
     assert table.num_rows == len(plan.options)
     assert table["chosen"].to_pylist().count(True) == 1

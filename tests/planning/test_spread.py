@@ -110,7 +110,8 @@ def test_few_values_fill_few_buckets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("records", "skew"), [(60, USUAL), pytest.param(400, USUAL, marks=pytest.mark.slow), (400, CROWDED)]
+    ("records", "skew"),
+    [(60, USUAL), *(pytest.param(400, skew, marks=pytest.mark.slow) for skew in (USUAL, CROWDED))],
 )
 def test_a_partner_alike_meets_as_often_as_other_people_would(records: int, skew: float) -> None:
     """Sparse bins, where a copy's meeting with itself would count: Σ n² is nearly twice what is due at 60.

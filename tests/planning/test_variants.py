@@ -23,7 +23,14 @@ from tests.planning.worlds import birth_key
 from tests.protocols.worlds import agreement, passes
 
 
-@pytest.mark.parametrize("agreed", [starter("products"), starter("places"), starter("people"), birth_key()])
+@pytest.mark.parametrize(
+    "agreed",
+    [
+        starter("products"),
+        birth_key(),
+        *(pytest.param(starter(kind), marks=pytest.mark.slow) for kind in ("places", "people")),
+    ],
+)
 def test_all_are_sound_and_none_is_the_agreed_one(agreed: Agreement) -> None:
     found = blockings(agreed, (5000, 4000))
     assert 3 < len(found) <= MOST_BLOCKINGS

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
-from dp_accounting.pld import privacy_loss_distribution as theirs
 
 from accord.errors import UsageError
 from accord.privacy import accounting
@@ -30,6 +29,9 @@ from accord.privacy.events import (
 from accord.privacy.noise_geometric import Geometric
 from accord.privacy.randomised_response import Response
 
+if TYPE_CHECKING:
+    from dp_accounting.pld import privacy_loss_distribution as theirs
+
 HALF = Promise(Cost(Fraction(1, 2), Fraction(1, 10**6)))
 
 
@@ -37,6 +39,8 @@ def by_dp_accounting(
     noise: AnyNoise, times: int, grid: float, pessimistic: bool, by: int = 1
 ) -> theirs.PrivacyLossDistribution:
     """One up bin and one down bin as joint outcomes, composed."""
+    from dp_accounting.pld import privacy_loss_distribution as theirs
+
     q = [float(p) for p in noise.window.probabilities]
     size = len(q)
     bins = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,6 +93,8 @@ def test_floats_above_are_not_below(values: list[Decimal]) -> None:
 
 @given(st.fractions(min_value=-50, max_value=50, max_denominator=10**6))
 def test_exp_and_log_agree_with_another_library(value: Fraction) -> None:
+    import mpmath
+
     with mpmath.workdps(130):
         theirs = mpmath.exp(mpmath.mpf(value.numerator) / value.denominator)
         assert abs(mpmath.mpf(str(exp(value))) / theirs - 1) < mpmath.mpf(10) ** -115

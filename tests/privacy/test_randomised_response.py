@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from accord.entropy import Seeded
 from accord.privacy.randomised_response import (
@@ -138,6 +137,8 @@ def test_losses_are_those_of_two_blocks_that_overlap_least() -> None:
 )
 def test_the_sampler_has_its_distribution(response: Response) -> None:
     """χ² at a false-alarm rate of 1e-6 for each of the two."""
+    from scipy import stats
+
     count = 60_000
     bins = np.full(count, min(1, response.bins - 1))
     bins[: count // 2] = -1

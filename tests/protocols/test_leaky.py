@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 import accord
 from accord.agreement.adjusting import adjust
@@ -74,6 +73,8 @@ def test_suppression_in_the_protocol_has_that_delta() -> None:
 
 
 def test_the_noise_has_mean_zero_and_its_distribution() -> None:
+    from scipy import stats
+
     drawn = noise_suppress.draw(Fraction("1.6"), 1, 40_000, Seeded(1))
     s = 0.8
     p = (np.exp(s) - 1) / (np.exp(s) + 1)
@@ -102,6 +103,8 @@ def test_slots_are_records_less_what_is_suppressed_and_dummies(xs: list[int], se
 
 
 def test_who_is_suppressed_is_uniform() -> None:
+    from scipy import stats
+
     agreed = worlds.agreement()
     records = worlds.records([(0, 0)] * 4, agreed)
     noise = np.zeros(agreed.plan.bins, np.int64)

@@ -17,7 +17,7 @@ from accord.errors import DepartedError, StateError
 from accord.protocols import bound, disclose
 from accord.replay.both_sides import replay_both
 from accord.replay.one_side import make_evidence
-from accord.replay.pledged import open_case
+from accord.replay.pledged import open_pledged_side
 from accord.side import Side
 from tests.replay.replays import (
     CHEATS,
@@ -119,7 +119,7 @@ def test_what_was_received_last_cannot_be_made_up_for_the_next_attempt(tmp_path:
     with pytest.raises(StateError, match="in attempt 1 are not all there, or not those"):
         replayed(both, Side.B, name)
     with pytest.raises(DepartedError, match="bob departed"):
-        replay_both({side: open_case(office.state, name, None) for side, office in both.items()})
+        replay_both({side: open_pledged_side(office.state, name, None) for side, office in both.items()})
 
 
 def test_an_attempt_that_nobody_else_knows_is_not_replayed(tmp_path: Path) -> None:
@@ -160,8 +160,8 @@ def test_who_signs_for_less_than_it_received_is_convicted(
             return true_sign(self)
         chain = Chain(MEETINGS[self._name], 0, Side.A)
         made = Seal(self._sent.count, self._sent.last, 0, chain.last, b"")
-        signature = self._pen.sign(signed_bytes(self._about, self._name, 0, Side.B, made))
-        self._keeper.gave(replace(made, signature=signature))
+        signature = self._keys.sign(signed_bytes(self._about, self._name, 0, Side.B, made))
+        self._store.gave(replace(made, signature=signature))
         return bytes(8) + signature
 
     MEETINGS: dict[bytes, Meeting] = {}
@@ -205,7 +205,7 @@ def test_who_links_more_records_than_it_pledged_is_convicted(kind: str, hides: b
     with pytest.raises(DepartedError, match=r"it signed that it has 11 records, but .* has 9"):
         replayed(both, Side.B, name)
     with pytest.raises(DepartedError, match=r"bob departed .* it signed that it has 11 records"):
-        replay_both({side: open_case(office.state, name, None) for side, office in both.items()})
+        replay_both({side: open_pledged_side(office.state, name, None) for side, office in both.items()})
     assert replayed(both, Side.A, name, evidence=not hides).signatures
 
 
@@ -220,7 +220,7 @@ def changed(folder: Path, kind: str, side: Side, at: int) -> bool:
     evidence = make_evidence(both[side.other].state, name)
     seals = [s for each in evidence.meetings.values() for said in each.values() for s in said.seals]
     signed = max((seal.sent for seal in seals), default=0)
-    both_cases = {each: open_case(office.state, name, None) for each, office in both.items()}
+    both_cases = {each: open_pledged_side(office.state, name, None) for each, office in both.items()}
     party = both[side].agreement.party(side)
     if signed >= at:
         for judge in (lambda: replayed(both, side, name), lambda: replay_both(both_cases)):

@@ -13,9 +13,8 @@ from tests.reproduction.worlds import lab
 SLOWED = Network(megabits=1_000, milliseconds=2)
 
 
-@pytest.mark.parametrize(
-    "again", [(), pytest.param((SLOWED,), marks=pytest.mark.slow)], ids=["as it is", "slowed"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("again", [(), (SLOWED,)], ids=["as it is", "slowed"])
 def test_two_processes_find_what_a_simulation_finds(again: tuple[Network, ...]) -> None:
     made, agreed = lab().tables("ab", 1, 40)
     settings = laplace(agreed, "1.6", noise="geometric")

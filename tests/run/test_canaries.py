@@ -313,6 +313,7 @@ def test_faulty_data_is_named_by_its_place(tmp_path: Path, kind: str) -> None:
     assert found(values(Side.A) | {"spoilt": [canary.encode()]}, texts) == []
 
 
+@pytest.mark.slow
 def test_a_refusal_shows_nothing(tmp_path: Path) -> None:
     sides = introduce(tmp_path, agreed())
     texts, codes = link_processes(sides, tmp_path, (agreed(), agreed(salt="11111111")), ("--json",))

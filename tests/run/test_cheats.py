@@ -48,6 +48,7 @@ def test_ot_filters_are_read_bit_by_bit_and_nobody_notices(tmp_path: Path) -> No
     assert np.array_equal(loot.filters[loot.real], loot.true_filters[loot.real])
 
 
+@pytest.mark.slow
 def test_ot_filters_are_read_over_tls(tmp_path: Path) -> None:
     """The same against a process of its own: nothing in the cheat needs more than a partner has."""
     both = cheats.offices(tmp_path, cheats.agreement())

@@ -63,7 +63,7 @@ def check_full(folder: Path, patch: pytest.MonkeyPatch, victim: Side, at: int | 
     return len(seen)
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_full_disk_at_a_write(every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writes = check_full(tmp_path / "whole", monkeypatch, Side.A, None)
     assert writes > 20
@@ -372,7 +372,7 @@ def test_a_run_with_little_memory(kind: str, tmp_path: Path, monkeypatch: pytest
         }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["greedy", "plain"])
+@pytest.mark.parametrize("kind", ["greedy", pytest.param("plain", marks=pytest.mark.slow)])
 def test_a_disk_without_room_for_what_does_not_fit_in_memory(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

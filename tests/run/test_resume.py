@@ -191,8 +191,8 @@ def check_death(
 def test_killed_at_some_writes(victim: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writes = check_death(tmp_path / "whole", monkeypatch, "greedy", victim, None, True)
     assert writes > 25
-    for at in range(1, writes + 1, 6):
-        check_death(tmp_path / str(at), monkeypatch, "greedy", victim, at, at % 12 == 1)
+    for at in range(1, writes + 1, 13):
+        check_death(tmp_path / str(at), monkeypatch, "greedy", victim, at, at % 26 == 1)
 
 
 @pytest.mark.slow
@@ -409,7 +409,7 @@ def test_an_intersection_that_is_done_has_its_output_and_its_receipt_again(kind:
     assert len(first.passed) > len(wire.passed)
 
 
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["psi", pytest.param("psi-expand", marks=pytest.mark.slow)])
 def test_an_intersection_that_was_cut_is_not_asked_again(kind: str, every: int, tmp_path: Path) -> None:
     """Both refuse alike unless both have kept it all; to link again is a run of its own."""

@@ -188,10 +188,12 @@ def test_a_series_that_is_not_cut(standing: Standing) -> None:
 EVERY = 9
 
 
-@pytest.mark.parametrize("at", [0, *(pytest.param(at, marks=pytest.mark.slow) for at in (1, 2))])
-def test_a_run_that_is_cut_at_some_frames(standing: Standing, tmp_path: Path, at: int) -> None:
+@pytest.mark.parametrize(
+    ("at", "every"), [(0, 4 * EVERY), *(pytest.param(at, EVERY, marks=pytest.mark.slow) for at in (0, 1, 2))]
+)
+def test_a_run_that_is_cut_at_some_frames(standing: Standing, tmp_path: Path, at: int, every: int) -> None:
     """At every ninth frame, each run of a series at others, and in another way each time."""
-    for place, number in enumerate(range(1 + 2 * at, standing.frames[at] + 2, EVERY)):
+    for place, number in enumerate(range(1 + 2 * at, standing.frames[at] + 2, every)):
         cut = CUTS[(place + at) % len(CUTS)]
         check_cut(copied(standing.before[at], tmp_path / str(number)), cut(number), at)
 

@@ -75,7 +75,7 @@ def check_soak(folder: Path, patch: pytest.MonkeyPatch, count: int) -> None:
 
 
 def test_a_few_runs_with_random_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_soak(tmp_path, monkeypatch, 6)
+    check_soak(tmp_path, monkeypatch, 3)
 
 
 @pytest.mark.slow

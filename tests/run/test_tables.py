@@ -22,7 +22,7 @@ from accord.side import Side
 from accord.state.ledger import Ledger
 from accord.state.runs import open_run
 from accord.table.address import Address, Database
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.table.sinks import postgres as sinks_postgres
 from accord.table.sinks.targets import Target
 from accord.table.sinks.transaction import Refused, statement

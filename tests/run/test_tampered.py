@@ -139,7 +139,7 @@ def test_some_frames_changed_on_the_way(
 ) -> None:
     count = frames_of_b(tmp_path / "whole", "plain")
     start = CHANGES.index(make)
-    for at in range(start, count, 7):
+    for at in range(start, count, 19):
         both = faults.offices(tmp_path / str(at), "plain")
         result = against(both, make(at, at))[Side.A]
         require_unharmed(both, "plain", result)

@@ -30,7 +30,9 @@ N = TypeVar("N", bound=Notice)
 NOW = datetime.now(UTC)
 A_ROWS: Rows = [(1, 1), (9, 9), (3, 12), (14, 2)]
 B_ROWS: Rows = [(1, 2), (9, 8), (12, 12), (6, 6)]
-QUICK = Reach(wait=20.0, patience=Patience(silence=20.0, message=60.0))
+PATIENCE = 120.0
+"""Seconds for what takes no time: a machine that is busy must not fail a test."""
+PATIENT = Reach(wait=PATIENCE, patience=Patience(silence=PATIENCE, message=PATIENCE))
 
 
 @dataclass
@@ -41,6 +43,8 @@ class Organisation:
     state: State
     card: Card
     told: list[Notice] = field(default_factory=list)
+    ended: threading.Event = field(default_factory=threading.Event)
+    """Set where it connects and is done, whatever came of it."""
 
     def heard(self, kind: type[N]) -> list[N]:
         """All notices of a kind."""
@@ -96,12 +100,16 @@ def link_both(
             listening.set()
 
     def second() -> Linked:
-        assert listening.wait(60)
-        assert port, "A never listened"
-        way = {"connect": f"127.0.0.1:{port[0]}", "tell": b.told.append}
-        given = options(b, B_ROWS, agreed) | way | (b_options or {})
-        return link(given.pop("data"), given.pop("agreement"), **given)
+        try:
+            assert listening.wait(PATIENCE)
+            assert port, "A never listened"
+            way = {"connect": f"127.0.0.1:{port[0]}", "tell": b.told.append}
+            given = options(b, B_ROWS, agreed) | way | (b_options or {})
+            return link(given.pop("data"), given.pop("agreement"), **given)
+        finally:
+            b.ended.set()
 
+    b.ended.clear()
     return in_threads(first, second)
 
 
@@ -111,7 +119,7 @@ def options(own: Organisation, rows: Rows, agreed: Agreement) -> dict[str, Any]:
         "agreement": agreed,
         "partner": agreed.party(own.side.other),
         "state": own.state.folder,
-        "reach": QUICK,
+        "reach": PATIENT,
         "confirm": agree,
     }
 
@@ -130,7 +138,7 @@ def in_threads(*works: Callable[[], Any]) -> tuple[Any, ...]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(90)
+        thread.join(3 * PATIENCE)
         assert not thread.is_alive(), "a side hangs"
     return tuple(results)
 

@@ -29,7 +29,7 @@ def carried(world: World, circuit: Node, over: Blocks, rows: int) -> Wire:
     return world.wire(circuit, over, a, b)
 
 
-@pytest.mark.parametrize("long", [500, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("long", [60, *(pytest.param(long, marks=pytest.mark.slow) for long in (500, 5000))])
 @pytest.mark.parametrize("name", PRICED)
 def test_bytes_and_rounds_are_those_of_the_engine(name: str, long: int) -> None:
     random = np.random.default_rng(PRICED.index(name))

@@ -34,7 +34,7 @@ def fast(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> Wo
 def test_random_circuits_over_random_blocks(world: World) -> None:
     random = np.random.default_rng(5)
     matches = pairs = 0
-    for _ in range(15):
+    for _ in range(4):
         circuit = random_circuit(random)
         a, b = table(random, circuit, Side.A, 30), table(random, circuit, Side.B, 30)
         over = blocks(random, [7, 0, 1, 3 if world.slow else 30], [5, 3, 1, 9], 30)
@@ -46,7 +46,7 @@ def test_random_circuits_over_random_blocks(world: World) -> None:
 def test_random_scores_over_random_blocks(world: World) -> None:
     random = np.random.default_rng(11)
     matches = pairs = 0
-    for weight in (3, 20, 20, 120, 9_999) if world.slow else (1, 3, 20, 20, 20, 20, 120, 120, 9_999, 1 << 40):
+    for weight in (3, 20, 20, 120, 9_999) if world.slow else (1, 3, 20, 20, 120, 9_999, 1 << 40):
         circuit = random_score(random, weight)
         a, b = table(random, circuit, Side.A, 30), table(random, circuit, Side.B, 30)
         over = blocks(random, [7, 0, 1, 3 if world.slow else 30], [5, 3, 1, 9], 30)

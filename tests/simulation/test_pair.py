@@ -207,7 +207,7 @@ def test_other_protocols_and_options() -> None:
 
 @pytest.mark.parametrize("engine", ["ot", pytest.param("garbled", marks=pytest.mark.slow)])
 def test_a_real_engine_in_simulation(engine: str) -> None:
-    made = generate_products(150, None, 1)
+    made = generate_products(60, None, 1)
     ideal, real = (
         accord.simulate(made.a, made.b, starter("products"), engine=e, seed=3) for e in ("ideal", engine)
     )

@@ -37,7 +37,7 @@ from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Buffer, Party, Wire, run_pair
 from accord.side import Side
 from accord.simulation.series import SeriesSide
-from accord.table.id_order import Rows
+from accord.table.pairs import Rows
 from tests.protocols.test_batches import Table, records
 from tests.protocols.test_series import agreement
 
@@ -163,8 +163,14 @@ def pairs_of(ids: list[str], own: Rows, partner: Rows) -> list[tuple[int, str]]:
     return sorted((int(i), ids[j]) for i, j in zip(own, partner, strict=True))
 
 
-@pytest.mark.parametrize("greedy", [False, True])
-@pytest.mark.parametrize("versions", [1, 2])
+@pytest.mark.parametrize(
+    ("versions", "greedy"),
+    [
+        (1, True),
+        (2, False),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1, False), (2, True))),
+    ],
+)
 @pytest.mark.parametrize("case", HISTORIES)
 def test_neighbouring_series_look_alike(case: str, versions: int, greedy: bool) -> None:
     agreed = agreement({"versions": versions}, greedy=greedy)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from accord.errors import StateError
+from accord.notices import Mended, Notice
 from accord.side import Side
 from accord.state.journal import TAG, FileJournal
 from accord.state.runs import open_run
@@ -22,27 +22,13 @@ from tests.run.test_resume import EXPECTED
 ANSWERS = [b"commitments" * 3, b"", b"\0" * 40, bytes(range(256)) * 5, b"last \0\0\0"]
 
 
-def first_version(answers: list[bytes]) -> bytes:
-    heads = [struct.pack("<Q", len(a)) + hashlib.sha256(a).digest()[:8] for a in answers]
-    return b"accord journal 1\n" + b"".join(head + a for head, a in zip(heads, answers, strict=True))
-
-
-def second_version(answers: list[bytes]) -> bytes:
+def written(answers: list[bytes]) -> bytes:
     found = TAG
     for number, answer in enumerate(answers):
         head = struct.pack("<Q", len(answer)) + hashlib.sha256(answer).digest()[:8]
         guard = hashlib.sha256(TAG + number.to_bytes(8, "little") + head).digest()[:8]
         found += head + guard + answer
     return found
-
-
-VERSIONS = {1: first_version, 2: second_version}
-Written = Callable[[list[bytes]], bytes]
-
-
-@pytest.fixture(params=VERSIONS)
-def written(request: pytest.FixtureRequest) -> Written:
-    return VERSIONS[request.param]
 
 
 def read(path: Path) -> tuple[list[bytes], int]:
@@ -61,10 +47,10 @@ def test_the_format_is_what_it_says(tmp_path: Path) -> None:
     for answer in ANSWERS:
         journal.keep((answer[:3], answer[3:]))
     journal.close()
-    assert path.read_bytes() == second_version(ANSWERS)
+    assert path.read_bytes() == written(ANSWERS)
 
 
-def test_answers_are_read_and_added_in_either_version(tmp_path: Path, written: Written) -> None:
+def test_answers_are_read_and_added(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     path.write_bytes(written(ANSWERS[:3]))
     assert read(path) == (ANSWERS[:3], 0)
@@ -77,11 +63,13 @@ def test_answers_are_read_and_added_in_either_version(tmp_path: Path, written: W
     assert path.read_bytes() == written(ANSWERS)
 
 
-def test_cut_anywhere_the_whole_answers_stay(tmp_path: Path, written: Written) -> None:
+@pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.slow)])
+def test_cut_anywhere_the_whole_answers_stay(tmp_path: Path, every: int) -> None:
     """However much of the last one reached the disk, and also where what did not is zeros."""
     path, whole = tmp_path / "journal", written(ANSWERS)
     places = [len(written(ANSWERS[:n])) for n in range(len(ANSWERS) + 1)]
-    for cut in range(places[0], len(whole)):
+    near = {place + by for place in places for by in (-1, 0, 1)}
+    for cut in sorted({*range(places[0], len(whole), every), *near} & {*range(places[0], len(whole))}):
         kept = sum(place <= cut for place in places) - 1
         path.write_bytes(whole[:cut])
         assert read(path) == (ANSWERS[:kept], cut - places[kept]), cut
@@ -96,10 +84,11 @@ def test_cut_anywhere_the_whole_answers_stay(tmp_path: Path, written: Written) -
     assert read(path) == (ANSWERS, len(written(long)) - len(whole))
 
 
-def test_every_flipped_bit_is_told_and_nothing_is_changed(tmp_path: Path, written: Written) -> None:
-    """Of heads all bits, of answers some; the last answer counted like the others and is not dropped."""
+@pytest.mark.parametrize("every", [61, pytest.param(7, marks=pytest.mark.slow)])
+def test_every_flipped_bit_is_told_and_nothing_is_changed(tmp_path: Path, every: int) -> None:
+    """Some bits of heads and of answers; the last answer counted like the others and is not dropped."""
     path, whole = tmp_path / "journal", written(ANSWERS)
-    for bit in range(len(TAG) * 8, len(whole) * 8, 7):
+    for bit in range(len(TAG) * 8, len(whole) * 8, every):
         damaged = bytearray(whole)
         damaged[bit // 8] ^= 1 << bit % 8
         path.write_bytes(damaged)
@@ -109,9 +98,7 @@ def test_every_flipped_bit_is_told_and_nothing_is_changed(tmp_path: Path, writte
 
 
 @pytest.mark.parametrize("length", [0, 1, 7, 100, 1 << 20, 1 << 40, (1 << 64) - 1])
-def test_a_damaged_length_in_the_middle_is_no_torn_tail(
-    tmp_path: Path, written: Written, length: int
-) -> None:
+def test_a_damaged_length_in_the_middle_is_no_torn_tail(tmp_path: Path, length: int) -> None:
     """It was: whatever followed was cut off."""
     path, whole = tmp_path / "journal", written(ANSWERS)
     for number in range(len(ANSWERS)):
@@ -127,15 +114,15 @@ def test_a_damaged_length_in_the_middle_is_no_torn_tail(
 
 def test_answers_in_another_order_are_told(tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    whole = second_version(ANSWERS[:2])
-    place = len(second_version(ANSWERS[:1]))
+    whole = written(ANSWERS[:2])
+    place = len(written(ANSWERS[:1]))
     path.write_bytes(TAG + whole[place:] + whole[len(TAG) : place])
     with pytest.raises(StateError, match="step 1"):
         read(path)
 
 
 def test_a_run_with_a_damaged_journal_ends_before_the_partner_is_called(tmp_path: Path) -> None:
-    """A real process: exit code 6, the place, what to do; the file as it was. `accord runs` says so, too."""
+    """Exit code 6, the place, what to do; the file as it was. `accord runs` says so, too."""
     both = faults.offices(tmp_path)
     faults.link(both, Wire(frames=40))
     name = faults.common_run(both)
@@ -146,18 +133,21 @@ def test_a_run_with_a_damaged_journal_ends_before_the_partner_is_called(tmp_path
     place = len(TAG) + 24 + 64
     damaged = whole[:place] + b"\xff" + whole[place + 1 :]
     path.write_bytes(damaged)
-    with processes.ended() as begin:
-        code, said = begin(office, "resume", name, "--listen", "127.0.0.1:0").end()
-    assert code == 6, said
-    assert f"the answer of step 2, at byte {place}, is damaged. Nothing was changed. Restore it" in said
+    state = ("--state", str(office.state.folder))
+    done = accord(tmp_path, *state, "resume", name, "--listen", "127.0.0.1:0")
+    assert done.returncode == 6, done.stderr
+    assert (
+        f"the answer of step 2, at byte {place}, is damaged. Nothing was changed. Restore it" in done.stderr
+    )
     assert path.read_bytes() == damaged
-    listed = accord(tmp_path, "--state", str(office.state.folder), "runs")
+    listed = accord(tmp_path, *state, "runs")
     assert "the answer of step 2" in listed.stderr
     assert f"accord forget {name}" in listed.stderr
 
 
-def test_a_run_with_a_torn_journal_goes_on_and_says_so(tmp_path: Path) -> None:
-    both = faults.offices(tmp_path)
+def torn(folder: Path) -> tuple[dict[Side, faults.Office], str, int]:
+    """A run that was cut, whose last answer is not whole on A's disk: its name, and the step that is lost."""
+    both = faults.offices(folder)
     faults.link(both, Wire(frames=40))
     name = faults.common_run(both)
     assert name
@@ -165,8 +155,24 @@ def test_a_run_with_a_torn_journal_goes_on_and_says_so(tmp_path: Path) -> None:
     assert steps[0] == steps[1]
     path = both[Side.A].state.run(name) / "journal"
     path.write_bytes(path.read_bytes()[:-1])
+    return both, name, steps[0]
+
+
+def test_a_run_with_a_torn_journal_goes_on_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, name, step = torn(tmp_path)
+    told: list[Notice] = []
+    monkeypatch.setattr(faults, "tell_nobody", told.append)
+    faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
+    assert [notice for notice in told if isinstance(notice, Mended)] == [Mended(name, step)]
+
+
+@pytest.mark.slow
+def test_two_processes_go_on_with_a_torn_journal(tmp_path: Path) -> None:
+    both, name, step = torn(tmp_path)
     meeting = processes.meet(both, name)
     assert [code for code, _ in meeting.ends.values()] == [0, 0], meeting.ends
     mended = [event for event in meeting.processes[Side.A].events if event["event"] == "mended"]
-    assert mended == [{"event": "mended", "run": name, "step": steps[0]}], json.dumps(mended)
+    assert mended == [{"event": "mended", "run": name, "step": step}], json.dumps(mended)
     assert [o.out.read_bytes() for o in both.values()] == [EXPECTED["greedy"]] * 2

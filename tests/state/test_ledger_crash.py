@@ -225,7 +225,7 @@ def kill_while_committing(path: Path, rounds: int) -> None:
 
 
 def test_killed_from_outside_no_answered_charge_is_lost(tmp_path: Path) -> None:
-    kill_while_committing(tmp_path / "ledger.sqlite", 6)
+    kill_while_committing(tmp_path / "ledger.sqlite", 2)
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import adbc_driver_postgresql.dbapi
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -17,9 +16,7 @@ import pytest
 
 from accord.spill import Scratch
 from accord.table.address import Address, Database
-from accord.table.id_order import IdOrder
-from accord.table.pairing import Half, PairTable
-from accord.table.pairs import order_pairs
+from accord.table.pairs import Half, IdOrder, PairTable, order_pairs
 from tests.postgres import Server
 
 
@@ -59,6 +56,8 @@ class Home:
 
     def _connect(self) -> Any:
         if self.database is Database.POSTGRES:
+            import adbc_driver_postgresql.dbapi
+
             return adbc_driver_postgresql.dbapi.connect(f"service={self.place}")
         if self.database is Database.SQLITE:
             return sqlite3.connect(self.place)

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -69,6 +68,8 @@ def columns(**cells: Any) -> Make:
 
 def book(place: str, cell: Any, **at: int) -> Make:
     """A workbook with one record and a cell."""
+
+    import openpyxl
 
     def make(folder: Path) -> Path:
         made = openpyxl.Workbook()
@@ -254,6 +255,8 @@ def read_around(path: Path, layout: Layout) -> list[Any]:
 @pytest.mark.parametrize("layout", [Layout(), Layout(id_row=True)], ids=["ids", "rows"])
 def test_no_row_decides_how_others_are_read(tmp_path: Path, ending: str, layout: Layout) -> None:
     """The row in the middle is every row that can be; its neighbours are read the same."""
+    import openpyxl
+
     draw, seen = random.Random(5), []
     first, last = ["1", "x", "a", "2020-01-02", "7"], ["3", "01/02/2020", "1", "2020-03-04", "8.0"]
     for _ in range(40):

@@ -102,7 +102,7 @@ def meet(
         if act is not None:
             act(meeting)
         meeting.ends = {side: process.end(PATIENCE) for side, process in meeting.both.items()}
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE
     while left := [pid for pids in meeting.workers.values() for pid in pids if is_running(pid)]:
         assert time.monotonic() < until, f"left: {left}"
         time.sleep(0.05)

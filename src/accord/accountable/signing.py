@@ -20,17 +20,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from accord.accountable.seed import (
-    PLEDGE,
-    Pledge,
-    Seed,
-    decode_pledge,
-    decode_seed,
-    draw_seed,
-    encode_pledge,
-    encode_seed,
-    exchange_pledges,
-)
+from accord.accountable.pledge import PLEDGE, Pledge, decode_pledge, encode_pledge, exchange_pledges
+from accord.accountable.seed import Seed, decode_seed, draw_seed, encode_seed
 from accord.accountable.stored import TranscriptFiles, WorkerSigning, keep_certificates, new_attempt
 from accord.accountable.transcript import (
     LINK,

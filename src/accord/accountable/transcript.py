@@ -199,6 +199,11 @@ class Transcript:
 
 def transcribe(party: Party[T], transcript: Transcript) -> Party[T]:
     """The same party with its transcript kept: signatures follow the messages that are marked so."""
+    return around(party, lambda effect: _keep(effect, transcript))
+
+
+def around(party: Party[T], do: Callable[[Send | Receive], Party[Buffer | None]]) -> Party[T]:
+    """The same party, each of whose effects is done so."""
     answer: Buffer | None = None
     fault: BaseException | None = None
     try:
@@ -209,7 +214,7 @@ def transcribe(party: Party[T], transcript: Transcript) -> Party[T]:
             else:
                 effect = next(party) if answer is None else party.send(answer)
             try:
-                answer = yield from _keep(effect, transcript)
+                answer = yield from do(effect)
             except GeneratorExit:
                 raise
             except BaseException as error:

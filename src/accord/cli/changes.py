@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from accord.errors import UsageError
-from accord.spelling import did_you_mean
+from accord.wording import did_you_mean
 
 _NUMBERS = ("records_per_person", "prune", "window", "spread")
 _TEXTS = ("epsilon", "delta", "noise")

@@ -28,8 +28,7 @@ from accord.ranges import contained
 from accord.secure.party import Party
 from accord.side import Side
 from accord.spill import Growing, pieces
-from accord.table.id_order import IdOrder
-from accord.table.pairs import SomePairs, order_pairs
+from accord.table.pairs import IdOrder, SomePairs, order_pairs
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")

@@ -37,8 +37,7 @@ from accord.protocols.schedule import Schedule
 from accord.protocols.shown import Shown
 from accord.ranges import contained, distinct
 from accord.rules.evaluate import Tables
-from accord.rules.join import Index
-from accord.rules.meeting import Meetings
+from accord.rules.join import Index, Meetings
 from accord.secure.party import Party
 from accord.side import Side
 from accord.spill import pieces, sort_distinct

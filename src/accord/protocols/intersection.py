@@ -77,8 +77,7 @@ from accord.secure.party import Party, Send, receive, send
 from accord.secure.prf.group import POINT, Bytes, Clear, Ed25519, Group
 from accord.secure.prf.oblivious import BATCH, answer, ask, batches, value
 from accord.side import Side
-from accord.table.id_order import IdOrder
-from accord.table.pairs import order_pairs
+from accord.table.pairs import IdOrder, order_pairs
 
 Ints = NDArray[np.int64]
 

@@ -11,8 +11,7 @@ from accord.privacy.events import Event
 from accord.protocols.phases import Phases
 from accord.protocols.shown import Shown
 from accord.side import Side
-from accord.table.id_order import Rows
-from accord.table.pairs import Pairs
+from accord.table.pairs import Pairs, Rows
 
 CONFIRMED = 4 * 32
 """Bytes by which both sides make sure that they hold the same output (confirm.py)."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from accord.accountable.pledge_series import digest_series, digest_standing
+from accord.accountable.pledge import digest_series, digest_standing
 from accord.accountable.signing import read_commitment
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
@@ -22,7 +22,7 @@ from accord.errors import AccordError, StateError
 from accord.fields.columns import Records
 from accord.protocols.base import Task
 from accord.protocols.batches import Look, encode_looks
-from accord.protocols.series import Entered, Entering, enter
+from accord.protocols.series import Entered, Entering, Series, enter
 from accord.protocols.shown import Shown, encode_shown
 from accord.protocols.slots import Slots, table_digest
 from accord.protocols.standing import Meeting, Standing
@@ -32,44 +32,61 @@ from accord.state.folder import State
 from accord.state.runs import RunFolder, list_runs
 
 
-@dataclass(frozen=True, eq=False)
-class PledgedRun:
-    """A run of a series as it began, with the records of a table that took part."""
+class NotKept(ValueError):
+    """What is kept of a run is not whole, or not of such a run; says what."""
 
+
+@dataclass(frozen=True, eq=False)
+class FromSeries:
+    """A run of a series as it began, with the records of a table that took part (followed.py)."""
+
+    folder: RunFolder
     looks: tuple[Look, ...] = field(repr=False)
     """With that of the run."""
     entered: Entered
+    shown: Shown
     standing: Standing
+    digest: bytes
+
+    @property
+    def records(self) -> Records:
+        return self.entered.records
 
     def slots(self, entropy: Entropy) -> Slots:
-        """The slots of the run; raises ValueError where the kept counts are not those of these records."""
-        assert self.standing.shown is not None
-        return self.entered.slots(self.looks, self.standing.shown, entropy)
+        try:
+            return self.entered.slots(self.looks, self.shown, entropy)
+        except ValueError:
+            raise NotKept("the counts that are kept of the run are not those of its records") from None
+
+    def require_goes_on(self, state: State) -> Earlier:
+        return _require_goes_on(state, self.folder, self.looks, self.entered.task)
 
 
-def find_pledged(
-    folder: RunFolder, agreement: Agreement, table: Records
-) -> Iterator[tuple[PledgedRun, bytes]]:
-    """What a run of a series follows from if this was its table, and the digest of it: with new versions of
-    what changed, and without any, whichever its owner had asked for."""
-    known, series, side = folder.manifest, agreement.series, Side(folder.manifest.side)
-    assert series is not None
-    looks, counts, shown = (
-        folder.looks(),
-        folder.counts_before(agreement.plan.bins),
-        folder.shown("before", agreement.task, side),
-    )
-    kept = looks[-1].batch
-    for unchanged_only in (False, True):
-        how = Entering(due=kept is not None, unchanged_only=unchanged_only)
-        entered = enter(agreement.task, series, side, looks[:-1], table, how)
-        look = entered.look(None if kept is None else kept.counts)
-        standing = entered.standing(Meeting(known.seen, known.total), counts, shown)
-        digest = _digest(folder, table_digest(entered.records), (*looks[:-1], look))
-        yield PledgedRun(looks, entered, standing), digest
+def find_in_series(
+    folder: RunFolder, agreement: Agreement, series: Series, table: Records
+) -> Iterator[FromSeries]:
+    """What a run of a series follows from if this was its table: with new versions of what changed, and
+    without any, whichever its owner had asked for; raises NotKept."""
+    known, side = folder.manifest, Side(folder.manifest.side)
+    try:
+        looks, counts, shown = (
+            folder.looks(),
+            folder.counts_before(agreement.plan.bins),
+            folder.shown("before", agreement.task, side),
+        )
+        kept = looks[-1].batch
+        for unchanged_only in (False, True):
+            how = Entering(due=kept is not None, unchanged_only=unchanged_only)
+            entered = enter(agreement.task, series, side, looks[:-1], table, how)
+            look = entered.look(None if kept is None else kept.counts)
+            standing = entered.standing(Meeting(known.seen, known.total), counts, shown)
+            digest = _digest(folder, table_digest(entered.records), (*looks[:-1], look))
+            yield FromSeries(folder, looks, entered, shown, standing, digest)
+    except ValueError:
+        raise NotKept("what is kept of its series is not of such a run") from None
 
 
-def require_goes_on(state: State, run: RunFolder, looks: Sequence[Look], task: Task) -> Earlier:
+def _require_goes_on(state: State, run: RunFolder, looks: Sequence[Look], task: Task) -> Earlier:
     """Open what a side pledged in the earlier runs of a series that are kept; raises ValueError, which says
     what is wrong, unless this run goes on from them."""
     known = run.manifest

@@ -57,9 +57,9 @@ from accord.table.layout import Layout
 from accord.table.sinks.targets import Target, as_target_or_none
 from accord.table.sources.opening import TableLike, find_place, require_table
 from accord.table.sources.query import Query
-from accord.workers.hire import Hired, hire
-from accord.workers.peak import Peak
-from accord.workers.pool import Crew
+from accord.workers.choice import WorkerSource, choose_workers
+from accord.workers.pool import ProcessPool
+from accord.workers.resources import Peak
 
 __all__ = ["Linked", "get_ready", "link", "link_request", "own_side", "reopen", "resume"]
 
@@ -156,15 +156,15 @@ def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = 
         require_ids(output.target, own.agreement, {own.side: own.records}, output.force)
         state.require_writable()
         way.require_free()
-        with _hire(own) as hired:
+        with _choose_workers(own) as chosen:
             _require_yes(confirm(_offer(own)))
             ledger.declare(own.ask("offer"))
             with (
                 # The outer one: the partner hears why this side ends before its workers do.
-                Crew(hired.wish, way, hired.make) as crew,
-                _open_channel(own, crew) as channel,
+                ProcessPool(chosen.wish, way, chosen.make) as pool,
+                _open_channel(own, pool) as channel,
             ):
-                return run(begin(replace(own, team=crew, peak=peak.read), channel), channel)
+                return run(begin(replace(own, team=pool, peak=peak.read), channel), channel)
 
 
 def resume(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
@@ -202,11 +202,11 @@ def resume(  # noqa: PLR0913 — a public function: one keyword for each thing t
     with (
         Peak() as peak,
         reopen(opened, name, changes, tell) as (own, kept),
-        _hire(own) as hired,
-        Crew(hired.wish, own.request.reach, hired.make) as crew,
-        _open_channel(own, crew) as channel,
+        _choose_workers(own) as chosen,
+        ProcessPool(chosen.wish, own.request.reach, chosen.make) as pool,
+        _open_channel(own, pool) as channel,
     ):
-        return run(go_on(replace(own, team=crew, peak=peak.read), kept, channel), channel)
+        return run(go_on(replace(own, team=pool, peak=peak.read), kept, channel), channel)
 
 
 def _way(reach: object, listen: str, connect: str) -> Reach:
@@ -217,14 +217,14 @@ def _way(reach: object, listen: str, connect: str) -> Reach:
     return replace(given, listen=listen, connect=connect)
 
 
-def _hire(own: Ready) -> AbstractContextManager[Hired]:
+def _choose_workers(own: Ready) -> AbstractContextManager[WorkerSource]:
     asked = own.request.workers
-    return hire(asked.wanted, asked.trust_cluster, own.request.reach, own.agreement.accountable)
+    return choose_workers(asked.wanted, asked.trust_cluster, own.request.reach, own.agreement.accountable)
 
 
-def _open_channel(own: Ready, crew: Crew) -> AbstractContextManager[TlsChannel]:
+def _open_channel(own: Ready, pool: ProcessPool) -> AbstractContextManager[TlsChannel]:
     card = own.cards[own.side.other]
-    return open_channel(own.request.reach, own.state, card, own.partner, own.tell, crew.port)
+    return open_channel(own.request.reach, own.state, card, own.partner, own.tell, pool.port)
 
 
 def _offer(own: Ready) -> Offer:

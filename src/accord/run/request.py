@@ -29,7 +29,7 @@ from accord.table.address import find_address
 from accord.table.layout import Layout
 from accord.table.sinks.targets import Target, as_target_or_none, settled
 from accord.table.sources.opening import Place, TableLike, require_table, settle
-from accord.workers.hire import OnCluster, require_workers
+from accord.workers.choice import OnCluster, require_workers
 
 
 @dataclass(frozen=True)

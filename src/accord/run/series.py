@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.pledge_series import digest_series, digest_standing
+from accord.accountable.pledge import digest_series, digest_standing
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy
@@ -55,7 +55,7 @@ from accord.state.folder import State
 from accord.state.ledger import Ask, Charge, Ledger, check_name
 from accord.state.ledger_series import SeriesBook, SeriesLook, require_same
 from accord.state.runs import Manifest, RunFolder, is_overtaken, list_runs
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 
 Ints = NDArray[np.int64]
 

@@ -63,16 +63,15 @@ from accord.state.folder import State
 from accord.state.journal import FileJournal
 from accord.state.ledger import Ask, Ledger
 from accord.state.runs import Manifest, RunFolder, create_run
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.table.sinks.targets import Target, require_free, settled, write_pairs
 from accord.version import __version__
-from accord.workers import answers
-from accord.workers.pace import expected_seconds
-from accord.workers.peak import held_bytes
-from accord.workers.pool import Alone, Errand, Team
+from accord.workers.connections import PartnerConnection
+from accord.workers.pool import NoWorkers, WorkerPool, WorkOrder
+from accord.workers.resources import expected_seconds, held_bytes
 
 
-class Line(answers.Line, Protocol):
+class Line(PartnerConnection, Protocol):
     """What a run asks its connection, and tells it."""
 
     sent: int
@@ -105,7 +104,7 @@ class Ready:
     standing: OwnStanding
     entropy: Entropy
     tell: Tell
-    team: Team = field(default_factory=Alone)
+    team: WorkerPool = field(default_factory=NoWorkers)
     """Who compares."""
     peak: Callable[[], int] = held_bytes
     """The most memory that this process has held."""
@@ -284,8 +283,8 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, record: AttemptRecor
         line.expect(seconds)
         own.team.expect(seconds)
 
-    errand = Errand(agreement, own.side, own.request.reach, own.tell, record)
-    staff = own.team.staff(errand, line, wish)
+    order = WorkOrder(agreement, own.side, own.request.reach, own.tell, record)
+    staff = own.team.comparers(order, line, wish)
     mine = replace(
         kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect,
         entropy=record.connection.entropy,

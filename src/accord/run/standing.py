@@ -27,10 +27,10 @@ from accord.protocols.standing import ALONE, Standing
 from accord.run.offer import Offer
 from accord.secure.party import Party
 from accord.side import Side
-from accord.state import noise_format
 from accord.state.ledger import Ask, Charge, check_name
+from accord.state.ledger_file import encode_noise
 from accord.state.runs import Manifest, RunFolder
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 
 Ints = NDArray[np.int64]
 
@@ -134,7 +134,7 @@ class OwnTable:
         if self.event.cost == NO_COST:
             noise = self.release.draw(self.records, self.entropy)
         slots = self.task.protocol.make_slots(self.task, self.side, self.records, noise, entropy)
-        return slots, {"noise": noise_format.encode(noise)}
+        return slots, {"noise": encode_noise(noise)}
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
         if self.event.cost == NO_COST:

@@ -11,7 +11,7 @@
     before      of a run of a series: what both had disclosed to each other before
     pairs, shown    of one that is done: the pairs that it found, and what both have disclosed by then
     seed, noise, pledges, record    of an accountable run: stored.py
-    looks       of an accountable run of a series, in place of the noise: pledge_series.py
+    looks       of an accountable run of a series, in place of the noise: accountable/pledge.py
 
 Every file has a version; the journal's is in `journal.py`. Whoever changes anything here holds the lock.
 
@@ -50,7 +50,7 @@ from accord.side import Side
 from accord.spill import Scratch
 from accord.state.folder import State, write_private
 from accord.state.journal import BROKEN, TAG, FileJournal, scan, unreadable
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 
 T = TypeVar("T")
 

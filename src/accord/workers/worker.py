@@ -39,7 +39,7 @@ from accord.kernel import spare_blas
 from accord.network import Network
 from accord.notices import tell_nobody
 from accord.peer.channel import Patience, TlsChannel
-from accord.peer.connect import Address, accept, keep_calling, make_context, trust
+from accord.peer.connect import HostPort, accept, keep_calling, make_context, trust
 from accord.peer.identity import card_from_der, draw_identity
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import inputs
@@ -51,9 +51,8 @@ from accord.secure.renewal import Renewing
 from accord.side import Side
 from accord.workers import messages
 from accord.workers.messages import Answer, Cause, Failure, Job, Kind, Meet, Message, Start
-from accord.workers.pace import expected_seconds
-from accord.workers.peak import Peak, held_bytes
-from accord.workers.routing import encode_wish
+from accord.workers.resources import Peak, expected_seconds, held_bytes
+from accord.workers.routing import encode_token
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class Worker:
         self.inputs = inputs(self._circuit, self._side)
         kind = ssl.PROTOCOL_TLS_SERVER if start.listens else ssl.PROTOCOL_TLS_CLIENT
         self._identity, card = draw_identity(f"worker of {start.party}"[:64], datetime.now(UTC))
-        self.badge = card.der
+        self.certificate = card.der
         with _in_a_file(self._identity) as file:
             self._context = make_context(kind, _Identity(file), None)
         self._channel: TlsChannel | None = None
@@ -106,7 +105,7 @@ class Worker:
             handed.settimeout(start.wait)
             found = accept(handed, self._context, card, start.wait)
         else:
-            where, before = Address(meet.host, meet.port), encode_wish(bytes.fromhex(meet.token))
+            where, before = HostPort(meet.host, meet.port), encode_token(bytes.fromhex(meet.token))
             found = keep_calling(where, self._context, card, start.partner, start.wait, tell_nobody, before)
         patience = Patience(start.silence, start.message, start.grace)
         self._channel = TlsChannel(found, start.partner, patience)
@@ -166,7 +165,7 @@ class Service:
             raise ValueError(f"a {kind.name} where a {self._due.name} was due")
         if self._worker is None:
             self._worker = Worker(messages.decode_start(body), self._peak)
-            return Kind.BADGE, self._worker.badge
+            return Kind.CERTIFICATE, self._worker.certificate
         if self._is_ready:
             job = messages.decode_job(body, self._worker.inputs)
             return Kind.ANSWER, b"".join(messages.encode_answer(self._worker.compare(job)))
@@ -192,7 +191,7 @@ class Service:
 def _listen(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
     """Take what the coordinator says; end this process when it is gone."""
     try:
-        while (message := messages.hear(control)) is not None:
+        while (message := messages.receive(control)) is not None:
             inbox.put(message)
     finally:
         os._exit(0)
@@ -211,7 +210,7 @@ def main() -> None:
         while True:
             said = service.answer(inbox.get())
             if said is not None:
-                messages.say(control, *said)
+                messages.send(control, *said)
             if said is not None and said[0] is Kind.FAILURE:
                 # The coordinator ends it: until it has heard, the partner shall not see a closed connection.
                 threading.Event().wait()

@@ -67,7 +67,7 @@ def traced_sessions(settings: Settings = USUAL) -> tuple[OtSessions, tuple[Trace
     [
         pytest.param(CIRCUIT, id="formula"),
         pytest.param(PEOPLE, id="score", marks=pytest.mark.slow),
-        pytest.param(WIDE, id="wide score"),
+        pytest.param(WIDE, id="wide score", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize("name", ["ot", "ot silent", "ot field=4"])

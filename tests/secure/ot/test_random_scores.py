@@ -91,7 +91,9 @@ def rows_of(random: np.random.Generator, circuit: Node, side: Side) -> Table:
 
 
 @pytest.mark.parametrize("programs", [20, pytest.param(2_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["ot", pytest.param("ot silent", marks=pytest.mark.slow), "ot field=4"])
+@pytest.mark.parametrize(
+    "name", ["ot", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ot silent", "ot field=4"))]
+)
 def test_random_scores_of_people(name: str, programs: int) -> None:
     world, random = World(name), np.random.default_rng(programs)
     without = matches = 0

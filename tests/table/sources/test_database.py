@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import duckdb
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -62,7 +61,8 @@ def asking(text: str, query: str) -> Address:
 
 
 def digest(source: TableLike, scratch: Scratch | None = None) -> str:
-    return table_digest(load_records(source, FIELDS, "00", DISCLOSED, how=Loading(scratch=scratch))).hex()
+    how = Loading(scratch=scratch or Scratch())
+    return table_digest(load_records(source, FIELDS, "00", DISCLOSED, how=how)).hex()
 
 
 def test_every_home_gives_the_same_digest(tmp_path: Path, postgres: Server) -> None:
@@ -208,6 +208,8 @@ def test_files_that_are_no_databases(kind: str, tmp_path: Path) -> None:
 
 
 def test_places_as_a_run_keeps_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import polars as pl
+
     monkeypatch.chdir(tmp_path)
     assert settle("sqlite:a.db?table=t") == f"sqlite:{tmp_path}/a.db?table=t"
     assert settle("postgres:reg?table=t") == "postgres:reg?table=t"

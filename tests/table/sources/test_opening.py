@@ -8,8 +8,6 @@ import os
 from pathlib import Path
 
 import duckdb
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -47,12 +45,17 @@ def test_every_kind_of_file(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_object() -> None:
+    import pandas as pd
+    import polars as pl
+
     relation = duckdb.connect().from_arrow(TABLE)
     for source in (TABLE, pl.from_arrow(TABLE), pd.DataFrame(TABLE.to_pylist()), relation):
         assert rows(source) == EXPECTED, type(source)
 
 
 def test_views_dictionaries_and_runs_are_read_as_plain_columns(tmp_path: Path) -> None:
+    import polars as pl
+
     frame = pl.DataFrame({"id": ["1", "2", "3"], "name": ["ä", "b", None]})
     categorical = frame.with_columns(pl.col("name").cast(pl.Categorical))
     assert rows(frame) == rows(categorical) == EXPECTED
@@ -69,6 +72,8 @@ def test_views_dictionaries_and_runs_are_read_as_plain_columns(tmp_path: Path) -
 
 
 def test_objects_that_arrow_refuses(tmp_path: Path) -> None:
+    import pandas as pd
+
     with pytest.raises(UnreadableError, match="The table cannot be read"):
         rows(pd.DataFrame({"id": ["1", 2], "name": [object(), "x"]}))
     pyarrow.feather.write_feather(TABLE, str(tmp_path / "t.arrow"), compression="uncompressed")

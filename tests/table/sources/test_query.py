@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import polars as pl
 import pyarrow as pa
 import pytest
-import sqlalchemy
 
 import accord
 from accord.errors import DataError, UnreadableError, UsageError
@@ -37,6 +35,7 @@ def digest(source: TableLike) -> bytes:
 
 def test_every_connection_gives_the_same_digest(tmp_path: Path, postgres: Server) -> None:
     import adbc_driver_postgresql.dbapi
+    import sqlalchemy
 
     table = shuffled(people())
     expected = digest(people())
@@ -59,6 +58,8 @@ def test_every_connection_gives_the_same_digest(tmp_path: Path, postgres: Server
 
 def test_a_lazy_frame_has_no_order(tmp_path: Path) -> None:
     """Nobody promises that one that is computed twice gives its rows twice in one order."""
+    import polars as pl
+
     frame: Any = pl.from_arrow(shuffled(people()))
     assert digest(frame.lazy().filter(pl.col("height") > 0)) == digest(people())
     with pytest.raises(UsageError, match="have no order"):
@@ -68,6 +69,8 @@ def test_a_lazy_frame_has_no_order(tmp_path: Path) -> None:
 
 
 def test_the_verbs_take_them(tmp_path: Path) -> None:
+    import polars as pl
+
     a, b = worlds.table(worlds.A_ROWS, "a"), worlds.table(worlds.B_ROWS, "b")
     expected = accord.simulate(a, b, agreement(), seed=1).pairs
     with duckdb.connect() as database:
@@ -144,6 +147,8 @@ def test_nothing_is_told_of_a_connection() -> None:
 
 
 def test_a_lazy_frame_that_fails() -> None:
+    import polars as pl
+
     frame = pl.LazyFrame({"id": ["canary"]}).with_columns(pl.col("id").cast(pl.Int64).alias("name"))
     with pytest.raises(UnreadableError) as caught:
         list(open_table(frame, ["id", "name"], Layout()).batches)

@@ -9,7 +9,6 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 
 from accord.errors import DataError, UnreadableError
@@ -19,6 +18,8 @@ from accord.table.sources.opening import column_names, open_table
 
 
 def book(path: Path, *rows: list[Any], title: str = "Data") -> Path:
+    import openpyxl
+
     made = openpyxl.Workbook()
     made.active.title = title
     for row in rows:
@@ -56,6 +57,8 @@ def test_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_first_sheet_or_the_one_that_is_named(tmp_path: Path) -> None:
+    import openpyxl
+
     made = openpyxl.Workbook()
     made.active.append(["id"])
     other = made.create_sheet("Mine & yours")
@@ -70,6 +73,8 @@ def test_the_first_sheet_or_the_one_that_is_named(tmp_path: Path) -> None:
 
 
 def test_formulas_that_failed_are_faults_where_they_are_wanted(tmp_path: Path) -> None:
+    import openpyxl
+
     made = openpyxl.Workbook()
     for row in (["id", "a", "b"], [1, "x", "#N/A"], [2, "y", "z"]):
         made.active.append(row)
@@ -81,6 +86,8 @@ def test_formulas_that_failed_are_faults_where_they_are_wanted(tmp_path: Path) -
 
 
 def test_a_cell_far_away_is_refused_before_room_is_taken_for_it(tmp_path: Path) -> None:
+    import openpyxl
+
     made = openpyxl.Workbook()
     made.active["A1"] = "id"
     made.active["XFD1048576"] = 1

@@ -1,4 +1,4 @@
-"""What `workers=` means, and who is hired before anybody is called."""
+"""What `workers=` means, and who is chosen before anybody is called."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from accord.errors import UsageError
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
 from accord.workers import ray as workers_ray
-from accord.workers.cores import MOST_WORKERS
-from accord.workers.hire import OnCluster, hire, require_workers
+from accord.workers.choice import MOST_WORKERS, OnCluster, choose_workers, require_workers
 from accord.workers.local import LocalWorkers
 
 MEANINGS = {
@@ -53,8 +52,8 @@ def test_who_has_no_cluster_has_none_to_trust(given: Any) -> None:
 
 
 def test_processes_need_nobody_to_be_asked() -> None:
-    with hire(3, False, Reach(), True) as hired:
-        assert (hired.wish, hired.make) == (Wish(3, always=True), LocalWorkers)
+    with choose_workers(3, False, Reach(), True) as chosen:
+        assert (chosen.wish, chosen.make) == (Wish(3, always=True), LocalWorkers)
 
 
 class Foreign:
@@ -76,11 +75,11 @@ def test_as_many_as_have_room_and_no_more_than_was_said(
 ) -> None:
     monkeypatch.setattr(workers_ray, "RayWorkers", Foreign)
     cluster = OnCluster(f"ray://head:{room}", most or MOST_WORKERS)
-    with hire(cluster, True, Reach(listen=":0"), False) as hired:
-        assert hired.wish == Wish(wanted, always=True)
-        found = hired.make()
+    with choose_workers(cluster, True, Reach(listen=":0"), False) as chosen:
+        assert chosen.wish == Wish(wanted, always=True)
+        found = chosen.make()
         assert isinstance(found, Foreign)
-        assert found is hired.make()
+        assert found is chosen.make()
         assert found.given == (f"ray://head:{room}", True, True)
         assert not found.ended
     assert found.ended
@@ -88,7 +87,10 @@ def test_as_many_as_have_room_and_no_more_than_was_said(
 
 def test_a_cluster_without_room_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers_ray, "RayWorkers", Foreign)
-    with pytest.raises(UsageError, match="no free processor"), hire(OnCluster("x:0"), False, Reach(), False):
+    with (
+        pytest.raises(UsageError, match="no free processor"),
+        choose_workers(OnCluster("x:0"), False, Reach(), False),
+    ):
         pass
 
 
@@ -96,7 +98,7 @@ def test_without_ray_it_is_said_how_to_have_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with (
         pytest.raises(UsageError, match=r"pip install 'accord\[ray\]'"),
-        hire(OnCluster("auto"), False, Reach(), False),
+        choose_workers(OnCluster("auto"), False, Reach(), False),
     ):
         pass
 
@@ -104,6 +106,6 @@ def test_without_ray_it_is_said_how_to_have_it(monkeypatch: pytest.MonkeyPatch) 
 def test_an_accountable_run_has_no_workers_on_a_cluster() -> None:
     with (
         pytest.raises(UsageError, match="accountable run needs workers on this machine"),
-        hire(OnCluster("auto"), True, Reach(), True),
+        choose_workers(OnCluster("auto"), True, Reach(), True),
     ):
         raise AssertionError

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accord.workers.peak import Peak, held_bytes
+from accord.workers.resources import Peak, held_bytes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells anonymous memory")
 LARGE = 1 << 27

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from accord.errors import Fault
-from accord.table.faults import Faults
-from accord.table.opened import OpenTable
+from accord.table.opened import Faults, OpenTable
 
 
 def test_rows_are_numbered_over_all_chunks_and_broken_ones_count() -> None:

@@ -19,10 +19,11 @@ from accord.arguments import require, require_flag
 from accord.errors import UsageError
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
-from accord.workers.answers import Workers
-from accord.workers.cores import MOST_WORKERS
+from accord.workers.connections import Workers
 from accord.workers.local import LocalWorkers
-from accord.workers.pool import own_wish
+from accord.workers.resources import count_cores
+
+MOST_WORKERS = 256
 
 _CLUSTER = re.compile(r"(?:(?P<most>\d{1,3})@)?ray(?P<client>://[^\s/?#@]+:\d{1,5})?")
 _EXPECTED = f"a number from 1 to {MOST_WORKERS}, 'ray' or 'ray://HOST:PORT', also as '8@ray'"
@@ -37,11 +38,21 @@ class OnCluster:
 
 
 @dataclass(frozen=True)
-class Hired:
+class WorkerSource:
     """How many workers this side wants, and who starts them."""
 
     wish: Wish
     make: Callable[[], Workers] = LocalWorkers
+
+
+def require_count(workers: object) -> None:
+    """Raise unless it is a number of workers, or None."""
+    if workers is None:
+        return
+    require("workers", workers, f"a number from 1 to {MOST_WORKERS}", int)
+    assert isinstance(workers, int)
+    if not 1 <= workers <= MOST_WORKERS:
+        raise UsageError(problem=f"`workers=` is a number from 1 to {MOST_WORKERS}, not {workers}.")
 
 
 def require_workers(workers: object, trust_cluster: object) -> int | OnCluster | None:
@@ -64,13 +75,20 @@ def _require_workers(workers: object) -> int | OnCluster | None:
     return OnCluster(f"ray{named['client']}" if named["client"] else "auto", most) if named else most
 
 
+def own_wish(workers: int | None) -> Wish:
+    """What this side wants: so many, or where it is worth it one for each core that it may use."""
+    if workers is not None:
+        return Wish(workers, always=True)
+    return Wish(min(count_cores(), MOST_WORKERS), always=False)
+
+
 @contextmanager
-def hire(
+def choose_workers(
     workers: int | OnCluster | None, trust_cluster: bool, reach: Reach, accountable: bool
-) -> Iterator[Hired]:
+) -> Iterator[WorkerSource]:
     """Whoever was asked for, until the end of the block; raises if there is nobody."""
     if not isinstance(workers, OnCluster):
-        yield Hired(own_wish(workers))
+        yield WorkerSource(own_wish(workers))
         return
     if accountable:
         # A worker keeps what it receives in the run's folder, which a node does not have.
@@ -84,6 +102,6 @@ def hire(
     try:
         if not found.room:
             raise UsageError(problem="The Ray cluster has no free processor for a worker now.")
-        yield Hired(Wish(min(found.room, workers.most), always=True), lambda: found)
+        yield WorkerSource(Wish(min(found.room, workers.most), always=True), lambda: found)
     finally:
         found.end()

@@ -1,14 +1,18 @@
-"""How much memory this process holds, and the most that it held.
+"""What a run takes of a machine: cores, memory, and the seconds that patience is measured by.
 
-What counts is anonymous memory: what has no file behind it, and so cannot be dropped. Pages of files that are
-mapped, which long columns and matches are (spill.py), come and go with whatever else the machine has to hold,
-and say nothing of what a run needs. Linux keeps the most that was resident, but not the most that was
+What counts as memory is anonymous: what has no file behind it, and so cannot be dropped. Pages of files that
+are mapped, which long columns and matches are (spill.py), come and go with whatever else the machine has to
+hold, and say nothing of what a run needs. Linux keeps the most that was resident, but not the most that was
 anonymous; so it is looked at, twenty times a second, by a thread that does nothing else. What is held for
 less than that may be missed. Elsewhere it is the most that was resident, files included.
+
+How long a step should take the partner is told from public numbers, with a large circuit, on a slow machine:
+to wait too long costs little, to give up too early a run.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import threading
@@ -16,6 +20,22 @@ from pathlib import Path
 from types import TracebackType
 
 _SECONDS = 0.05
+_SECONDS_A_COMPARISON = {"ot": 2e-5, "garbled": 1e-4, "paillier": 0.1, "paillier-packed": 0.01}
+_SECONDS_A_RECORD = 1e-5
+"""To sort, pad or look up a record or a dummy, in any step."""
+_SECONDS_OF_WORK = 1e-7
+"""For a pair of records that are compared in the clear."""
+
+
+def count_cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def expected_seconds(engine: str, comparisons: int, clear: int = 0, slots: int = 0) -> float:
+    """A step with so many secure comparisons, so many in the clear, and records and slots of both sides."""
+    secure = comparisons * _SECONDS_A_COMPARISON[engine]
+    return secure + clear * _SECONDS_OF_WORK + slots * _SECONDS_A_RECORD
 
 
 def held_bytes() -> int:
