@@ -27,10 +27,6 @@ _USUAL = Path("agreement.toml")
 _Many = list[str] | None
 
 
-def _pairs(metavar: str, help: str) -> object:
-    return typer.Option(metavar=metavar, help=f"{help}; repeatable.", show_default=False)
-
-
 def init(
     # The way of before there was --template: scripts may have it.
     kind: Annotated[Kind | None, typer.Argument(hidden=True)] = None,
@@ -62,20 +58,22 @@ def init(
     parties: Annotated[
         tuple[str, str] | None, typer.Option(metavar="A B", help="The names of both parties.")
     ] = None,
-    disclose: Annotated[_Many, _pairs("FIELD", "What a match shows besides its id")] = None,
-    values: Annotated[_Many, _pairs("FIELD=V,V", "The agreed values of a category or of sex")] = None,
-    range_: Annotated[
+    disclose: Annotated[
         _Many,
         typer.Option(
-            "--range", metavar="FIELD=MIN..MAX", help="The range of a date or a number; repeatable."
+            metavar="FIELD", help="What a match shows besides its id; repeatable.", show_default=False
         ),
     ] = None,
-    within: Annotated[
-        _Many, _pairs("FIELD=N", "How far apart matching prices, dates or places may be")
-    ] = None,
-    missing: Annotated[_Many, _pairs("FIELD=differs|skip|error", "What an empty cell means")] = None,
-    missing_values: Annotated[
-        _Many, _pairs("FIELD=V,V", "Cells that count as empty, such as unknown")
+    field: Annotated[
+        _Many,
+        typer.Option(
+            metavar="FIELD.WORD=VALUE",
+            help="What the agreement says of a field: values=V,V of a category or of sex; range=MIN..MAX of a "
+            "date or a number; within=N, how far apart matching prices, dates or places may be; "
+            "missing=differs|skip|error, what an empty cell means; missing_values=V,V, cells that count as "
+            "empty; repeatable.",
+            show_default=False,
+        ),
     ] = None,
     rarity: Annotated[
         bool, typer.Option("--rarity", help="Rare surnames weigh more, by a public list (US census).")
@@ -107,8 +105,7 @@ def init(
     if table is None:
         answers = {
             "--for": agreement, "--type": type_, "--records": records, "--parties": parties,
-            "--disclose": disclose, "--values": values, "--range": range_, "--within": within,
-            "--missing": missing, "--missing-values": missing_values, "--rarity": rarity,
+            "--disclose": disclose, "--field": field, "--rarity": rarity,
         }  # fmt: skip
         if idle := [option for option, given in answers.items() if given]:
             raise UsageError(problem=f"{idle[0]} is for --from. Edit the example once it is written.")
@@ -125,11 +122,7 @@ def init(
         records=records,
         parties=parties,
         disclose=tuple(disclose or ()),
-        values=tuple(values or ()),
-        ranges=tuple(range_ or ()),
-        within=tuple(within or ()),
-        missing=tuple(missing or ()),
-        missing_values=tuple(missing_values or ()),
+        fields=tuple(field or ()),
         rarity=rarity,
         id_row=id_row,
         dates=tuple(date or ()),

@@ -52,7 +52,7 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     write_file(out, draft.text.encode(), replace=force)
     write_layout(check.layout, told.table, beside, may_replace=True)
     _tell(told, draft, seen, out, beside)
-    if others := _other_sexes(draft.agreement, seen, "--values sex=…"):
+    if others := _other_sexes(draft.agreement, seen, "--field sex.values=…"):
         say(others, err=True)
 
 
@@ -209,8 +209,8 @@ _NO_ID = Fault(
     "Name one with --type COLUMN=id; --id-row names them by their rows, 1, 2, …",
 )
 _MENDS = (
-    "Nothing was written. Fix the cells; or answer in another way: --missing-values FIELD=unknown says what "
-    "counts as empty, --range FIELD=MIN..MAX which values there are, --type COLUMN=skip leaves a column out."
+    "Nothing was written. Fix the cells; or answer in another way: --field FIELD.missing_values=unknown says "
+    "what counts as empty, --field FIELD.range=MIN..MAX which values there are, --type COLUMN=skip leaves a column out."
 )
 
 
