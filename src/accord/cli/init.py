@@ -68,8 +68,8 @@ def init(
         _Many,
         typer.Option(
             metavar="FIELD.WORD=VALUE",
-            help="What the agreement says of a field: values=V,V of a category or of sex; range=MIN..MAX of a "
-            "date or a number; within=N, how far apart matching prices, dates or places may be; "
+            help="What the agreement says of a field: values=V,V of a category or of sex; range=MIN..MAX of "
+            "a date or a number; within=N, how far apart matching prices, dates or places may be; "
             "missing=differs|skip|error, what an empty cell means; missing_values=V,V, cells that count as "
             "empty; repeatable.",
             show_default=False,

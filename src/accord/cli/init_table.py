@@ -210,7 +210,8 @@ _NO_ID = Fault(
 )
 _MENDS = (
     "Nothing was written. Fix the cells; or answer in another way: --field FIELD.missing_values=unknown says "
-    "what counts as empty, --field FIELD.range=MIN..MAX which values there are, --type COLUMN=skip leaves a column out."
+    "what counts as empty, --field FIELD.range=MIN..MAX which values there are, --type COLUMN=skip leaves "
+    "a column out."
 )
 
 
