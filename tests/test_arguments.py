@@ -353,10 +353,12 @@ def test_every_argument_that_a_message_names_is_one() -> None:
 
 
 def test_the_command_line_says_options() -> None:
-    assert as_options("only `force=True` does; or `id_row=True`") == "only --force does; or --id-row"
-    assert as_options("map it with `columns=`") == "map it with --column FIELD=COLUMN"
-    assert as_options("map it with `columns=`", "B") == "map it with --column-b FIELD=COLUMN"
-    assert as_options("with `id=` or `encoding=`", "AB") == "with --id-a or --id-b or --encoding"
+    assert as_options("only `force=True` does; or `id_row=True`") == (
+        "only --force does; or --id-row of `accord check`"
+    )
+    mapped = "map it with --column FIELD=COLUMN of `accord check`"
+    assert as_options("map it with `columns=`") == mapped
+    assert as_options("say `mostly_new=True`") == "say --accept mostly-new"
     assert as_options("run `accord resume x=1`, a == b") == "run `accord resume x=1`, a == b"
 
 

@@ -36,7 +36,11 @@ app.command(epilog=example("accord audit protocol laplace --case crowd --trials 
 def noise(
     noise: Annotated[
         str | None,
-        typer.Option(help="geometric, gaussian, paper, paper-2017 or negligible; default: the least noise."),
+        typer.Argument(
+            metavar="NAME",
+            help="geometric, gaussian, paper, paper-2017 or negligible; default: the least noise.",
+            show_default=False,
+        ),
     ] = None,
     epsilon: Annotated[str, typer.Option(help="The claimed ε.")] = "1.6",
     delta: Annotated[str, typer.Option(help="The claimed δ, such as 1e-9 or 2^-40.")] = "2^-40",

@@ -78,7 +78,7 @@ class Learnt:
         return write_into(draft, self.agreement)
 
 
-def learn(
+def learn(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
     draft: Agreement,
     table: TableLike | None = None,
     *,

@@ -28,7 +28,7 @@ from accord.arguments import wrong
 from accord.entropy import System
 from accord.errors import DeclinedError, StateError, UsageError
 from accord.fields.columns import Records
-from accord.fields.load import load_records
+from accord.fields.load import Loading, load_records
 from accord.forecast.expected import look_ahead
 from accord.forecast.room import warn_of_room
 from accord.notices import Mended, Reading, Tell, tell_nobody
@@ -180,15 +180,14 @@ def _load(request: Request, side: Side, state: State, tell: Tell) -> Records:
     agreement, watch = request.agreement, _Watch(tell)
     per_person = agreement.protocol.records_per_person(side)
     own = agreement.fields, agreement.salt, agreement.disclosed(side), request.layout, per_person
-    records = load_records(
-        request.data,
-        *own,
+    how = Loading(
         scratch=Scratch(state.folder, "Make room there; nothing was charged."),
         watch=watch,
         # So that whoever extracts the table again, in whatever order, has the table that was committed to.
         by_id=agreement.accountable,
         keep_people=request.series is not None and (per_person or 1) > 1,
     )
+    records = load_records(request.data, *own, how)
     if watch.told:
         tell(Reading(watch.rows, done=True))
     return records

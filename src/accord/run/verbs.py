@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from accord.table.sources.opening import TableLike
 
 
-def link(
+def link(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
     data: TableLike,
     agreement: Agreement,
     *,
@@ -101,7 +101,7 @@ def link(
     return link_request(request, open_state(as_path_or_none("state", state), os.environ), confirm, tell)
 
 
-def resume(
+def resume(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
     name: str,
     *,
     data: TableLike | None = None,
