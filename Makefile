@@ -24,6 +24,10 @@ $(VENV)/.runtime: pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev]'
+	touch $(VENV)/.runtime $(VENV)/.figures $@
+
+$(VENV)/.figures: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[figures]'
 	touch $(VENV)/.runtime $@
 
 install: $(VENV)/.dev  ## runtime and developer tools in .venv
@@ -62,7 +66,7 @@ bench: $(VENV)/.dev .venv-peers/.done  ## speed against peers, side by side in o
 quality: $(VENV)/.runtime .venv-peers/.done  ## precision, recall and F1 beside peers, in evaluation/results
 	$(BIN)/python -m reproduction quality
 
-reproduce: $(VENV)/.runtime  ## the paper's evaluation, in evaluation/; QUICK=--quick for a small one
+reproduce: $(VENV)/.figures  ## the paper's evaluation, in evaluation/; QUICK=--quick for a small one
 	$(BIN)/python -m reproduction all $(QUICK)
 
 docs: $(VENV)/.dev  ## the documentation as a site: build/docs/index.html; a warning is an error

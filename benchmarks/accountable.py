@@ -18,7 +18,7 @@ from accord.agreement.document import Agreement
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.replay.one_side import replay_side
-from accord.replay.pledged import open_case
+from accord.replay.pledged import open_pledged_side
 from accord.state.folder import State
 from accord.table.sinks.files import write_table
 from benchmarks.linkage import DATA, cases, introduce, link, outcomes, ports
@@ -47,7 +47,7 @@ def turn(made: Any, agreed: Agreement, folder: Path) -> dict[str, float]:
     facts["comparisons"] = found[0]["comparisons"]
     if agreed.accountable:
         began = time.perf_counter()
-        replayed = replay_side(open_case(state, found[0]["run"], None))
+        replayed = replay_side(open_pledged_side(state, found[0]["run"], None))
         facts["replay"], facts["signatures"] = time.perf_counter() - began, replayed.signatures
     return facts
 

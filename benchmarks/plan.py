@@ -39,7 +39,7 @@ from accord.fields.columns import Records, rows_of
 from accord.forecast.speed import Speedometer
 from accord.network import Network
 from accord.planning.figures import Option, Plan
-from accord.planning.plan import Own, Question, make_plan, price_agreed
+from accord.planning.plan import Own, PlanQuestion, make_plan, price_agreed
 from accord.rules.join import Index
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Node
@@ -187,7 +187,7 @@ def measure(setting: Setting, seed: int, speeds: Speedometer) -> Iterator[dict[s
     made, agreed = setting.make(seed)
     a, b = load_both(made.a, made.b, agreed, None, None)
     overlap = overlap_of(agreed, a, b)
-    question = Question((a.size, b.size), LOOPBACK, overlap)
+    question = PlanQuestion((a.size, b.size), LOOPBACK, overlap)
     speeds(agreed, agreed.task)
     began = time.process_time()
     found = make_plan(agreed, question, speeds, Own(Side.A, a))

@@ -39,7 +39,7 @@ from accord.fields.load import load_records
 from accord.forecast.expected import agreed_network
 from accord.forecast.speed import Speedometer
 from accord.planning.machine import SLOW
-from accord.planning.plan import Own, Question, price_agreed
+from accord.planning.plan import Own, PlanQuestion, price_agreed
 from accord.protocols.slots import commitments, content_digest, make_slots
 from accord.side import Side
 from accord.table.sinks.files import write_table
@@ -145,7 +145,7 @@ def prepare(folder: Path) -> dict[str, object]:
         shown = agreed.disclosed(side)
         records = load_records(folder / "A.parquet", agreed.fields, agreed.salt, shown, by_id=True)
         read = time.process_time()
-        question = Question((records.size, records.size), agreed_network(agreed))
+        question = PlanQuestion((records.size, records.size), agreed_network(agreed))
         price_agreed(agreed, question, lambda *_: SLOW, Own(side, records))
         ahead = time.process_time() - read
         content_digest(task.blocking, side, records)

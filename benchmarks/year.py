@@ -39,9 +39,9 @@ from accord.fields.load import load_records
 from accord.planning.costs import price_sizes
 from accord.planning.variants import with_epsilon
 from accord.protocols.batches import Known, take_rows
-from accord.protocols.series import Meeting
+from accord.protocols.standing import Meeting
 from accord.rules.evaluate import Tables
-from accord.rules.meeting import meeting_pairs
+from accord.rules.join import meeting_pairs
 from accord.side import Side
 from accord.simulation.series import SeriesSide
 
@@ -198,9 +198,9 @@ def count_series(
         for side, register, every in zip(sides, world.registers, loaded, strict=True):
             here = register.months[number]
             stream = entropy.stream(f"{side.side.value} {number}")
-            _, changes, rows = side.take_part(take_rows(every, here, len(here)), number + 1, stream)
-            assert not changes.waiting
-            taking.append(here[rows.rows])
+            _, entered = side.take_part(take_rows(every, here, len(here)), number + 1, stream)
+            assert not entered.changes.waiting
+            taking.append(here[entered.rows.rows])
             seen.append(np.concatenate(Known.of(side.looks).counts))
         meeting = Meeting((number, number), (number + 1, number + 1))
         left, right = meeting.bin_pairs(agreed.plan.pairs(), agreed.plan.bins)

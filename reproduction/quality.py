@@ -29,7 +29,7 @@ from accord import Agreement, read_agreement
 from accord.agreement.adjusting import adjust
 from accord.fields.load import load_records
 from accord.rules.evaluate import Tables as Columns
-from accord.rules.meeting import meeting_pairs
+from accord.rules.join import meeting_pairs
 from accord.rules.rule import And, Score
 from reproduction.halves import Floats, Half, Ints, Judged, Truth, average, judge, judge_scores
 from reproduction.quality_data import Dataset, Tables, prepare, read_tables, run_peer

@@ -1,8 +1,8 @@
-"""Numbers with their nouns."""
+"""Numbers with their nouns, and suggestions for typing errors."""
 
 from __future__ import annotations
 
-from accord.wording import counted, lasting, sized, tell_kept
+from accord.wording import counted, did_you_mean, lasting, nearest, sized, tell_kept
 
 
 def test_one_is_one() -> None:
@@ -26,3 +26,11 @@ def test_times_are_in_units_that_can_be_read() -> None:
 def test_what_was_dropped_is_said() -> None:
     assert tell_kept(1_234, None) == "1,234"
     assert tell_kept(1_234, 5_678) == "1,234 kept one to one of 5,678 found"
+
+
+def test_the_nearest_name_is_never_the_given_one() -> None:
+    assert nearest("delimeter", ["delimiter", "id"]) == "delimiter"
+    assert nearest("A", ["A", "B"]) is None
+    assert nearest("zzz", ["delimiter"]) is None
+    assert did_you_mean("ids", ["id"]) == "Did you mean 'id'?"
+    assert did_you_mean("id", ["id", "ids"], "Remove it.") == "Remove it."

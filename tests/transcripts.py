@@ -1,11 +1,7 @@
 """What passes between two parties under fixed randomness: every protocol and engine, whole and resumed runs.
 
 A transcript is a few digests and public numbers. `python -m tests.transcripts` records all cases anew in
-`transcripts.json`; whoever does that changes what travels, raises the wire version and says why. (Accounts
-that owners name, and releases named by snapshots, changed rows of ledgers alone, and no byte that travels.
-Version 3: hellos say how texts are read. Version 5: lookups take double OTs. Version 6: without greedy,
-matches are disclosed in slices, with the fields of the rule where both sides show them; the permutation has a
-key of the session. Version 7: the second extension of a set-up takes its base from the first.)
+`transcripts.json`; whoever does that changes what travels, raises the wire version and says why.
 """
 
 from __future__ import annotations
@@ -13,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import struct
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -174,18 +169,16 @@ def _kept(office: faults.Office) -> dict[str, Any]:
     return {
         "ledger": [row.run, row.dataset, row.partner, key, events.encode(row.event).hex(), row.paid],
         "slots": _digest(slots),
-        "journal": _digest(_plain(journal)),
+        "journal": _digest(*_answers(journal)),
         "receipt": facts,
         "output": _digest(office.out.read_bytes()),
     }
 
 
-def _plain(journal: bytes) -> bytes:
-    """The answers of a journal as its first version wrote them: what was kept, however it is guarded."""
+def _answers(journal: bytes) -> list[bytes]:
+    """What was kept in a journal, however it is guarded."""
     found = scan(io.BytesIO(journal))
-    answers = [journal[start:end] for start, end in zip(found.starts, found.ends[1:], strict=True)]
-    heads = [struct.pack("<Q", len(a)) + hashlib.sha256(a).digest()[:8] for a in answers]
-    return b"accord journal 1\n" + b"".join(head + a for head, a in zip(heads, answers, strict=True))
+    return [journal[start:end] for start, end in zip(found.starts, found.ends[1:], strict=True)]
 
 
 def whole(kind: str, cut: int | None = None) -> dict[str, Any]:

@@ -59,12 +59,12 @@ if TYPE_CHECKING:
     from accord.peer.introduction import identity as identity
     from accord.peer.introduction import trust as trust
     from accord.planning.figures import Plan as Plan
-    from accord.rules.either_way import either_way as either_way
     from accord.rules.rule import Rule as Rule
     from accord.rules.words import compare as compare
     from accord.rules.words import cosine as cosine
     from accord.rules.words import dice as dice
     from accord.rules.words import edit as edit
+    from accord.rules.words import either_way as either_way
     from accord.rules.words import euclidean as euclidean
     from accord.rules.words import hamming as hamming
     from accord.rules.words import jaccard as jaccard
@@ -97,11 +97,10 @@ _HOME = {
     "accord.agreement.file": ("parse_agreement", "read_agreement"),
     "accord.errors": ("AccordError",),
     "accord.learning.learn": ("Learnt", "learn"),
-    "accord.rules.either_way": ("either_way",),
     "accord.rules.rule": ("Rule",),
     "accord.rules.words": (
-        *("compare", "cosine", "dice", "edit", "euclidean", "hamming", "jaccard", "mismatches", "missing"),
-        *("rarity", "same", "score", "within"),
+        *("compare", "cosine", "dice", "edit", "either_way", "euclidean", "hamming", "jaccard"),
+        *("mismatches", "missing", "rarity", "same", "score", "within"),
     ),
     "accord.planning.figures": ("Plan",),
     "accord.table.layout": ("Layout",),

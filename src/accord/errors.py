@@ -125,11 +125,6 @@ class BudgetError(AccordError):
 class AccountError(UsageError):
     """{problem}"""
 
-    def __init__(self, *, problem: str, account: str | None = None) -> None:
-        self.account = account
-        """An account that is there and waits for its owner's word."""
-        super().__init__(problem=problem)
-
 
 class SnapshotError(AccordError):
     """Your table is not the one that was first called the snapshot '{snapshot}' of '{dataset}': ids were

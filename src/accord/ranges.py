@@ -1,4 +1,4 @@
-"""Stretches and sets of whole numbers as sorted arrays, without a loop.
+"""Stretches, sets and hashes of whole numbers as arrays, without a loop.
 
 numpy's own `unique` and `isin` hash, which is many times slower than sorting on arrays as large as ours.
 """
@@ -32,3 +32,11 @@ def contained(values: Ints, ordered: Ints) -> NDArray[np.bool_]:
     found = places < len(ordered)
     found[found] = ordered[places[found]] == values[found]
     return found
+
+
+def mix(state: NDArray[np.uint64], word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One step of splitmix64 over a running hash, on which no secret rests: it spreads keys over groups."""
+    x = (state ^ word) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0xD1B54A32D192ED03)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

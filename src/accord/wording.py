@@ -1,6 +1,9 @@
-"""Numbers and what they count, in words: 1 run, 2 runs, 8.1 GB, 2 min 10 s."""
+"""Words for people: numbers with what they count, as in 2 min 10 s, and the name that was probably meant."""
 
 from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 _UNITS = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _TIMES = ((86_400, "day", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
@@ -30,3 +33,16 @@ def lasting(seconds: float) -> str:
 def tell_kept(matches: int, found: int | None) -> str:
     """How many pairs there are, and of how many that were found they are the best one-to-one set."""
     return f"{matches:,}" if found is None else f"{matches:,} kept one to one of {found:,} found"
+
+
+def nearest(given: str, known: Iterable[str]) -> str | None:
+    """The known name that is spelt most alike; None if none is, or if nothing is wrong with the given one."""
+    names = list(known)
+    close = [] if given in names else difflib.get_close_matches(given, names, 1)
+    return close[0] if close else None
+
+
+def did_you_mean(given: str, known: Iterable[str], otherwise: str = "") -> str:
+    """The question that helps, or what is said otherwise."""
+    close = nearest(given, known)
+    return otherwise if close is None else f"Did you mean '{close}'?"

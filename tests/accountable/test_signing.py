@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from accord.accountable.seed import PLEDGE
-from accord.accountable.signing import read_promise
+from accord.accountable.pledge import PLEDGE
+from accord.accountable.signing import read_commitment
 from accord.accountable.stored import attempts, read_opening
+from accord.accountable.transcript import SEAL
 from accord.errors import PeerError, StateError, TrustError
 from accord.notices import Notice
-from accord.peer.handshake import HELLO
+from accord.peer.handshake import HELLO, Hello
 from accord.peer.identity import make_identity
 from accord.peer.partners import add_partner
 from accord.run.stages import Linked, begin
-from accord.secure.party import Party
+from accord.secure.party import Party, run_pair
 from accord.side import Side
 from tests.replay.replays import done, offices, the_run
 from tests.run import faults
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("quick")
 def secrets(office: Office, name: str) -> dict[str, list[bytes]]:
     """The seed and its salts, and the keys of all connections, as bytes and in hex."""
     folder = office.state.run(name)
-    seed = read_promise(folder).seed
+    seed = read_commitment(folder).seed
     whole = seed.reveal()
     parts = {"seed": [whole[:32]], "salts": [whole[32:64], whole[64:]], "keys": []}
     for number, attempt in enumerate(attempts(folder), 1):
@@ -63,7 +64,7 @@ def test_the_seed_never_leaves_its_file(tmp_path: Path) -> None:
         assert {place for _, place in found(wanted, own)} == {f"runs/{name}/seed"}
         assert found(wanted, other) == []
         # The search finds what is there: what was pledged travels, and stands in both folders.
-        pledged = {"pledge": [read_promise(office.state.run(name)).pledges[side].commitments]}
+        pledged = {"pledge": [read_commitment(office.state.run(name)).pledges[side].commitments]}
         assert found(pledged, frames)
         assert found(pledged, other)
 
@@ -74,6 +75,28 @@ def test_a_pledge_comes_before_anything_about_the_table(tmp_path: Path) -> None:
     for side in Side:
         sizes = [len(content) for sender, content in wire.passed if sender is side]
         assert sizes[:3] == [HELLO, PLEDGE, 8]
+
+
+def test_a_run_that_is_not_accountable_sends_and_keeps_nothing_of_it(tmp_path: Path) -> None:
+    """Nor does it draw from anything but the system."""
+    both, wire = faults.offices(tmp_path, "plain"), Wire()
+    done(faults.link(both, wire))
+    assert [len(content) for _, content in wire.passed].count(SEAL) == 0
+    own = both[Side.A].ready()
+    around, party, files = own.accountability, talk(), {"noise": b""}
+    (commitment, _) = run_pair(around.commit("run", b""), talk())
+    assert commitment.files(own.cards, files) == {}
+    assert commitment.slots() is own.entropy
+    hello = Hello(Side.A, bytes(32), bytes(32))
+    with around.attempt("run", (hello, hello), {}) as record:
+        assert record.connection.record(party) is record.connection.record_whole(party) is party
+        assert record.connection.entropy is own.entropy
+        assert (record.worker(0), record.facts(())) == (None, None)
+    assert not (both[Side.A].state.run(the_run(both)) / "record").exists()
+
+
+def talk() -> Party[None]:
+    yield from ()
 
 
 def test_a_pledge_that_is_not_signed_ends_the_run_before_it_costs(tmp_path: Path) -> None:

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from accord.accountable.stored import (
-    FileKeeper,
-    Kept,
-    WorkerDesk,
+    StoredTranscript,
+    TranscriptFiles,
+    WorkerSigning,
     attempts,
     decode_seal,
     encode_seal,
-    keep_badges,
+    keep_certificates,
     new_attempt,
-    read_badges,
+    read_certificates,
     read_opening,
 )
 from accord.accountable.transcript import Seal
@@ -29,14 +29,14 @@ SEAL = Seal(3, b"s" * 32, 2, b"r" * 32, b"x" * 64)
 MESSAGES = [b"", b"one", bytes(1 << 17), b"last"]
 
 
-def kept(folder: Path, connection: int = 0) -> Kept:
-    with FileKeeper(folder, connection) as keeper:
+def kept(folder: Path, connection: int = 0) -> StoredTranscript:
+    with TranscriptFiles(folder, connection) as files:
         for number, message in enumerate(MESSAGES):
-            keeper.received(memoryview(message))
-            keeper.sent(bytes([number]) * 32)
-        keeper.gave(SEAL)
-        keeper.took(Seal(1, b"t" * 32, 0, b"u" * 32, b"y" * 64))
-    return Kept(folder, connection)
+            files.received(memoryview(message))
+            files.sent(bytes([number]) * 32)
+        files.gave(SEAL)
+        files.took(Seal(1, b"t" * 32, 0, b"u" * 32, b"y" * 64))
+    return StoredTranscript(folder, connection)
 
 
 def test_attempts_are_numbered_and_nobody_else_can_read_them(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_an_attempt_that_was_killed_at_once_is_none_and_its_number_is_not_taken_
     (first / "opening").unlink()
     number, second = new_attempt(tmp_path, HELLOS)
     assert (number, attempts(tmp_path)) == (2, [second])
-    record = Kept(second, 0)
+    record = StoredTranscript(second, 0)
     assert list(record.received()) == []
     for kind in ("received", "sent", "seals"):
         (second / f"0.{kind}").write_bytes(f"accord {kind}".encode())
@@ -96,30 +96,30 @@ def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
         read_opening(tmp_path)
 
 
-def test_badges(tmp_path: Path) -> None:
-    assert read_badges(tmp_path) == []
-    keep_badges(tmp_path, [b"first", b"second"])
-    assert read_badges(tmp_path) == [b"first", b"second"]
+def test_certificates_of_workers(tmp_path: Path) -> None:
+    assert read_certificates(tmp_path) == []
+    keep_certificates(tmp_path, [b"first", b"second"])
+    assert read_certificates(tmp_path) == [b"first", b"second"]
     (tmp_path / "badges").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="not badges"):
-        read_badges(tmp_path)
+        read_certificates(tmp_path)
 
 
 def test_a_full_disk_is_told_and_the_run_can_go_on(tmp_path: Path) -> None:
-    with FileKeeper(tmp_path, 0) as keeper:
+    with TranscriptFiles(tmp_path, 0) as files:
         handle = os.open("/dev/full", os.O_WRONLY)
-        os.dup2(handle, keeper._received.fileno())
+        os.dup2(handle, files._received.fileno())
         os.close(handle)
         with pytest.raises(StateError, match=r"accord resume") as found:
-            keeper.received(b"message")
+            files.received(b"message")
     assert found.value.reason == os.strerror(errno.ENOSPC)
 
 
 def test_a_connection_is_never_recorded_twice(tmp_path: Path) -> None:
     kept(tmp_path)
     with pytest.raises(StateError):
-        FileKeeper(tmp_path, 0)
+        TranscriptFiles(tmp_path, 0)
 
 
 def test_a_worker_does_not_show_its_key() -> None:
-    assert "5ec2e7" not in repr(WorkerDesk(1, "00", "5ec2e7", "/nowhere"))
+    assert "5ec2e7" not in repr(WorkerSigning(1, "00", "5ec2e7", "/nowhere"))

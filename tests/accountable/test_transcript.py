@@ -1,4 +1,4 @@
-"""Books: chains that both sides share, signatures behind what is marked, and partners that sign wrongly."""
+"""Transcripts: chains that both sides share, signatures behind what is marked, and wrong signatures."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 from accord.accountable.transcript import (
     LINK,
     SEAL,
-    Book,
     Chain,
     Meeting,
-    Pen,
     Seal,
+    SigningKeys,
+    Transcript,
     about_run,
-    close_book,
-    keep_book,
     meeting_of,
+    sign_at_end,
     signed_bytes,
+    transcribe,
 )
 from accord.entropy import Seeded
 from accord.errors import ConnectionLostError, PeerError
@@ -34,7 +34,7 @@ IDENTITIES = {side: draw_identity(side.value, NOW) for side in Side}
 
 @dataclass
 class Notes:
-    """Keeps a book in memory."""
+    """Keeps a transcript in memory."""
 
     links: list[bytes] = field(default_factory=list)
     messages: list[bytes] = field(default_factory=list)
@@ -54,37 +54,39 @@ class Notes:
         self.taken.append(seal)
 
 
-def pen(side: Side) -> Pen:
-    return Pen(signer(IDENTITIES[side][0]), verifier(IDENTITIES[side.other][1]))
+def keys(side: Side) -> SigningKeys:
+    return SigningKeys(signer(IDENTITIES[side][0]), verifier(IDENTITIES[side.other][1]))
 
 
-def book(side: Side, notes: Notes | None = None, connection: int = 0, meeting: Meeting = MEETING) -> Book:
-    return Book(meeting, connection, side, pen(side), notes or Notes())
+def transcript(
+    side: Side, notes: Notes | None = None, connection: int = 0, meeting: Meeting = MEETING
+) -> Transcript:
+    return Transcript(meeting, connection, side, keys(side), notes or Notes())
 
 
 def talk(side: Side, rounds: int = 3) -> Party[bytes]:
     """Both send two messages at once, of which the second is signed, and receive those of the other."""
-    entropy, heard = Seeded(side.value), b""
+    entropy, received = Seeded(side.value), b""
     for number in range(rounds):
         yield Send(entropy.bytes(10))
         yield Send(entropy.bytes(100 * number), signed=True)
-        heard += bytes((yield Receive(10)))
-        heard += bytes((yield Receive(100 * number, signed=True)))
-    return heard
+        received += bytes((yield Receive(10)))
+        received += bytes((yield Receive(100 * number, signed=True)))
+    return received
 
 
-def test_two_books_agree_and_cost_a_signature_a_mark() -> None:
+def test_two_transcripts_agree_and_cost_a_signature_a_mark() -> None:
     notes = {side: Notes() for side in Side}
-    books = {side: book(side, notes[side]) for side in Side}
+    transcripts = {side: transcript(side, notes[side]) for side in Side}
     plain = run_pair(talk(Side.A), talk(Side.B))
 
     def whole(side: Side) -> Party[bytes]:
-        heard = yield from keep_book(talk(side), books[side])
-        yield from close_book(books[side])
-        return heard
+        received = yield from transcribe(talk(side), transcripts[side])
+        yield from sign_at_end(transcripts[side])
+        return received
 
     assert run_pair(whole(Side.A), whole(Side.B)) == plain
-    assert books[Side.A].last == books[Side.B].last
+    assert transcripts[Side.A].last == transcripts[Side.B].last
     for side in Side:
         assert notes[side].given == notes[side.other].taken
         assert len(notes[side].given) == 4
@@ -93,7 +95,7 @@ def test_two_books_agree_and_cost_a_signature_a_mark() -> None:
         assert [chain.add(message) for message in notes[side.other].messages] == notes[side].links
 
 
-def test_a_party_without_a_book_sends_nothing_more() -> None:
+def test_a_party_without_a_transcript_sends_nothing_more() -> None:
     wire = Wire()
     run_pair(talk(Side.A, 2), talk(Side.B, 2), wire)
     assert wire.sizes == {side: [10, 0, 10, 100] for side in Side}
@@ -103,12 +105,12 @@ def test_a_party_without_a_book_sends_nothing_more() -> None:
     "wrong", ["another connection", "another meeting", "another run", "changed", "cut", "flipped"]
 )
 def test_what_does_not_fit_is_refused(wrong: str) -> None:
-    mine = book(Side.A)
-    theirs = book(Side.B, connection=int(wrong == "another connection"))
+    mine = transcript(Side.A)
+    theirs = transcript(Side.B, connection=int(wrong == "another connection"))
     if wrong == "another meeting":
-        theirs = book(Side.B, meeting=Meeting(b"1" * 32, ABOUT))
+        theirs = transcript(Side.B, meeting=Meeting(b"1" * 32, ABOUT))
     if wrong == "another run":
-        theirs = book(Side.B, meeting=Meeting(bytes(32), about_run("other", "digest")))
+        theirs = transcript(Side.B, meeting=Meeting(bytes(32), about_run("other", "digest")))
     theirs.send(b"message")
     mine.receive(b"massage" if wrong == "changed" else b"message")
     seal = theirs.sign()
@@ -121,11 +123,11 @@ def test_what_does_not_fit_is_refused(wrong: str) -> None:
 
 
 def test_nobody_signs_for_messages_that_were_not_sent_nor_goes_back() -> None:
-    mine, theirs = book(Side.A), book(Side.B)
+    mine, theirs = transcript(Side.A), transcript(Side.B)
     for number in range(3):
         mine.send(bytes([number]))
         theirs.receive(bytes([number]))
-    early = book(Side.B).sign()
+    early = transcript(Side.B).sign()
     seal = theirs.sign()
     mine.take(seal)
     mine.take(seal)
@@ -148,7 +150,7 @@ def test_what_fails_in_the_channel_is_raised_in_the_party() -> None:
         finally:
             seen.append("closed")
 
-    kept = keep_book(party(), book(Side.A))
+    kept = transcribe(party(), transcript(Side.A))
     next(kept)
     with pytest.raises(ConnectionLostError):
         kept.throw(ConnectionLostError(partner="b", problem="was cut", mend=""))

@@ -60,14 +60,14 @@ def test_a_damaged_gz_is_a_file_that_cannot_be_read(content: bytes, tmp_path: Pa
     assert "cannot be read" in done.stderr
 
 
-def test_a_figure_replaces_nothing(tmp_path: Path) -> None:
-    (tmp_path / "x.svg").write_text("mine")
-    done = accord(tmp_path, "audit", "noise", "--draw", "x.svg")
+def test_a_page_replaces_nothing(tmp_path: Path) -> None:
+    (tmp_path / "x.html").write_text("mine")
+    done = accord(tmp_path, "audit", "noise", "--html", "x.html")
     assert done.returncode == 5, done.stderr
-    assert "Name another place with --draw" in done.stderr
-    assert (tmp_path / "x.svg").read_text() == "mine"
-    assert accord(tmp_path, "audit", "noise", "--draw", "x.svg", "--force").returncode == 0
-    assert "<svg" in (tmp_path / "x.svg").read_text()
+    assert "Name another place with --html" in done.stderr
+    assert (tmp_path / "x.html").read_text() == "mine"
+    assert accord(tmp_path, "audit", "noise", "--html", "x.html", "--force").returncode == 0
+    assert "<svg" in (tmp_path / "x.html").read_text()
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "no/such"])

@@ -1,4 +1,4 @@
-"""`accord plan` at a terminal: a table, JSON, a file to agree on, pictures."""
+"""`accord plan` at a terminal: a table, JSON, a file to agree on, a page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_one_object_of_json_and_nothing_else(folder: Path) -> None:
     assert {"code", "text"} == set(found["warnings"][0])
 
 
-@pytest.mark.parametrize("option", ["--html", "--draw", "--write"])
+@pytest.mark.parametrize("option", ["--html", "--write"])
 def test_a_series_writes_no_file_and_says_so(folder: Path, option: str) -> None:
     done = run(folder, "--records", "50", "60", "--series", "4", option, "x.html", code=2)
     assert f"leave out {option}" in done.stderr
@@ -130,9 +130,9 @@ def test_an_impossible_wish_is_said_with_the_nearest_that_can(folder: Path) -> N
 
 
 def test_pictures_are_drawn(folder: Path) -> None:
-    run(folder, "--records", "50", "60", "--draw", "plan.svg")
-    assert (folder / "plan.svg").read_bytes().startswith(b"<?xml")
-    assert "figure ends in one of" in run(folder, "--records", "5", "5", "--draw", "plan.txt", code=2).stderr
+    run(folder, "--records", "50", "60", "--html", "plan.html")
+    assert "<polyline" in (folder / "plan.html").read_text()
+    assert ".html" in run(folder, "--records", "5", "5", "--html", "plan.txt", code=5).stderr
 
 
 def test_bars_grow_by_eighths() -> None:

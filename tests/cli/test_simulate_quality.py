@@ -76,26 +76,6 @@ def test_who_sits_at_a_terminal_sees_both_records(folder: Path) -> None:
     assert len(held(text, folder)) >= 8
 
 
-def test_a_picture_is_drawn_where_there_is_a_truth(folder: Path) -> None:
-    done = accord(folder, *TYPED, "--picture", "it.svg")
-    assert done.returncode == 0, done.stderr
-    assert "Wrote it.svg." in done.stderr
-    drawn = (folder / "it.svg").read_text()
-    assert "<!-- surname -->" in drawn
-    assert not held(drawn, folder)
-    again = accord(folder, *TYPED, "--picture", "it.svg")
-    assert (again.returncode, "--force" in again.stderr) == (5, True)
-    for wrong, said in (
-        ((*TYPED[:5], "--picture", "new.svg"), "name these with --truth"),
-        ((*TYPED, "--picture", "new.gif"), "A figure ends in one of"),
-        ((*TYPED, "--picture", "new.svg", "--out", "./new.svg"), "new.svg"),
-    ):
-        refused = accord(folder, *wrong)
-        assert refused.returncode != 0
-        assert said in refused.stderr
-        assert not (folder / "new.svg").exists()
-
-
 def test_the_words_say_why_pairs_were_missed_and_fit_a_terminal() -> None:
     quality = judge(know(agree("dice(given) >= 0.5 and same(birth)"), people(200)), 3)
     lines = summary(facts_of(quality))

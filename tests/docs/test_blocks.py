@@ -56,9 +56,7 @@ NOT_RUN = {
     ): "a part of a command that docs/quickstart.md has whole",
     ("docs/protocols/psi-expand.md", "value of a          ball of b"): DRAWING,
 }
-CLUSTERS = (
-    "typed on two machines, as their administrator; tests/session/test_workers_ray.py has such a cluster"
-)
+CLUSTERS = "typed on two machines, as their administrator; tests/workers/test_ray.py has such a cluster"
 """Of all blocks in docs/cluster.md."""
 
 

@@ -40,7 +40,7 @@ LONG = {
     *("audit.md", "choosing.md", "data.md", "databases.md", "fields.md", "learning.md", "own-table.md"),
     *("planning.md", "replay.md", "resume.md", "scale.md", "series.md", "tutorial.md"),
 }
-# What is typed on two machines, as their administrator; tests/session/test_workers_ray.py has such a cluster.
+# What is typed on two machines, as their administrator; tests/workers/test_ray.py has such a cluster.
 ELSEWHERE = {"cluster.md"}
 EXAMPLES = [
     pytest.param(p, marks=pytest.mark.slow) if p.name in LONG else p for p in PAGES if p.name not in ELSEWHERE

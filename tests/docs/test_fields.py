@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter_text
 from accord.errors import AgreementError
-from accord.fields.frequency_lists import SHIPPED, find_list
+from accord.fields.frequencies import SHIPPED, find_list
 from accord.fields.making import Cells, make
 from accord.fields.recipe import STEPS
 from accord.fields.schema import FieldSpec

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accord.accountable import seed, transcript
+from accord.accountable import pledge, seed, transcript
 from accord.agreement.limits import MOST_BYTES
 from accord.forecast.room import BYTES_A_SLOT
 from accord.peer import channel, connect, frames, handshake, port
@@ -23,10 +23,8 @@ from accord.run import receipt
 from accord.run.link import Linked
 from accord.secure.party import Buffer
 from accord.side import Side
-from accord.workers import certificates as badges
-from accord.workers import messages, routing
-from accord.workers import pool as crew
-from accord.workers.answers import MEET_SECONDS
+from accord.workers import certificates, messages, routing, sharing
+from accord.workers.connections import MEET_SECONDS
 from tests.protocols.worlds import agreement
 from tests.run.worlds import introduce, link_both
 
@@ -104,22 +102,22 @@ def test_limits_and_times() -> None:
 
 
 def test_workers() -> None:
-    assert f"{badges.BADGE} per worker" in PAGE
+    assert f"{certificates.CERTIFICATE} per worker" in PAGE
     assert f"up to {messages.MOST_CARD}" in PAGE
-    assert len(routing.encode_wish(bytes(32))) == 48
+    assert len(routing.encode_token(bytes(32))) == 48
     assert routing.TAG == b"accord worker 1\n"
     assert routing._DERIVE == b"accord token 1\n"
-    assert f"from {crew.MANY} comparisons on" in PAGE
+    assert f"from {sharing.MANY} comparisons on" in PAGE
     assert f"for {MEET_SECONDS:.0f} seconds" in PAGE
     assert f"differ by {UNDER_WAY}" in PAGE
 
 
 def test_accountable_runs() -> None:
-    pledge, seal = numbers("Accountable runs")
-    assert (pledge, seal) == ([seed.PLEDGE], [transcript.SEAL])
+    pledged, sealed = numbers("Accountable runs")
+    assert (pledged, sealed) == ([pledge.PLEDGE], [transcript.SEAL])
     section = PAGE.split("## Accountable runs\n")[1].split("\n## ")[0]
     for tag in (
-        seed._TABLE_TAG, seed._SEED_TAG, seed._PLEDGE_TAG,
+        seed._TABLE_TAG, seed._SEED_TAG, pledge._PLEDGE_TAG,
         transcript._MEETING, transcript._NAME, transcript._KEY, transcript._START,
         transcript._SIGNED,
     ):  # fmt: skip

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from accord.drafting.answers import Answers, in_order, name_fields
-from accord.drafting.kinds import Confirmed, Kind, read_kind
+from accord.drafting.kinds import ColumnKind, Confirmed, read_kind
 from accord.errors import AgreementError, UsageError
 
 
@@ -54,8 +54,8 @@ def test_types_that_are_none(typed: str) -> None:
 
 
 def test_a_type_may_be_typed_as_one_likes() -> None:
-    assert read_kind(" Surname ") == Confirmed(Kind.SURNAME)
-    assert read_kind("category: brand") == Confirmed(Kind.CATEGORY, "brand")
+    assert read_kind(" Surname ") == Confirmed(ColumnKind.SURNAME)
+    assert read_kind("category: brand") == Confirmed(ColumnKind.CATEGORY, "brand")
 
 
 def test_answers_are_plain() -> None:

@@ -4,20 +4,22 @@ import pytest
 
 from accord.drafting.confirming import change, fields_by_column, find_id, map_names, name_rows, take_guesses
 from accord.drafting.guessing import Guess
-from accord.drafting.kinds import Kind
+from accord.drafting.kinds import ColumnKind
 from accord.errors import UsageError
 
-COLUMNS = take_guesses([Guess("Nr", Kind.ID), Guess("a=b", Kind.TEXT), Guess("2", Kind.SKIP, "empty")])
+COLUMNS = take_guesses(
+    [Guess("Nr", ColumnKind.ID), Guess("a=b", ColumnKind.TEXT), Guess("2", ColumnKind.SKIP, "empty")]
+)
 
 
-def kinds(columns: object) -> list[Kind]:
+def kinds(columns: object) -> list[ColumnKind]:
     return [one.is_.kind for one in columns]  # type: ignore[attr-defined]
 
 
 def test_a_column_is_named_or_counted_and_its_name_goes_first() -> None:
-    assert kinds(change(COLUMNS, ["3=phone"])) == [Kind.ID, Kind.TEXT, Kind.PHONE]
-    assert kinds(change(COLUMNS, ["2=phone"])) == [Kind.ID, Kind.TEXT, Kind.PHONE]
-    assert kinds(change(COLUMNS, ["a=b=city"])) == [Kind.ID, Kind.CITY, Kind.SKIP]
+    assert kinds(change(COLUMNS, ["3=phone"])) == [ColumnKind.ID, ColumnKind.TEXT, ColumnKind.PHONE]
+    assert kinds(change(COLUMNS, ["2=phone"])) == [ColumnKind.ID, ColumnKind.TEXT, ColumnKind.PHONE]
+    assert kinds(change(COLUMNS, ["a=b=city"])) == [ColumnKind.ID, ColumnKind.CITY, ColumnKind.SKIP]
     for wrong in ("4=phone", "0=phone", "Nr", "=phone", "Nr="):
         with pytest.raises(UsageError):
             change(COLUMNS, [wrong])
@@ -25,7 +27,7 @@ def test_a_column_is_named_or_counted_and_its_name_goes_first() -> None:
 
 def test_there_is_one_id_or_none() -> None:
     changed = change(COLUMNS, ["a=b=id"])
-    assert kinds(changed) == [Kind.SKIP, Kind.ID, Kind.SKIP]
+    assert kinds(changed) == [ColumnKind.SKIP, ColumnKind.ID, ColumnKind.SKIP]
     assert find_id(changed) == "a=b"
     assert find_id(name_rows(COLUMNS)) is None
 

@@ -14,7 +14,7 @@ from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.drafting.answers import RANGED, Answers, in_order, name_fields
 from accord.drafting.draft import Draft, make_draft, require_sound
-from accord.drafting.kinds import LOCAL, Kind, read_kind
+from accord.drafting.kinds import LOCAL, ColumnKind, read_kind
 from accord.errors import AgreementError
 from accord.simulation.truth import score
 
@@ -164,7 +164,7 @@ def test_the_head_says_what_the_draft_follows_from() -> None:
         assert len(max(one.splitlines(), key=len)) <= 110
 
 
-THINGS = [kind.value for kind in Kind if kind not in LOCAL]
+THINGS = [kind.value for kind in ColumnKind if kind not in LOCAL]
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.drafting.guessing import Sample, guess_kinds
-from accord.drafting.kinds import SEVERAL, Kind
+from accord.drafting.kinds import SEVERAL, ColumnKind
 
 GERMAN = {
     "Nr": ("1", "2", "3", "id"),
@@ -52,7 +52,7 @@ def test_columns_are_taken_for_what_they_are(table: dict[str, tuple[str, str, st
     assert guessed == {name: cells[3] for name, cells in table.items()}
 
 
-def kinds(**columns: tuple[str, ...]) -> list[Kind]:
+def kinds(**columns: tuple[str, ...]) -> list[ColumnKind]:
     samples = [Sample(name, cells, len(set(cells)) == len(cells)) for name, cells in columns.items()]
     return [guess.kind for guess in guess_kinds(samples)]
 
@@ -75,39 +75,41 @@ def test_cells_decide_where_names_say_nothing() -> None:
 
 def test_a_name_alone_may_be_whole_or_of_a_family_or_of_a_thing() -> None:
     whole = ("Mary Smith", "John Jones")
-    assert kinds(name=whole) == [Kind.NAME]
-    assert kinds(name=("Smith", "Jones"), vorname=("Mary", "John")) == [Kind.SURNAME, Kind.GIVEN]
-    assert kinds(name=("Zweckform 3475 A4", "Xerox 8R")) == [Kind.TEXT]
+    assert kinds(name=whole) == [ColumnKind.NAME]
+    assert kinds(name=("Smith", "Jones"), vorname=("Mary", "John")) == [ColumnKind.SURNAME, ColumnKind.GIVEN]
+    assert kinds(name=("Zweckform 3475 A4", "Xerox 8R")) == [ColumnKind.TEXT]
 
 
 def test_cells_can_contradict_a_name() -> None:
-    assert kinds(email=("yes", "no")) != [Kind.EMAIL]
-    assert kinds(lat=("1", "2", "1")) != [Kind.LATITUDE]
-    assert kinds(birth=("Berlin", "Hamburg")) != [Kind.BIRTH]
+    assert kinds(email=("yes", "no")) != [ColumnKind.EMAIL]
+    assert kinds(lat=("1", "2", "1")) != [ColumnKind.LATITUDE]
+    assert kinds(birth=("Berlin", "Hamburg")) != [ColumnKind.BIRTH]
 
 
 def test_an_id_has_all_cells_filled_and_different_and_there_is_one() -> None:
-    assert kinds(id=("1", "1", "2")) == [Kind.SKIP]
-    assert kinds(id=("1", "2"), patient_id=("7", "8")) == [Kind.ID, Kind.SKIP]
-    assert kinds(empty=("", "")) == [Kind.SKIP]
-    assert kinds(phone=("030 123456", "040 123456"), mobile=("0171 123456", "0172 123456"))[1] is Kind.SKIP
+    assert kinds(id=("1", "1", "2")) == [ColumnKind.SKIP]
+    assert kinds(id=("1", "2"), patient_id=("7", "8")) == [ColumnKind.ID, ColumnKind.SKIP]
+    assert kinds(empty=("", "")) == [ColumnKind.SKIP]
+    assert (
+        kinds(phone=("030 123456", "040 123456"), mobile=("0171 123456", "0172 123456"))[1] is ColumnKind.SKIP
+    )
 
 
 @pytest.mark.parametrize(
     ("column", "cells", "meant", "why"),
     [
-        ("lat", ("52,5200", "48,1371"), Kind.LATITUDE, "decimal comma"),
-        ("Preis", ("€12.99", "€3.00"), Kind.PRICE, "currency sign"),
-        ("Geburtsdatum", ("1980", "1975"), Kind.BIRTH, "days, all written in one way"),
-        ("PLZ", ("D-10115", "D-80331"), Kind.POSTCODE, "postcodes without a country"),
-        ("birth year", ("1980", "1975"), Kind.BIRTH, "its name says birth"),
+        ("lat", ("52,5200", "48,1371"), ColumnKind.LATITUDE, "decimal comma"),
+        ("Preis", ("€12.99", "€3.00"), ColumnKind.PRICE, "currency sign"),
+        ("Geburtsdatum", ("1980", "1975"), ColumnKind.BIRTH, "days, all written in one way"),
+        ("PLZ", ("D-10115", "D-80331"), ColumnKind.POSTCODE, "postcodes without a country"),
+        ("birth year", ("1980", "1975"), ColumnKind.BIRTH, "its name says birth"),
     ],
 )
 def test_a_known_name_that_cells_contradict_is_a_word_to_the_owner(
-    column: str, cells: tuple[str, ...], meant: Kind, why: str
+    column: str, cells: tuple[str, ...], meant: ColumnKind, why: str
 ) -> None:
     nr, guess = guess_kinds([Sample("Nr", ("1", "2"), True), Sample(column, cells, True)])
-    assert (nr.kind, guess.kind, guess.meant) == (Kind.ID, Kind.SKIP, meant)
+    assert (nr.kind, guess.kind, guess.meant) == (ColumnKind.ID, ColumnKind.SKIP, meant)
     assert why in guess.note
     assert not any(cell in guess.note for cell in cells)
 
@@ -116,18 +118,18 @@ def test_a_known_name_decides_over_cells_that_are_all_different() -> None:
     plz = Sample("PLZ", ("10115", "1234 AB"), True)
     number = Sample("Aktenzeichen", ("K1", "K2"), True)
     assert [guess.kind for guess in guess_kinds([plz, number, Sample("id", ("7", "8"), True)])] == [
-        Kind.POSTCODE,
-        Kind.SKIP,
-        Kind.ID,
+        ColumnKind.POSTCODE,
+        ColumnKind.SKIP,
+        ColumnKind.ID,
     ]
-    assert kinds(cost_centre=("zx 7 qv", "qv 8 zx", "zx 7 qv")) == [Kind.TEXT]
+    assert kinds(cost_centre=("zx 7 qv", "qv 8 zx", "zx 7 qv")) == [ColumnKind.TEXT]
 
 
 def test_one_row_does_not_make_dates_of_birth() -> None:
     visits = ("2026-03-01",) * 30
-    assert kinds(c=visits) == kinds(c=(*visits, "1900-01-01")) == [Kind.DATE]
+    assert kinds(c=visits) == kinds(c=(*visits, "1900-01-01")) == [ColumnKind.DATE]
     born = tuple(f"{year}-05-06" for year in range(1940, 2000))
-    assert kinds(c=born) == kinds(c=born[1:]) == [Kind.BIRTH]
+    assert kinds(c=born) == kinds(c=born[1:]) == [ColumnKind.BIRTH]
 
 
 @given(
@@ -144,6 +146,8 @@ def test_any_table_has_a_guess_that_an_agreement_can_hold(table: list[tuple[str,
     samples = [Sample(name, tuple(cells), len(set(cells)) == len(cells)) for name, cells in table]
     guesses = guess_kinds(samples)
     assert [guess.column for guess in guesses] == [name for name, _ in table]
-    once = [guess.kind for guess in guesses if guess.kind not in SEVERAL and guess.kind is not Kind.SKIP]
+    once = [
+        guess.kind for guess in guesses if guess.kind not in SEVERAL and guess.kind is not ColumnKind.SKIP
+    ]
     assert len(once) == len(set(once))
-    assert all(guess.note for guess in guesses if guess.kind is Kind.SKIP)
+    assert all(guess.note for guess in guesses if guess.kind is ColumnKind.SKIP)

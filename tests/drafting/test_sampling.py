@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from accord.drafting.guessing import guess_kinds
-from accord.drafting.kinds import Kind
+from accord.drafting.kinds import ColumnKind
 from accord.drafting.sampling import look_at
 from accord.errors import DataError
 from accord.table.layout import Layout
@@ -40,7 +40,7 @@ def test_moments_under_a_name_of_birth_are_dates_of_birth(kind: pa.DataType, tmp
     pyarrow.parquet.write_table(pa.table({"dob": days, "seen": days}), tmp_path / "t.parquet")
     samples = look_at(tmp_path / "t.parquet", Layout()).samples
     assert samples[0].cells == ("1969-12-31", "1980-02-29")
-    assert [guess.kind for guess in guess_kinds(samples)] == [Kind.BIRTH, Kind.DATE]
+    assert [guess.kind for guess in guess_kinds(samples)] == [ColumnKind.BIRTH, ColumnKind.DATE]
 
 
 def test_cells_are_spread_over_a_long_table(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from accord.errors import DataError, UnreadableError, UsageError
 from accord.fields import load
 from accord.fields.columns import Integers
-from accord.fields.frequency_lists import read_frequencies
+from accord.fields.frequencies import read_frequencies
 from accord.fields.load import Tally, load_records
 from accord.fields.schema import FieldSpec
 from accord.table.layout import Layout, Source

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from accord.errors import UsageError
 from accord.fields.schema import FieldSpec
-from accord.fields.showing import Shown, show_rows, show_values
+from accord.fields.showing import ShownValue, show_rows, show_values
 from accord.table.layout import Layout, Source
 
 
@@ -31,15 +31,18 @@ def test_ten_distinct_ones_are_shown(tmp_path: Path) -> None:
     path.write_text("\n".join(["id,given,last,dob", "x,,,", *rows]) + "\n")
     layout = Layout(columns={"surname": "last", "birth": Source(column="dob", format="%d.%m.%Y")})
     assert show_values(path, "name", FIELDS, layout) == [
-        Shown((f"José{i}", None), f"jose{i}") for i in range(10)
+        ShownValue((f"José{i}", None), f"jose{i}") for i in range(10)
     ]
-    assert show_values(path, "birth", FIELDS, layout, 1) == [Shown(("01.03.1980",), "1980-03-01")]
+    assert show_values(path, "birth", FIELDS, layout, 1) == [ShownValue(("01.03.1980",), "1980-03-01")]
 
 
 def test_what_is_missing_afterwards_is_shown_as_that() -> None:
     field = read(type="text", encoder="hash", derive="soundex", missing="differs")
     table = pa.table({"x": ["李", None, "Li"]})
-    assert show_values(table, "x", {"x": field}, Layout()) == [Shown(("李",), None), Shown(("Li",), "l000")]
+    assert show_values(table, "x", {"x": field}, Layout()) == [
+        ShownValue(("李",), None),
+        ShownValue(("Li",), "l000"),
+    ]
 
 
 def test_a_field_that_is_not_agreed() -> None:
@@ -52,8 +55,8 @@ def test_of_a_frequency_the_class_is_shown() -> None:
     field = read(type="frequency", list="us-surnames-1990", digest=digest, shares=["1/100"])
     table = pa.table({"rare": ["Smith", "xqz", None]})
     assert show_values(table, "rare", {"rare": field}, Layout()) == [
-        Shown(("Smith",), "0"),
-        Shown(("xqz",), "1"),
+        ShownValue(("Smith",), "0"),
+        ShownValue(("xqz",), "1"),
     ]
 
 

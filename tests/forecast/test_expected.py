@@ -9,8 +9,8 @@ from accord.agreement.document import Agreement
 from accord.datasets.people import generate_people
 from accord.fields.load import load_records
 from accord.forecast.expected import Outlook, look_ahead
-from accord.planning.figures import Range, Work
-from accord.planning.plan import Own, Question, price_agreed
+from accord.planning.figures import Range, TimeSpent
+from accord.planning.plan import Own, PlanQuestion, price_agreed
 from accord.privacy.budget import Budget
 from accord.run.offer import describe, make_offer
 from accord.side import Side
@@ -73,7 +73,7 @@ def told(processor: float, network: float, guessed: bool = False) -> str:
     options = tuple(
         replace(
             one,
-            work=Work(processor, network, 0.0),
+            work=TimeSpent(processor, network, 0.0),
             seconds=Range(0.0, max(processor, network), 1e9),
         )
         for one in found.plan.options
@@ -107,7 +107,7 @@ def test_the_newcomers_example_is_warned_in_check_and_in_the_consent(tmp_path: P
     )
     held = load_records(generate_people(199, None, 0).a, agreed.fields, agreed.salt)
     own = Own(Side.A, held)
-    outlook = Outlook(price_agreed(agreed, Question((199, 220), LAN), speeds, own), assumed=False)
+    outlook = Outlook(price_agreed(agreed, PlanQuestion((199, 220), LAN), speeds, own), assumed=False)
     assert outlook.warning is not None
     assert outlook.warning.code == "all-pairs-is-cheaper"
     assert "ε = 0: 43,780 comparisons in " in outlook.warning.text

@@ -10,7 +10,7 @@ import pytest
 from accord.agreement.document import Agreement
 from accord.forecast.speed import Measuring, Speedometer
 from accord.forecast.speed_child import Measured, measure_apart
-from accord.planning.machine import SLOW, Common, Pace, Speed
+from accord.planning.machine import SLOW, Common, PairSeconds, Speed
 from accord.secure.circuit_text import decode_circuit
 from accord.secure.engine import Engine
 from tests.protocols.worlds import agreement
@@ -30,7 +30,7 @@ def measure(folder: Path | None, how: Measuring = measure_apart) -> Speed:
 def made_up(engine: Engine, circuit: str, common: Common | None) -> Measured:
     """Without a process, and without work."""
     decode_circuit(circuit)
-    pace = Pace(1e-6, 1e-5)
+    pace = PairSeconds(1e-6, 1e-5)
     return Measured(common or Common(0.0, 1e-4), Speed(pace, pace, 0.0, 1e-4))
 
 

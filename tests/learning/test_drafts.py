@@ -1,16 +1,29 @@
-"""The score of a draft is found, replaced, or made of fields."""
+"""The score of a draft is found, replaced, or made of fields; what is learnt stands in its place, and no
+number more.
+"""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter
 from accord.errors import UsageError
 from accord.fields.schema import Letters
-from accord.learning.drafts import compare_fields, score_of, weighed, with_score
+from accord.learning.drafts import compare_fields, rule_lines, score_of, weighed, with_score, write_into
 from accord.rules.text import parse_rule
+from tests.learning.worlds import DRAFT, with_rule
 
 SCORE = "score(same(a) -> 2, otherwise -> -1; same(b) -> 1, otherwise -> 0) >= 2"
+RULE = (
+    "score(dice(given) >= 1 -> 5, dice(given) >= 0.5 -> 2, missing(given) -> 0, otherwise -> -3; "
+    "within(birth, 31 days) -> 8, otherwise -> -5; "
+    "dice(surname, given) >= 0.9 -> 4, missing(surname, A) or missing(given, B) -> 0, otherwise -> -1; "
+    "same(email) and not missing(phone) -> 3, otherwise -> 0) >= 7 and (same(birth) or missing(birth))"
+)
 
 
 def test_a_score_alone_or_in_a_conjunction() -> None:
@@ -62,3 +75,59 @@ def test_fields_are_compared_in_the_usual_ways() -> None:
     assert "missing" not in str(products), "no record lacks them"
     with pytest.raises(UsageError, match=r"'gven' is not a field.*'given'.*'xyz' is not a field.*Declare"):
         compare_fields(["gven", "xyz"], fields)
+
+
+def learnt(draft: str = DRAFT, rule: str = RULE) -> Agreement:
+    return parse_agreement(draft).model_copy(update={"rule": parse_rule(rule), "learnt_from": "A"})
+
+
+def test_a_comparison_has_its_line_and_its_fields_in_front() -> None:
+    assert rule_lines(parse_rule(RULE)) == (
+        "score(\n"
+        "    given: dice >= 1 -> 5, dice >= 0.5 -> 2, missing -> 0, otherwise -> -3;\n"
+        "    birth: within 31 days -> 8, otherwise -> -5;\n"
+        "    surname, given: dice >= 0.9 -> 4, missing(surname, A) or missing(given, B) -> 0, "
+        "otherwise -> -1;\n"
+        "    email: same and not missing(phone) -> 3, otherwise -> 0;\n"
+        ") >= 7 and (same(birth) or missing(birth))"
+    )
+    assert parse_rule(rule_lines(parse_rule(RULE))) == parse_rule(RULE)
+
+
+ONE_LINE = with_rule(DRAFT, "MARK").replace('"""MARK"""', "'same(birth)'  # by hand")
+
+
+@pytest.mark.parametrize(
+    "draft", [DRAFT, ONE_LINE, DRAFT.replace("\n", "\r\n"), DRAFT.replace("rule =", '"rule"=', 1)]
+)
+def test_every_other_line_stays(draft: str) -> None:
+    agreement = learnt(draft)
+    text = write_into(draft, agreement)
+    assert parse_agreement(text) == agreement
+    start, end = text.index("# Learned by"), text.index('\n"""', text.index('learnt_from = "A"')) + 4
+    plain = draft.replace("\r\n", "\n")
+    first, last = text[:start], text[end:]
+    assert plain.startswith(first)
+    assert plain.endswith(last)
+    gone = plain[len(first) : len(plain) - len(last)].strip()
+    rule = re.sub("^(#.*\n)+", "", gone)
+    assert rule.startswith(("rule =", '"rule"='))
+    assert rule.endswith(('"""', "'same(birth)'")), "nothing but the rule and its comment is gone"
+    assert "Weights and threshold were tuned" not in text
+
+
+def test_learning_again_replaces_what_was_learnt() -> None:
+    once = write_into(DRAFT, learnt())
+    again = learnt().model_copy(update={"learnt_from": "B linked"})
+    twice = write_into(once, again)
+    assert parse_agreement(twice) == again
+    assert twice.replace('"B linked"', '"A"') == once
+    assert twice.count("Learned by") == 1
+
+
+def test_what_looks_like_a_rule_in_another_text_is_left_alone() -> None:
+    odd = DRAFT.replace('salt = "00000000"', "salt = \"00000000\"\nx = '''\nrule = \"same(birth)\"\n'''")
+    with pytest.raises(UsageError, match="cannot be found"):
+        write_into(odd, learnt())
+    with pytest.raises(UsageError, match="cannot be found"):
+        write_into("version = 1\n", learnt())

@@ -15,7 +15,7 @@ from accord.errors import DataError, UsageError
 from accord.fields.schema import Letters
 from accord.learning import evidence
 from accord.learning.drafts import compare_fields, score_of
-from accord.learning.evidence import Question, from_labels, from_mistakes, from_people, strangers_in
+from accord.learning.evidence import LearningTask, from_labels, from_mistakes, from_people, strangers_in
 from accord.rules.rule import fields_of
 from accord.table.layout import Layout
 from tests.learning.worlds import DRAFT
@@ -24,9 +24,9 @@ AGREED = parse_agreement(DRAFT)
 SCORE = score_of(AGREED.rule)
 
 
-def question(seed: int = 0, errors: float = 1.0) -> Question:
+def question(seed: int = 0, errors: float = 1.0) -> LearningTask:
     fields = {name: AGREED.fields[name] for name in fields_of(SCORE)}
-    return Question(SCORE, fields, AGREED.salt, errors, seed)
+    return LearningTask(SCORE, fields, AGREED.salt, errors, seed)
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_made_up_people_are_the_same_for_a_seed_and_others_for_another() -> None
 
 def test_people_lack_what_nobody_made_up() -> None:
     spec = AGREED.fields["email"]
-    odd = Question(compare_fields(["shoe"], {"shoe": spec}), {"shoe": spec}, "00", 1.0, 0)
+    odd = LearningTask(compare_fields(["shoe"], {"shoe": spec}), {"shoe": spec}, "00", 1.0, 0)
     with pytest.raises(UsageError, match=r"no shoe\. They have given, .*Give a table"):
         from_people(odd)
 
@@ -66,7 +66,7 @@ def test_what_is_wrong_with_made_up_people_is_no_fault() -> None:
     """Some have a typo in the postcode, or none: of one's own table both would be named."""
     digits = Letters(kind="letters", length=5, alphabet="0123456789")
     spec = AGREED.fields["postcode"].model_copy(update={"encoder": digits, "missing": "error"})
-    odd = Question(compare_fields(["postcode"], {"postcode": spec}), {"postcode": spec}, "00", 1.0, 0)
+    odd = LearningTask(compare_fields(["postcode"], {"postcode": spec}), {"postcode": spec}, "00", 1.0, 0)
     with pytest.raises(DataError):
         odd.load(generate_people(300, 0.5, 0).b, Layout())
     ((alike, *_),) = from_people(odd).weights

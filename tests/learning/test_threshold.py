@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accord.errors import UsageError
-from accord.learning.threshold import Expected, choose, curve, spread_of, spread_of_levels
+from accord.learning.threshold import ExpectedQuality, choose, curve, spread_of, spread_of_levels
 
 
 def test_counted_pairs_are_expected_as_they_were_counted() -> None:
@@ -45,7 +45,12 @@ def test_levels_add_up_as_independent_ones() -> None:
     assert spread.others == pytest.approx([of[1] for of in by_hand.values()])
 
 
-POINTS = [Expected(3, 0.5, 1.0), Expected(5, 0.8, 0.9), Expected(8, 0.99, 0.5), Expected(9, 1.0, 0.0)]
+POINTS = [
+    ExpectedQuality(3, 0.5, 1.0),
+    ExpectedQuality(5, 0.8, 0.9),
+    ExpectedQuality(8, 0.99, 0.5),
+    ExpectedQuality(9, 1.0, 0.0),
+]
 
 
 def test_the_best_f1_or_the_best_with_a_wished_precision() -> None:
@@ -54,7 +59,7 @@ def test_the_best_f1_or_the_best_with_a_wished_precision() -> None:
     with pytest.raises(UsageError, match=r"precision of 0\.999; the most is 0\.9900.*`precision=`"):
         choose(POINTS, 0.999)
     with pytest.raises(UsageError, match="No threshold"):
-        choose([Expected(9, 1.0, 0.0)])
+        choose([ExpectedQuality(9, 1.0, 0.0)])
 
 
 def test_more_strangers_want_a_higher_threshold() -> None:

@@ -17,7 +17,7 @@ from accord.errors import ConnectionLostError, PeerError, StoppedError
 from accord.notices import Listening, Notice, tell_nobody
 from accord.peer import channel as module
 from accord.peer.channel import Patience, TlsChannel
-from accord.peer.connect import Address, connect
+from accord.peer.connect import HostPort, connect
 from accord.peer.frames import HEADER, Kind, Reason, encode_header
 from accord.peer.listener import listen
 from tests.protocols.worlds import agreement
@@ -39,10 +39,10 @@ def sockets(tmp_path: Path) -> Iterator[tuple[Any, Any]]:
 
     def reach() -> object:
         assert ready.wait(worlds.PATIENCE)
-        return connect(Address("127.0.0.1", port[0]), b.state, a.card, "alice", worlds.PATIENCE, tell_nobody)
+        return connect(HostPort("127.0.0.1", port[0]), b.state, a.card, "alice", worlds.PATIENCE, tell_nobody)
 
     ends = worlds.in_threads(
-        lambda: listen(Address("127.0.0.1", 0), a.state, b.card, "bob", worlds.PATIENCE, tell), reach
+        lambda: listen(HostPort("127.0.0.1", 0), a.state, b.card, "bob", worlds.PATIENCE, tell), reach
     )
     for end in ends:
         # A channel never waits in a call; what a test does with an end itself may.

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from accord.errors import AccordError, ConnectionLostError, TrustError, UsageError
 from accord.notices import Dropped, Listening, Notice, Waiting, tell_nobody
 from accord.peer import port as ports
-from accord.peer.connect import Address, connect, make_context, parse_address
+from accord.peer.connect import HostPort, connect, make_context, parse_address
 from accord.peer.connection import Reach
 from accord.peer.identity import make_identity, own_card
 from accord.peer.listener import listen
@@ -44,16 +44,16 @@ def both(tmp_path: Path) -> Both:
 @pytest.fixture
 def until_b_ends(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who listens waits until the other has ended, whatever the clock says, and a little for what it sent."""
-    real, over = ports.Door.open_for, both[1].ended
+    real, over = ports.Acceptor.accept, both[1].ended
 
-    def open_for(door: ports.Door[Any], seconds: float) -> Any:
+    def accept(door: ports.Acceptor[Any], seconds: float) -> Any:
         found, late = None, 20
         while found is None and late:
             found = real(door, 0.05)
             late -= over.is_set() and (late if door.dropped else 1)
         return found
 
-    monkeypatch.setattr(ports.Door, "open_for", open_for)
+    monkeypatch.setattr(ports.Acceptor, "accept", accept)
 
 
 @pytest.mark.usefixtures("until_b_ends")
@@ -136,7 +136,7 @@ def test_a_plain_text_server_is_refused(both: Both) -> None:
                 client.recv(4096)
 
         threading.Thread(target=serve, daemon=True).start()
-        address = Address("127.0.0.1", server.getsockname()[1])
+        address = HostPort("127.0.0.1", server.getsockname()[1])
         with pytest.raises(TrustError, match=r"does not speak TLS 1\.3"):
             connect(address, both[1].state, both[0].card, "alice", PATIENCE, tell_nobody)
 
@@ -159,7 +159,7 @@ def test_tickets_instead_of_a_welcome_do_not_hold_who_connects(both: Both, tmp_p
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()
-        address = Address("127.0.0.1", server.getsockname()[1])
+        address = HostPort("127.0.0.1", server.getsockname()[1])
         with pytest.raises(ConnectionLostError, match="no answer in time"):
             connect(address, both[1].state, both[0].card, "alice", 1, tell_nobody)
     assert not outlasted.is_set(), "as long as tickets came, it waited"
@@ -232,7 +232,7 @@ def _against(
         finally:
             partner.ended.set()
 
-    first = lambda: listen(Address("127.0.0.1", 0), state, partner.card, "bob", wait, tell)  # noqa: E731
+    first = lambda: listen(HostPort("127.0.0.1", 0), state, partner.card, "bob", wait, tell)  # noqa: E731
     left, right = worlds.in_threads(first, second)
     return left, right
 
@@ -273,7 +273,7 @@ def test_nobody_listens(both: Both) -> None:
     said: list[Notice] = []
     with pytest.raises(ConnectionLostError, match="does not answer"):
         connect(
-            Address("127.0.0.1", port),
+            HostPort("127.0.0.1", port),
             both[1].state,
             both[0].card,
             "alice",
@@ -285,9 +285,9 @@ def test_nobody_listens(both: Both) -> None:
 
 def test_nobody_comes_and_the_port_is_taken(both: Both) -> None:
     with pytest.raises(ConnectionLostError, match="nobody came within"):
-        listen(Address("127.0.0.1", 0), both[0].state, both[1].card, "bob", 0.1, tell_nobody)
+        listen(HostPort("127.0.0.1", 0), both[0].state, both[1].card, "bob", 0.1, tell_nobody)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        taken = Address("127.0.0.1", server.getsockname()[1])
+        taken = HostPort("127.0.0.1", server.getsockname()[1])
         with pytest.raises(UsageError, match="Nothing can listen at"):
             listen(taken, both[0].state, both[1].card, "bob", 0.1, tell_nobody)
 

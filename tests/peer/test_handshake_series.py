@@ -37,7 +37,7 @@ def test_an_opening_is_read_as_it_was_written(name: str, run: int, seen: int, to
 
 def test_it_stands_as_the_page_says() -> None:
     written = encode_opening(OPENING)
-    assert written[:8] == b"series 2"
+    assert written[:8] == b"series 1"
     assert written[8:408].rstrip(b"\0") == b"monthly"
     assert struct.unpack_from("<QQQQ", written, 408) == (3, 2, 2, 3)
     assert written[440:472] == COUNTS

@@ -18,7 +18,7 @@ import pytest
 from accord.notices import Dropped, Listening, Notice, tell_nobody
 from accord.peer import connect as connect_module
 from accord.peer import port as ports
-from accord.peer.connect import Address, connect
+from accord.peer.connect import HostPort, connect
 from accord.peer.identity import make_identity
 from accord.peer.listener import listen
 from accord.peer.port import CALLERS
@@ -163,12 +163,12 @@ def listening(
     card_of_b, card_of_a = (faults.card(office) for office in (theirs, mine))
     thread = threading.Thread(
         target=lambda: found.append(
-            listen(Address("127.0.0.1", 0), mine.state, card_of_b, "bob", PATIENCE, tell)
+            listen(HostPort("127.0.0.1", 0), mine.state, card_of_b, "bob", PATIENCE, tell)
         )
     )
 
     def enter() -> list[Dropped]:
-        with connect(Address("127.0.0.1", port), theirs.state, card_of_a, "alice", PATIENCE, tell_nobody):
+        with connect(HostPort("127.0.0.1", port), theirs.state, card_of_a, "alice", PATIENCE, tell_nobody):
             thread.join(PATIENCE)
         assert len(found) == 1
         found[0].close()

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from accord.datasets.starter import starter
-from accord.planning.choose import Wish, choose, explain, misses, warn
-from accord.planning.figures import Option, Range, Work
+from accord.planning.choose import Wanted, choose, explain, misses, warn
+from accord.planning.figures import Option, Range, TimeSpent
 from accord.side import Side
 
 AGREED = starter("products")
@@ -20,7 +20,7 @@ def option(**changes: object) -> Option:
         "all_pairs": False, "epsilon": {side: 1.6 for side in Side}, "delta": {side: 1e-12 for side in Side},
         "recall": 1.0, "bins": 100, "dummies": Range(1, 1, 1), "comparisons": Range(9e5, 1e6, 2e6),
         "bytes": Range(1e7, 1e7, 1e7), "rounds": Range(9, 9, 9), "memory": Range(1, 1, 1),
-        "seconds": Range(9, 10, 11), "work": Work(10, 1, 1),
+        "seconds": Range(9, 10, 11), "work": TimeSpent(10, 1, 1),
     }  # fmt: skip
     return Option(**known | changes)  # type: ignore[arg-type]
 
@@ -41,16 +41,16 @@ def test_the_cheapest_that_meets_the_wish_is_chosen() -> None:
     agreed, lossy = option(agreed=True), option(recall=0.9, seconds=Range(1, 1, 1))
     dear, high = every_pair(60), option(epsilon={side: 9.0 for side in Side}, seconds=Range(2, 2, 2))
     every = [agreed, lossy, dear, high]
-    assert choose(every, Wish(max_epsilon=1.6)) == (agreed, [])
-    assert choose(every, Wish(recall=0.85, max_epsilon=1.6)) == (lossy, [])
-    assert choose(every, Wish(max_epsilon=0)) == (dear, [])
-    assert choose(every, Wish()) == (high, [])
-    assert choose(every, Wish(max_epsilon=1.6, max_time=20, max_bytes=2e7))[0] is agreed
+    assert choose(every, Wanted(max_epsilon=1.6)) == (agreed, [])
+    assert choose(every, Wanted(recall=0.85, max_epsilon=1.6)) == (lossy, [])
+    assert choose(every, Wanted(max_epsilon=0)) == (dear, [])
+    assert choose(every, Wanted()) == (high, [])
+    assert choose(every, Wanted(max_epsilon=1.6, max_time=20, max_bytes=2e7))[0] is agreed
 
 
 def test_what_cannot_be_met_is_said_with_the_nearest_that_can() -> None:
     every = [option(agreed=True), every_pair(60)]
-    wish = Wish(max_epsilon=1.6, max_time=5)
+    wish = Wanted(max_epsilon=1.6, max_time=5)
     nearest, missed = choose(every, wish)
     assert nearest is every[0]
     assert [miss.name for miss in missed] == ["max-time"]
@@ -63,7 +63,7 @@ def test_what_cannot_be_met_is_said_with_the_nearest_that_can() -> None:
 
 def test_numbers_that_look_alike_are_told_in_full() -> None:
     agreed, other = option(agreed=True), option(bytes=Range(1e7, 1e7 - 2, 1e7), seconds=Range(20, 20, 20))
-    wish = Wish(max_epsilon=1.6, max_bytes=1e7 - 1)
+    wish = Wanted(max_epsilon=1.6, max_bytes=1e7 - 1)
     choice, missed = choose([agreed, other], wish)
     assert (choice, missed) == (other, [])
     why = explain([agreed, other], choice, missed, wish)
@@ -72,7 +72,7 @@ def test_numbers_that_look_alike_are_told_in_full() -> None:
 
 def test_what_the_choice_misses_too_is_no_reason_against_the_agreement() -> None:
     every = [option(agreed=True), option(seconds=Range(9, 9, 9))]
-    wish = Wish(max_epsilon=1.6, max_bytes=1000)
+    wish = Wanted(max_epsilon=1.6, max_bytes=1000)
     choice, missed = choose(every, wish)
     assert choice is every[1]
     why = explain(every, choice, missed, wish)
@@ -84,14 +84,14 @@ def test_no_promise_is_traded_for_time_and_no_recall_for_a_little_of_it() -> Non
     loose = option(epsilon={side: 10.0 for side in Side}, seconds=Range(1, 1, 1))
     blind = option(recall=0.002, seconds=Range(8, 8, 8), bytes=Range(9e6, 9e6, 9e6))
     every = [option(agreed=True), loose, blind]
-    assert choose(every, Wish(max_epsilon=1.6, max_time=0.001))[0] is every[0]
-    assert choose(every, Wish(max_epsilon=1.6, max_bytes=1000))[0] is every[0]
+    assert choose(every, Wanted(max_epsilon=1.6, max_time=0.001))[0] is every[0]
+    assert choose(every, Wanted(max_epsilon=1.6, max_bytes=1000))[0] is every[0]
 
 
 def test_a_recall_that_nobody_knows_meets_no_wish_for_it() -> None:
     unknown = option(recall=None)
-    assert [miss.name for miss in misses(unknown, Wish())] == ["recall"]
-    assert misses(unknown, Wish(recall=0)) == []
+    assert [miss.name for miss in misses(unknown, Wanted())] == ["recall"]
+    assert misses(unknown, Wanted(recall=0)) == []
 
 
 def test_the_paragraph_says_what_was_rejected_and_why() -> None:
@@ -100,17 +100,17 @@ def test_the_paragraph_says_what_was_rejected_and_why() -> None:
         option(),
         option(recall=0.5, seconds=Range(1, 1, 1)),
     ]
-    choice, missed = choose(every, Wish(max_epsilon=1.6))
-    why = explain(every, choice, missed, Wish(max_epsilon=1.6))
+    choice, missed = choose(every, Wanted(max_epsilon=1.6))
+    why = explain(every, choice, missed, Wanted(max_epsilon=1.6))
     assert "9.9 times as long" in why
     assert "rejected because it finds 50.0% of the matches, but 100.0% are wanted" in why
 
 
 def test_the_choice_is_the_cheapest_only_of_those_that_meet_the_wish() -> None:
     alone = [option(agreed=True)]
-    assert "is the only option that was priced, and meets" in explain(alone, alone[0], [], Wish())
+    assert "is the only option that was priced, and meets" in explain(alone, alone[0], [], Wanted())
     every = [option(agreed=True, recall=0.9), every_pair(60)]
-    why = explain(every, every[1], [], Wish())
+    why = explain(every, every[1], [], Wanted())
     assert why.startswith("Of the 2 options that were priced, all-pairs (ε = 0) is the cheapest that meets ")
 
 
@@ -124,13 +124,13 @@ def test_warnings_have_stable_codes() -> None:
     assert codes(replace(fine, epsilon={side: 12.0 for side in Side})) == ["epsilon-high"]
     assert codes(replace(fine, delta={side: 0.01 for side in Side})) == ["delta-above-one-over-n"]
     assert codes(replace(fine, recall=None)) == ["recall-unknown"]
-    assert codes(replace(fine, work=Work(10, 50, 1))) == ["network-bound"]
-    assert codes(replace(fine, work=Work(10, 13, 1))) == [], "both take the time"
-    assert codes(replace(fine, work=Work(0.1, 2, 1))) == [], "nobody minds"
+    assert codes(replace(fine, work=TimeSpent(10, 50, 1))) == ["network-bound"]
+    assert codes(replace(fine, work=TimeSpent(10, 13, 1))) == [], "both take the time"
+    assert codes(replace(fine, work=TimeSpent(0.1, 2, 1))) == [], "nobody minds"
 
 
 def test_all_pairs_comes_before_all_other_warnings() -> None:
-    bad = option(agreed=True, epsilon={side: 12.0 for side in Side}, recall=None, work=Work(1, 50, 50))
+    bad = option(agreed=True, epsilon={side: 12.0 for side in Side}, recall=None, work=TimeSpent(1, 50, 50))
     assert codes(bad, every_pair(5), option(bins=9, seconds=Range(1, 1, 1)))[0] == "all-pairs-is-cheaper"
 
 

@@ -27,7 +27,7 @@ from tests.protocols.worlds import agreement
 
 def bill(agreed: Agreement, spread: Spread, sizes: tuple[int, int], matches: int = 0) -> costs.Bill:
     task = agreed.task
-    told = costs.releases_of(agreed, task, sizes)
+    told = costs.releases_of(task, sizes)
     foreseen = costs.foresee(task, told, [spread], sizes)
     return costs.bill(agreed, task, foreseen, ALL, SPEED, Terms(sizes, LAN, matches), 0.0)
 
@@ -44,7 +44,7 @@ def test_workers_share_the_comparisons_and_nothing_else() -> None:
     agreed, sizes = agreement(protocol="all-pairs", greedy=False), (20_000, 20_000)
     task = agreed.task
     spread = Spread(np.array([20_000]), np.array([20_000]))
-    foreseen = costs.foresee(task, costs.releases_of(agreed, task, sizes), [spread], sizes)
+    foreseen = costs.foresee(task, costs.releases_of(task, sizes), [spread], sizes)
     found = {
         n: costs.bill(agreed, task, foreseen, ALL, SPEED, Terms(sizes, LAN, 0, n), 0.0) for n in (1, 2, 4)
     }
@@ -96,7 +96,7 @@ def test_of_many_blocks_a_part_is_priced_as_the_whole(monkeypatch: pytest.Monkey
     """All units: the price of one evaluation. An eighth of the rows: its bytes to a hundredth."""
     agreed, sizes = adjust(starter("products"), greedy=False), (60_000, 60_000)
     task = agreed.task
-    told = costs.releases_of(agreed, task, sizes)
+    told = costs.releases_of(task, sizes)
     drawn = costs.foresee(task, told, [from_sizes(task.blocking, sizes, 0.5)], sizes)[0][0]
     compared = task.protocol.compared(task, drawn.counts)
     assert compared is not None
@@ -116,7 +116,7 @@ def test_a_slower_line_takes_longer_and_the_same_bytes() -> None:
     agreed = starter("products")
     spread = from_sizes(agreed.plan, (500, 500), 0.0)
     task = agreed.task
-    foreseen = costs.foresee(task, costs.releases_of(agreed, task, (500, 500)), [spread], (500, 500))
+    foreseen = costs.foresee(task, costs.releases_of(task, (500, 500)), [spread], (500, 500))
     near, far = (
         costs.bill(agreed, task, foreseen, ALL, SPEED, Terms((500, 500), network, 0), 0.0)
         for network in (LAN, Network(1, 300))

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from accord.benchmarking.workload import RULES
-from accord.planning.machine import Bench, Pace, Speed, circuit_key
+from accord.planning.machine import Bench, PairSeconds, Speed, circuit_key
 from accord.secure.cost import Price
 from accord.secure.engines import engine_named
 from accord.secure.ot.engine import OtEngine
@@ -15,7 +15,7 @@ from accord.secure.ot.settings import Settings
 
 
 def test_work_is_linear_in_what_was_counted() -> None:
-    speed = Speed(Pace(2.0, 10.0), Pace(1.0, 5.0), 100.0, 1.0)
+    speed = Speed(PairSeconds(2.0, 10.0), PairSeconds(1.0, 5.0), 100.0, 1.0)
     assert speed.processor(Price(0, 0, 50, 4, 0)) == pytest.approx(0.55 * (2 * 50 + 10 * 4))
     assert speed.processor(Price(0, 0, 50, 4, 3)) == pytest.approx(0.55 * (50 + 5 * 4 + 3 * 100))
 

@@ -13,7 +13,7 @@ from accord.errors import UsageError
 from accord.fields.load import load_records
 from accord.planning import plan as plan_module
 from accord.planning import saved
-from accord.planning.choose import Wish
+from accord.planning.choose import Wanted
 from accord.planning.plan import Own, make_plan, price_agreed
 from accord.side import Side
 from accord.simulation.pair import simulate
@@ -56,8 +56,8 @@ def test_a_delta_is_what_it_exactly_is() -> None:
     assert set(every.delta.values()) == set(every.epsilon.values()) == {0.0}
 
 
-@pytest.mark.parametrize(("wish", "meets"), [(Wish(max_epsilon=0), True), (Wish(max_time=1e-9), False)])
-def test_wishes_are_met_or_it_is_said_that_they_are_not(wish: Wish, meets: bool) -> None:
+@pytest.mark.parametrize(("wish", "meets"), [(Wanted(max_epsilon=0), True), (Wanted(max_time=1e-9), False)])
+def test_wishes_are_met_or_it_is_said_that_they_are_not(wish: Wanted, meets: bool) -> None:
     found = price_agreed(agreement(), question(50, 50, wish=wish), speeds)
     assert ("No option meets" not in found.why) == meets
 

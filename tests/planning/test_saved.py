@@ -41,7 +41,7 @@ def test_a_table_tells_what_a_run_makes(kind: str, protocol: str | None) -> None
     alike = make_alike(len(a), len(b), 0.5, together)
     spread = from_table(task.blocking, Side.A, a, alike, agreed.blocking_fields, placed=True)
     assert spread.placed is not None
-    drawn = costs.foresee(task, costs.releases_of(agreed, task, sizes), [spread], sizes)[0][0]
+    drawn = costs.foresee(task, costs.releases_of(task, sizes), [spread], sizes)[0][0]
     matches = [alike.matching, 2 * alike.matching, alike.matching // 2]
     groups = [find_groups(Side.A, together, alike, some, guess=False) for some in matches]
     spared = saved.from_table(task, drawn, spread.placed, groups, costs.price_rounds(agreed, task))
@@ -61,7 +61,7 @@ def test_reports_may_stand_in_any_bin() -> None:
     spread = from_table(agreed.plan, Side.A, a, alike, agreed.blocking_fields, placed=True)
     assert spread.placed is not None
     sizes = (300, 200)
-    told = costs.releases_of(agreed, agreed.task, sizes)
+    told = costs.releases_of(agreed.task, sizes)
     drawn = costs.foresee(agreed.task, told, [spread], sizes)[0][0]
     groups = find_groups(Side.A, hang_together(agreed.task, a), alike, alike.matching, guess=False)
     found = saved.from_table(agreed.task, drawn, spread.placed, [groups], None)

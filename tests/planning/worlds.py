@@ -5,11 +5,11 @@ from __future__ import annotations
 from accord.agreement.document import Agreement
 from accord.datasets.starter import starter
 from accord.network import Network
-from accord.planning.machine import Pace, Speed
-from accord.planning.plan import Question
+from accord.planning.machine import PairSeconds, Speed
+from accord.planning.plan import PlanQuestion
 from accord.protocols.base import Task
 
-SPEED = Speed(Pace(4e-6, 5e-5), Pace(1e-6, 3e-5), 0.4, 3e-4)
+SPEED = Speed(PairSeconds(4e-6, 5e-5), PairSeconds(1e-6, 3e-5), 0.4, 3e-4)
 LAN = Network(1000, 0.5)
 
 
@@ -17,8 +17,8 @@ def speeds(agreement: Agreement, task: Task) -> Speed:
     return SPEED
 
 
-def question(a: int, b: int, **rest: object) -> Question:
-    return Question((a, b), LAN, **rest)  # type: ignore[arg-type]
+def question(a: int, b: int, **rest: object) -> PlanQuestion:
+    return PlanQuestion((a, b), LAN, **rest)  # type: ignore[arg-type]
 
 
 def birth_key() -> Agreement:

@@ -19,8 +19,7 @@ from accord.protocols.phases import Phases
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
 from accord.spill import Scratch
-from accord.table.id_order import IdOrder
-from accord.table.pairs import order_pairs
+from accord.table.pairs import IdOrder, order_pairs
 
 A_IDS, B_IDS = pa.array(["a0", "a1", "a2"], pa.large_string()), pa.array(["b0", "b1"], pa.large_string())
 
@@ -66,7 +65,7 @@ def test_the_digest_is_what_its_page_says() -> None:
     """By the formula, without arrays."""
     digest, _ = both(of_a((0, 1), (2, 0)), of_b((1, 0), (0, 1)))
     ids = [["a0", "a2"], ["b0", "b1"]]
-    content = b"accord output 2\n" + struct.pack("<Q", 2)
+    content = b"accord output 1\n" + struct.pack("<Q", 2)
     for side in ids:
         content += struct.pack("<2I", *map(len, side)) + "".join(side).encode()
     assert digest.value == hmac.digest(digest.key, content, "sha256")

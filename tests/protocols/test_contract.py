@@ -29,7 +29,7 @@ from accord.secure.ideal import IdealEngine
 from accord.secure.party import run_pair
 from accord.side import Side
 from accord.simulation.pair import make_mine, release_of
-from accord.state import noise_format
+from accord.state.ledger_file import decode_noise, encode_noise
 from tests.protocols import worlds
 from tests.spent import Spent
 
@@ -120,7 +120,7 @@ def test_noise_is_kept_exactly_where_it_costs_something(name: str) -> None:
         return
     noise = release.draw(held, Seeded(1))
     assert np.array_equal(noise, release.draw(held, Seeded(1)))
-    assert np.array_equal(noise_format.decode(noise_format.encode(noise)), noise)
+    assert np.array_equal(decode_noise(encode_noise(noise)), noise)
     if release.event.cost == NO_COST:
         assert np.array_equal(release.draw(held, Spent()), noise), "no secret is drawn"
 

@@ -13,7 +13,7 @@ from accord.agreement.document import Agreement
 from accord.errors import DepartedError, StateError
 from accord.replay.evidence import decode_evidence, encode_evidence
 from accord.replay.one_side import Replayed, make_evidence, replay_side
-from accord.replay.pledged import open_case
+from accord.replay.pledged import open_pledged_side
 from accord.run.stages import Linked
 from accord.side import Side
 from tests.run import cheats, faults
@@ -40,7 +40,7 @@ def replayed(both: dict[Side, Office], side: Side, name: str, evidence: bool = T
     if evidence:
         content = encode_evidence(make_evidence(both[side.other].state, name))
         found = decode_evidence(content, Path("evidence"))
-    return replay_side(open_case(both[side].state, name, None), found)
+    return replay_side(open_pledged_side(both[side].state, name, None), found)
 
 
 def the_run(both: dict[Side, Office]) -> str:

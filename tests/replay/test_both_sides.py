@@ -10,7 +10,7 @@ import pytest
 from accord.accountable.stored import attempts
 from accord.errors import DepartedError, StateError, UsageError
 from accord.replay.both_sides import replay_both
-from accord.replay.pledged import Case, open_case
+from accord.replay.pledged import PledgedSide, open_pledged_side
 from accord.side import Side
 from tests.replay.replays import CHEATS, SHOWN, accountable, done, offices, the_run
 from tests.run import cheats, faults
@@ -19,14 +19,14 @@ from tests.run.faults import Office, Wire
 pytestmark = pytest.mark.usefixtures("quick")
 
 
-def cases(both: dict[Side, Office]) -> dict[Side, Case]:
+def cases(both: dict[Side, Office]) -> dict[Side, PledgedSide]:
     """Both sides, without the messages that they received."""
     name = the_run(both)
     for office in both.values():
         for attempt in attempts(office.state.run(name)):
             for path in attempt.glob("*.received"):
                 path.unlink()
-    return {side: open_case(office.state, name, None) for side, office in both.items()}
+    return {side: open_pledged_side(office.state, name, None) for side, office in both.items()}
 
 
 @pytest.mark.parametrize("kind", ["greedy", "psi-expand"])
@@ -82,7 +82,7 @@ def test_who_departs_between_two_signatures_is_told_by_what_the_other_received(
     name = the_run(both)
     (attempt,) = attempts(both[side].state.run(name))
     (attempt / "0.received").unlink()
-    known = {each: open_case(office.state, name, None) for each, office in both.items()}
+    known = {each: open_pledged_side(office.state, name, None) for each, office in both.items()}
     with pytest.raises(DepartedError, match=f"{both[side].agreement.party(side)} departed .* message 3 "):
         replay_both(known)
     with pytest.raises(StateError, match="is not what two honest sides come to, and not by whom"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.accountable.stored import Kept, attempts
+from accord.accountable.stored import StoredTranscript, attempts
 from accord.accountable.transcript import about_run
 from accord.errors import TrustError, UnreadableError
 from accord.replay.evidence import decode_evidence, encode_evidence, judge_seals, read_evidence
@@ -33,7 +33,7 @@ def test_it_is_read_again_and_holds_no_message(tmp_path: Path) -> None:
             assert said.seals
             judge_seals(said.seals, about, next(iter(made.meetings)), number, Side.B, made.card)
     (attempt,) = attempts(state.run(name))
-    for message in Kept(attempt, 0).received():
+    for message in StoredTranscript(attempt, 0).received():
         if len(message) >= 16:
             assert message not in content
             assert message.hex()[:64].encode() not in content

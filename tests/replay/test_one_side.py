@@ -36,8 +36,8 @@ def test_an_honest_run_of_each_engine(engine: str, tmp_path: Path) -> None:
 
 def test_an_honest_run_of_randomised_responses(tmp_path: Path) -> None:
     part = {"kind": "key", "field": "x"}
-    promise = {"epsilon": "2"}
-    protocol = {"name": "local-dp", "window": 3, "A": promise, "B": promise}
+    commitment = {"epsilon": "2"}
+    protocol = {"name": "local-dp", "window": 3, "A": commitment, "B": commitment}
     both = offices(tmp_path, "greedy", blocking=[part], protocol=protocol, rule="same(x)")
     done(faults.link(both))
     require_honest(both)

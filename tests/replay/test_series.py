@@ -14,11 +14,12 @@ from accord.agreement.document import Agreement
 from accord.errors import DepartedError, StateError
 from accord.protocols import series_greedy
 from accord.protocols.batches import Batch, Look, decode_look, encode_look
-from accord.protocols.series_greedy import SeriesGreedy, Shown, encode_shown
+from accord.protocols.series_greedy import SeriesGreedy
+from accord.protocols.shown import Shown, encode_shown
 from accord.replay.both_sides import replay_both
 from accord.replay.evidence import decode_evidence, encode_evidence
 from accord.replay.one_side import Replayed, make_evidence, replay_side
-from accord.replay.pledged import Case, open_case
+from accord.replay.pledged import PledgedSide, open_pledged_side
 from accord.replay.series import Earlier
 from accord.run.receipt import read_receipt
 from accord.side import Side
@@ -61,8 +62,8 @@ def kept_table(office: SeriesOffice, name: str) -> Path:
     return office.data.with_name(f"{name}.csv")
 
 
-def case(both: Both, side: Side, name: str) -> Case:
-    return open_case(both[side].state, name, kept_table(both[side], name))
+def case(both: Both, side: Side, name: str) -> PledgedSide:
+    return open_pledged_side(both[side].state, name, kept_table(both[side], name))
 
 
 def replayed(both: Both, side: Side, name: str, evidence: bool = True) -> Replayed:
@@ -100,7 +101,7 @@ def test_every_run_of_an_honest_series(kind: str, tmp_path: Path) -> None:
     names = [link(both, a, b) for a, b in zip(A_TABLES, B_TABLES, strict=True)]
     require_honest(both, names)
     said = read_receipt(open_run(both[Side.A].state, names[1]).receipt).facts
-    assert said["version"] == 5
+    assert said["version"] == 1
     assert said["series"]["run"] == 2
     own = open_run(both[Side.A].state, names[1]).manifest
     assert said["accountable"]["pledges"]["A"]["table"] != own.table
@@ -231,7 +232,7 @@ def test_disclosed_records_that_were_left_out_of_memory(tmp_path: Path) -> None:
     state, task = both[Side.B].state, both[Side.B].agreement.task
     run = open_run(state, first)
     true, shown = run.read("shown"), run.shown("shown", task, Side.B)
-    forgot = encode_shown(replace(Shown.nothing(task, Side.B), own=shown.own, removed=shown.removed))
+    forgot = encode_shown(replace(Shown.nothing(task.shape(Side.A, 0)), own=shown.own, removed=shown.removed))
     assert forgot != true
     (run.path / "shown").write_bytes(forgot)
     for office, table in zip(both.values(), (A_TABLES[1], B_TABLES[1] | {"z": (2, 1)}), strict=True):

@@ -19,9 +19,9 @@ from accord.peer.identity import sign
 from accord.protocols import disclose, disclosed
 from accord.replay import pledged
 from accord.replay.both_sides import replay_both
-from accord.replay.evidence import Evidence, Said, decode_evidence, encode_evidence
+from accord.replay.evidence import Evidence, Signatures, decode_evidence, encode_evidence
 from accord.replay.one_side import make_evidence, replay_side
-from accord.replay.pledged import open_case
+from accord.replay.pledged import open_pledged_side
 from accord.side import Side
 from accord.state.runs import list_runs
 from tests.replay.replays import (
@@ -80,14 +80,14 @@ def test_links_that_nobody_signed_convict_nobody(
 ) -> None:
     both = offices(tmp_path, "greedy")
     faults.link(both, Wire(frames=50, told=True))
-    case = open_case(both[Side.B].state, the_run(both), None)
+    case = open_pledged_side(both[Side.B].state, the_run(both), None)
     assert replay_side(case, forged(both, change)).signatures
 
 
 def test_evidence_without_signatures_says_nothing(tmp_path: Path) -> None:
     both = offices(tmp_path, "plain")
     done(faults.link(both))
-    case = open_case(both[Side.B].state, the_run(both), None)
+    case = open_pledged_side(both[Side.B].state, the_run(both), None)
     with pytest.raises(StateError, match="did not get as far as a signature") as found:
         replay_side(case, forged(both, lambda one: one.update(seals=[], links="00" * 32)))
     assert found.value.exit_code == 6
@@ -112,8 +112,8 @@ def test_attempts_of_another_run_or_invented_ones_are_refused(tmp_path: Path) ->
     state = both[Side.A].state
     two = next(run.manifest.run for run in list_runs(state)[0] if run.manifest.run != one)
     foreign, own = (make_evidence(state, name) for name in (one, two))
-    invented = {b"0" * 32: {0: Said([], [Seal(1, bytes(32), 0, bytes(32), bytes(64))])}}
-    case = open_case(both[Side.B].state, two, None)
+    invented = {b"0" * 32: {0: Signatures([], [Seal(1, bytes(32), 0, bytes(32), bytes(64))])}}
+    case = open_pledged_side(both[Side.B].state, two, None)
     for meetings in (foreign.meetings, invented):
         with pytest.raises(UsageError, match="signatures of another run"):
             replay_side(case, replace(own, meetings=own.meetings | meetings))
@@ -142,7 +142,7 @@ def test_a_full_disk_convicts_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(ScratchError):
         replayed(both, Side.B, name)
     with pytest.raises(ScratchError):
-        replay_both({side: open_case(office.state, name, None) for side, office in both.items()})
+        replay_both({side: open_pledged_side(office.state, name, None) for side, office in both.items()})
 
 
 def test_where_texts_are_read_in_another_way_no_table_is_judged(
@@ -172,7 +172,7 @@ def test_a_false_signature_is_the_accusers_and_no_verdict(which: str, tmp_path: 
 
     both = offices(tmp_path, "plain")
     done(faults.link(both))
-    case = open_case(both[Side.B].state, the_run(both), None)
+    case = open_pledged_side(both[Side.B].state, the_run(both), None)
     with pytest.raises(UsageError, match="such as its card did not make"):
         replay_side(case, forged(both, falsify))
 
@@ -181,21 +181,21 @@ def test_what_an_accuser_signs_anew_is_refuted_by_what_it_had_signed(tmp_path: P
     both = offices(tmp_path, "plain")
     done(faults.link(both))
     name = the_run(both)
-    case, true = open_case(both[Side.B].state, name, None), make_evidence(both[Side.A].state, name)
+    case, true = open_pledged_side(both[Side.B].state, name, None), make_evidence(both[Side.A].state, name)
     ((meeting, connections),) = true.meetings.items()
     heard = []
-    for seal in connections[0].heard:
+    for seal in connections[0].partner_seals:
         other = replace(seal, sent_link=bytes(32))
         signature = sign(both[Side.A].state, signed_bytes(case.about, meeting, 0, Side.A, other))
         heard.append(replace(other, signature=signature))
-    false = {meeting: {0: replace(connections[0], heard=heard)}}
+    false = {meeting: {0: replace(connections[0], partner_seals=heard)}}
     assert replay_side(case, replace(true, meetings=false)) == replay_side(case, true)
 
 
 def test_sizes_that_an_accuser_makes_up_change_nothing(tmp_path: Path) -> None:
     both = offices(tmp_path, "plain")
     done(faults.link(both))
-    case = open_case(both[Side.B].state, the_run(both), None)
+    case = open_pledged_side(both[Side.B].state, the_run(both), None)
     true = make_evidence(both[Side.A].state, the_run(both))
     for sizes in ({Side.A: 9, Side.B: 5000}, {Side.A: 0, Side.B: 9}):
         assert replay_side(case, replace(true, sizes=sizes)) == replay_side(case, true)
@@ -206,7 +206,7 @@ def test_evidence_about_somebody_else_is_refused(tmp_path: Path) -> None:
     done(faults.link(both))
     done(faults.link(others))
     foreign = make_evidence(others[Side.A].state, the_run(others))
-    case = open_case(both[Side.B].state, the_run(both), None)
+    case = open_pledged_side(both[Side.B].state, the_run(both), None)
     with pytest.raises(UsageError, match="another run"):
         replay_side(case, foreign)
     own = make_evidence(both[Side.B].state, the_run(both))
@@ -217,6 +217,6 @@ def test_evidence_about_somebody_else_is_refused(tmp_path: Path) -> None:
 def test_a_run_that_is_not_accountable_cannot_be_replayed(tmp_path: Path) -> None:
     both = faults.offices(tmp_path, "plain")
     done(faults.link(both))
-    for question in (lambda s, n: open_case(s, n, None), make_evidence):
+    for question in (lambda s, n: open_pledged_side(s, n, None), make_evidence):
         with pytest.raises(AccordError, match="not accountable"):
             question(both[Side.A].state, the_run(both))

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from accord.accountable.seed import decode_seed
-from accord.accountable.stored import Kept, attempts
-from accord.accountable.transcript import Book, Chain, Meeting, Seal, signed_bytes
+from accord.accountable.stored import StoredTranscript, attempts
+from accord.accountable.transcript import Chain, Meeting, Seal, Transcript, signed_bytes
 from accord.errors import DepartedError, StateError
 from accord.protocols import bound, disclose
 from accord.replay.both_sides import replay_both
 from accord.replay.one_side import make_evidence
-from accord.replay.pledged import open_case
+from accord.replay.pledged import open_pledged_side
 from accord.side import Side
 from tests.replay.replays import (
     CHEATS,
@@ -92,7 +92,7 @@ def test_a_record_that_was_changed_does_not_help(tmp_path: Path) -> None:
 
 def inverted(attempt: Path, number: int) -> None:
     """The record of an attempt with one received message, from 1 on, in which every bit is another."""
-    messages = list(Kept(attempt, 0).received())
+    messages = list(StoredTranscript(attempt, 0).received())
     messages[number - 1] = bytes(byte ^ 255 for byte in messages[number - 1])
     body = b"".join(len(one).to_bytes(8, "little") + one for one in messages)
     (attempt / "0.received").write_bytes(b"accord received 1\n" + body)
@@ -112,14 +112,14 @@ def test_what_was_received_last_cannot_be_made_up_for_the_next_attempt(tmp_path:
     with pytest.raises(DepartedError, match="in attempt 2 is not the one"):
         replayed(both, Side.B, name)
     first, _ = attempts(both[Side.B].state.run(name))
-    inverted(first, len(list(Kept(first, 0).received())))
+    inverted(first, len(list(StoredTranscript(first, 0).received())))
     # What it had signed and A never got.
     (first / "0.seals").write_bytes(b"accord seals 1\n")
     assert replayed(both, Side.B, name, evidence=False).attempts == 2, "B's own record is as it should be"
     with pytest.raises(StateError, match="in attempt 1 are not all there, or not those"):
         replayed(both, Side.B, name)
     with pytest.raises(DepartedError, match="bob departed"):
-        replay_both({side: open_case(office.state, name, None) for side, office in both.items()})
+        replay_both({side: open_pledged_side(office.state, name, None) for side, office in both.items()})
 
 
 def test_an_attempt_that_nobody_else_knows_is_not_replayed(tmp_path: Path) -> None:
@@ -153,26 +153,26 @@ def test_who_signs_for_less_than_it_received_is_convicted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It could invent afterwards what it had not signed for."""
-    true_sign = Book.sign
+    true_sign = Transcript.sign
 
     def sign(self: Any) -> bytes:
         if self._side is Side.A:
             return true_sign(self)
         chain = Chain(MEETINGS[self._name], 0, Side.A)
         made = Seal(self._sent.count, self._sent.last, 0, chain.last, b"")
-        signature = self._pen.sign(signed_bytes(self._about, self._name, 0, Side.B, made))
-        self._keeper.gave(replace(made, signature=signature))
+        signature = self._keys.sign(signed_bytes(self._about, self._name, 0, Side.B, made))
+        self._store.gave(replace(made, signature=signature))
         return bytes(8) + signature
 
     MEETINGS: dict[bytes, Meeting] = {}
-    true_init = Book.__init__
+    true_init = Transcript.__init__
 
-    def init(self: Book, meeting: Meeting, *rest: Any) -> None:
+    def init(self: Transcript, meeting: Meeting, *rest: Any) -> None:
         MEETINGS[meeting.name] = meeting
         true_init(self, meeting, *rest)
 
-    monkeypatch.setattr(Book, "__init__", init)
-    monkeypatch.setattr(Book, "sign", sign)
+    monkeypatch.setattr(Transcript, "__init__", init)
+    monkeypatch.setattr(Transcript, "sign", sign)
     both = offices(tmp_path, "plain")
     done(faults.link(both))
     require_convicted(both, "for 0 messages received, but had received")
@@ -205,7 +205,7 @@ def test_who_links_more_records_than_it_pledged_is_convicted(kind: str, hides: b
     with pytest.raises(DepartedError, match=r"it signed that it has 11 records, but .* has 9"):
         replayed(both, Side.B, name)
     with pytest.raises(DepartedError, match=r"bob departed .* it signed that it has 11 records"):
-        replay_both({side: open_case(office.state, name, None) for side, office in both.items()})
+        replay_both({side: open_pledged_side(office.state, name, None) for side, office in both.items()})
     assert replayed(both, Side.A, name, evidence=not hides).signatures
 
 
@@ -220,7 +220,7 @@ def changed(folder: Path, kind: str, side: Side, at: int) -> bool:
     evidence = make_evidence(both[side.other].state, name)
     seals = [s for each in evidence.meetings.values() for said in each.values() for s in said.seals]
     signed = max((seal.sent for seal in seals), default=0)
-    both_cases = {each: open_case(office.state, name, None) for each, office in both.items()}
+    both_cases = {each: open_pledged_side(office.state, name, None) for each, office in both.items()}
     party = both[side].agreement.party(side)
     if signed >= at:
         for judge in (lambda: replayed(both, side, name), lambda: replay_both(both_cases)):

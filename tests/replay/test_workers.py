@@ -11,7 +11,7 @@ from accord.accountable.stored import attempts
 from accord.errors import DepartedError, StateError
 from accord.replay.both_sides import replay_both
 from accord.replay.one_side import make_evidence, replay_side
-from accord.replay.pledged import open_case
+from accord.replay.pledged import open_pledged_side
 from accord.run.receipt import read_receipt
 from accord.run.stages import Linked
 from accord.side import Side
@@ -34,7 +34,7 @@ def test_an_honest_run_with_two_workers(greedy: bool, tmp_path: Path) -> None:
     name = result.run
     tables = {Side.A: worlds.table(worlds.A_ROWS, "a"), Side.B: worlds.table(worlds.B_ROWS, "b")}
     states = {Side.A: a.state, Side.B: b.state}
-    cases = {side: open_case(states[side], name, tables[side]) for side in Side}
+    cases = {side: open_pledged_side(states[side], name, tables[side]) for side in Side}
     for side in Side:
         evidence = make_evidence(states[side.other], name)
         assert {number for each in evidence.meetings.values() for number in each} == {0, 1, 2}
@@ -76,8 +76,8 @@ def test_a_worker_that_cheats_is_convicted(tmp_path: Path, monkeypatch: pytest.M
         assert result.matches == 0
     name, evidence = result.run, make_evidence(a.state, result.run)
     cases = {
-        Side.A: open_case(a.state, name, worlds.table(worlds.A_ROWS, "a")),
-        Side.B: open_case(b.state, name, worlds.table(worlds.B_ROWS, "b")),
+        Side.A: open_pledged_side(a.state, name, worlds.table(worlds.A_ROWS, "a")),
+        Side.B: open_pledged_side(b.state, name, worlds.table(worlds.B_ROWS, "b")),
     }
     with pytest.raises(DepartedError, match=r"bob departed .* as worker [12] in attempt 1 is not the one"):
         replay_side(cases[Side.B], evidence)
@@ -102,6 +102,9 @@ def test_whoever_is_killed_nobody_is_convicted(death: Death, tmp_path: Path) -> 
         if again:
             require_done(meet(both, name, {Side.A: 3, Side.B: 3}), both, expected)
         for side in Side:
-            case, evidence = open_case(states[side], name, None), make_evidence(states[side.other], name)
+            case, evidence = (
+                open_pledged_side(states[side], name, None),
+                make_evidence(states[side.other], name),
+            )
             assert replay_side(case).attempts == 1 + again
             assert replay_side(case, evidence).attempts == 1 + again

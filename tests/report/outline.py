@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from html.parser import HTMLParser
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -28,6 +30,12 @@ class Outline(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] in ("h1", "h2"):
             self.headings.append(data)
+
+
+def rows_of(page: str) -> set[tuple[str, ...]]:
+    """The cells of each row of all tables: of every line and point that is drawn, name and numbers."""
+    rows = re.findall("<tr .*?</tr>", page, re.DOTALL)
+    return {tuple(unescape(c) for c in re.findall("<t[hd][^>]*>(?:<span>)?([^<]*)<", row)) for row in rows}
 
 
 def require_quiet(page: str) -> None:

@@ -17,13 +17,13 @@ from accord.auditing.setting import afterwards, side_facts
 from accord.auditing.telling import NO_PROOF
 from accord.cli import app
 from accord.datasets.starter import starter
-from accord.privacy.audit import audit
+from accord.exact import text
 from accord.privacy.budget import Budget
-from accord.privacy.calibration import as_claimed
+from accord.privacy.calibration import as_claimed, audit
 from accord.report.audited import describe_agreement_audit, describe_noise_audit, describe_protocol_audit
 from accord.report.markup import escape
 from accord.side import Side
-from tests.report.outline import Outline, require_quiet
+from tests.report.outline import Outline, require_quiet, rows_of
 
 
 def verdict(lower: float) -> Verdict:
@@ -43,12 +43,15 @@ def agreement_page(agreed: Agreement, budget: Budget | None = None) -> str:
 
 
 def test_a_noise_that_keeps_its_promise_and_one_that_does_not() -> None:
-    kept = describe_noise_audit(audit(as_claimed("geometric", "1.6", "2^-40")))
+    found = audit(as_claimed("geometric", "1.6", "2^-40"))
+    kept = describe_noise_audit(found)
     require_quiet(kept)
+    drawn = {("exact δ(ε)", f"{float(e):,.4g}", f"{d:,.4g}") for e, d in found.curve if d > 0}
+    claimed = (f"claimed δ = {text(found.setting.delta)}", "0", f"{float(found.setting.delta):,.4g}")
+    assert drawn | {claimed} <= rows_of(kept)
     assert Outline(kept).headings[1:] == ["The verdict", "The noise", "What holds at every ε"]
     assert 'class="good">Kept' in kept
-    broken = audit(as_claimed("geometric", "1.6", "2^-40"))
-    broken = replace(broken, setting=replace(broken.setting, delta_exact=1e-3))
+    broken = replace(found, setting=replace(found.setting, delta_exact=1e-3))
     page = describe_noise_audit(broken)
     assert 'class="bad">Not kept' in page
     assert "above the claimed δ" in page
@@ -62,6 +65,9 @@ def test_a_leak_is_the_first_thing_on_the_page() -> None:
     assert "2.45 of 1.6" in page
     assert "&lt;messages&gt;" in page
     assert "allowed by (ε, δ) = (1.6, 1e-05)" in page
+    score = "the learned score, at every threshold"
+    drawn = {(score, f"{q:,.4g}", f"{p:,.4g}") for q, p in verdict(2.45).worst.finding.curve}
+    assert drawn | {("the event that was tested: ε ≥ 2.45", "0.03", "0.9")} <= rows_of(page)
     assert escape(NO_PROOF) not in page
 
 

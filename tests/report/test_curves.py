@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.report.charts import HEIGHT
-from accord.report.curves import Axis, Line, lines
+from accord.report.curves import Axis, CurveLine, lines
 
 points = st.lists(st.tuples(st.floats(1e-6, 1e9), st.floats(0, 1)), min_size=1, max_size=20)
 
@@ -17,7 +17,7 @@ points = st.lists(st.tuples(st.floats(1e-6, 1e9), st.floats(0, 1)), min_size=1, 
 def test_points_and_labels_stay_within_the_picture(
     some: list[tuple[float, float]], log: bool, joined: bool
 ) -> None:
-    made = lines("t", "s", [Line("a", some)], (Axis("x", log=log), Axis("y", 1)), joined)
+    made = lines("t", "s", [CurveLine("a", some)], (Axis("x", log=log), Axis("y", 1)), joined)
     marks = re.findall(r'<svg width="1" height="1" overflow="visible" x="([-\d.]+)%" y="([-\d.]+)"', made)
     assert len(marks) == len(some)
     labels = re.findall(r'<text x="([-\d.]+)%" y="(\d+)" text-anchor="\w+">', made)
@@ -35,19 +35,19 @@ def test_a_logarithmic_axis_has_a_few_numbers_whatever_it_spans(low: float, fact
 
 
 def test_a_long_curve_is_a_line_and_a_lone_point_is_a_mark() -> None:
-    curve = Line("curve", [(float(i), float(i)) for i in range(100)])
-    made = lines("t", "s", [curve, Line("point", [(3.0, 4.0)])], (Axis("x"), Axis("y")))
+    curve = CurveLine("curve", [(float(i), float(i)) for i in range(100)])
+    made = lines("t", "s", [curve, CurveLine("point", [(3.0, 4.0)])], (Axis("x"), Axis("y")))
     assert made.count("<polyline") == 1
     assert made.count('width="1" height="1" overflow="visible"') == 1
 
 
 def test_an_area_is_drawn_below_the_lines_and_named() -> None:
-    area = Line("<allowed>", [(0, 0), (0.5, 1), (1, 1)])
-    made = lines("t", "s", [Line("a", [(0, 0), (1, 1)])], (Axis("x", 1), Axis("y", 1)), area=area)
+    area = CurveLine("<allowed>", [(0, 0), (0.5, 1), (1, 1)])
+    made = lines("t", "s", [CurveLine("a", [(0, 0), (1, 1)])], (Axis("x", 1), Axis("y", 1)), area=area)
     assert made.index("<polygon") < made.index("<polyline")
     assert "&lt;allowed&gt;" in made
 
 
 def test_no_points_are_no_picture() -> None:
     assert lines("t", "s", [], (Axis("x"), Axis("y"))) == ""
-    assert lines("t", "s", [Line("none", [])], (Axis("x"), Axis("y"))) == ""
+    assert lines("t", "s", [CurveLine("none", [])], (Axis("x"), Axis("y"))) == ""

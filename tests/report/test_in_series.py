@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from accord.privacy.events import NO_COST
-from accord.protocols.series import Meeting
+from accord.protocols.standing import Meeting
 from accord.report import in_series
 from accord.report.receipted import share
 from accord.report.run import describe_forgotten, describe_run

@@ -12,14 +12,13 @@ from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.datasets.starter import starter
 from accord.forecast.plan import plan
-from accord.privacy.audit import audit
 from accord.privacy.budget import Budget
-from accord.privacy.calibration import as_claimed
+from accord.privacy.calibration import as_claimed, audit
 from accord.report.audited import describe_noise_audit, describe_protocol_audit
 from accord.report.plan import describe_plan
 from accord.report.receipted import share
 from accord.report.run import describe_forgotten, describe_run
-from accord.report.simulated import Cells, describe_simulation
+from accord.report.simulated import PairCells, describe_simulation
 from accord.run.remembered import Forgotten, Remembered, remember
 from accord.side import Side
 from accord.simulation.pair import simulate
@@ -56,7 +55,7 @@ def _simulated() -> str:
         {row["id"]: [row[name] for name in columns] for row in table.to_pylist()}
         for table in (people.a, people.b)
     )
-    return describe_simulation(result, quality, Cells(columns, a, b))
+    return describe_simulation(result, quality, PairCells(columns, a, b))
 
 
 def _pages(known: Remembered) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from accord.forecast.plan import plan
 from accord.planning.figures import Plan
 from accord.report.plan import describe_plan
 from accord.wording import lasting
-from tests.report.outline import Outline, require_quiet
+from tests.report.outline import Outline, require_quiet, rows_of
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,8 @@ def test_a_plan_says_what_to_take_and_who_may_see_it(found: Plan) -> None:
     work = found.choice.work
     assert f">{lasting(work.processor)}<" in page
     assert f">{lasting(work.network + work.waiting)}<" in page
+    for each in (work.processor, work.network, work.waiting):
+        assert f">{lasting(each)}<" in page.split("Each by itself")[1]
     own = describe_plan(replace(found, from_data=True))
     assert "For your eyes only" in own
     assert "may be shown" not in own
@@ -41,3 +43,17 @@ def test_recalls_are_drawn_where_they_differ(found: Plan) -> None:
     first, *rest = found.options
     page = describe_plan(replace(found, options=(replace(first, recall=0.5), *rest)))
     assert "Recall against cost" in Outline(page).headings
+    some = tuple(replace(first, recall=recall) for recall in (1.0, 0.5, None))
+    assert "For 1 option it is not known." in describe_plan(replace(found, options=some))
+
+
+def test_all_pairs_and_the_choice_stand_beside_what_was_priced_at_several_epsilon(found: Plan) -> None:
+    priced = next(one for one in found.options if one.largest_epsilon)
+    page = describe_plan(replace(found, choice=priced))
+    rows = rows_of(page)
+    assert ("chosen", f"{priced.largest_epsilon:,.4g}", f"{priced.seconds.expected:,.4g}") in rows
+    alone = [one for one in found.options if one.all_pairs]
+    assert alone
+    for one in alone:
+        name, seconds = f"all pairs{', greedy' if one.greedy else ''}, at ε = 0", one.seconds.expected
+        assert len([row for row in rows if row[::2] == (name, f"{seconds:,.4g}")]) == 2

@@ -9,10 +9,10 @@ from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
-from accord.report.simulated import Cells, describe_simulation
+from accord.report.simulated import PairCells, describe_simulation
 from accord.side import Side
 from accord.simulation.pair import Simulation, simulate
-from tests.report.outline import Outline, require_quiet
+from tests.report.outline import Outline, require_quiet, rows_of
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,17 @@ def test_a_simulation_with_its_truth(made: tuple[Simulation, pa.Table, pa.Table]
         Outline(page).headings
     )
     assert f"{quality.scores.truth_f1:.4f}" in page
+    curve = quality.curve
+    assert curve is not None
+    drawn = [
+        (f"{name}, {at}", at, y)
+        for name, at in (("agreed", curve.agreed), ("best F1", curve.best))
+        for y in (0.0, 1.0)
+    ]
+    for point in curve.points:
+        shares = {"precision": point.precision, "recall": point.recall, "F1": point.f1}
+        drawn += [(name, point.threshold, share) for name, share in shares.items()]
+    assert {(name, f"{x:,.4g}", f"{y:,.4g}") for name, x, y in drawn} <= rows_of(page)
     values = {cell for name in ("surname", "email", "phone") for cell in table[name].to_pylist() if cell}
     assert values
     assert not [value for value in values if f">{value}<" in page or f" {value} " in page]
@@ -48,7 +59,7 @@ def test_missed_pairs_are_shown_with_what_they_hold_to_those_who_may_see_it(
     result, _, truth = made
     quality = result.quality(truth, 2)
     pair = quality.pairs["below"][0]
-    cells = Cells(["surname"], {pair.id_a: ["<Ann>"]}, {pair.id_b: [None]})
+    cells = PairCells(["surname"], {pair.id_a: ["<Ann>"]}, {pair.id_b: [None]})
     page = describe_simulation(result, quality, cells)
     require_quiet(page)
     assert "Examples of missed pairs" in Outline(page).headings

@@ -1,15 +1,21 @@
-"""What is said to follow from a rule does follow, for every match, and with both values there."""
+"""What is said to follow from a rule does follow, for every match; which single values are enough for one."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.agreement.document import Agreement
+from accord.agreement.file import parse_agreement
 from accord.fields.columns import Bits, Integers
-from accord.rules.evaluate import holds
-from accord.rules.implied import accepts_unseen, reach, requires_same, without
+from accord.fields.load import load_records
+from accord.rules.evaluate import Tables, holds
+from accord.rules.implied import accepts_unseen, enough_alone, reach, requires_same, without
 from accord.rules.join import full_join
 from accord.rules.rule import And, Missing, Or, Rarity, Rule, Same, predicates
 from accord.rules.words import missing, rarity, same, within
@@ -17,6 +23,50 @@ from accord.side import Side
 from tests.rules import worlds
 
 PAIRS = [*((name, name) for name in worlds.FIELDS), *worlds.TWINS, *((b, a) for a, b in worlds.TWINS)]
+HEAD = '''
+version = 1
+salt = "00000000"
+engine = "ot"
+rule = """RULE"""
+[parties]
+A = "one"
+B = "other"
+[protocol]
+name = "all-pairs"
+greedy = false
+'''
+FIELDS = """
+[fields.given]
+type = "text"
+encoder = "hash"
+missing = "differs"
+[fields.surname]
+type = "text"
+encoder = "hash"
+missing = "POLICY"
+[fields.birth]
+type = "date"
+min = 1900-01-01
+max = 2029-12-31
+missing = "differs"
+[fields.birth_year]
+type = "number"
+from = "birth"
+derive = "year"
+min = 1900
+max = 2029
+step = 1
+missing = "differs"
+[fields.whole]
+type = "text"
+from = ["given", "surname"]
+encoder = "hash"
+missing = "differs"
+"""
+GIVEN = "given: same -> 8, missing -> 0, otherwise -> -2"
+SURNAME = "surname: same -> 7, missing -> 0, otherwise -> -5"
+THERE = "surname: same -> 7, otherwise -> -5"
+BIRTH = "birth: same -> 5, same(birth_year) -> 2, missing -> 0, otherwise -> -3"
 
 
 @given(worlds.rules, worlds.tables, worlds.tables)
@@ -116,3 +166,58 @@ def test_who_accepts_where_no_comparison_holds_is_known(
 )
 def test_who_accepts_because_of_what_is_missing(rule: Rule, unseen: bool) -> None:
     assert bool(accepts_unseen(rule)) == unseen
+
+
+def agreed(rule: str, policy: str = "differs") -> Agreement:
+    return parse_agreement(HEAD.replace("RULE", rule) + FIELDS.replace("POLICY", policy))
+
+
+@pytest.mark.parametrize(
+    ("rule", "policy", "enough"),
+    [
+        (f"score({GIVEN}; {SURNAME}; {BIRTH}) >= 7", "differs", {"given": 8, "surname": 7}),
+        (f"score({GIVEN}; {SURNAME}; {BIRTH}) >= 9", "differs", {}),
+        # What no record lacks differs then, which weighs.
+        (f"score({GIVEN}; {THERE}; {BIRTH}) >= 7", "error", {"surname": 7}),
+        (f"score({GIVEN}; {THERE}; {BIRTH}) >= 3", "error", {"given": 3, "surname": 7}),
+        # Fields of one column agree together.
+        (f"score({BIRTH}; same(birth_year) -> 4; {GIVEN}) >= 9", "differs", {"birth": 9}),
+        # A field of several columns is the same where both records lack the others.
+        ("score(whole: same -> 3; given: same -> 1; birth: same -> 1) >= 4", "differs", {"given": 4}),
+        # Something else has to agree, too.
+        (f"same(birth) and score({GIVEN}; {SURNAME}) >= 7", "differs", {}),
+        # What is accepted without the score is meant so.
+        (f"same(given) or score({GIVEN}; {SURNAME}) >= 7", "differs", {"surname": 7}),
+        ("same(given) and same(surname) or same(birth)", "differs", {}),
+        # It may matter whose record is empty.
+        (
+            "score(given: same -> 3; missing(birth, A) -> 2, missing(birth, B) -> -9) >= 5",
+            "differs",
+            {"given": 5},
+        ),
+    ],
+)
+def test_a_single_value_is_enough_where_it_is_said(rule: str, policy: str, enough: dict[str, int]) -> None:
+    agreement = agreed(rule, policy)
+    assert enough_alone(agreement.rule, agreement.fields) == enough
+    if policy == "differs" and " or " not in rule:
+        assert {column for column in ("given", "surname", "birth") if matches(agreement, column)} == {*enough}
+
+
+def matches(agreement: Agreement, column: str) -> bool:
+    """Whether records match that agree on the column, and of which one or both have nothing else."""
+    full = {"given": "anna", "surname": "smith", "birth": "1980-01-31"}
+    poor = {name: value if name == column else None for name, value in full.items()}
+    other = {"given": "bea", "surname": "jones", "birth": "1975-12-24"} | {column: full[column]}
+    rows: list[dict[str, str | None]] = [poor, {**other}]
+    records = [
+        load_records(
+            pa.table({"id": ["1", "2"], **{name: [row[name] for row in rows] for name in full}}),
+            agreement.fields,
+            agreement.salt,
+        )
+    ] * 2
+    tables = Tables(agreement.fields, records[0].columns, records[1].columns)
+    pairs = [pair for pair in product((0, 1), (0, 1)) if pair != (1, 1)]
+    left, right = (np.array(each) for each in zip(*pairs, strict=True))
+    return bool(holds(agreement.rule, tables, left, right).any())

@@ -213,7 +213,7 @@ def change_message(at: int, side: Side = Side.B) -> Iterator[Change]:
     """A side flips a bit of one message, and goes on, signing for what it sent."""
     change, true = Change(at), transcript._keep
 
-    def keep(effect: Send | Receive, own: transcript.Book) -> Party[Buffer | None]:
+    def keep(effect: Send | Receive, own: transcript.Transcript) -> Party[Buffer | None]:
         if isinstance(effect, Send) and own._side is side:
             change.sent += 1
             if change.sent == at and len(effect.buffer):

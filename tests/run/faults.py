@@ -30,6 +30,7 @@ from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
 from accord.run.link import get_ready, reopen
 from accord.run.receipt import read_receipt
+from accord.run.request import Output, Request
 from accord.run.stages import Linked, Ready, begin, go_on
 from accord.secure.party import Buffer, Party, Receive, Send
 from accord.secure.transfer import setup as ot_setup
@@ -37,7 +38,6 @@ from accord.side import Side
 from accord.state.folder import State, open_state
 from accord.state.ledger import Ledger
 from accord.state.runs import RunFolder, list_runs
-from accord.table.layout import Layout
 
 A_ROWS = [(1, 1), (2, 3), (7, 7), (9, 2), (12, 12), (4, 14), (15, 15), (10, 10)]
 B_ROWS = [(1, 2), (8, 7), (3, 3), (12, 13), (0, 9), (15, 15), (14, 3), (2, 1), (6, 6)]
@@ -104,10 +104,20 @@ class Office:
 
     def ready(self) -> Ready:
         """What it knows before a new run; its table is always the same snapshot."""
-        return get_ready(
-            self.state, self.agreement, self.partner, self.data, Layout(), "table", "first", self.out,
-            self.reach(), tell_nobody,
-        )  # fmt: skip
+        return get_ready(self.request(), self.state, tell_nobody)
+
+    def request(self, **changes: Any) -> Request:
+        """What it asks for."""
+        asked: dict[str, Any] = {
+            "data": self.data,
+            "agreement": self.agreement,
+            "partner": self.partner,
+            "dataset": "table",
+            "snapshot": "first",
+            "output": Output(self.out),
+            "reach": self.reach(),
+        }
+        return Request(**asked | changes)
 
     def reach(self) -> Reach:
         # Who listens speaks first; nothing is ever opened.
@@ -250,7 +260,7 @@ def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> End
     with ExitStack() as stack:
         parties: dict[Side, Party[Linked]] = {}
         for side, o in both.items():
-            own, kept = stack.enter_context(reopen(o.state, name, None, None, o.reach(), tell_nobody))
+            own, kept = stack.enter_context(reopen(o.state, name))
             parties[side] = go_on(own, kept, Line())
         return drive(parties, wire or Wire())
 

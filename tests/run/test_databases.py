@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from accord.errors import StateError, UnreadableError
-from accord.notices import Notice, Reading, tell_nobody
+from accord.notices import Notice, Reading
 from accord.run.link import reopen
+from accord.run.request import Output
 from accord.side import Side
 from tests.postgres import Server
 from tests.run import faults
@@ -51,7 +52,7 @@ def test_the_same_pairs_and_a_run_that_goes_on(tmp_path: Path, postgres: Server)
     faults.link(both, Wire(frames=12))
     run = both[Side.B].run
     assert run is not None
-    assert run.manifest.data == str(both[Side.B].data)
+    assert run.manifest.request["data"] == str(both[Side.B].data)
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert postgres.password.encode() not in everything
     ending = faults.again(both)
@@ -69,7 +70,7 @@ def test_rows_that_changed_are_refused_with_advice(tmp_path: Path) -> None:
     spent = office.ledger.runs()
     with (
         pytest.raises(StateError, match=r"not what the run began with.*CREATE TABLE … AS SELECT") as caught,
-        reopen(office.state, name, None, None, office.reach(), tell_nobody),
+        reopen(office.state, name),
     ):
         pass
     assert caught.value.exit_code == 6
@@ -103,13 +104,9 @@ def test_a_server_that_does_not_answer_costs_nothing(
 
 def test_a_long_table_tells_how_many_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from accord.run import link
-    from accord.table.layout import Layout
 
     office = faults.offices(tmp_path)[Side.A]
     told: list[Notice] = []
     monkeypatch.setattr(link, "_TOLD", 3)
-    link.get_ready(
-        office.state, office.agreement, office.partner, office.data, Layout(), "table", None, None,
-        office.reach(), told.append,
-    )  # fmt: skip
+    link.get_ready(office.request(snapshot=None, output=Output()), office.state, told.append)
     assert told == [Reading(8), Reading(8, done=True)]

@@ -6,7 +6,6 @@ import errno
 import os
 import resource
 import shutil
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,8 @@ from accord.notices import tell_nobody
 from accord.peer.channel import TlsChannel
 from accord.peer.frames import Reason
 from accord.protocols.slots import Slots
-from accord.run.link import reopen
+from accord.run.link import get_ready, reopen
+from accord.run.request import Output, Resumption
 from accord.run.stages import Linked, begin, go_on
 from accord.secure.party import Party
 from accord.side import Side
@@ -163,8 +163,8 @@ def test_an_output_that_somebody_else_writes_meanwhile(tmp_path: Path) -> None:
     for _ in range(2):
         # Twice: what the run has written it may write again.
         with (
-            reopen(office.state, name, None, elsewhere, office.reach(), tell_nobody) as mine,
-            reopen(other.state, name, None, None, other.reach(), tell_nobody) as theirs,
+            reopen(office.state, name, Resumption(output=Output(elsewhere))) as mine,
+            reopen(other.state, name) as theirs,
         ):
             again = faults.drive({Side.A: go_on(*mine, Line()), Side.B: go_on(*theirs, Line())}, Wire())
         assert isinstance(again[Side.A], Linked), again
@@ -200,8 +200,8 @@ def test_an_output_whose_folder_vanishes(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.csv"
     other = both[Side.B]
     with (
-        reopen(office.state, name, None, elsewhere, office.reach(), tell_nobody) as mine,
-        reopen(other.state, name, None, None, other.reach(), tell_nobody) as theirs,
+        reopen(office.state, name, Resumption(output=Output(elsewhere))) as mine,
+        reopen(other.state, name) as theirs,
     ):
         again = faults.drive({Side.A: go_on(*mine, Line()), Side.B: go_on(*theirs, Line())}, Wire())
     assert isinstance(again[Side.A], Linked), again
@@ -304,8 +304,9 @@ def test_a_run_that_is_charged_and_cannot_be_stored(
         return real(state, manifest, slots, files)
 
     monkeypatch.setattr("accord.run.stages.create_run", full_here)
+    snapshot = "first" if named else None
     parties = {
-        side: begin(office.ready() if named else replace(office.ready(), snapshot=None), Line())
+        side: begin(get_ready(office.request(snapshot=snapshot), office.state, tell_nobody), Line())
         for side, office in both.items()
     }
     error = faults.drive(parties, Wire())[Side.A]

@@ -29,7 +29,7 @@ from accord.errors import (
 )
 from accord.notices import Listening, Notice, tell_nobody
 from accord.peer.channel import Patience
-from accord.peer.connect import Address, connect
+from accord.peer.connect import HostPort, connect
 from accord.peer.connection import Reach
 from accord.peer.frames import HEADER, Kind, encode_header
 from accord.peer.handshake import HELLO, Hello, encode_hello
@@ -119,7 +119,7 @@ def attack(folder: Path, script: Script, kind: str = "greedy") -> AccordError:
     thread.start()
     assert listening.wait(PATIENCE)
     card = find_partner(theirs.state, "alice")
-    address = Address("127.0.0.1", port[0])
+    address = HostPort("127.0.0.1", port[0])
     with connect(address, theirs.state, card, "alice", PATIENCE, tell_nobody) as connection:
         # The victim may have gone already: that is what it should do.
         with suppress(OSError):

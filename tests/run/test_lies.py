@@ -25,7 +25,7 @@ import pytest
 from accord.errors import AccordError
 from accord.notices import tell_nobody
 from accord.peer.channel import Patience, TlsChannel
-from accord.peer.connect import Address, connect
+from accord.peer.connect import HostPort, connect
 from accord.peer.frames import Kind, encode_header
 from accord.peer.handshake import HELLO, Hello, encode_hello
 from accord.protocols import disclosed
@@ -77,7 +77,7 @@ def lie(both: dict[Side, Office], liar: Liar, name: str | None = None) -> End:
     what = ["resume", name] if name else link_arguments(mine)
     with processes.ended() as start:
         victim = start(mine, *what, "--wait", 30, "--timeout", 10, "--listen", "127.0.0.1:0")
-        address = Address("127.0.0.1", victim.event("listening")["port"])
+        address = HostPort("127.0.0.1", victim.event("listening")["port"])
         connection = connect(address, theirs.state, faults.card(mine), "alice", 10, tell_nobody)
         channel = TlsChannel(connection, "alice", Patience(silence=SECONDS))
 
@@ -315,7 +315,7 @@ def test_one_id_for_all(tmp_path: Path) -> None:
 
 
 def resumed(name: str, change: Change | None, office: Office, channel: TlsChannel) -> Linked:
-    with reopen(office.state, name, None, None, office.reach(), tell_nobody) as (own, kept):
+    with reopen(office.state, name) as (own, kept):
         party = go_on(own, kept, channel)
         return run(tampered(party, change) if change else party, channel)
 
@@ -353,7 +353,7 @@ def test_no_trickle_keeps_a_process(content: bytes, tmp_path: Path) -> None:
     limit = 600 if len(content) > 1 else 60
     with processes.ended() as start:
         victim = start(mine, *link_arguments(mine), "--wait", 30, "--timeout", 10, "--listen", "127.0.0.1:0")
-        address = Address("127.0.0.1", victim.event("listening")["port"])
+        address = HostPort("127.0.0.1", victim.event("listening")["port"])
         with connect(address, theirs.state, faults.card(mine), "alice", 10, tell_nobody) as raw:
             over = threading.Event()
 

@@ -14,12 +14,12 @@ from typer.testing import CliRunner, Result
 from accord.agreement.document import DisclosedColumns
 from accord.cli import app
 from accord.errors import AccordError, LedgerError, TrustError, UsageError
-from accord.notices import tell_nobody
 from accord.peer.identity import Card, make_identity, sign
 from accord.peer.partners import add_partner
 from accord.run import receipt
 from accord.run.link import reopen
 from accord.run.receipt import _signed, decode_receipt, read_receipt
+from accord.run.request import Output, Resumption, read_request
 from accord.side import Side
 from accord.state import runs
 from accord.state.folder import open_state, write_private
@@ -121,7 +121,7 @@ def test_formulas_in_ids_are_quoted_and_verify_takes_the_quotes_away(tmp_path: P
     faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
     office, text = both[Side.A], both[Side.A].out.read_text()
     assert office.run
-    assert not office.run.manifest.raw
+    assert not read_request(office.run).raw
     quoted = [f'"{cell}"' for cell in ("'=1+1", "'+49 30", "'-x", "'@here", "''quoted", "'''=")]
     assert sum(cell in text for cell in quoted) >= 4, text
     assert '"=1+1"' not in text
@@ -133,8 +133,8 @@ def test_formulas_in_ids_are_quoted_and_verify_takes_the_quotes_away(tmp_path: P
     raw.write_text(text.replace("\"'=1+1", "\"''=1+1", 1))
     with pytest.raises(TrustError, match="does not hold the pairs"):
         accord(office, "receipt", "verify", name, "--out", str(raw))
-    with reopen(office.state, name, None, None, office.reach(), tell_nobody, raw=True) as (own, _):
-        assert own.raw
+    with reopen(office.state, name, Resumption(output=Output(raw=True))) as (own, _):
+        assert own.request.output.raw
 
 
 def verified(folder: Path, receipt: Path, *more: str) -> Result:

@@ -19,6 +19,7 @@ from accord.protocols import intersection
 from accord.protocols.journal import Answer
 from accord.run.link import get_ready
 from accord.run.receipt import read_receipt
+from accord.run.request import Output, read_request
 from accord.run.stages import Linked, begin
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Send
@@ -325,12 +326,10 @@ def test_a_resumed_run_reads_the_file_as_the_run_began(tmp_path: Path) -> None:
     for office in both.values():
         lines = office.data.read_text().replace(",", ";").splitlines()
         office.data.write_text("\n".join("same" + line[line.index(";") :] for line in lines) + "\n")
+    layout = Layout(delimiter=";", id_row=True)
     begun = {
         side: begin(
-            get_ready(
-                o.state, o.agreement, o.partner, o.data, Layout(delimiter=";", id_row=True), "table", "first",
-                o.out, o.reach(), tell_nobody, True,
-            ),
+            get_ready(o.request(layout=layout, output=Output(o.out, raw=True)), o.state, tell_nobody),
             faults.Line(),
         )
         for side, o in both.items()
@@ -338,8 +337,8 @@ def test_a_resumed_run_reads_the_file_as_the_run_began(tmp_path: Path) -> None:
     assert not any(isinstance(result, Linked) for result in faults.drive(begun, Wire(frames=40)).values())
     name = faults.common_run(both)
     assert name
-    known = open_run(both[Side.A].state, name).manifest
-    assert (known.raw, known.read_layout()) == (True, Layout(delimiter=";", id_row=True))
+    known = read_request(open_run(both[Side.A].state, name))
+    assert (known.raw, known.layout) == (True, layout)
     numbered = re.sub(rb'"[AB](\d)"', lambda found: b'"%d"' % (int(found[1]) + 1), EXPECTED["greedy"])
     faults.require_done(faults.resume(both, name), both, numbered)
 

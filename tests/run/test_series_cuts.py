@@ -13,7 +13,7 @@ from accord.agreement.document import Agreement
 from accord.notices import tell_nobody
 from accord.protocols.batches import Look, encode_look
 from accord.run.link import get_ready
-from accord.run.series_table import Part
+from accord.run.request import Part
 from accord.run.stages import Linked, Ready
 from accord.side import Side
 from accord.state.folder import open_state
@@ -37,10 +37,8 @@ class SeriesOffice(faults.Office):
     layout: Layout = field(default_factory=Layout)
 
     def ready(self) -> Ready:
-        return get_ready(
-            self.state, self.agreement, self.partner, self.data, self.layout, "table", None, self.out,
-            self.reach(), tell_nobody, part=self.part,
-        )  # fmt: skip
+        asked = self.request(snapshot=None, series=self.part, layout=self.layout)
+        return get_ready(asked, self.state, tell_nobody)
 
     def hold(self, table: Table) -> None:
         """This is its table from now on."""

@@ -19,7 +19,8 @@ from accord.peer import handshake_series
 from accord.peer.handshake_series import Opening
 from accord.protocols.batches import Batch, Look, decode_looks, encode_looks
 from accord.protocols.disclosed import Disclosed
-from accord.protocols.series_greedy import SeriesGreedy, Shown
+from accord.protocols.series_greedy import SeriesGreedy
+from accord.protocols.shown import Shown
 from accord.replay.series import Earlier
 from accord.run import stages
 from accord.run.series import OwnSeries
@@ -39,8 +40,8 @@ def lie(patch: pytest.MonkeyPatch, change: Callable[[OwnSeries], Shown]) -> None
     """B begins with other disclosed records than it should."""
     true = OwnSeries.__init__
 
-    def init(self: OwnSeries, **parts: Any) -> None:
-        true(self, **parts)
+    def init(self: OwnSeries, *given: Any, **parts: Any) -> None:
+        true(self, *given, **parts)
         if self.side is Side.B and not self.standing:
             object.__setattr__(self, "shown", change(self))
 
@@ -50,7 +51,7 @@ def lie(patch: pytest.MonkeyPatch, change: Callable[[OwnSeries], Shown]) -> None
 def keep_back(own: OwnSeries) -> Shown:
     """B says that it has shown one more of its records, which then has no slots."""
     shown = own.shown
-    return replace(shown, own=np.append(shown.own, np.setdiff1d(own.rows.member, shown.own)[:1]))
+    return replace(shown, own=np.append(shown.own, np.setdiff1d(own.entered.rows.member, shown.own)[:1]))
 
 
 def test_who_keeps_a_record_back_in_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

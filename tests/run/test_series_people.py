@@ -36,10 +36,8 @@ class PeopleOffice(SeriesOffice):
     layout: Layout = field(default_factory=lambda: Layout(person="who"))
 
     def ready(self) -> Ready:
-        return get_ready(
-            self.state, self.agreement, self.partner, self.data, self.layout, "table", None, self.out,
-            self.reach(), tell_nobody, part=self.part,
-        )  # fmt: skip
+        asked = self.request(snapshot=None, series=self.part, layout=self.layout)
+        return get_ready(asked, self.state, tell_nobody)
 
     def own(self, table: Owned) -> None:
         rows = "".join(f"{name},{who},{x},{y}\n" for name, (who, x, y) in table.items())

@@ -10,8 +10,6 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.errors import RefusedError, SeriesError, UsageError
-from accord.notices import tell_nobody
-from accord.run.link import get_ready
 from accord.run.series_pairs import all_pairs, list_series
 from accord.side import Side
 from accord.state.folder import open_state
@@ -104,7 +102,4 @@ def test_a_series_goes_on_with_another_bound_on_matches(tmp_path: Path) -> None:
 def test_row_numbers_are_no_ids_of_a_series(tmp_path: Path) -> None:
     own = offices(tmp_path)[Side.A]
     with pytest.raises(UsageError, match="row numbers change with every row"):
-        get_ready(
-            own.state, own.agreement, own.partner, own.data, Layout(id_row=True), "table", None, own.out,
-            own.reach(), tell_nobody, part=own.part,
-        )  # fmt: skip
+        own.request(snapshot=None, series=own.part, layout=Layout(id_row=True))

@@ -8,7 +8,8 @@ import pytest
 
 from accord.errors import DataError, FullBatchError, OtherIdsError, SeriesError
 from accord.protocols.batches import Known, Look, find_changes
-from accord.run.series_table import Part, require_plausible
+from accord.run.request import Part
+from accord.run.series import OwnSeries, require_plausible
 from accord.side import Side
 from tests.protocols.test_batches import Table, look, members
 from tests.run.faults import Wire
@@ -107,8 +108,8 @@ def test_nothing_is_drawn_before_the_owner_has_said_so(tmp_path: Path) -> None:
     found = set()
     for part, waiting in ((Part("monthly", mostly_new=True, let_wait=True), 1), (Part("monthly"), 0)):
         own.part = part
-        series = own.ready().series
-        assert series is not None
-        assert series.offered().waiting == waiting
+        series = own.ready().standing
+        assert isinstance(series, OwnSeries)
+        assert series.entered.changes.waiting == waiting
         found |= pairs(go_on(both, Wire(), resuming=False))
     assert found == {("n1", "v"), ("n5", "u")}

@@ -1,32 +1,19 @@
-"""Whether pairs are those of a receipt: of the first version and of this one."""
+"""Whether pairs, in any order, are those of a receipt."""
 
 from __future__ import annotations
 
 import random
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.protocols.confirm import output_digest
-from accord.run.signed_output import is_signed
+from accord.run.receipt import is_signed
 from accord.spill import Scratch
-from accord.table.id_order import IdOrder
-from accord.table.pairs import order_pairs
+from accord.table.pairs import IdOrder, order_pairs
 
 KEY = bytes(range(64))
-FIRST = {
-    "9839cb80d7c2068248c4382eee0daf5baf445d2ccdc718bc0de0ce75dbc38d56": [],
-    "0995c60bc7f0d3455eff18547c5e3880f9dbaf73ac2c1baba2dd28ea9ecd8fe7": [
-        ("a0", "b0"),
-        ("a2", "b1"),
-        ("a0", "b1"),
-        ("ä", ""),
-    ],
-}
-"""Digests that version 1 wrote under this key."""
-
 Names = list[tuple[str, str]]
 
 
@@ -40,15 +27,6 @@ def columns(names: Names) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     return a, b
 
 
-@pytest.mark.parametrize(("digest", "names"), FIRST.items())
-def test_the_first_version_is_still_read(digest: str, names: Names) -> None:
-    assert is_signed(1, digest, KEY, columns(names))
-    assert is_signed(1, digest, KEY, columns(names[::-1]))
-    assert not is_signed(2, digest, KEY, columns(names))
-    assert not is_signed(1, digest, bytes(64), columns(names)) or not names
-    assert not is_signed(1, digest, KEY, columns([*names, ("a9", "b9")]))
-
-
 texts = st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3)), unique=True, max_size=8)
 
 
@@ -60,9 +38,8 @@ def test_any_order_of_the_very_pairs(names: Names, rng: random.Random) -> None:
     pairs = order_pairs(IdOrder.of(a), IdOrder.of(b), [(rows[0], rows[1])], Scratch())
     digest = output_digest(KEY, a, b, pairs).hex()
     shuffled = rng.sample(names, len(names))
-    assert is_signed(2, digest, KEY, columns(shuffled))
-    assert not is_signed(2, digest, KEY, columns([*shuffled, ("new id", "")]))
+    assert is_signed(digest, KEY, columns(shuffled))
+    assert not is_signed(digest, KEY, columns([*shuffled, ("new id", "")]))
     if names:
-        assert not is_signed(2, digest, KEY, columns(shuffled[1:]))
-        assert not is_signed(2, digest, KEY, columns([*shuffled, shuffled[0]]))
-        assert not is_signed(1, digest, KEY, columns(shuffled))
+        assert not is_signed(digest, KEY, columns(shuffled[1:]))
+        assert not is_signed(digest, KEY, columns([*shuffled, shuffled[0]]))

@@ -13,16 +13,16 @@ import pyarrow.parquet
 import pytest
 
 from accord.errors import AccordError, OutputError, UnsureOutputError
-from accord.notices import tell_nobody
 from accord.run.link import link, reopen
 from accord.run.offer import Offer
+from accord.run.request import Output, Resumption, read_request
 from accord.run.stages import Linked, go_on
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state.ledger import Ledger
 from accord.state.runs import open_run
 from accord.table.address import Address, Database
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.table.sinks import postgres as sinks_postgres
 from accord.table.sinks.targets import Target
 from accord.table.sinks.transaction import Refused, statement
@@ -53,8 +53,8 @@ def again(both: dict[Side, Office], out: Target | None = None, force: bool = Fal
     assert name
     a, b = both[Side.A], both[Side.B]
     with (
-        reopen(a.state, name, None, out, a.reach(), tell_nobody, force=force) as mine,
-        reopen(b.state, name, None, None, b.reach(), tell_nobody) as theirs,
+        reopen(a.state, name, Resumption(output=Output(out, force=force))) as mine,
+        reopen(b.state, name) as theirs,
     ):
         return faults.drive({Side.A: go_on(*mine, Line()), Side.B: go_on(*theirs, Line())}, Wire())
 
@@ -76,7 +76,7 @@ def test_a_run_writes_its_table_and_replaces_it_when_its_end_is_done_again(
     assert home.rows(ALL) == ROWS
     run = both[Side.A].run
     assert run is not None
-    assert run.manifest.target() == home.address()
+    assert read_request(run).target == home.address()
 
 
 def test_own_ids_keep_their_type(home: Home, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 from accord.errors import ClosedError, PeerError, WithheldError
-from accord.notices import tell_nobody
 from accord.protocols.greedy import GreedyClean
 from accord.run.link import reopen
 from accord.run.stages import Linked, go_on
@@ -117,7 +116,7 @@ def lied_to(both: dict[Side, Office], name: str) -> Ending:
     with ExitStack() as stack:
         parties: dict[Side, Party[Linked]] = {}
         for side, o in both.items():
-            own, kept = stack.enter_context(reopen(o.state, name, None, None, o.reach(), tell_nobody))
+            own, kept = stack.enter_context(reopen(o.state, name))
             parties[side] = go_on(own, kept, Line())
         parties[Side.B] = tampered(
             parties[Side.B], lambda number, frame, before: frame if len(frame) != 64 else bytes(64)
@@ -171,7 +170,7 @@ def cut_off(both: dict[Side, Office], name: str = "") -> BaseException:
     with ExitStack() as stack:
         parties = {} if name else faults.linking(both)
         for side, o in both.items() if name else ():
-            own, kept = stack.enter_context(reopen(o.state, name, None, None, o.reach(), tell_nobody))
+            own, kept = stack.enter_context(reopen(o.state, name))
             parties[side] = go_on(own, kept, Line())
         parties[Side.B] = leaving(parties[Side.B])
         found = faults.drive(parties, Wire(told=True))[Side.A]

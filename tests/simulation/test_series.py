@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -17,9 +18,7 @@ from accord.protocols.batches import (
     Known,
 )
 from accord.protocols.binned import Binned
-from accord.protocols.mine import Mine
-from accord.protocols.series import Meeting
-from accord.protocols.series_linkage import SeriesRun, link_series
+from accord.protocols.standing import Meeting
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
@@ -193,12 +192,12 @@ def run_with(
     meeting, engine = Meeting((number, number), (number + 1, number + 1)), IdealEngine()
     parties = []
     for place, (side, table) in enumerate(zip(sides, tables, strict=True)):
-        mine, _, taking = side.take_part(table, number + 1, Seeded(place), noise[place])
+        mine, entered = side.take_part(table, number + 1, Seeded(place), noise[place])
         if checked:
             padding = options.padding(agreed.task, side.side.other, 20)
-            mine = Mine(mine.side, mine.records, mine.partner_size, mine.slots, mine.entropy, (), padding)
-        run = SeriesRun(series, meeting, old[1 - place], side.shown, taking)
-        parties.append(link_series(agreed.task, options, mine, engine, run))
+            mine = replace(mine, padding=padding)
+        mine = replace(mine, standing=entered.standing(meeting, old[1 - place], side.shown))
+        parties.append(options.party(agreed.task, mine, engine))
     run_pair(parties[0], parties[1])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from math import exp
 
@@ -25,17 +26,18 @@ from accord.protocols.batches import (
 )
 from accord.protocols.binned import Binned
 from accord.protocols.mine import Mine
-from accord.protocols.series import Meeting
-from accord.protocols.series_greedy import Shown
-from accord.protocols.series_linkage import SeriesRun, link_series
+from accord.protocols.outcome import Outcome
+from accord.protocols.series import stand
+from accord.protocols.shown import Shown
 from accord.protocols.slots import Slots
+from accord.protocols.standing import Meeting, Remembered
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
-from accord.secure.party import Buffer, Wire, run_pair
+from accord.secure.party import Buffer, Party, Wire, run_pair
 from accord.side import Side
 from accord.simulation.series import SeriesSide
-from accord.table.id_order import Rows
+from accord.table.pairs import Rows
 from tests.protocols.test_batches import Table, records
 from tests.protocols.test_series import agreement
 
@@ -112,6 +114,15 @@ def coupled(
     return Slots(counts, placed, bytes(64))
 
 
+def party(
+    agreed: Agreement, mine: Mine, meeting: Meeting, old: Ints, before: Remembered, engine: Engine
+) -> Party[Outcome]:
+    """One side of a run that goes on from this."""
+    assert agreed.series is not None
+    standing = stand(agreed.series, mine.side, meeting, old, before)
+    return agreed.protocol.party(agreed.task, replace(mine, standing=standing), engine)
+
+
 def shapes(agreed: Agreement, history: History, counts: list[Ints], engine: Engine) -> list[Shape]:
     """All that has a size, a number or an order in A's view of every run."""
     a, looks, found = SeriesSide(agreed, Side.A), SeriesSide(agreed, Side.B), list[Shape]()
@@ -120,7 +131,7 @@ def shapes(agreed: Agreement, history: History, counts: list[Ints], engine: Engi
     assert isinstance(options, Binned)
     for number, table in enumerate(map(records, with_history(history))):
         old = a.left
-        own, _, own_rows = a.take_part(records(A_TABLES[number]), number + 1, Seeded(f"a {number}"))
+        own, entered = a.take_part(records(A_TABLES[number]), number + 1, Seeded(f"a {number}"))
         known, members = Known.of(looks.looks), members_of(table, agreed.salt)
         changes = find_changes(known, members, series.declared(Side.B, number), series.versions)
         rows = rows_released(changes, known, due=True)
@@ -131,13 +142,16 @@ def shapes(agreed: Agreement, history: History, counts: list[Ints], engine: Engi
         other = Mine(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(f"b {number}"))
         meeting, wire = Meeting((number, number), (number + 1, number + 1)), Wire()
         parties = [
-            link_series(agreed.task, options, mine, engine, SeriesRun(series, meeting, before, shown, of))
+            party(agreed, mine, meeting, before, Remembered(shown, of), engine)
             for mine, before, shown, of in (
-                (own, every[: number * bins], a.shown, own_rows),
+                (own, every[: number * bins], a.shown, entered.rows),
                 (other, old, looks.shown, rows),
             )
         ]
-        (left, a.shown), (_, looks.shown) = run_pair(parties[0], parties[1], wire)
+        left, right = run_pair(parties[0], parties[1], wire)
+        assert left.shown is not None
+        assert right.shown is not None
+        a.shown, looks.shown = left.shown, right.shown
         output = pairs_of(left.partner_ids.to_pylist(), left.own, left.partner)
         found.append(
             (wire.sizes[Side.A], wire.sizes[Side.B], wire.rounds, left.comparisons, left.rounds, output)
@@ -182,8 +196,8 @@ def test_a_true_batch_size_would_be_seen() -> None:
     for history in HISTORIES["the only arrival"]:
         side = SeriesSide(agreed, Side.B)
         for number, table in enumerate(with_history(history)):
-            mine, changes, _ = side.take_part(records(table), number + 1, Seeded(1))
-            seen.append(len(changes.arrived))
+            mine, entered = side.take_part(records(table), number + 1, Seeded(1))
+            seen.append(len(entered.changes.arrived))
             assert mine.records.size == (20, 30, 40)[number]
     assert seen[:3] != seen[3:]
 
@@ -238,7 +252,7 @@ def view(agreed: Agreement, number: int, b: Table, counts: tuple[int, ...], plac
     assert isinstance(options, Binned)
     side = SeriesSide(agreed, Side.A)
     for earlier in range(number + 1):
-        own, _, own_rows = side.take_part(
+        own, entered = side.take_part(
             records_of(agreed, A_RECORDS[earlier]), earlier + 1, Seeded(1), np.array([1, 1])
         )
     slots = Slots(np.array(counts), np.array(placed), bytes(64))
@@ -246,15 +260,15 @@ def view(agreed: Agreement, number: int, b: Table, counts: tuple[int, ...], plac
     other = Mine(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(5))
     meeting = Meeting((number, number), (number + 1, number + 1))
     before = np.array(counts)[: 2 * number], side.counts[: 2 * number]
-    engine, shown = IdealEngine(), (side.shown, Shown.nothing(agreed.task, Side.B))
+    engine, shown = IdealEngine(), (side.shown, Shown.nothing(agreed.task.shape(Side.A, 0)))
     none = np.zeros(0, np.int64)
     parties = [
-        link_series(agreed.task, options, mine, engine, SeriesRun(series, meeting, old, known, rows))
+        party(agreed, mine, meeting, old, Remembered(known, rows), engine)
         for mine, old, known, rows in zip(
-            (own, other), before, shown, (own_rows, Released(none, none, none)), strict=True
+            (own, other), before, shown, (entered.rows, Released(none, none, none)), strict=True
         )
     ]
-    (left, _), _ = run_pair(parties[0], parties[1], tape)
+    left, _ = run_pair(parties[0], parties[1], tape)
     commitment, opened, *rest = tape.sent
     return len(commitment), opened[32:], tuple(rest[:-2]), tuple(map(len, tape.sent)), left.comparisons
 

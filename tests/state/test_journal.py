@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,27 +22,13 @@ from tests.run.test_resume import EXPECTED
 ANSWERS = [b"commitments" * 3, b"", b"\0" * 40, bytes(range(256)) * 5, b"last \0\0\0"]
 
 
-def first_version(answers: list[bytes]) -> bytes:
-    heads = [struct.pack("<Q", len(a)) + hashlib.sha256(a).digest()[:8] for a in answers]
-    return b"accord journal 1\n" + b"".join(head + a for head, a in zip(heads, answers, strict=True))
-
-
-def second_version(answers: list[bytes]) -> bytes:
+def written(answers: list[bytes]) -> bytes:
     found = TAG
     for number, answer in enumerate(answers):
         head = struct.pack("<Q", len(answer)) + hashlib.sha256(answer).digest()[:8]
         guard = hashlib.sha256(TAG + number.to_bytes(8, "little") + head).digest()[:8]
         found += head + guard + answer
     return found
-
-
-VERSIONS = {1: first_version, 2: second_version}
-Written = Callable[[list[bytes]], bytes]
-
-
-@pytest.fixture(params=VERSIONS)
-def written(request: pytest.FixtureRequest) -> Written:
-    return VERSIONS[request.param]
 
 
 def read(path: Path) -> tuple[list[bytes], int]:
@@ -62,10 +47,10 @@ def test_the_format_is_what_it_says(tmp_path: Path) -> None:
     for answer in ANSWERS:
         journal.keep((answer[:3], answer[3:]))
     journal.close()
-    assert path.read_bytes() == second_version(ANSWERS)
+    assert path.read_bytes() == written(ANSWERS)
 
 
-def test_answers_are_read_and_added_in_either_version(tmp_path: Path, written: Written) -> None:
+def test_answers_are_read_and_added(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     path.write_bytes(written(ANSWERS[:3]))
     assert read(path) == (ANSWERS[:3], 0)
@@ -79,7 +64,7 @@ def test_answers_are_read_and_added_in_either_version(tmp_path: Path, written: W
 
 
 @pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.slow)])
-def test_cut_anywhere_the_whole_answers_stay(tmp_path: Path, written: Written, every: int) -> None:
+def test_cut_anywhere_the_whole_answers_stay(tmp_path: Path, every: int) -> None:
     """However much of the last one reached the disk, and also where what did not is zeros."""
     path, whole = tmp_path / "journal", written(ANSWERS)
     places = [len(written(ANSWERS[:n])) for n in range(len(ANSWERS) + 1)]
@@ -100,9 +85,7 @@ def test_cut_anywhere_the_whole_answers_stay(tmp_path: Path, written: Written, e
 
 
 @pytest.mark.parametrize("every", [61, pytest.param(7, marks=pytest.mark.slow)])
-def test_every_flipped_bit_is_told_and_nothing_is_changed(
-    tmp_path: Path, written: Written, every: int
-) -> None:
+def test_every_flipped_bit_is_told_and_nothing_is_changed(tmp_path: Path, every: int) -> None:
     """Some bits of heads and of answers; the last answer counted like the others and is not dropped."""
     path, whole = tmp_path / "journal", written(ANSWERS)
     for bit in range(len(TAG) * 8, len(whole) * 8, every):
@@ -115,9 +98,7 @@ def test_every_flipped_bit_is_told_and_nothing_is_changed(
 
 
 @pytest.mark.parametrize("length", [0, 1, 7, 100, 1 << 20, 1 << 40, (1 << 64) - 1])
-def test_a_damaged_length_in_the_middle_is_no_torn_tail(
-    tmp_path: Path, written: Written, length: int
-) -> None:
+def test_a_damaged_length_in_the_middle_is_no_torn_tail(tmp_path: Path, length: int) -> None:
     """It was: whatever followed was cut off."""
     path, whole = tmp_path / "journal", written(ANSWERS)
     for number in range(len(ANSWERS)):
@@ -133,8 +114,8 @@ def test_a_damaged_length_in_the_middle_is_no_torn_tail(
 
 def test_answers_in_another_order_are_told(tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    whole = second_version(ANSWERS[:2])
-    place = len(second_version(ANSWERS[:1]))
+    whole = written(ANSWERS[:2])
+    place = len(written(ANSWERS[:1]))
     path.write_bytes(TAG + whole[place:] + whole[len(TAG) : place])
     with pytest.raises(StateError, match="step 1"):
         read(path)

@@ -16,9 +16,7 @@ import pytest
 
 from accord.spill import Scratch
 from accord.table.address import Address, Database
-from accord.table.id_order import IdOrder
-from accord.table.pairing import Half, PairTable
-from accord.table.pairs import order_pairs
+from accord.table.pairs import Half, IdOrder, PairTable, order_pairs
 from tests.postgres import Server
 
 

@@ -1,4 +1,4 @@
-"""A cell is the same text from every home: values of Arrow and of Python, one by one."""
+"""A cell is the same text from every home; whole numbers are known as such though they are texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from accord.errors import DataError
 from accord.fields.columns import Bits
 from accord.fields.load import load_records
 from accord.fields.schema import FieldSpec
-from accord.table.cell_text import as_text, from_python, to_text, without_text
+from accord.table.cell_text import as_text, batch_rows, from_python, is_whole, to_text, without_text
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike
 from accord.table.sources.query import Query
@@ -211,3 +211,27 @@ def test_raw_bytes_are_faults_in_any_column_and_leave_their_neighbours(column: s
 def test_other_values_of_python_are_their_own_texts() -> None:
     text = "7f000001-0000-4000-8000-00000000000a"
     assert as_text(UUID(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("cells", "whole"),
+    [
+        ([1, -2], True),
+        ([2**63 - 1, -(2**63)], True),
+        ([2**63], False),
+        ([1, None], False),
+        ([1, "2"], False),
+        ([True, False], False),
+        ([1.0, 2.0], False),
+        (["1", "2"], False),
+    ],
+)
+def test_whole_numbers_are_noted(cells: list[Any], whole: bool) -> None:
+    batch = batch_rows([(cell,) for cell in cells], ["id"])
+    assert batch.column("id").type == pa.large_string()
+    assert is_whole(batch.schema.field("id")) == whole
+
+
+def test_types_of_arrow_that_every_database_has() -> None:
+    assert all(is_whole(pa.field("id", kind)) for kind in (pa.int8(), pa.int64(), pa.uint32()))
+    assert not any(is_whole(pa.field("id", kind)) for kind in (pa.uint64(), pa.string(), pa.float64()))

@@ -1,21 +1,31 @@
-"""Pairs in the order of both ids, each once, in memory or in a file."""
+"""Pairs in the order of both ids, each once; put beside each other some at a time; as readers want them."""
 
 from __future__ import annotations
 
+import builtins
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.errors import UsageError
 from accord.side import Side
 from accord.spill import Scratch
 from accord.table import pairs
-from accord.table.id_order import IdOrder
-from accord.table.pairs import SomePairs, order_pairs
+from accord.table.layout import Layout
+from accord.table.pairs import Half, IdOrder, Paired, PairTable, SomePairs, order_pairs
+from accord.table.sinks import files as sinks
+from accord.table.sources.opening import open_table
 
 ids = st.lists(st.text(max_size=4), max_size=8, unique=True)
 places = st.lists(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=9), max_size=5)
+cells = st.lists(st.none() | st.text(max_size=8), min_size=1, max_size=6)
+SCRIPT = "<script>alert('x')</script>"
 
 
 def order(texts: list[str]) -> IdOrder:
@@ -51,3 +61,131 @@ def test_pairs_are_in_order_and_each_once(
     assert all(len(piece) <= size for piece in pieces)
     left, right = got.places(0, len(got))
     assert (np.diff(left * max(1, len(b)) + right) > 0).all()
+
+
+def half(side: str, shown: list[str | None]) -> Half:
+    ids = pa.array([f"{side}{i}" for i in range(len(shown))], pa.large_string())
+    table = pa.concat_tables([pa.table({"x": pa.array([cell], pa.large_string())}) for cell in shown])
+    return Half.of(ids, table)
+
+
+def together(a: Half, b: Half, rows: list[tuple[int, int]], most: int = 1 << 20) -> PairTable:
+    found = np.array(rows, np.int64).reshape(-1, 2).T
+    orders = IdOrder.of(a.ids), IdOrder.of(b.ids)
+    return PairTable(a, b, order_pairs(*orders, [(found[0], found[1])], Scratch(most=most)))
+
+
+@given(
+    cells, cells, st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30), st.integers(1, 40)
+)
+def test_batches_are_the_table(
+    a: list[str | None], b: list[str | None], met: list[tuple[int, int]], size: int
+) -> None:
+    rows = sorted({(i % len(a), j % len(b)) for i, j in met})
+    found = together(half("a", a), half("b", b), rows[::-1] + rows, most=size)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "_BATCH_BYTES", size)
+        batches = list(found.to_batches())
+    assert pa.Table.from_batches(batches).equals(found.table())
+    assert found.table().to_pylist() == [
+        {"id_a": f"a{i}", "id_b": f"b{j}", "x_a": a[i], "x_b": b[j]} for i, j in rows
+    ]
+    assert found.head(3).equals(found.table().slice(0, 3))
+    assert found.ids().equals(found.table().select(["id_a", "id_b"]))
+    assert all(batch.num_rows == 1 or sum(_octets(batch)) <= size for batch in batches)
+    assert len(found) == len(rows)
+
+
+def _octets(batch: pa.RecordBatch) -> list[int]:
+    return [len((cell or "").encode()) for column in batch.columns for cell in column.to_pylist()]
+
+
+def wide(own: int, theirs: int, octets: int) -> PairTable:
+    """Every record of A with every one of B, whose cells are long."""
+    texts = [chr(97 + i) * octets for i in range(theirs)]
+    every = [(i, j) for i in range(own) for j in range(theirs)]
+    return together(half("a", ["x"] * own), half("b", [*texts]), every)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
+def test_what_is_written_in_batches_is_what_was_written_at_once(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = wide(4, 3, 1 << 10)
+    monkeypatch.setattr(pairs, "_BATCH_BYTES", 1 << 12)
+    assert len(list(found.to_batches())) > 2
+    for name, table in (("some", found), ("all", found.table())):
+        sinks.write_table(table, tmp_path / f"{name}{ending}")
+    if ending == ".csv":
+        assert (tmp_path / "some.csv").read_bytes() == (tmp_path / "all.csv").read_bytes()
+    names = found.schema.names
+    read = [open_table(tmp_path / f"{name}{ending}", names, Layout()).batches for name in ("some", "all")]
+    assert pa.Table.from_batches(read[0]).equals(pa.Table.from_batches(read[1]))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
+def test_memory_does_not_grow_with_the_pairs(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As counted by Arrow, which holds the cells: 64 MiB of pairs."""
+    monkeypatch.setattr(pairs, "_BATCH_BYTES", 1 << 20)
+    found = wide(64, 16, 1 << 16)
+    counted, usual = pa.proxy_memory_pool(pa.default_memory_pool()), pa.default_memory_pool()
+    pa.set_memory_pool(counted)
+    try:
+        sinks.write_table(found, tmp_path / f"out{ending}")
+    finally:
+        pa.set_memory_pool(usual)
+    assert 1 << 20 <= counted.max_memory() < 16 << 20
+
+
+class Result(Paired):
+    def __init__(self, rows: int) -> None:
+        names = [SCRIPT if row == 0 else None if row == 1 else f"n{row}" for row in range(rows)]
+        ids = [pa.array([f"{side}{i}" for i in range(rows)], pa.large_string()) for side in "ab"]
+        orders = IdOrder.of(ids[0]), IdOrder.of(ids[1])
+        pairs = order_pairs(*orders, [(np.arange(rows), np.arange(rows))], Scratch())
+        shown = {"name": pa.array(names, pa.large_string())}
+        self._found = PairTable(Half(ids[0], {}), Half(ids[1], shown), pairs)
+
+    @property
+    def found(self) -> PairTable:
+        return self._found
+
+    def _facts(self) -> dict[str, str]:
+        return {"matches": f"{len(self.found):,}", "run": "<b>"}
+
+
+def test_the_pairs_are_the_same_in_every_library() -> None:
+    result = Result(3)
+    assert result.to_pandas()["id_a"].tolist() == ["a0", "a1", "a2"]
+    assert result.to_polars()["id_a"].to_list() == ["a0", "a1", "a2"]
+    assert pa.table(result).equals(result.pairs)
+
+
+def test_a_notebook_shows_a_few_rows_and_runs_nothing_of_theirs() -> None:
+    shown = Result(12)._repr_html_()
+    assert SCRIPT not in shown
+    assert "&lt;script&gt;" in shown
+    assert "<b>" not in shown
+    assert shown.count("<tr>") == 2 + 1 + 10
+    assert "… and 2 more pairs" in shown
+    assert "more pairs" not in Result(3)._repr_html_()
+
+
+def test_a_repr_is_one_short_line() -> None:
+    assert repr(Result(12)) == "<Result: matches 12, run <b>>"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_library_that_is_missing_is_named(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **named: Any) -> Any:
+        if name.partition(".")[0] == library:
+            raise ImportError(name)
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(UsageError, match=f"pip install {library}"):
+        getattr(Result(1), f"to_{library}")()

@@ -19,9 +19,9 @@ from tests.workers.clusters import require_ray
 require_ray()
 
 # ruff: noqa: E402
-from accord.peer.connect import Address
+from accord.peer.connect import HostPort
 from accord.workers import foreman
-from accord.workers.foreman import _Shift
+from accord.workers.foreman import _PlacedWorkers
 from accord.workers.ray_worker import PROGRAM, RayWorker
 
 SECONDS = 20.0
@@ -52,7 +52,7 @@ class Actor:
         return None if kind == Kind.MEET else (Kind.ANSWER, body)
 
     def _call(self, host: str, port: int, token: bytes) -> tuple[int, bytes]:
-        with call_relay(Address(host, port), token) as made:
+        with call_relay(HostPort(host, port), token) as made:
             return Kind.READY, made.recv(5)
 
 
@@ -80,7 +80,7 @@ class Nodes:
 
 @pytest.fixture
 def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[socket.socket]]]:
-    """Have workers started; the coordinator's ends of their lines."""
+    """Have workers started; the coordinator's ends of their sockets."""
     monkeypatch.setattr(foreman, "in_words", lambda error: type(error).__name__)
     with ExitStack() as stack:
 
@@ -89,23 +89,23 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[socket
             for ours, theirs in pairs:
                 stack.enter_context(theirs)
                 stack.enter_context(ours).settimeout(SECONDS)
-            shift = _Shift(nodes, [theirs for _, theirs in pairs], listens)
-            if shift.relay is not None:
-                stack.callback(shift.relay.end)
+            placed = _PlacedWorkers(nodes, [theirs for _, theirs in pairs], listens)
+            if placed.relay is not None:
+                stack.callback(placed.relay.end)
             stack.callback(nodes.is_over.set)
             return [ours for ours, _ in pairs]
 
         yield begun
 
 
-def hear(line: socket.socket) -> tuple[Kind, bytes]:
-    message = messages.hear(line)
+def receive(end: socket.socket) -> tuple[Kind, bytes]:
+    message = messages.receive(end)
     assert message is not None
     return message.kind, bytes(message.body)
 
 
-def hear_failure(line: socket.socket) -> Failure:
-    kind, body = hear(line)
+def receive_failure(end: socket.socket) -> Failure:
+    kind, body = receive(end)
     assert kind is Kind.FAILURE
     return messages.decode_failure(bytearray(body))
 
@@ -114,76 +114,76 @@ Begin = Callable[..., list[socket.socket]]
 
 
 def test_what_is_said_is_carried_in_order_to_who_it_is_for(begin: Begin) -> None:
-    lines = begin(Nodes(Actor(), Actor(), Actor()), 3)
+    ends = begin(Nodes(Actor(), Actor(), Actor()), 3)
     for turn in range(50):
-        for number, line in enumerate(lines):
-            messages.say(line, Kind.JOB, b"%d of %d" % (turn, number))
-    for number, line in enumerate(lines):
-        assert [hear(line) for _ in range(50)] == [
+        for number, end in enumerate(ends):
+            messages.send(end, Kind.JOB, b"%d of %d" % (turn, number))
+    for number, end in enumerate(ends):
+        assert [receive(end) for _ in range(50)] == [
             (Kind.ANSWER, b"%d of %d" % (turn, number)) for turn in range(50)
         ]
 
 
 def test_the_partners_connection_is_relayed_to_the_worker_that_it_named(begin: Begin) -> None:
-    lines = begin(Nodes(Actor(), Actor()), 2, listens=True)
+    ends = begin(Nodes(Actor(), Actor()), 2, listens=True)
     with ExitStack() as stack:
-        for number, line in enumerate(lines):
-            messages.say(line, Kind.MEET, b"whom")
+        for number, end in enumerate(ends):
+            messages.send(end, Kind.MEET, b"whom")
             partner, handed = map(stack.enter_context, socket.socketpair())
             partner.sendall(b"tls %d" % number)
-            messages.hand_over(line, handed)
-        assert [hear(line) for line in lines] == [(Kind.READY, b"tls 0"), (Kind.READY, b"tls 1")]
+            messages.hand_over(end, handed)
+        assert [receive(end) for end in ends] == [(Kind.READY, b"tls 0"), (Kind.READY, b"tls 1")]
 
 
 def test_a_node_with_another_version_is_named(begin: Begin) -> None:
-    _, line = begin(Nodes(Actor(), Actor("0.0.9, wire 1")), 2)
-    failure = hear_failure(line)
+    _, end = begin(Nodes(Actor(), Actor("0.0.9, wire 1")), 2)
+    failure = receive_failure(end)
     assert failure.cause is Cause.FAULT
     assert failure.problem == f"its node has another version of accord: 0.0.9, wire 1 instead of {PROGRAM}"
 
 
 def test_a_cluster_without_room_says_so(begin: Begin) -> None:
-    line, _ = begin(Nodes(Actor()), 2)
-    assert hear_failure(line).problem == "the cluster had no room for 2 workers in 60 seconds"
+    end, _ = begin(Nodes(Actor()), 2)
+    assert receive_failure(end).problem == "the cluster had no room for 2 workers in 60 seconds"
 
 
 def test_a_call_that_fails_is_the_last_word(begin: Begin) -> None:
-    (line,) = begin(Nodes(Actor()), 1)
-    messages.say(line, Kind.JOB, b"die")
-    messages.say(line, Kind.JOB, b"more")
-    assert hear_failure(line).problem == "RuntimeError"
-    line.settimeout(0.2)
+    (end,) = begin(Nodes(Actor()), 1)
+    messages.send(end, Kind.JOB, b"die")
+    messages.send(end, Kind.JOB, b"more")
+    assert receive_failure(end).problem == "RuntimeError"
+    end.settimeout(0.2)
     with pytest.raises(TimeoutError):
-        messages.hear(line)
+        messages.receive(end)
 
 
 def test_a_job_that_cannot_be_handed_over_is_told(begin: Begin) -> None:
     """Such as for want of room in the object store."""
     actor = Actor()
-    (line,) = begin(Nodes(actor), 1)
+    (end,) = begin(Nodes(actor), 1)
 
     def refuse(*arguments: object) -> None:
         raise MemoryError
 
     actor.answer.remote = refuse  # type: ignore[method-assign, assignment]
-    messages.say(line, Kind.JOB, b"x")
-    assert hear_failure(line).problem == "MemoryError"
+    messages.send(end, Kind.JOB, b"x")
+    assert receive_failure(end).problem == "MemoryError"
 
 
 def test_an_idle_worker_that_is_gone_is_told_once(begin: Begin) -> None:
     nodes = Nodes(Actor(), Actor())
     first, second = begin(nodes, 2)
     nodes.gone = {1: "its node was lost"}
-    assert hear_failure(second).problem == "its node was lost"
-    messages.say(first, Kind.JOB, b"x")
-    assert hear(first) == (Kind.ANSWER, b"x")
+    assert receive_failure(second).problem == "its node was lost"
+    messages.send(first, Kind.JOB, b"x")
+    assert receive(first) == (Kind.ANSWER, b"x")
 
 
 def test_a_cluster_that_is_lost_is_told_of_every_worker(begin: Begin) -> None:
     nodes = Nodes(Actor(), Actor())
-    lines = begin(nodes, 2)
+    ends = begin(nodes, 2)
     nodes.is_over.set()
-    assert [hear_failure(line).problem for line in lines] == ["ConnectionError"] * 2
+    assert [receive_failure(end).problem for end in ends] == ["ConnectionError"] * 2
 
 
 def test_a_node_that_cannot_call_its_coordinator_says_so() -> None:

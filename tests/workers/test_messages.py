@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.accountable.stored import WorkerDesk
+from accord.accountable.stored import WorkerSigning
 from accord.secure.blocks import Table
 from accord.secure.circuit import Input
 from accord.workers import messages
@@ -64,8 +64,8 @@ def test_an_answer_is_read_again(places: list[int], number: int) -> None:
 
 def test_facts_are_read_again_and_no_others() -> None:
     meet = Meet("00ff", "aa", "host", 7000)
-    desk = WorkerDesk(1, "00", "ff", "folder")
-    for start in (START, replace(START, desk=desk)):
+    signing = WorkerSigning(1, "00", "ff", "folder")
+    for start in (START, replace(START, signing=signing)):
         assert messages.decode_start(messages.encode_facts(start)) == start
     assert messages.decode_facts(Meet, messages.encode_facts(meet)) == meet
     assert "aa" not in repr(meet)
@@ -96,7 +96,7 @@ def through(*content: bytes) -> Message | None:
         thread = threading.Thread(target=send)
         thread.start()
         try:
-            return messages.hear(ours)
+            return messages.receive(ours)
         finally:
             thread.join()
 
@@ -105,7 +105,7 @@ def written(kind: Kind, *parts: bytes) -> bytes:
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            messages.say(theirs, kind, *parts)
+            messages.send(theirs, kind, *parts)
         found = b""
         while piece := ours.recv(1 << 16):
             found += piece
@@ -113,9 +113,9 @@ def written(kind: Kind, *parts: bytes) -> bytes:
 
 
 def test_a_message_whole_byte_by_byte_and_cut() -> None:
-    content = written(Kind.BADGE, b"abc", b"def")
+    content = written(Kind.CERTIFICATE, b"abc", b"def")
     for pieces in ((content,), tuple(content[i : i + 1] for i in range(len(content)))):
-        assert through(*pieces) == Message(Kind.BADGE, bytearray(b"abcdef"))
+        assert through(*pieces) == Message(Kind.CERTIFICATE, bytearray(b"abcdef"))
     for length in range(len(content)):
         assert through(content[:length]) is None
 
@@ -126,7 +126,7 @@ def test_what_is_no_message_is_refused(content: bytes) -> None:
         through(content)
 
 
-@pytest.mark.parametrize("kind", [Kind.BADGE, Kind.READY, Kind.SOCKET])
+@pytest.mark.parametrize("kind", [Kind.CERTIFICATE, Kind.READY, Kind.SOCKET])
 def test_a_message_that_is_too_long_is_refused_on_both_ends(kind: Kind) -> None:
     with pytest.raises(ValueError, match="too long"):
         written(kind, bytes(2000))
@@ -141,7 +141,7 @@ def test_a_connection_is_handed_over() -> None:
     with ours, theirs, left:
         with right:
             messages.hand_over(theirs, right)
-        message: Any = messages.hear(ours)
+        message: Any = messages.receive(ours)
         assert message.kind is Kind.SOCKET
         (descriptor,) = message.descriptors
         with socket.socket(fileno=descriptor) as handed:

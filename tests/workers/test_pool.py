@@ -8,7 +8,7 @@ from collections import deque
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from accord.entropy import Seeded
 from accord.errors import ConnectionLostError, PeerError, StoppedError, WorkerError
-from accord.notices import tell_nobody
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
 from accord.protocols import schedule
@@ -31,19 +30,11 @@ from accord.secure.circuit import Input
 from accord.side import Side
 from accord.state.journal import scan
 from accord.state.runs import open_run
-from accord.workers import answers, messages
+from accord.workers import connections, messages
+from accord.workers.choice import own_wish
 from accord.workers.messages import Answer, Cause, Failure, Kind, Message
-from accord.workers.pool import (
-    MANY,
-    Alone,
-    Crew,
-    Errand,
-    Figures,
-    _Shared,
-    _Tally,
-    count_workers,
-    own_wish,
-)
+from accord.workers.pool import Figures, NoWorkers, ProcessPool, WorkOrder, _Tally, _WorkerProcesses
+from accord.workers.sharing import MANY, SharedRounds, count_workers
 from tests.run import faults
 from tests.run.test_resume import EXPECTED
 
@@ -70,7 +61,7 @@ def test_what_a_side_wants() -> None:
     assert not unsaid.always
 
 
-class Line:
+class Partner:
     """The partner's coordinator, which may have something to say."""
 
     def __init__(self, says: Exception | None = None) -> None:
@@ -95,13 +86,13 @@ class Fake:
     def start(self, count: int) -> None:
         pass
 
-    def say(self, worker: int, kind: Kind, *parts: bytes | memoryview) -> None:
+    def send(self, worker: int, kind: Kind, *parts: bytes | memoryview) -> None:
         self.told.append((worker, kind, b"".join(parts)))
 
     def hand_over(self, worker: int, connection: socket.socket) -> None:
         raise AssertionError
 
-    def hear(self, seconds: float) -> tuple[int, Message | None] | None:
+    def receive(self, seconds: float) -> tuple[int, Message | None] | None:
         return self.says.popleft() if self.says else None
 
     def how_it_ended(self, worker: int) -> str:
@@ -120,19 +111,25 @@ def failure(cause: Cause, problem: str = "a message of 3 bytes") -> Message:
     return Message(Kind.FAILURE, bytearray(messages.encode_failure(Failure(cause, problem))))
 
 
-def shared(workers: Fake, line: Line | None = None) -> _Shared:
-    made = Crew(Wish(2, always=True), Reach(connect="partner:1"), lambda: workers)
+def pool(workers: Fake) -> ProcessPool:
+    made = ProcessPool(Wish(2, always=True), Reach(connect="partner:1"), lambda: workers)
     made.tallies[:] = [_Tally(messages.decode_answer(answer().body)) for _ in range(2)]
-    return _Shared(made, answers.Heard(workers, line or Line()), Side.A, (INPUT,), 2)
+    return made
 
 
-def ask(comparer: _Shared) -> None:
+def shared(of: Fake | ProcessPool, partner: Partner | None = None) -> SharedRounds:
+    """The workers when they have met those of the partner: what they were for, they know."""
+    made, no_order = of if isinstance(of, ProcessPool) else pool(of), cast(WorkOrder, None)
+    return SharedRounds(_WorkerProcesses(made, no_order, partner or Partner(), (INPUT,)), Side.A, 2)
+
+
+def ask(comparer: SharedRounds) -> None:
     """Two blocks of 12 rows against 3: 36 pairs for each of two workers."""
     table = Table({"x": np.ones((24, 1), np.int64)}, np.ones(24, np.bool_))
     comparer.ask(Blocks.of_sizes(np.array([12, 12]), np.array([3, 3])), table)
 
 
-def answered(comparer: _Shared) -> Any:
+def answered(comparer: SharedRounds) -> Any:
     with pytest.raises(StopIteration) as end:
         next(comparer.answer())
     return end.value.value.tolist()
@@ -141,8 +138,9 @@ def answered(comparer: _Shared) -> Any:
 def test_answers_come_in_any_order_and_are_put_in_theirs() -> None:
     """Rounds end in order, though a worker may be ahead of the other by several."""
     fake = Fake((1, answer(0)), (1, answer(5)), (0, answer(1, 35)), (0, answer()))
-    comparer = shared(fake)
-    comparer.crew.expect(7.5)
+    workers = pool(fake)
+    comparer = shared(workers)
+    workers.expect(7.5)
     for _ in range(2):
         ask(comparer)
     assert [(worker, kind) for worker, kind, _ in fake.told] == [(0, Kind.JOB), (1, Kind.JOB)] * 2
@@ -150,7 +148,8 @@ def test_answers_come_in_any_order_and_are_put_in_theirs() -> None:
     assert seconds == [7.5, 7.5, 0.0, 0.0]
     assert answered(comparer) == [1, 35, 36]
     assert answered(comparer) == [41]
-    assert comparer.crew.figures() == Figures(20, 40, (36_000, 36_000), (1 << 20, 1 << 20))
+    unsigned = (dict.fromkeys(Side, bytes(32)),) * 2
+    assert workers.figures() == Figures(20, 40, (36_000, 36_000), (1 << 20, 1 << 20), unsigned)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +166,7 @@ def test_answers_come_in_any_order_and_are_put_in_theirs() -> None:
 def test_a_worker_that_fails_ends_the_run(
     says: Message | None, error: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "_REASON_SECONDS", 0.05)
+    monkeypatch.setattr(connections, "_REASON_SECONDS", 0.05)
     comparer = shared(Fake((1, says)))
     ask(comparer)
     with pytest.raises(error, match=words):
@@ -176,17 +175,17 @@ def test_a_worker_that_fails_ends_the_run(
 
 def test_what_the_partner_says_comes_first() -> None:
     """A connection between workers that was cut because the partner stopped: its reason is what counts."""
-    line = Line()
+    partner = Partner()
     fake = Fake((0, failure(Cause.LOST)))
-    comparer = shared(fake, line)
+    comparer = shared(fake, partner)
     ask(comparer)
-    real = fake.hear
+    real = fake.receive
 
-    def hear(seconds: float) -> tuple[int, Message | None] | None:
-        line.says = StoppedError(partner="bob", reason="one of its workers ended", mend="")
+    def receive(seconds: float) -> tuple[int, Message | None] | None:
+        partner.says = StoppedError(partner="bob", reason="one of its workers ended", mend="")
         return real(seconds)
 
-    fake.hear = hear  # type: ignore[method-assign]
+    fake.receive = receive  # type: ignore[method-assign]
     with pytest.raises(StoppedError, match="one of its workers ended"):
         next(comparer.answer())
 
@@ -198,28 +197,28 @@ def test_an_answer_that_nobody_asked_for() -> None:
         next(comparer.answer())
 
 
-def test_a_crew_ends_with_its_context_and_its_port() -> None:
+def test_a_pool_ends_with_its_context_and_its_port() -> None:
     fake = Fake()
-    with Crew(Wish(2, always=True), Reach(listen="127.0.0.1:0"), lambda: fake) as made:
+    with ProcessPool(Wish(2, always=True), Reach(listen="127.0.0.1:0"), lambda: fake) as made:
         assert made.port is not None
         port = made.port.getsockname()[1]
     assert fake.ended
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), 5)
-    with Crew(own_wish(1), Reach(listen="127.0.0.1:0"), Fake) as alone:
+    with ProcessPool(own_wish(1), Reach(listen="127.0.0.1:0"), Fake) as alone:
         assert alone.port is None
 
 
 # -- a whole run in memory, with several sessions that speak in turn ---------------------------------------
 
 
-class Several(Alone):
+class Several(NoWorkers):
     """So many sessions over the coordinators' own channel."""
 
     def __init__(self, count: int) -> None:
         self._count = count
 
-    def staff(self, errand: Errand, line: answers.Line, partner: Wish) -> Staff:
+    def comparers(self, order: WorkOrder, connection: connections.PartnerConnection, partner: Wish) -> Staff:
         return InTurn(self._count, UNDER_WAY)
 
 
@@ -239,7 +238,7 @@ def resume(both: dict[Side, faults.Office], name: str, count: int) -> faults.End
     with ExitStack() as stack:
         parties = {}
         for side, office in both.items():
-            reopened = reopen(office.state, name, None, None, office.reach(), tell_nobody)
+            reopened = reopen(office.state, name)
             own, kept = stack.enter_context(reopened)
             parties[side] = go_on(replace(own, team=Several(count)), kept, faults.Line())
         return faults.drive(parties, faults.Wire())

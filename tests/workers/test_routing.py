@@ -15,9 +15,9 @@ import pytest
 from accord.errors import StoppedError
 from accord.notices import Dropped, Notice
 from accord.peer import port as ports
-from accord.peer.connect import Address
+from accord.peer.connect import HostPort
 from accord.peer.port import CALLERS, open_port
-from accord.workers.routing import _VISITORS, TAG, encode_wish, make_token, route
+from accord.workers.routing import _MOST_CALLERS, TAG, encode_token, make_token, route
 
 TOKENS = [make_token(bytes([n]) * 32, bytes(32)) for n in range(3)]
 
@@ -29,7 +29,7 @@ class Routed:
         self.said: dict[int, bytes] = {}
         self.told: list[Notice] = []
         self.result: Any = None
-        self._server = open_port(Address("127.0.0.1", 0))
+        self._server = open_port(HostPort("127.0.0.1", 0))
         self.port: int = self._server.getsockname()[1]
         self._thread = threading.Thread(target=self._run, args=(seconds, attend))
         self._thread.start()
@@ -60,7 +60,7 @@ class Routed:
 def enter_all(routed: Routed, stack: ExitStack) -> None:
     """Every worker calls, in another order; what follows the token is not read at the door."""
     for number in (2, 0, 1):
-        stack.enter_context(routed.call(encode_wish(TOKENS[number]) + b"tls%d" % number))
+        stack.enter_context(routed.call(encode_token(TOKENS[number]) + b"tls%d" % number))
 
 
 def require_all(routed: Routed) -> None:
@@ -80,21 +80,21 @@ def test_a_token_in_pieces() -> None:
     routed = Routed()
     with ExitStack() as stack:
         slow = stack.enter_context(routed.call())
-        for octet in encode_wish(TOKENS[1]):
+        for octet in encode_token(TOKENS[1]):
             slow.sendall(bytes([octet]))
         slow.sendall(b"tls1")
         for number in (0, 2):
-            stack.enter_context(routed.call(encode_wish(TOKENS[number]) + b"tls%d" % number))
+            stack.enter_context(routed.call(encode_token(TOKENS[number]) + b"tls%d" % number))
         require_all(routed)
 
 
 STRANGERS = {
     "tls": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     "a health check": b"GET /health HTTP/1.0\r\n\r\n",
-    "a wrong token": encode_wish(bytes(32)),
-    "nearly a token": encode_wish(TOKENS[0][:-1] + bytes([TOKENS[0][-1] ^ 1])),
+    "a wrong token": encode_token(bytes(32)),
+    "nearly a token": encode_token(TOKENS[0][:-1] + bytes([TOKENS[0][-1] ^ 1])),
     "another version": TAG.replace(b"1", b"2") + TOKENS[0],
-    "a used token": encode_wish(TOKENS[2]) + b"again",
+    "a used token": encode_token(TOKENS[2]) + b"again",
 }
 
 
@@ -102,7 +102,7 @@ def test_nobody_else_is_let_in() -> None:
     """Whoever says anything else is dropped and noted; a token counts once, for whoever was first."""
     routed = Routed()
     with ExitStack() as stack:
-        stack.enter_context(routed.call(encode_wish(TOKENS[2]) + b"tls2"))
+        stack.enter_context(routed.call(encode_token(TOKENS[2]) + b"tls2"))
         while 2 not in routed.said:
             pass
         for content in STRANGERS.values():
@@ -111,7 +111,7 @@ def test_nobody_else_is_let_in() -> None:
         with routed.call():
             pass
         for number in (0, 1):
-            stack.enter_context(routed.call(encode_wish(TOKENS[number]) + b"tls%d" % number))
+            stack.enter_context(routed.call(encode_token(TOKENS[number]) + b"tls%d" % number))
         require_all(routed)
     dropped = [notice for notice in routed.told if isinstance(notice, Dropped)]
     assert {notice.reason for notice in dropped} <= {"it is no worker of the partner", "it went away"}
@@ -123,7 +123,7 @@ def test_random_bytes_at_the_door() -> None:
     routed, chance = Routed(), random.Random(7)
     with ExitStack() as stack:
         for _ in range(60):
-            right = encode_wish(TOKENS[chance.randrange(3)])
+            right = encode_token(TOKENS[chance.randrange(3)])
             content = right[: chance.randrange(len(right) - 8)] + chance.randbytes(chance.randrange(60))
             made = routed.call()
             with suppress(OSError):
@@ -159,7 +159,7 @@ def test_more_than_512_who_say_nothing_do_not_keep_workers_out(monkeypatch: pyte
     monkeypatch.setattr(ports, "CROWDED_SECONDS", 0.0)
     routed = Routed(seconds=300.0)
     with ExitStack() as stack:
-        for _ in range(_VISITORS + 40):
+        for _ in range(_MOST_CALLERS + 40):
             stack.enter_context(routed.call())
         enter_all(routed, stack)
         require_all(routed)
@@ -171,7 +171,7 @@ def test_more_than_512_who_say_nothing_do_not_keep_workers_out(monkeypatch: pyte
 def test_fewer_than_512_need_not_make_room() -> None:
     routed = Routed(seconds=300.0)
     with ExitStack() as stack:
-        for _ in range(_VISITORS - 3):
+        for _ in range(_MOST_CALLERS - 3):
             stack.enter_context(routed.call())
         enter_all(routed, stack)
         require_all(routed)
@@ -180,7 +180,7 @@ def test_fewer_than_512_need_not_make_room() -> None:
 
 def test_the_door_closes_when_its_time_is_over() -> None:
     routed = Routed(seconds=0.5)
-    with routed.call(encode_wish(TOKENS[0]) + b"tls0"):
+    with routed.call(encode_token(TOKENS[0]) + b"tls0"):
         assert routed.end() is False
 
 

@@ -79,7 +79,7 @@ def test_without_files_in_memory_it_is_gone_at_once(
 
 
 def test_two_workers_have_two_keys() -> None:
-    assert Worker(START).badge != Worker(START).badge
+    assert Worker(START).certificate != Worker(START).certificate
 
 
 def tell(service: Service, kind: Kind, body: bytes = b"") -> tuple[Kind, bytes] | None:
@@ -94,7 +94,7 @@ def test_it_listens_to_one_thing_at_a_time() -> None:
             assert failure(tell(service, kind)) == Failure(Cause.FAULT, "ValueError")
     said = tell(service, Kind.START, messages.encode_facts(START))
     assert said
-    assert said[0] is Kind.BADGE
+    assert said[0] is Kind.CERTIFICATE
     for kind in (Kind.START, Kind.JOB, Kind.SOCKET):
         assert failure(tell(service, kind)) == Failure(Cause.FAULT, "ValueError")
     meet = messages.encode_facts(Meet(card=said[1].hex(), token=""))

@@ -8,36 +8,27 @@ nonces of both hellos. The own nonce is the system's, so a run that is cut, or w
 an old copy, never draws the same masks twice. Not from the seed: TLS, nonces and times; and the noise, which
 the ledger may keep for many runs and which the opened counts fix together with the table.
 
-Before the first byte that depends on data each side sends two commitments, to its table and to its seed, and
-signs them with the key of its card: a *pledge*. Both are SHA-256 under salts of 32 bytes, so that neither
-tells anything of what it fixes. The seed is as secret as the table: whoever has it and saw the messages reads
-the inputs. It stands in one file, 0600, in the run's folder, and goes to nobody; a worker gets the key of its
-own connection.
+A side is committed to its table and to its seed (pledge.py): both commitments are SHA-256 under salts of 32
+bytes, so that neither tells anything of what it fixes. The seed is as secret as the table: whoever has it and
+saw the messages reads the inputs. It stands in one file, 0600, in the run's folder, and goes to nobody; a
+worker gets the key of its own connection.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from typing import NoReturn
 
 from accord.entropy import Derived, Entropy
-from accord.errors import PeerError
-from accord.peer.identity import Card, sign, verify
-from accord.secure.party import Party, Send, receive
 from accord.side import Side
-from accord.state.folder import State
 
 _FILE = b"accord seed 1\n"
 _SLOTS = b"accord seed slots 1\n"
 _CONNECTION = b"accord seed connection 1\n"
 _SEED_TAG = b"accord commit seed 1\n"
 _TABLE_TAG = b"accord commit table 1\n"
-_PLEDGE_TAG = b"accord pledge 1\n"
 _PART = 32
-_SIGNATURE = 64
-PLEDGE = 2 * _PART + _SIGNATURE
 
 
 class Seed:
@@ -103,54 +94,3 @@ def decode_seed(content: bytes) -> Seed:
     if not content.startswith(_FILE):
         raise ValueError("not a seed")
     return Seed(content[len(_FILE) :])
-
-
-@dataclass(frozen=True)
-class Pledge:
-    """A side's commitments for one run, and its signature. Public."""
-
-    commitments: bytes
-    signature: bytes
-
-    @property
-    def table(self) -> bytes:
-        return self.commitments[:_PART]
-
-    @property
-    def seed(self) -> bytes:
-        return self.commitments[_PART:]
-
-
-def encode_pledge(pledge: Pledge) -> bytes:
-    """A pledge in its 128 bytes."""
-    return pledge.commitments + pledge.signature
-
-
-def decode_pledge(content: bytes) -> Pledge:
-    """The pledge in these bytes; whether it is signed, `require_pledge` says."""
-    if len(content) != PLEDGE:
-        raise ValueError("not a pledge")
-    return Pledge(content[: 2 * _PART], content[2 * _PART :])
-
-
-def require_pledge(pledge: Pledge, card: Card, run: str, agreement: str, side: Side) -> None:
-    """Raise ValueError unless the owner of the card made this pledge for this run."""
-    verify(card, pledge.signature, _pledged(run, agreement, side, pledge.commitments))
-
-
-def _pledged(run: str, agreement: str, side: Side, commitments: bytes) -> bytes:
-    return _PLEDGE_TAG + run.encode() + bytes.fromhex(agreement) + side.value.encode() + commitments
-
-
-def exchange_pledges(
-    state: State, side: Side, cards: dict[Side, Card], run: str, agreement: str, commitments: bytes
-) -> Party[dict[Side, Pledge]]:
-    """Pledge, and take the partner's pledge. *Learns*: nothing but that table and seed are fixed."""
-    own = Pledge(commitments, sign(state, _pledged(run, agreement, side, commitments)))
-    yield Send(encode_pledge(own))
-    theirs = decode_pledge((yield from receive(PLEDGE)).tobytes())
-    try:
-        require_pledge(theirs, cards[side.other], run, agreement, side.other)
-    except ValueError:
-        raise PeerError(problem="commitments that it did not sign") from None
-    return {side: own, side.other: theirs}

@@ -1,34 +1,40 @@
-"""What makes a run accountable while it goes on: its seed, its pledges, and the book of every connection.
+"""What stands around a run for it to be accountable, and what stands there where it is not: one interface.
 
-A *promise* is a side's seed with both pledges, fixed for the run and on disk before the protocol begins. A
-*desk* is opened for each attempt: it gives the key of each connection, keeps the coordinators' book, and says
-in the end what the receipt binds. A run that is not accountable has neither, and sends and keeps nothing of
-this.
+    Accountability    of a run: chosen once, by `accountability_of`, from the agreement; nobody else asks
+    Commitment        what a side is committed to, from before the sizes on: its seed, and both pledges
+    AttemptRecord     of one attempt: the coordinators' connection, what workers are given, and what the
+                      receipt binds in the end
+    Recorder          of one connection: wraps the party that speaks there, and is what it draws from
+
+In an accountable run the commitment is on disk before the protocol begins, each connection draws from a key
+of its own (seed.py), and all that its party says and hears is recorded, and signed where it is marked so
+(transcript.py). Otherwise a party is left as it is, draws from the system, and nothing is kept or sent.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from accord.accountable.seed import (
-    PLEDGE,
-    Pledge,
-    Seed,
-    decode_pledge,
-    decode_seed,
-    draw_seed,
-    encode_pledge,
-    encode_seed,
-    exchange_pledges,
+from accord.accountable.pledge import PLEDGE, Pledge, decode_pledge, encode_pledge, exchange_pledges
+from accord.accountable.seed import Seed, decode_seed, draw_seed, encode_seed
+from accord.accountable.stored import TranscriptFiles, WorkerSigning, keep_certificates, new_attempt
+from accord.accountable.transcript import (
+    LINK,
+    Meeting,
+    SigningKeys,
+    Transcript,
+    about_run,
+    meeting_of,
+    sign_at_end,
+    transcribe,
 )
-from accord.accountable.stored import FileKeeper, WorkerDesk, keep_badges, new_attempt
-from accord.accountable.transcript import Book, Meeting, Pen, about_run, close_book, keep_book, meeting_of
 from accord.agreement.document import Agreement
-from accord.entropy import Derived, Entropy
+from accord.entropy import Derived, Entropy, System
 from accord.errors import StateError, TrustError
 from accord.peer.handshake import Hello, encode_hello
 from accord.peer.identity import Card, parse_card, signer, verifier
@@ -37,51 +43,155 @@ from accord.side import Side
 from accord.state.folder import State
 
 T = TypeVar("T")
+Links = dict[Side, bytes]
+"""The last links of what A and B sent on a connection."""
 
 _PLEDGES = b"accord pledges 1\n"
 
 
+class Recorder(Protocol):
+    """What stands around the parties that speak over one connection."""
+
+    @property
+    def entropy(self) -> Entropy:
+        """What a side draws from there."""
+
+    @property
+    def links(self) -> Links:
+        """Zeros where nothing is recorded."""
+
+    def record(self, party: Party[T]) -> Party[T]:
+        """The same party."""
+
+    def record_whole(self, party: Party[T]) -> Party[T]:
+        """The same party, and signatures of both sides at its end."""
+
+
+class AttemptRecord(Protocol):
+    """What stands around one attempt at a run."""
+
+    @property
+    def connection(self) -> Recorder:
+        """That of the coordinators."""
+
+    def keep_certificates(self, cards: list[bytes]) -> None:
+        """Those of the own workers, before the partner is told of them."""
+
+    def worker(self, number: int) -> WorkerSigning | None:
+        """What worker `number`, from 0 on, is given to sign with; None where it signs nothing."""
+
+    def facts(self, workers: tuple[Links, ...]) -> dict[str, Any] | None:
+        """What the receipt binds, the same on both sides, if anything; `workers` are the links of theirs."""
+
+
+class Commitment(Protocol):
+    """What a side is committed to in a run."""
+
+    def slots(self) -> Entropy:
+        """What the slots are drawn from."""
+
+    def files(self, cards: dict[Side, Card], followed: Mapping[str, bytes]) -> dict[str, bytes]:
+        """What is kept from the beginning on for a replay, by the names of the files: the cards, which may be
+        renewed later, and `followed`, from which the slots follow besides table and seed."""
+
+
+class Accountability(Protocol):
+    """Whether, and how, a side can be held to what it does in a run."""
+
+    def commit(self, run: str, table: bytes) -> Party[Commitment]:
+        """Fix all that the own messages follow from, with a table of this digest."""
+
+    def attempt(
+        self, run: str, hellos: tuple[Hello, Hello], sizes: dict[Side, int]
+    ) -> AbstractContextManager[AttemptRecord]:
+        """The record of an attempt that begins with these hellos, as long as it lasts."""
+
+
+def accountability_of(
+    agreement: Agreement, state: State, side: Side, cards: dict[Side, Card], entropy: Entropy
+) -> Accountability:
+    """As the two have agreed. *Requires*: entropy of the system."""
+    if agreement.accountable:
+        return Accountable(agreement, state, side, cards, entropy)
+    return Unaccountable(entropy)
+
+
+# -- a run that is not accountable ---------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class Promise:
+class Unaccountable:
+    """Nothing is recorded: the run, each of its attempts and connections, and its workers."""
+
+    entropy: Entropy = field(repr=False)
+
+    def commit(self, run: str, table: bytes) -> Party[Commitment]:
+        yield from ()
+        return self
+
+    def slots(self) -> Entropy:
+        return self.entropy
+
+    def files(self, cards: dict[Side, Card], followed: Mapping[str, bytes]) -> dict[str, bytes]:
+        return {}
+
+    @contextmanager
+    def attempt(
+        self, run: str, hellos: tuple[Hello, Hello], sizes: dict[Side, int]
+    ) -> Iterator[AttemptRecord]:
+        yield self
+
+    @property
+    def connection(self) -> Recorder:
+        return self
+
+    def keep_certificates(self, cards: list[bytes]) -> None:
+        pass
+
+    def worker(self, number: int) -> None:
+        return None
+
+    def facts(self, workers: tuple[Links, ...]) -> None:
+        return None
+
+    @property
+    def links(self) -> Links:
+        return dict.fromkeys(Side, bytes(LINK))
+
+    def record(self, party: Party[T]) -> Party[T]:
+        return party
+
+    def record_whole(self, party: Party[T]) -> Party[T]:
+        return party
+
+
+# -- an accountable run --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SeedCommitment:
     """The seed of a run, and what both sides are committed to."""
 
     seed: Seed
     pledges: dict[Side, Pledge]
 
+    def slots(self) -> Entropy:
+        return self.seed.slots()
 
-def make_promise(
-    state: State,
-    agreement: Agreement,
-    side: Side,
-    cards: dict[Side, Card],
-    run: str,
-    table: bytes,
-    system: Entropy,
-) -> Party[Promise | None]:
-    """Draw a seed, and pledge it with a table of this digest; take the partner's pledge. Nothing of it where
-    runs are not accountable."""
-    if not agreement.accountable:
-        return None
-    seed = draw_seed(system)
-    made = seed.commitments(side, table)
-    return Promise(seed, (yield from exchange_pledges(state, side, cards, run, agreement.digest, made)))
+    def files(self, cards: dict[Side, Card], followed: Mapping[str, bytes]) -> dict[str, bytes]:
+        pledges = b"".join(encode_pledge(self.pledges[side]) for side in Side)
+        return {
+            "seed": encode_seed(self.seed),
+            "pledges": _PLEDGES + pledges,
+            **{f"card-{side.value}": cards[side].pem for side in Side},
+            **followed,
+        }
 
 
-def promise_files(promise: Promise, cards: dict[Side, Card]) -> dict[str, bytes]:
-    """What is kept from the beginning on for a replay, by the names of the files: with the cards, which may
-    be renewed later. The noise that the slots have comes to it."""
-    pledges = b"".join(encode_pledge(promise.pledges[side]) for side in Side)
-    return {
-        "seed": encode_seed(promise.seed),
-        "pledges": _PLEDGES + pledges,
-        **{f"card-{side.value}": cards[side].pem for side in Side},
-    }
-
-
-def read_promise(folder: Path) -> Promise:
-    """The promise of the run in this folder."""
+def read_commitment(folder: Path) -> SeedCommitment:
+    """The commitment of the accountable run in this folder."""
     try:
-        return Promise(decode_seed((folder / "seed").read_bytes()), read_pledges(folder))
+        return SeedCommitment(decode_seed((folder / "seed").read_bytes()), _read_pledges(folder))
     except (OSError, ValueError):
         mend = "Restore it from a copy; without it the run can neither continue nor be replayed."
         raise StateError(
@@ -98,8 +208,7 @@ def read_cards(folder: Path) -> dict[Side, Card]:
         raise StateError(path=folder, reason="the cards of the run cannot be read", mend=mend) from None
 
 
-def read_pledges(folder: Path) -> dict[Side, Pledge]:
-    """Both pledges; raises OSError or ValueError."""
+def _read_pledges(folder: Path) -> dict[Side, Pledge]:
     content = (folder / "pledges").read_bytes()
     body = content[len(_PLEDGES) :]
     if not content.startswith(_PLEDGES) or len(body) != 2 * PLEDGE:
@@ -107,92 +216,46 @@ def read_pledges(folder: Path) -> dict[Side, Pledge]:
     return {Side.A: decode_pledge(body[:PLEDGE]), Side.B: decode_pledge(body[PLEDGE:])}
 
 
-class Desk:
-    """One attempt at an accountable run; use it as a context."""
+@dataclass(frozen=True)
+class Accountable:
+    """All that a side says is signed, and all that it hears is kept."""
 
-    def __init__(
-        self,
-        folder: Path,
-        promise: Promise,
-        hellos: dict[Side, Hello],
-        sizes: dict[Side, int],
-        about: bytes,
-        side: Side,
-        cards: dict[Side, Card],
-        identity: bytes,
-    ) -> None:
-        told = {s: encode_hello(hello) for s, hello in hellos.items()}
-        self.promise = promise
-        self.meeting = meeting_of(told, sizes, about)
-        self._nonces = nonces_of(hellos)
-        self._number, self._folder = new_attempt(folder, told)
-        self._files = ExitStack()
-        keeper = self._files.enter_context(FileKeeper(self._folder, 0))
-        pen = Pen(signer(identity), verifier(cards[side.other]))
-        self._book = Book(self.meeting, 0, side, pen, keeper)
+    agreement: Agreement
+    state: State
+    side: Side
+    cards: dict[Side, Card]
+    entropy: Entropy = field(repr=False)
 
-    def __enter__(self) -> Desk:
-        return self
+    def commit(self, run: str, table: bytes) -> Party[Commitment]:
+        """Draw a seed, and pledge it with the table; take the partner's pledge."""
+        seed = draw_seed(self.entropy)
+        made = seed.commitments(self.side, table)
+        own = (self.state, self.side, self.cards, run, self.agreement.digest)
+        return SeedCommitment(seed, (yield from exchange_pledges(*own, made)))
 
-    def __exit__(self, *_: object) -> None:
-        self._files.close()
-
-    @cached_property
-    def entropy(self) -> Entropy:
-        """What this side draws from over the coordinators' connection; a second one would repeat masks."""
-        return Derived(self.promise.seed.connection(0, self._number, self._nonces))
-
-    def keep(self, party: Party[T]) -> Party[T]:
-        """The same party, signed for on the way and at its end."""
-        found = yield from keep_book(party, self._book)
-        yield from close_book(self._book)
-        return found
-
-    def keep_badges(self, cards: list[bytes]) -> None:
-        """The certificates of the own workers, before the partner is told of them."""
-        keep_badges(self._folder, cards)
-
-    def worker(self, number: int) -> WorkerDesk:
-        """What worker `number`, from 0 on, is given."""
-        key = self.promise.seed.connection(number + 1, self._number, self._nonces)
-        meeting = self.meeting.content + self.meeting.about
-        return WorkerDesk(number + 1, meeting.hex(), key.hex(), str(self._folder))
-
-    def facts(self, agreement: Agreement, workers: tuple[dict[Side, bytes], ...]) -> dict[str, Any]:
-        """What the receipt binds, the same on both sides; `workers` are the last links of theirs."""
-        links = (self._book.last, *workers)
-        return {
-            "keep_days": agreement.keep_days,
-            "pledges": {
-                side.value: {"table": pledge.table.hex(), "seed": pledge.seed.hex()}
-                for side, pledge in self.promise.pledges.items()
-            },
-            "meeting": self.meeting.name.hex(),
-            "transcripts": [{side.value: one[side].hex() for side in Side} for one in links],
-        }
-
-
-def open_desk(
-    state: State,
-    agreement: Agreement,
-    side: Side,
-    cards: dict[Side, Card],
-    run: str,
-    hellos: tuple[Hello, Hello],
-    sizes: dict[Side, int],
-) -> Desk | nullcontext[None]:
-    """The desk of an attempt that begins with these hellos; none where runs are not accountable."""
-    if not agreement.accountable:
-        return nullcontext()
-    folder, both = state.run(run), {hello.side: hello for hello in hellos}
-    if read_cards(folder) != cards:
-        raise TrustError(
-            problem=f"The run {run} is accountable and began with other cards: what was signed with them "
-            "binds their owners alone.",
-            mend="Both link again, which costs nothing in a series or under the same `snapshot=`.",
-        )
-    about, identity = about_run(run, agreement.digest), state.identity.read_bytes()
-    return Desk(folder, read_promise(folder), both, sizes, about, side, cards, identity)
+    @contextmanager
+    def attempt(
+        self, run: str, hellos: tuple[Hello, Hello], sizes: dict[Side, int]
+    ) -> Iterator[AttemptRecord]:
+        folder, both = self.state.run(run), {hello.side: hello for hello in hellos}
+        if read_cards(folder) != self.cards:
+            raise TrustError(
+                problem=f"The run {run} is accountable and began with other cards: what was signed with them "
+                "binds their owners alone.",
+                mend="Both link again, which costs nothing in a series or under the same `snapshot=`.",
+            )
+        commitment, identity = read_commitment(folder), self.state.identity.read_bytes()
+        told = {side: encode_hello(hello) for side, hello in both.items()}
+        meeting = meeting_of(told, sizes, about_run(run, self.agreement.digest))
+        number, record = new_attempt(folder, told)
+        keys = AttemptKeys(commitment.seed, number, nonces_of(both))
+        signing = SigningKeys(signer(identity), verifier(self.cards[self.side.other]))
+        with TranscriptFiles(record, 0) as files:
+            transcript = Transcript(meeting, 0, self.side, signing, files)
+            connection = SignedConnection(transcript, keys.connection(0))
+            yield SignedAttempt(
+                commitment.pledges, keys, meeting, connection, record, self.agreement.keep_days
+            )
 
 
 def nonces_of(hellos: dict[Side, Hello]) -> bytes:
@@ -200,9 +263,80 @@ def nonces_of(hellos: dict[Side, Hello]) -> bytes:
     return hellos[Side.A].nonce + hellos[Side.B].nonce
 
 
-def open_worker_book(desk: WorkerDesk, side: Side, identity: bytes, partner: Card) -> Book:
-    """The book of a worker, which signs with the key of its badge and keeps it as long as it lives."""
-    keeper = FileKeeper(Path(desk.folder), desk.number)
-    pen = Pen(signer(identity), verifier(partner))
-    told = bytes.fromhex(desk.meeting)
-    return Book(Meeting(told[:32], told[32:]), desk.number, side, pen, keeper)
+@dataclass(frozen=True)
+class AttemptKeys:
+    """The keys of all connections of one attempt, those of workers being 1, 2, …"""
+
+    seed: Seed
+    attempt: int
+    nonces: bytes
+
+    def connection(self, number: int) -> bytes:
+        return self.seed.connection(number, self.attempt, self.nonces)
+
+
+@dataclass(frozen=True)
+class SignedAttempt:
+    """One attempt at an accountable run."""
+
+    pledges: dict[Side, Pledge]
+    keys: AttemptKeys
+    meeting: Meeting
+    connection: Recorder
+    folder: Path
+    keep_days: int
+
+    def keep_certificates(self, cards: list[bytes]) -> None:
+        keep_certificates(self.folder, cards)
+
+    def worker(self, number: int) -> WorkerSigning:
+        meeting, key = self.meeting.content + self.meeting.about, self.keys.connection(number + 1)
+        return WorkerSigning(number + 1, meeting.hex(), key.hex(), str(self.folder))
+
+    def facts(self, workers: tuple[Links, ...]) -> dict[str, Any]:
+        links = (self.connection.links, *workers)
+        return {
+            "keep_days": self.keep_days,
+            "pledges": {
+                side.value: {"table": pledge.table.hex(), "seed": pledge.seed.hex()}
+                for side, pledge in self.pledges.items()
+            },
+            "meeting": self.meeting.name.hex(),
+            "transcripts": [{side.value: one[side].hex() for side in Side} for one in links],
+        }
+
+
+class SignedConnection:
+    """A connection of an accountable run, of the coordinators or of two workers."""
+
+    def __init__(self, transcript: Transcript, key: bytes) -> None:
+        self._transcript, self._key = transcript, key
+
+    @cached_property
+    def entropy(self) -> Entropy:
+        """One for the whole connection: a second one would repeat masks."""
+        return Derived(self._key)
+
+    @property
+    def links(self) -> Links:
+        return self._transcript.last
+
+    def record(self, party: Party[T]) -> Party[T]:
+        return transcribe(party, self._transcript)
+
+    def record_whole(self, party: Party[T]) -> Party[T]:
+        found = yield from self.record(party)
+        yield from sign_at_end(self._transcript)
+        return found
+
+
+def open_worker_recorder(given: WorkerSigning | None, side: Side, identity: bytes, partner: Card) -> Recorder:
+    """What stands around a worker's connection. It signs with the key of its own certificate, and keeps its
+    transcript as long as it lives."""
+    if given is None:
+        return Unaccountable(System())
+    files = TranscriptFiles(Path(given.folder), given.number)
+    keys = SigningKeys(signer(identity), verifier(partner))
+    meeting = bytes.fromhex(given.meeting)
+    transcript = Transcript(Meeting(meeting[:32], meeting[32:]), given.number, side, keys, files)
+    return SignedConnection(transcript, bytes.fromhex(given.key))

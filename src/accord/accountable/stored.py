@@ -77,7 +77,7 @@ def read_opening(folder: Path) -> dict[Side, bytes]:
 
 
 @dataclass(frozen=True)
-class WorkerDesk:
+class WorkerSigning:
     """What a worker is given of an attempt."""
 
     number: int
@@ -88,15 +88,15 @@ class WorkerDesk:
     folder: str
 
     def __repr__(self) -> str:
-        return f"WorkerDesk({self.number})"
+        return f"WorkerSigning({self.number})"
 
 
-def keep_badges(folder: Path, cards: list[bytes]) -> None:
-    """Keep the certificates of the own workers."""
+def keep_certificates(folder: Path, cards: list[bytes]) -> None:
+    """Keep the certificates of the own workers, in the file `badges`."""
     write_private(folder / "badges", _BADGES + b"".join(_LENGTH.pack(len(card)) + card for card in cards))
 
 
-def read_badges(folder: Path) -> list[bytes]:
+def read_certificates(folder: Path) -> list[bytes]:
     """The certificates of the own workers in an attempt; none where it had no workers."""
     path = folder / "badges"
     if not path.exists():
@@ -112,8 +112,8 @@ def read_badges(folder: Path) -> list[bytes]:
     return cards
 
 
-class FileKeeper:
-    """Keeps the book of one connection in three files; use it as a context."""
+class TranscriptFiles:
+    """Keeps the transcript of one connection in three files; use it as a context."""
 
     def __init__(self, folder: Path, connection: int) -> None:
         self._folder = folder
@@ -125,7 +125,7 @@ class FileKeeper:
             self._seals = files.enter_context(_create(at.with_suffix(".seals"), _SEALS))
             self._files = files.pop_all()
 
-    def __enter__(self) -> FileKeeper:
+    def __enter__(self) -> TranscriptFiles:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -197,7 +197,7 @@ def decode_seal(content: bytes) -> Seal:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredTranscript:
     """The record of one connection, to be read."""
 
     folder: Path

@@ -1,4 +1,4 @@
-"""The book of one connection: what was sent and received, as two chains of hashes that are signed on the way.
+"""The transcript of one connection: what was sent and received, as two chains of hashes, signed on the way.
 
 Each direction is a chain, since two sides see the messages of *one* direction in one order and those of both
 in two. With k a key that only the two sides know, link n of a chain is
@@ -10,8 +10,8 @@ others, who may be shown a chain as evidence, from testing guesses of a message 
 
 Behind every message that is marked as signed (party.py) its sender signs both chains, as far as it has sent
 and received them, and says how many messages that were: 8 + 64 bytes. Who receives the signature demands that
-it fits its own book, before anything follows; so both hold the other's word for all that led to an answer
-before they give it.
+it fits its own transcript, before anything follows; so both hold the other's word for all that led to an
+answer before they give it.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def signed_bytes(about: bytes, meeting: bytes, connection: int, side: Side, seal
     return _SIGNED + about + meeting + stated
 
 
-class Keeper(Protocol):
-    """Where a book is kept; nothing of it is believed before it is there."""
+class TranscriptStore(Protocol):
+    """Where a transcript is kept; nothing of it is believed before it is there."""
 
     def sent(self, link: bytes) -> None: ...
 
@@ -133,20 +133,22 @@ class Keeper(Protocol):
 
 
 @dataclass(frozen=True)
-class Pen:
+class SigningKeys:
     """How a side signs, and how its partner's signatures are judged."""
 
     sign: Sign
     verify: Verify
 
 
-class Book:
-    """One side's book of one connection."""
+class Transcript:
+    """One side's transcript of one connection."""
 
-    def __init__(self, meeting: Meeting, connection: int, side: Side, pen: Pen, keeper: Keeper) -> None:
+    def __init__(
+        self, meeting: Meeting, connection: int, side: Side, keys: SigningKeys, store: TranscriptStore
+    ) -> None:
         self._about, self._name = meeting.about, meeting.name
         self._number, self._side = connection, side
-        self._pen, self._keeper = pen, keeper
+        self._keys, self._store = keys, store
         self._sent, self._received = (Chain(meeting, connection, s) for s in (side, side.other))
         self._links: deque[bytes] = deque([self._sent.last])
         """Of the messages sent since the partner last signed for some, that one first."""
@@ -161,21 +163,21 @@ class Book:
     def send(self, message: Buffer) -> None:
         link = self._sent.add(message)
         self._links.append(link)
-        self._keeper.sent(link)
+        self._store.sent(link)
 
     def receive(self, message: Buffer) -> None:
         self._received.add(message)
-        self._keeper.received(message)
+        self._store.received(message)
 
     def sign(self) -> bytes:
         """A seal of this side, as it is sent."""
         made = Seal(self._sent.count, self._sent.last, self._received.count, self._received.last, b"")
-        signature = self._pen.sign(signed_bytes(self._about, self._name, self._number, self._side, made))
-        self._keeper.gave(Seal(made.sent, made.sent_link, made.received, made.received_link, signature))
+        signature = self._keys.sign(signed_bytes(self._about, self._name, self._number, self._side, made))
+        self._store.gave(Seal(made.sent, made.sent_link, made.received, made.received_link, signature))
         return made.received.to_bytes(8, "little") + signature
 
     def take(self, content: Buffer) -> None:
-        """The partner's seal; raises unless it signed the very messages of this book."""
+        """The partner's seal; raises unless it signed the very messages of this transcript."""
         if len(content) != SEAL:
             raise PeerError(problem="a signature that cannot be read")
         received, signature = int.from_bytes(content[:8], "little"), bytes(content[8:])
@@ -186,17 +188,22 @@ class Book:
         seal = Seal(self._received.count, self._received.last, received, link, signature)
         try:
             signed = signed_bytes(self._about, self._name, self._number, self._side.other, seal)
-            self._pen.verify(signature, signed)
+            self._keys.verify(signature, signed)
         except ValueError:
             raise PeerError(problem="a signature that does not fit the messages so far") from None
         for _ in range(known):
             self._links.popleft()
         self._before = received
-        self._keeper.took(seal)
+        self._store.took(seal)
 
 
-def keep_book(party: Party[T], book: Book) -> Party[T]:
-    """The same party with its book kept: signatures follow the messages that are marked so."""
+def transcribe(party: Party[T], transcript: Transcript) -> Party[T]:
+    """The same party with its transcript kept: signatures follow the messages that are marked so."""
+    return around(party, lambda effect: _keep(effect, transcript))
+
+
+def around(party: Party[T], do: Callable[[Send | Receive], Party[Buffer | None]]) -> Party[T]:
+    """The same party, each of whose effects is done so."""
     answer: Buffer | None = None
     fault: BaseException | None = None
     try:
@@ -207,7 +214,7 @@ def keep_book(party: Party[T], book: Book) -> Party[T]:
             else:
                 effect = next(party) if answer is None else party.send(answer)
             try:
-                answer = yield from _keep(effect, book)
+                answer = yield from do(effect)
             except GeneratorExit:
                 raise
             except BaseException as error:
@@ -219,21 +226,21 @@ def keep_book(party: Party[T], book: Book) -> Party[T]:
         party.close()
 
 
-def _keep(effect: Send | Receive, book: Book) -> Party[Buffer | None]:
+def _keep(effect: Send | Receive, transcript: Transcript) -> Party[Buffer | None]:
     if isinstance(effect, Send):
-        book.send(effect.buffer)
+        transcript.send(effect.buffer)
         yield effect
         if effect.signed:
-            yield Send(book.sign())
+            yield Send(transcript.sign())
         return None
     answer = yield effect
-    book.receive(answer)
+    transcript.receive(answer)
     if effect.signed:
-        book.take((yield Receive(SEAL)))
+        transcript.take((yield Receive(SEAL)))
     return answer
 
 
-def close_book(book: Book) -> Party[None]:
+def sign_at_end(transcript: Transcript) -> Party[None]:
     """Sign the last links, and take the partner's signature of them."""
-    yield Send(book.sign())
-    book.take((yield Receive(SEAL)))
+    yield Send(transcript.sign())
+    transcript.take((yield Receive(SEAL)))

@@ -15,8 +15,7 @@ from accord.agreement.learnt import describe_origin
 from accord.arguments import require
 from accord.fields.schema import FieldSpec, Hash, TextField
 from accord.protocols.base import Leakage
-from accord.rules.alone import enough_alone
-from accord.rules.implied import accepts_unseen
+from accord.rules.implied import accepts_unseen, enough_alone
 from accord.rules.rule import Same, fields_of, predicates
 from accord.side import Side
 from accord.wording import counted
@@ -31,7 +30,7 @@ _MOST_LOSSES = 3
 
 
 @dataclass(frozen=True)
-class Stage:
+class DisclosureStage:
     """A stage of a run, and what the partner learns in it; nothing, if there are no lines."""
 
     name: Literal["agreement", "meeting", "bins", "comparisons", "matches"]
@@ -50,15 +49,15 @@ def learned_about(agreement: Agreement, side: Side) -> list[str]:
     return [*lines, rest]
 
 
-def learned_by_stage(agreement: Agreement, side: Side) -> list[Stage]:
+def learned_by_stage(agreement: Agreement, side: Side) -> list[DisclosureStage]:
     """The same, in the order in which the partner learns it."""
     own, told = agreement.party(side), agreement.leakage(side)
     return [
-        Stage("agreement", "With the agreement", _of_rule(told, own)),
-        Stage("meeting", "When the two sides meet", (_tell_size(agreement, side),)),
-        Stage("bins", "Before anything is compared", told.guarantee.of_all),
-        Stage("comparisons", "While records are compared", ()),
-        Stage("matches", "Of records that match", _of_matches(told, agreement.party(side.other))),
+        DisclosureStage("agreement", "With the agreement", _of_rule(told, own)),
+        DisclosureStage("meeting", "When the two sides meet", (_tell_size(agreement, side),)),
+        DisclosureStage("bins", "Before anything is compared", told.guarantee.of_all),
+        DisclosureStage("comparisons", "While records are compared", ()),
+        DisclosureStage("matches", "Of records that match", _of_matches(told, agreement.party(side.other))),
     ]
 
 

@@ -11,9 +11,8 @@ import tomllib
 from pathlib import Path
 
 from accord.agreement.document import Agreement
-from accord.agreement.file_lines import find_lines, line_of, tell_place
 from accord.agreement.file_meaning import meaning_faults
-from accord.agreement.file_shape import shape_faults
+from accord.agreement.file_shape import find_lines, line_of, shape_faults, tell_place
 from accord.agreement.limits import MOST_BYTES, TooMuchError, load_bounded
 from accord.arguments import as_path, require, require_flag, require_text
 from accord.errors import AgreementError, Fault, UnreadableError, UnsupportedError

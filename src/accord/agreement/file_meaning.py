@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from accord.agreement.document import DisclosedColumns, Parties, RuleText, look_in_passes
-from accord.agreement.file_lines import Where
+from accord.agreement.file_shape import Where
 from accord.fields.schema import FieldSpec, is_made, is_shown
 from accord.protocols.base import Protocol
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions

@@ -43,12 +43,12 @@ from accord.fields.load import load_records
 from accord.protocols.base import Ints, Release
 from accord.protocols.batches import Released
 from accord.protocols.mine import Mine
-from accord.protocols.series import Meeting, series_slots
-from accord.protocols.series_linkage import SeriesRun, series_party
+from accord.protocols.series import Entered, series_slots
 from accord.protocols.slots import Slots
+from accord.protocols.standing import Meeting
 from accord.secure.party import Party, Send, receive, run_pair
 from accord.side import Side
-from accord.simulation.series import SeriesSide, require_series
+from accord.simulation.series import SeriesSide
 from accord.table.layout import Layout
 
 T = TypeVar("T")
@@ -108,19 +108,19 @@ class SeriesHistory:
         ]
         if self.broken in ("redrawn", "dropped"):
             old[0] = made[0][1].slots.counts[: len(old[0])]
-        if self.broken == "unnamed":
-            for side, (_, _, rows) in zip(sides, made, strict=True):
-                here = np.isin(side.shown.own, rows.member)
-                side.shown = replace(side.shown, own=side.shown.own[here])
         parties = []
-        for place, (size, mine, rows) in enumerate(made):
-            run = SeriesRun(require_series(self.agreement), meeting, old[1 - place], sides[place].shown, rows)
-            parties.append(_announce(size, series_party(sides[place].task, mine, engine, run)))
+        for place, (size, mine, entered) in enumerate(made):
+            task, shown = sides[place].task, sides[place].shown
+            if self.broken == "unnamed":
+                shown = replace(shown, own=shown.own[np.isin(shown.own, entered.rows.member)])
+            mine = replace(mine, standing=entered.standing(meeting, old[1 - place], shown))
+            parties.append(_announce(size, task.protocol.party(task, mine, engine)))
         parties[1] = record_view(parties[1], seen)
         first, second = parties if self.side is Side.A else parties[::-1]
         ends = run_pair(first, second)
-        for side, (_, shown) in zip(sides, ends if self.side is Side.A else ends[::-1], strict=True):
-            side.shown = shown
+        for side, outcome in zip(sides, ends if self.side is Side.A else ends[::-1], strict=True):
+            assert outcome.shown is not None
+            side.shown = outcome.shown
 
     @cached_property
     def _loaded(self) -> dict[int, Records]:
@@ -154,14 +154,15 @@ class _Owner(SeriesSide):
 
     def announce_and_take_part(
         self, table: Records, number: int, entropy: Entropy
-    ) -> tuple[int, Mine, Released]:
-        """The size that it announces, its side of the run, and the rows that take part."""
+    ) -> tuple[int, Mine, Entered]:
+        """The size that it announces, its side of the run, and what takes part."""
         release = self.task.protocol.release(self.task, self.side, 1)
         self.noise.append(release.draw(table, entropy.stream("noise")))
-        mine, changes, rows = self.take_part(table, number + 1, entropy, self.noise[-1])
+        mine, entered = self.take_part(table, number + 1, entropy, self.noise[-1])
         if self.broken in ("redrawn", "dropped"):
-            mine = replace(mine, slots=self._other_slots(mine, rows, release, entropy))
-        return len(changes.arrived) if self.broken == "true sizes" else mine.records.size, mine, rows
+            mine = replace(mine, slots=self._other_slots(mine, entered.rows, release, entropy))
+        arrived = len(entered.changes.arrived)
+        return arrived if self.broken == "true sizes" else mine.records.size, mine, entered
 
     def _other_slots(self, mine: Mine, rows: Released, release: Release, entropy: Entropy) -> Slots:
         """Of batches whose noise is drawn anew, or that lose what is gone."""

@@ -22,7 +22,7 @@ def choose_account(name: str | None, state: Path | None, asking: bool) -> str:
     try:
         return ledger.find_account(name)
     except AccountError as error:
-        missing = error.account or name or (None if ledger.budgets() else "")
+        missing = name or (None if ledger.budgets() else "")
         if missing is None or not asking or not sys.stdin.isatty():
             raise
         say(as_options(error), err=True)
@@ -33,7 +33,7 @@ def choose_account(name: str | None, state: Path | None, asking: bool) -> str:
 
 
 def _make(name: str, state: Path | None) -> str:
-    """Ask for the limits, and make or confirm the account."""
+    """Ask for the limits, and make the account."""
     from accord.errors import DeclinedError
     from accord.state.accounts import set_budget
 

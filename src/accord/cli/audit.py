@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,8 +14,7 @@ from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
-    from accord.privacy.audit import Audit
-    from accord.privacy.calibration import Setting
+    from accord.privacy.calibration import Audit, Setting
 
 app = typer.Typer(
     help="Test the privacy claims of a noise, an agreement or a protocol.",
@@ -48,31 +46,17 @@ def noise(
     ] = 1,
     records: Annotated[int | None, typer.Option(help="Rows of the table, if they may be stated.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    drawing: Annotated[
-        Path | None, typer.Option("--draw", help="Draw the curve into this .png, .svg or .pdf.")
-    ] = None,
     page: HtmlFile = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace existing files of --draw and --html.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file of --html.")] = False,
 ) -> None:
     """Print the exact δ(ε) curve of a noise against the claim."""
-    from accord.privacy.audit import audit
-    from accord.privacy.calibration import as_claimed
+    from accord.privacy.calibration import as_claimed, audit
     from accord.privacy.noise import AUTO
 
-    if drawing is not None:
-        from accord.drawing import require_place
-
-        require_place(drawing, (), force)
     if page is not None:
         require_page(page, (), force)
     name = noise or AUTO
     found = audit(as_claimed(name, epsilon, delta, bins_per_record, records, records_per_person))
-    if drawing is not None:
-        from accord.auditing.draw_noise import save
-
-        save(found, drawing, replace=force)
     if page is not None:
         from accord.report.audited import describe_noise_audit
 
@@ -87,7 +71,7 @@ def noise(
 
 def _json(found: Audit) -> str:
     from accord.exact import text
-    from accord.privacy.audit import one_by_one
+    from accord.privacy.calibration import one_by_one
 
     setting = found.setting
     apart = one_by_one(setting)
@@ -121,7 +105,7 @@ def _text(found: Audit) -> str:
     from fractions import Fraction
 
     from accord.exact import text
-    from accord.privacy.audit import one_by_one
+    from accord.privacy.calibration import one_by_one
 
     setting, window = found.setting, found.setting.noise.window
     most = window.quantile(Fraction(999, 1000))

@@ -84,13 +84,8 @@ def protocol(
         float, typer.Option(help="1 minus the rate of false alarms, all cases together.")
     ] = 0.999,
     seed: Annotated[int, typer.Option(help="Same seed, same audit.")] = 0,
-    drawing: Annotated[
-        Path | None, typer.Option("--draw", help="Draw the worst case into this .png, .svg or .pdf.")
-    ] = None,
     page: HtmlFile = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace existing files of --draw and --html.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file of --html.")] = False,
     as_json: Json = False,
 ) -> None:
     """See how well the partner tells two neighbouring tables apart.
@@ -107,13 +102,8 @@ def protocol(
     base = "laplace" if name in BROKEN else name
     asked = promise(epsilon or EPSILON, delta or DELTA)
     _require_meant(base, epsilon, delta)
-    if drawing is not None:
-        from accord.drawing import require_place
-
-        require_place(drawing, (), force)
     if page is not None:
-        read = (agreement, a, b, a_neighbour, b_neighbour, columns_a, columns_b, drawing)
-        require_page(page, read, force)
+        require_page(page, (agreement, a, b, a_neighbour, b_neighbour, columns_a, columns_b), force)
     files = {Side.A: _Files(a, a_neighbour, columns_a), Side.B: _Files(b, b_neighbour, columns_b)}
     own = any(named.table or named.neighbour for named in files.values())
     if own:
@@ -132,10 +122,6 @@ def protocol(
         verdict = ask(questions, trials, confidence, seed, asked, advance)
     for claimed in sorted({f.finding.epsilon_claimed for f in verdict.findings if not f.finding.can_refute}):
         say(f"Warning: {trials:,} runs cannot refute ε = {claimed:g}; use more.", err=True)
-    if drawing is not None:
-        from accord.auditing.draw_protocol import save
-
-        save(name, verdict, drawing, replace=force)
     if page is not None:
         from accord.report.audited import describe_protocol_audit
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def print_digest(listed: str, as_json: bool) -> None:
     """Print what an agreement names a list by: one that ships, by its name, or that of a file."""
-    from accord.fields.frequency_lists import SHIPPED, find_list
+    from accord.fields.frequencies import SHIPPED, find_list
 
     found = find_list(listed, None if listed in SHIPPED else listed)
     facts = {"digest": found.digest, "values": len(found.values), "total": found.total, "rest": found.rest}
@@ -27,7 +27,7 @@ def facts_of_lists(agreement: Agreement, layout: Layout, data: Place | None) -> 
 
     Without data a list need not be here: an agreement is also read by people who have neither.
     """
-    from accord.fields.frequency_lists import SHIPPED, find_classes
+    from accord.fields.frequencies import SHIPPED, find_classes
     from accord.fields.schema import FrequencyField
 
     specs = {name: spec for name, spec in agreement.fields.items() if isinstance(spec, FrequencyField)}

@@ -24,7 +24,7 @@ from accord.errors import FaultyError, UsageError
 if TYPE_CHECKING:
     from accord.cli.init_told import Seen, Told
     from accord.drafting.confirming import Columns
-    from accord.drafting.kinds import Confirmed, Kind
+    from accord.drafting.kinds import ColumnKind, Confirmed
 
 _LONGEST = 24
 
@@ -178,11 +178,11 @@ def _number(typed: str) -> int:
 
 
 def _ask_values(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
-    from accord.drafting.kinds import Kind
+    from accord.drafting.kinds import ColumnKind
 
-    for one in _open(fields, told.values, (Kind.SEX, Kind.CATEGORY)):
+    for one in _open(fields, told.values, (ColumnKind.SEX, ColumnKind.CATEGORY)):
         question, usual = f"{one.name}: the agreed values, with commas; Enter for any (they are hashed)", ""
-        if one.kind is Kind.SEX:
+        if one.kind is ColumnKind.SEX:
             question, usual = "sex: the letters or digits that both sides write", "f,m"
         told = _settle(seen, question, usual, partial(_add, told, "values", one.name, usual))
     return told
@@ -199,11 +199,15 @@ def _ask_ranges(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
 
 def _ask_within(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
     from accord.drafting.answers import APART
-    from accord.drafting.kinds import OF_PEOPLE, Kind
+    from accord.drafting.kinds import OF_PEOPLE, ColumnKind
 
     if any(one.kind in OF_PEOPLE for one in fields):
         return told
-    units = {Kind.DATE: "days", Kind.PRICE: "as prices", Kind.LATITUDE: "degrees, of places"}
+    units = {
+        ColumnKind.DATE: "days",
+        ColumnKind.PRICE: "as prices",
+        ColumnKind.LATITUDE: "degrees, of places",
+    }
     for one in _open(fields, told.within, APART):
         usual = APART[one.kind]
         question = f"{one.name}: how far apart two matching values may be ({units[one.kind]})"
@@ -219,7 +223,9 @@ def _add(told: Told, where: str, field: str, usual: str, answer: str) -> Told:
     return replace(told, **given)
 
 
-def _open(fields: list[Confirmed], told: tuple[str, ...], kinds: Container[Kind]) -> Iterator[Confirmed]:
+def _open(
+    fields: list[Confirmed], told: tuple[str, ...], kinds: Container[ColumnKind]
+) -> Iterator[Confirmed]:
     """Fields of these types of which the command line says nothing."""
     known = {pair.partition("=")[0].strip() for pair in told}
     return (one for one in fields if one.kind in kinds and one.name not in known)

@@ -216,12 +216,14 @@ _MENDS = (
 def _unmapped(agreement: Agreement, seen: Seen) -> list[Fault]:
     """Agreed fields that no column was said to be."""
     from accord.drafting.confirming import map_names
-    from accord.drafting.kinds import Kind
+    from accord.drafting.kinds import ColumnKind
 
     where = map_names(seen.columns, agreement.names)
     lacking = [name for name in agreement.names if name not in where]
     parts = [name for name in ("given", "surname") if name in lacking]
-    whole = [one.name for one in seen.columns if one.is_.kind is Kind.NAME and one.name not in where.values()]
+    whole = [
+        one.name for one in seen.columns if one.is_.kind is ColumnKind.NAME and one.name not in where.values()
+    ]
     if parts and whole:
         lacking = [name for name in lacking if name not in parts]
         return [_whole_name(parts, whole[0]), *_no_columns(lacking)]
@@ -245,19 +247,19 @@ def _no_columns(lacking: list[str]) -> list[Fault]:
 
 
 def _as_type(name: str) -> str:
-    from accord.drafting.kinds import Kind
+    from accord.drafting.kinds import ColumnKind
 
-    return name if name in list(Kind) else f"TYPE:{name}"
+    return name if name in list(ColumnKind) else f"TYPE:{name}"
 
 
 def _other_sexes(agreement: Agreement, seen: Seen, where: str) -> str:
     """A word to the owner whose table writes sexes in other ways than agreed, and `where` that is said."""
-    from accord.drafting.kinds import Kind
+    from accord.drafting.kinds import ColumnKind
     from accord.fields.folding import fold_list
     from accord.fields.schema import CategoryField
 
-    spec = agreement.fields.get(Kind.SEX)
-    columns = [one.name for one in seen.columns if one.is_.kind is Kind.SEX]
+    spec = agreement.fields.get(ColumnKind.SEX)
+    columns = [one.name for one in seen.columns if one.is_.kind is ColumnKind.SEX]
     if not (columns and isinstance(spec, CategoryField) and spec.other == "bin"):
         return ""
     cells = {cell for sample in seen.look.samples if sample.column in columns for cell in sample.filled}

@@ -13,7 +13,7 @@ from accord.errors import UsageError
 if TYPE_CHECKING:
     from accord.drafting.answers import Answers
     from accord.drafting.confirming import Columns
-    from accord.drafting.sampling import Look
+    from accord.drafting.sampling import TableSample
     from accord.table.layout import Layout
     from accord.table.sources.opening import Place
 
@@ -75,7 +75,7 @@ class Told:
 class Seen:
     """A table, how it is written, and what its columns are."""
 
-    look: Look
+    look: TableSample
     layout: Layout
     columns: Columns
 

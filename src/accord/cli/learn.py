@@ -144,7 +144,7 @@ def _facts(found: Learnt) -> dict[str, Any]:
 def _show(found: Learnt) -> None:
     """Levels, thresholds, what is expected, and the rule."""
     from accord.cli.table import print_table
-    from accord.learning.writing import rule_lines
+    from accord.learning.drafts import rule_lines
 
     rows = [
         [level.level, f"{level.weight:+d}", f"{level.of_matches:.2%}", f"{level.of_others:.4%}"]

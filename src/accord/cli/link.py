@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from accord.peer.connection import Reach
     from accord.run.link import Linked
     from accord.run.offer import Offer
-    from accord.state.runs import Manifest
+    from accord.state.runs import RunFolder
     from accord.table.sinks.targets import Target
 
 Listen = Annotated[
@@ -256,15 +256,17 @@ def resume(
     """Continue an interrupted run. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
     from accord.run.link import resume as go_on
+    from accord.run.request import read_request
     from accord.table.sinks.targets import as_target_or_none
 
     table = find_table_or_none(data, query)
     name = run or _latest(state)
-    known = _stored(name, state)
+    kept = _stored(name, state)
+    known, asked = kept.manifest, read_request(kept)
     if run is None and not (as_json or quiet):
         began = known.began[:16].replace("T", " ")
         say(f"Resuming the latest, {name}: with {known.partner}, begun {began}.", err=True)
-    _require_file(as_target_or_none("out", out) or known.target(), as_json)
+    _require_file(as_target_or_none("out", out) or asked.target, as_json)
     if known.done and not as_json:
         say(
             f"The run {name} is finished here, and its receipt is kept. It waits for {known.partner}, which "
@@ -292,19 +294,19 @@ def resume(
             workers=_number_or_name(workers),
             trust_cluster=trust_cluster,
         )
-    _show(linked, as_json, raw or known.raw)
+    _show(linked, as_json, raw or asked.raw)
 
 
 def _number_or_name(workers: str | None) -> int | str | None:
     return int(workers) if workers is not None and re.fullmatch(r"-?\d{1,9}", workers) else workers
 
 
-def _stored(run: str, state: Path | None) -> Manifest:
+def _stored(run: str, state: Path | None) -> RunFolder:
     """What is known of the run, the file that it was to write among it."""
     from accord.state.folder import open_state
     from accord.state.runs import open_run
 
-    return open_run(open_state(state, os.environ, new=False), run).manifest
+    return open_run(open_state(state, os.environ, new=False), run)
 
 
 def _reach(wait: float, silence: float) -> Reach:

@@ -65,13 +65,8 @@ def plan(
     write: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the agreement with the choice in it.")
     ] = None,
-    drawing: Annotated[
-        Path | None, typer.Option("--draw", metavar="FILE", help="Draw it into this .png, .svg or .pdf.")
-    ] = None,
     page: HtmlFile = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the files of --write, --draw and --html.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of --write and --html.")] = False,
     dataset: Annotated[
         str | None, typer.Option(help="The account that would be charged; default: the only one.")
     ] = None,
@@ -110,23 +105,17 @@ def plan(
     if series is not None:
         from accord.cli.plan_series import show_series
 
-        files = {"--write": write, "--draw": drawing, "--html": page}
+        files = {"--write": write, "--html": page}
         if idle := [option for option, path in files.items() if path is not None]:
             raise UsageError(problem=f"A series is priced in words or with --json: leave out {idle[0]}.")
         return show_series(agreement, records, series, arrivals, as_json)
     data = find_table_or_none(table, query)
     if write is not None and data is not None:
         raise UsageError(problem=_FOR_YOUR_EYES)
-    if drawing is not None:
-        from accord.drawing import require_place
-        from accord.table.sources.opening import input_files
-
-        given = (agreement, *input_files(data), write)
-        require_place(drawing, [path for path in given if path is not None], force)
     if page is not None:
         from accord.table.sources.opening import input_files
 
-        require_page(page, (agreement, *input_files(data), write, drawing), force)
+        require_page(page, (agreement, *input_files(data), write), force)
     agreed = read_agreement(agreement)
     layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row, table=data)
     found = make(
@@ -147,11 +136,6 @@ def plan(
     )
     if write is not None and not found.missed:
         _write(found, write, agreement, force)
-    if drawing is not None:
-        from accord.drawing import save_figure
-        from accord.planning.draw import draw
-
-        save_figure(draw(found), drawing, replace=force)
     if page is not None:
         from accord.report.plan import describe_plan
 

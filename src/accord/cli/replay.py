@@ -124,19 +124,19 @@ def _replay_one(
 ) -> Replayed:
     from accord.replay.evidence import read_evidence
     from accord.replay.one_side import replay_side
-    from accord.replay.pledged import open_case
+    from accord.replay.pledged import open_pledged_side
 
     found = None if against is None else read_evidence(against)
-    return replay_side(open_case(state, run, data, layout), found)
+    return replay_side(open_pledged_side(state, run, data, layout), found)
 
 
 def _replay_two(
     state: State, partner: State, run: str, data: Path | None, layout: Layout | None, other: Path | None
 ) -> list[Replayed]:
     from accord.replay.both_sides import replay_both
-    from accord.replay.pledged import open_case
+    from accord.replay.pledged import open_pledged_side
 
-    cases = (open_case(state, run, data, layout), open_case(partner, run, other))
+    cases = (open_pledged_side(state, run, data, layout), open_pledged_side(partner, run, other))
     return list(replay_both({case.side: case for case in cases}).values())
 
 

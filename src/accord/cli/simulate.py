@@ -19,13 +19,12 @@ from accord.cli.places import PAIRS, TABLE, find_table, layout_beside, shown
 from accord.cli.simulate_quality import facts_of, read_cells, summary
 from accord.cli.simulate_quality import words as quality_words
 from accord.cli.terminal import progress, say, width_of
-from accord.errors import UsageError
 from accord.wording import counted, lasting, sized
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.protocols.mine import Status, Watch
-    from accord.report.simulated import Cells
+    from accord.report.simulated import PairCells
     from accord.simulation.pair import Simulation
     from accord.simulation.report import Quality
     from accord.table.layout import Layout
@@ -51,9 +50,6 @@ def simulate(
     pairs: Annotated[
         int, typer.Option(min=0, max=1_000, help="With --truth: how many pairs of either kind to show.")
     ] = 3,
-    picture: Annotated[
-        Path | None, typer.Option(help="With --truth: draw the report into this .png, .svg or .pdf.")
-    ] = None,
     page: HtmlFile = None,
     protocol: Annotated[str | None, typer.Option(help=_PROTOCOLS)] = None,
     engine: Annotated[
@@ -107,7 +103,6 @@ def simulate(
     from accord.run.output import output_headings
     from accord.simulation.pair import peak_mib
     from accord.simulation.pair import simulate as run
-    from accord.simulation.picture import save
     from accord.simulation.truth import read_truth
     from accord.table.sinks.targets import as_target_or_none, require_free, write_pairs
     from accord.table.sources.opening import input_files, input_places
@@ -133,11 +128,8 @@ def simulate(
     if target is not None:
         read = (*input_places(a), *input_places(b), *named)
         require_free(target, read, force, output_headings(agreed))
-    if picture is not None:
-        files = [*input_files(a), *input_files(b), *named]
-        _require_picture(picture, truth, files, target, force)
     if page is not None:
-        require_page(page, (*input_files(a), *input_files(b), *named, picture), force)
+        require_page(page, (*input_files(a), *input_files(b), *named), force)
     true = read_truth(truth) if truth is not None else None
     with _watch() as watch:
         result = run(
@@ -158,8 +150,6 @@ def simulate(
         facts |= facts_of(quality) | {"peak_mib": peak_mib()}
     if target is not None:
         write_pairs(result.found, target, raw=raw, replace=force)
-    if picture is not None and quality is not None:
-        save(quality, picture, replace=force)
     if page is not None:
         cells = NO_CELLS if quality is None else _cells(quality, agreed, (a, layout_a), (b, layout_b))
         write_page(page, describe_simulation(result, quality, cells), force, private=True)
@@ -169,30 +159,18 @@ def simulate(
         say(words(facts, result))
         if quality is not None:
             _say_quality(quality, agreed, {"A": (a, layout_a), "B": (b, layout_b)})
-    for place in (target, picture):
-        if place is not None:
-            say(f"Wrote {shown(place)}.", err=True)
+    if target is not None:
+        say(f"Wrote {shown(target)}.", err=True)
 
 
-def _require_picture(
-    picture: Path, truth: Path | None, inputs: list[Path], out: Place | None, force: bool
-) -> None:
-    """Raise before any work unless there will be a picture."""
-    from accord.drawing import require_place
-
-    if truth is None:
-        raise UsageError(problem="A picture is of matches against true pairs: name these with `truth=`.")
-    require_place(picture, inputs, force, "picture")
-    if isinstance(out, Path) and out.resolve() == picture.resolve():
-        raise UsageError(problem="`out=` and `picture=` are one file: name two.")
-
-
-def _cells(quality: Quality, agreement: Agreement, a: tuple[Place, Layout], b: tuple[Place, Layout]) -> Cells:
+def _cells(
+    quality: Quality, agreement: Agreement, a: tuple[Place, Layout], b: tuple[Place, Layout]
+) -> PairCells:
     """What the rule reads of the pairs to look at: the page is for those who may see both tables."""
-    from accord.report.simulated import Cells
+    from accord.report.simulated import PairCells
 
     columns, found = read_cells(quality, agreement, {"A": a, "B": b})
-    return Cells(columns, found["A"], found["B"])
+    return PairCells(columns, found["A"], found["B"])
 
 
 def _say_quality(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Place, Layout]]) -> None:

@@ -15,11 +15,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from accord.datasets.generated import Generated, ids
-from accord.datasets.people_errors import FIELDS, Errors, draw_errors, write_down
-from accord.datasets.people_events import Record
-from accord.datasets.people_names import Text
+from accord.datasets.people_errors import FIELDS, Errors, Record, draw_errors, write_down
 from accord.datasets.people_typos import letters
-from accord.datasets.people_world import Flags, draw_people
+from accord.datasets.people_world import Flags, Text, draw_people
 from accord.side import Side
 
 DOTTED = "%d.%m.%Y"

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.datasets.people_names import Text
+from accord.datasets.people_world import Text
 
 Letters = NDArray[np.uint8]
 Slip = Callable[[np.random.Generator, Text], Text]

@@ -13,23 +13,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from accord.agreement.document import PARTY_PATTERN
-from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, SEVERAL, Confirmed, Kind
+from accord.drafting.kinds import LOCAL, MEANINGS, OF_PEOPLE, SEVERAL, ColumnKind, Confirmed
 from accord.errors import AgreementError, Fault
 from accord.fields.making import parse_date
 from accord.planning.plan import MOST_PLANNED
-from accord.spelling import did_you_mean
+from accord.wording import did_you_mean
 
 RANGED = {
-    Kind.BIRTH: ("1900-01-01", "2029-12-31"),
-    Kind.DATE: ("1900-01-01", "2099-12-31"),
-    Kind.PRICE: ("0", "100000"),
-    Kind.LATITUDE: ("-90", "90"),
-    Kind.LONGITUDE: ("-180", "180"),
+    ColumnKind.BIRTH: ("1900-01-01", "2029-12-31"),
+    ColumnKind.DATE: ("1900-01-01", "2099-12-31"),
+    ColumnKind.PRICE: ("0", "100000"),
+    ColumnKind.LATITUDE: ("-90", "90"),
+    ColumnKind.LONGITUDE: ("-180", "180"),
 }
 """Types with a range, and the one where nobody says another."""
-APART = {Kind.DATE: "0", Kind.PRICE: "1", Kind.LATITUDE: "0.001"}
+APART = {ColumnKind.DATE: "0", ColumnKind.PRICE: "1", ColumnKind.LATITUDE: "0.001"}
 """Types whose values may lie apart, and by how much: days, the price's unit, degrees for both coordinates."""
-LISTED = {Kind.SEX: ("f", "m"), Kind.CATEGORY: ()}
+LISTED = {ColumnKind.SEX: ("f", "m"), ColumnKind.CATEGORY: ()}
 """Types with a list of values; without one a category is hashed."""
 POLICIES = ("differs", "skip", "error")
 _RESERVED = re.compile(r"birth_(?:year|day)|(?:given|surname|name)_sound|surname_rarity|\w+_(?:start|end)")
@@ -76,10 +76,10 @@ class Answers:
             for name in given:
                 yield from self._named(option, name, kinds)
         yield from self._ill_written()
-        if self.rarity and not self.named(Kind.SURNAME):
+        if self.rarity and not self.named(ColumnKind.SURNAME):
             mend = "Leave it out, or name their column with `accord init --type COLUMN=surname`."
             yield Fault("`accord init --rarity`", "weighs family names, and there are none.", mend)
-        if len(self.named(Kind.LATITUDE)) != len(self.named(Kind.LONGITUDE)):
+        if len(self.named(ColumnKind.LATITUDE)) != len(self.named(ColumnKind.LONGITUDE)):
             yield Fault("", "A place has a latitude and a longitude, and one is missing.", "Skip the other.")
         if not all(1 <= size <= MOST_PLANNED for size in self.records):
             mend = "More cannot be planned: draft for that many, and change [expected] in the draft."
@@ -97,7 +97,7 @@ class Answers:
                     f"Known are: {', '.join(POLICIES)}.",
                 )
         for name, limits in self.ranges.items():
-            is_sound = _is_day if kinds.get(name) in (Kind.BIRTH, Kind.DATE) else _is_number
+            is_sound = _is_day if kinds.get(name) in (ColumnKind.BIRTH, ColumnKind.DATE) else _is_number
             if not all(map(is_sound, limits)):
                 mend = "Write both with two dots between, such as 1900-01-01..2029-12-31 or 0..500."
                 yield Fault(
@@ -118,7 +118,7 @@ class Answers:
                 mend = "Begin with a letter; letters, digits, spaces, dots, - and _ may follow."
                 yield Fault(place, problem, mend)
 
-    def _named(self, option: str, name: str, kinds: Iterable[Kind]) -> Iterable[Fault]:
+    def _named(self, option: str, name: str, kinds: Iterable[ColumnKind]) -> Iterable[Fault]:
         fit = [one.name for one in self.fields if one.kind in kinds]
         if name not in fit:
             hint = did_you_mean(name, fit, f"It can be: {', '.join(fit) or 'none of your fields'}.")
@@ -128,7 +128,7 @@ class Answers:
     def about_people(self) -> bool:
         return any(one.kind in OF_PEOPLE for one in self.fields)
 
-    def named(self, kind: Kind) -> list[str]:
+    def named(self, kind: ColumnKind) -> list[str]:
         """The fields of a type."""
         return [one.name for one in self.fields if one.kind is kind]
 
@@ -158,7 +158,7 @@ def name_fields(columns: Sequence[Confirmed]) -> list[Confirmed]:
 
     A type that stands several times is numbered: category, category_2.
     """
-    seen: Counter[Kind] = Counter()
+    seen: Counter[ColumnKind] = Counter()
     found = []
     for one in columns:
         name = one.name
@@ -172,6 +172,6 @@ def name_fields(columns: Sequence[Confirmed]) -> list[Confirmed]:
 
 def in_order(columns: Sequence[Confirmed]) -> tuple[Confirmed, ...]:
     """The fields of an agreement, in the order of types: that of columns tells of a table."""
-    places = {kind: place for place, kind in enumerate(Kind)}
+    places = {kind: place for place, kind in enumerate(ColumnKind)}
     named = [one for one in columns if one.kind not in LOCAL]
     return tuple(sorted(named, key=lambda one: (places[one.kind], one.name)))

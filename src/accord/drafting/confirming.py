@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from accord.drafting.answers import name_fields
 from accord.drafting.guessing import Guess
-from accord.drafting.kinds import LOCAL, Confirmed, Kind, read_kind
+from accord.drafting.kinds import LOCAL, ColumnKind, Confirmed, read_kind
 from accord.errors import UsageError
-from accord.spelling import did_you_mean
+from accord.wording import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Column:
     is_: Confirmed
     note: str = ""
     """Why it is left out, where Accord thinks so."""
-    meant: Kind | None = None
+    meant: ColumnKind | None = None
     """What it may be meant to be then."""
     guessed: bool = False
     """Whether it looks so, and its owner has not said it on the command line."""
@@ -50,7 +50,7 @@ def change(columns: Columns, pairs: Iterable[str]) -> Columns:
             raise UsageError(problem=f"A type is given as COLUMN=TYPE, not as '{pair}'.")
         place = _place(columns, name)
         confirmed = read_kind(kind)
-        if confirmed.kind is Kind.ID:
+        if confirmed.kind is ColumnKind.ID:
             found = [_without_id(one) for one in found]
         found[place] = Column(found[place].name, confirmed)
     return tuple(found)
@@ -62,9 +62,15 @@ def name_rows(columns: Columns) -> Columns:
 
 
 def _without_id(one: Column) -> Column:
-    if one.is_.kind is not Kind.ID:
+    if one.is_.kind is not ColumnKind.ID:
         return one
-    return Column(one.name, Confirmed(Kind.SKIP), "records are named otherwise", Kind.IDENTIFIER, one.guessed)
+    return Column(
+        one.name,
+        Confirmed(ColumnKind.SKIP),
+        "records are named otherwise",
+        ColumnKind.IDENTIFIER,
+        one.guessed,
+    )
 
 
 def _place(columns: Columns, name: str) -> int:
@@ -80,7 +86,7 @@ def _place(columns: Columns, name: str) -> int:
 
 def find_id(columns: Columns) -> str | None:
     """The column that names the records."""
-    return next((one.name for one in columns if one.is_.kind is Kind.ID), None)
+    return next((one.name for one in columns if one.is_.kind is ColumnKind.ID), None)
 
 
 def fields_by_column(columns: Columns) -> dict[str, Confirmed]:

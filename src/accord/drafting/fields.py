@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from accord.drafting.answers import LISTED, RANGED, Answers
-from accord.drafting.kinds import Confirmed, Kind
+from accord.drafting.kinds import ColumnKind, Confirmed
 
 
 def quote(values: Iterable[str]) -> str:
@@ -95,26 +95,26 @@ def _with_missing(block: Block, answers: Answers, source: str) -> Block:
 
 
 _SIMPLE = {
-    Kind.GIVEN: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
-    Kind.SURNAME: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
-    Kind.MIDDLE: ((_TEXT, _LETTERS, _FILTER), ""),
-    Kind.NAME: ((_TEXT, 'clean = ["accents", "titles", "suffixes", "punctuation"]', _FILTER), ""),
-    Kind.STREET: (
+    ColumnKind.GIVEN: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
+    ColumnKind.SURNAME: ((_TEXT, _NAME, _FILTER, 'hash_key = "name"'), ""),
+    ColumnKind.MIDDLE: ((_TEXT, _LETTERS, _FILTER), ""),
+    ColumnKind.NAME: ((_TEXT, 'clean = ["accents", "titles", "suffixes", "punctuation"]', _FILTER), ""),
+    ColumnKind.STREET: (
         (_TEXT, f'clean = ["accents", {{ drop = {quote(_STREETS)} }}, "punctuation"]', _FILTER),
         "",
     ),
-    Kind.CITY: ((_TEXT, _LETTERS, _FILTER), ""),
-    Kind.POSTCODE: (
+    ColumnKind.CITY: ((_TEXT, _LETTERS, _FILTER), ""),
+    ColumnKind.POSTCODE: (
         (_TEXT, 'clean = ["spaces"]', "derive = { prefix = 5 }", _HASH),
         "Of 02139-1234 the 02139.",
     ),
-    Kind.PHONE: (
+    ColumnKind.PHONE: (
         (_TEXT, 'clean = ["digits only"]', f"derive = {{ suffix = {PHONE_DIGITS} }}", _HASH),
         "The last digits: 030 1234567 and +49 30 1234567 are the same.",
     ),
-    Kind.EMAIL: ((_TEXT, 'clean = ["spaces"]', _HASH), ""),
-    Kind.IDENTIFIER: ((_TEXT, 'clean = ["accents", "punctuation", "spaces"]', _HASH), ""),
-    Kind.TEXT: ((_TEXT, _WORDS, _LONG_FILTER), ""),
+    ColumnKind.EMAIL: ((_TEXT, 'clean = ["spaces"]', _HASH), ""),
+    ColumnKind.IDENTIFIER: ((_TEXT, 'clean = ["accents", "punctuation", "spaces"]', _HASH), ""),
+    ColumnKind.TEXT: ((_TEXT, _WORDS, _LONG_FILTER), ""),
 }
 """Types that ask for nothing: their lines, and a comment."""
 
@@ -123,9 +123,9 @@ def _blocks(one: Confirmed, answers: Answers) -> Iterator[Block]:
     """The fields that come of a column; the first has its name."""
     if one.kind in _SIMPLE:
         yield Block(one.name, *_SIMPLE[one.kind])
-    if one.kind is Kind.SURNAME and answers.rarity:
+    if one.kind is ColumnKind.SURNAME and answers.rarity:
         yield _rarity()
-    if one.kind is Kind.BIRTH:
+    if one.kind is ColumnKind.BIRTH:
         yield from _birth(one, answers)
     elif one.kind in LISTED:
         yield _listed(one, answers)
@@ -143,7 +143,7 @@ def _birth(one: Confirmed, answers: Answers) -> Iterator[Block]:
 
 
 def _rarity() -> Block:
-    from accord.fields.frequency_lists import find_list
+    from accord.fields.frequencies import find_list
 
     lines = (
         'type = "frequency"',
@@ -164,7 +164,7 @@ def _listed(one: Confirmed, answers: Answers) -> Block:
         note = "Any values, compared by a hash; values = [...] would list the agreed ones."
         return Block(one.name, (_TEXT, _WORDS, _HASH), note)
     lines = (f"values = {quote(values)}", 'other = "bin"')
-    if one.kind is Kind.SEX:
+    if one.kind is ColumnKind.SEX:
         note = f"Both sides write {', '.join(values)}, or words that begin so; all else counts as one."
         return Block(one.name, ('type = "category"', 'derive = "initial"', *lines), note)
     return Block(one.name, ('type = "category"', *lines), "All values that are not listed count as one.")
@@ -174,9 +174,9 @@ def _ranged(one: Confirmed, answers: Answers) -> Block:
     low, high = answers.range_of(one)
     limits = (f"min = {low}", f"max = {high}")
     match one.kind:
-        case Kind.DATE:
+        case ColumnKind.DATE:
             return Block(one.name, ('type = "date"', *limits))
-        case Kind.PRICE:
+        case ColumnKind.PRICE:
             clean = f"clean = [{{ drop = {quote(_CURRENCIES)} }}]"
             return Block(one.name, ('type = "number"', clean, *limits, "step = 0.01"))
         case _:

@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from unicodedata import normalize
 
-from accord.drafting.kinds import OF_PEOPLE, SEVERAL, Kind
-from accord.drafting.vocabulary import ENDINGS, WORDS
+from accord.drafting.kinds import ENDINGS, OF_PEOPLE, SEVERAL, WORDS, ColumnKind
 from accord.fields.date_formats import FORMATS
+from accord.fields.frequencies import census_names
 from accord.fields.making import parse_date
-from accord.fields.names import census_names
 
 _MOST = 0.9
 """Of the cells that are filled, so many must look alike."""
@@ -84,10 +83,10 @@ class Guess:
     """What a column probably is, and a word to its owner where that needs one."""
 
     column: str
-    kind: Kind
+    kind: ColumnKind
     note: str = ""
     """Why it is left out; every column that is left out has one."""
-    meant: Kind | None = None
+    meant: ColumnKind | None = None
     """What a column that is left out may be meant to be."""
 
 
@@ -100,7 +99,7 @@ def guess_kinds(samples: Sequence[Sample]) -> tuple[Guess, ...]:
 def _guess_one(sample: Sample) -> Guess:
     column, cells = sample.column, sample.filled
     if not cells:
-        return Guess(column, Kind.SKIP, "it is empty")
+        return Guess(column, ColumnKind.SKIP, "it is empty")
     named = _kinds_by_name(column)
     for kind in named:
         if _can_be(kind, cells):
@@ -108,45 +107,48 @@ def _guess_one(sample: Sample) -> Guess:
     found = _by_cells(cells, sample.names_rows)
     told = next((kind for kind in named if kind in _READ_AS), None)
     # A name of one word decides; one of many words that the name has ("cost centre") only against an id.
-    if told is not None and (_is_called(column, told) or found in (Kind.ID, Kind.SKIP)):
-        return Guess(column, Kind.SKIP, _why_not(told, cells), told)
-    if found is not Kind.SKIP:
+    if told is not None and (_is_called(column, told) or found in (ColumnKind.ID, ColumnKind.SKIP)):
+        return Guess(column, ColumnKind.SKIP, _why_not(told, cells), told)
+    if found is not ColumnKind.SKIP:
         return Guess(column, found)
-    if _CELLS[Kind.LATITUDE](cells):
+    if _CELLS[ColumnKind.LATITUDE](cells):
         return Guess(
-            column, found, "degrees of latitude or longitude; its name does not say which", Kind.LATITUDE
+            column,
+            found,
+            "degrees of latitude or longitude; its name does not say which",
+            ColumnKind.LATITUDE,
         )
     return Guess(column, found, "numbers; its name does not say what they are")
 
 
 _READ_AS = {
-    Kind.BIRTH: "days, all written in one way",
-    Kind.DATE: "days, all written in one way and without a time of the day",
-    Kind.LATITUDE: "decimal numbers of degrees, such as 52.5200",
-    Kind.LONGITUDE: "decimal numbers of degrees, such as 13.4050",
-    Kind.PRICE: "plain numbers, such as 12.99, or 12.99 EUR",
-    Kind.POSTCODE: "postcodes without a country, such as 10115",
+    ColumnKind.BIRTH: "days, all written in one way",
+    ColumnKind.DATE: "days, all written in one way and without a time of the day",
+    ColumnKind.LATITUDE: "decimal numbers of degrees, such as 52.5200",
+    ColumnKind.LONGITUDE: "decimal numbers of degrees, such as 13.4050",
+    ColumnKind.PRICE: "plain numbers, such as 12.99, or 12.99 EUR",
+    ColumnKind.POSTCODE: "postcodes without a country, such as 10115",
 }
 """Types that a name is believed about, and as what their cells must be read."""
 
 
-def _why_not(told: Kind, cells: Sequence[str]) -> str:
+def _why_not(told: ColumnKind, cells: Sequence[str]) -> str:
     """Why cells cannot be read as what the name of their column says; without a cell."""
     how = _READ_AS[told]
     if _share(cells, _COMMA.fullmatch) >= _SOME:
         how += "; they have a decimal comma"
-    elif told is Kind.PRICE and _share(cells, _MONEY.fullmatch) >= _SOME:
+    elif told is ColumnKind.PRICE and _share(cells, _MONEY.fullmatch) >= _SOME:
         how += "; they have a currency sign next to the number, or commas"
     return f"its name says {told}, but its cells are not {how}"
 
 
-def _is_called(column: str, kind: Kind) -> bool:
+def _is_called(column: str, kind: ColumnKind) -> bool:
     """Whether the whole name of a column says so, not one word of it."""
     joined = "".join(_words_of(column))
     return joined in WORDS[kind] or any(joined.endswith(end) for end, of in ENDINGS if of is kind)
 
 
-def _kinds_by_name(column: str) -> list[Kind]:
+def _kinds_by_name(column: str) -> list[ColumnKind]:
     """What the name of a column says, the likeliest first."""
     words = _words_of(column)
     joined = "".join(words)
@@ -162,7 +164,7 @@ def _words_of(column: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", re.sub("[\u0300-\u036f]", "", normalize("NFD", spelt)))
 
 
-def _can_be(kind: Kind, cells: Sequence[str]) -> bool:
+def _can_be(kind: ColumnKind, cells: Sequence[str]) -> bool:
     """Whether cells do not contradict a type that a name suggests."""
     judge = _CELLS.get(kind)
     if judge is not None:
@@ -171,37 +173,45 @@ def _can_be(kind: Kind, cells: Sequence[str]) -> bool:
     return letters >= _SOME if kind in (*_LETTERS,) else True
 
 
-_LETTERS = (Kind.GIVEN, Kind.SURNAME, Kind.MIDDLE, Kind.NAME, Kind.STREET, Kind.CITY, Kind.TEXT)
+_LETTERS = (
+    ColumnKind.GIVEN,
+    ColumnKind.SURNAME,
+    ColumnKind.MIDDLE,
+    ColumnKind.NAME,
+    ColumnKind.STREET,
+    ColumnKind.CITY,
+    ColumnKind.TEXT,
+)
 
 
-def _by_cells(cells: Sequence[str], names_rows: bool) -> Kind:
+def _by_cells(cells: Sequence[str], names_rows: bool) -> ColumnKind:
     """By its cells alone."""
-    order = (Kind.EMAIL, Kind.BIRTH, Kind.SEX, Kind.LATITUDE)
+    order = (ColumnKind.EMAIL, ColumnKind.BIRTH, ColumnKind.SEX, ColumnKind.LATITUDE)
     for kind in order:
         if _CELLS[kind](cells):
             # Which of two numbers is north nobody can tell, nor whether a date is of a birth.
-            return {Kind.LATITUDE: Kind.SKIP, Kind.BIRTH: _date_kind(cells)}.get(kind, kind)
+            return {ColumnKind.LATITUDE: ColumnKind.SKIP, ColumnKind.BIRTH: _date_kind(cells)}.get(kind, kind)
     distinct = len(set(cells))
     if names_rows and _share(cells, lambda cell: " " not in cell) == 1 and any(c.isdigit() for c in cells[0]):
-        return Kind.ID
+        return ColumnKind.ID
     if _share(cells, _is_name) >= _MANY:
         return _name_kind(cells)
     if distinct <= min(_FEW_VALUES, len(cells) // 5):
-        return Kind.CATEGORY
+        return ColumnKind.CATEGORY
     if _share(cells, _STREET.fullmatch) >= _MOST:
-        return Kind.STREET
+        return ColumnKind.STREET
     if _share(cells, _NUMBER.fullmatch) >= _MOST:
-        return Kind.SKIP
-    return Kind.PHONE if _share(cells, _PHONE.fullmatch) >= _MOST else Kind.TEXT
+        return ColumnKind.SKIP
+    return ColumnKind.PHONE if _share(cells, _PHONE.fullmatch) >= _MOST else ColumnKind.TEXT
 
 
-def _date_kind(cells: Sequence[str]) -> Kind:
+def _date_kind(cells: Sequence[str]) -> ColumnKind:
     """A date of birth if they lie decades apart; a twentieth at each end, and at least one, decides nothing,
     since one row must not."""
     years = sorted(int(found[0]) for cell in cells if (found := re.search(r"(?:19|20)\d\d", cell)))
     aside = max(1, len(years) // 20)
     kept = years[aside:-aside]
-    return Kind.BIRTH if kept and kept[-1] - kept[0] >= _DECADES else Kind.DATE
+    return ColumnKind.BIRTH if kept and kept[-1] - kept[0] >= _DECADES else ColumnKind.DATE
 
 
 def _is_name(cell: str) -> bool:
@@ -215,13 +225,13 @@ def _people() -> set[str]:
     return {*census_names("surname"), *census_names("female"), *census_names("male")}
 
 
-def _name_kind(cells: Sequence[str]) -> Kind:
+def _name_kind(cells: Sequence[str]) -> ColumnKind:
     """Whole names have several words; a given name is seldom a family name."""
     if _share(cells, lambda cell: len(cell.split()) > 1) >= _SOME:
-        return Kind.NAME
+        return ColumnKind.NAME
     given, surnames = {*census_names("female"), *census_names("male")}, census_names("surname")
     weight = sum((cell.casefold() in given) - (cell.casefold() in surnames) for cell in set(cells))
-    return Kind.GIVEN if weight >= 0 else Kind.SURNAME
+    return ColumnKind.GIVEN if weight >= 0 else ColumnKind.SURNAME
 
 
 def _share(cells: Sequence[str], holds: Callable[[str], object]) -> float:
@@ -252,16 +262,16 @@ def _like(pattern: re.Pattern[str]) -> Callable[[Sequence[str]], bool]:
     return lambda cells: _share(cells, lambda cell: pattern.fullmatch(cell.casefold())) >= _MOST
 
 
-_CELLS: dict[Kind, Callable[[Sequence[str]], bool]] = {
-    Kind.EMAIL: _like(_EMAIL),
-    Kind.PHONE: _like(_PHONE),
-    Kind.POSTCODE: _like(_POSTCODE),
-    Kind.PRICE: _like(_PRICE),
-    Kind.BIRTH: _are_dates,
-    Kind.DATE: _are_dates,
-    Kind.SEX: lambda cells: _share(cells, lambda cell: cell.casefold().rstrip(".") in _SEXES) >= _MOST,
-    Kind.LATITUDE: _are_degrees(90),
-    Kind.LONGITUDE: _are_degrees(180),
+_CELLS: dict[ColumnKind, Callable[[Sequence[str]], bool]] = {
+    ColumnKind.EMAIL: _like(_EMAIL),
+    ColumnKind.PHONE: _like(_PHONE),
+    ColumnKind.POSTCODE: _like(_POSTCODE),
+    ColumnKind.PRICE: _like(_PRICE),
+    ColumnKind.BIRTH: _are_dates,
+    ColumnKind.DATE: _are_dates,
+    ColumnKind.SEX: lambda cells: _share(cells, lambda cell: cell.casefold().rstrip(".") in _SEXES) >= _MOST,
+    ColumnKind.LATITUDE: _are_degrees(90),
+    ColumnKind.LONGITUDE: _are_degrees(180),
 }
 """How cells of a type look, where that can be told."""
 
@@ -274,13 +284,13 @@ def _name_people(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]
     kinds = {guess.kind for guess in guesses}
     found = []
     for guess, sample in zip(guesses, samples, strict=True):
-        if guess.kind is Kind.NAME:
+        if guess.kind is ColumnKind.NAME:
             several = _share(sample.filled, lambda cell: len(cell.split()) > 1) >= _SOME
-            about_people = kinds & (OF_PEOPLE - {Kind.NAME}) or _share(sample.filled, _is_name) >= _SOME
+            about_people = kinds & (OF_PEOPLE - {ColumnKind.NAME}) or _share(sample.filled, _is_name) >= _SOME
             if not about_people:
-                guess = replace(guess, kind=Kind.TEXT)
+                guess = replace(guess, kind=ColumnKind.TEXT)
             elif not several:
-                guess = replace(guess, kind=Kind.SURNAME)
+                guess = replace(guess, kind=ColumnKind.SURNAME)
         found.append(guess)
     return found
 
@@ -288,27 +298,29 @@ def _name_people(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]
 def _choose_id(guesses: list[Guess], samples: Sequence[Sample]) -> list[Guess]:
     """One column names the records: of those whose cells are all different the first that is called so, or
     else the first that looks so."""
-    ids = [i for i, guess in enumerate(guesses) if guess.kind is Kind.ID and samples[i].names_rows]
-    named = [i for i in ids if Kind.ID in _kinds_by_name(guesses[i].column)]
+    ids = [i for i, guess in enumerate(guesses) if guess.kind is ColumnKind.ID and samples[i].names_rows]
+    named = [i for i in ids if ColumnKind.ID in _kinds_by_name(guesses[i].column)]
     chosen = next(iter([*named, *ids]), None)
     found = []
     for place, guess in enumerate(guesses):
-        if guess.kind is Kind.ID and place != chosen:
+        if guess.kind is ColumnKind.ID and place != chosen:
             why, meant = "some cells are empty or repeated, so it cannot name records", None
             if place in ids:
-                why, meant = "another column names the records", Kind.IDENTIFIER
-            guess = replace(guess, kind=Kind.SKIP, note=why, meant=meant)
+                why, meant = "another column names the records", ColumnKind.IDENTIFIER
+            guess = replace(guess, kind=ColumnKind.SKIP, note=why, meant=meant)
         found.append(guess)
     return found
 
 
 def _keep_once(guesses: list[Guess]) -> list[Guess]:
     """Of a type that stands once in an agreement, the first column."""
-    seen: set[Kind] = set()
+    seen: set[ColumnKind] = set()
     found = []
     for guess in guesses:
-        if guess.kind in seen and guess.kind not in SEVERAL and guess.kind is not Kind.SKIP:
-            guess = replace(guess, kind=Kind.SKIP, note=f"there is a {guess.kind} already", meant=guess.kind)
+        if guess.kind in seen and guess.kind not in SEVERAL and guess.kind is not ColumnKind.SKIP:
+            guess = replace(
+                guess, kind=ColumnKind.SKIP, note=f"there is a {guess.kind} already", meant=guess.kind
+            )
         seen.add(guess.kind)
         found.append(guess)
     return found

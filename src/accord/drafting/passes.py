@@ -16,12 +16,12 @@ from math import ceil, isqrt
 from accord.agreement.by_pass import best_buckets
 from accord.agreement.document import Agreement, OtOptions
 from accord.drafting.answers import Answers
-from accord.drafting.kinds import Kind
+from accord.drafting.kinds import ColumnKind
 from accord.errors import AccordError
 from accord.exact import text
 from accord.planning.figures import Plan, cost
 from accord.planning.machine import SLOW
-from accord.planning.plan import NETWORKS, Question, price_agreed
+from accord.planning.plan import NETWORKS, PlanQuestion, price_agreed
 
 _MOST_PASSES = 3
 """Each takes its part of ε; a fourth finds little more."""
@@ -66,7 +66,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Pass:
+class DraftPass:
     """Records that agree in all parts are compared."""
 
     name: str
@@ -79,7 +79,7 @@ class Pass:
         return f'[[blocking.pass]]\nname = "{self.name}"\nparts = [{inside}]\n'
 
 
-Passes = tuple[Pass, ...]
+Passes = tuple[DraftPass, ...]
 
 
 def draft_passes(answers: Answers) -> Passes:
@@ -92,57 +92,61 @@ def keys_of(passes: Passes) -> list[str]:
     return [name for one in passes for part in one.parts for name in part.fields]
 
 
-def _of_people(answers: Answers) -> Iterator[Pass]:
+def _of_people(answers: Answers) -> Iterator[DraftPass]:
     """By what seldom changes first; each catches what errors in the others lose."""
     has = {one.kind for one in answers.fields}
-    sounds = [f"{kind}_sound" for kind in (Kind.GIVEN, Kind.SURNAME, Kind.NAME) if kind in has]
-    for name in answers.named(Kind.IDENTIFIER)[:1]:
+    sounds = [
+        f"{kind}_sound" for kind in (ColumnKind.GIVEN, ColumnKind.SURNAME, ColumnKind.NAME) if kind in has
+    ]
+    for name in answers.named(ColumnKind.IDENTIFIER)[:1]:
         yield _key("number", name)
-    if Kind.BIRTH in has:
+    if ColumnKind.BIRTH in has:
         yield _key("birth", "birth")
     if sounds:
         yield _key("names", *sounds)
-    for kind in (Kind.PHONE, Kind.EMAIL):
+    for kind in (ColumnKind.PHONE, ColumnKind.EMAIL):
         if kind in has:
             yield _key(kind.value, kind.value)
-    if Kind.POSTCODE in has and sounds:
+    if ColumnKind.POSTCODE in has and sounds:
         yield _key("place", "postcode", sounds[0])
 
 
-def _of_things(answers: Answers) -> Iterator[Pass]:
+def _of_things(answers: Answers) -> Iterator[DraftPass]:
     """By the numbers that both sides know; and by all that must be the same, in one pass."""
-    for name in answers.named(Kind.IDENTIFIER):
+    for name in answers.named(ColumnKind.IDENTIFIER):
         yield _key(name, name)
     same = [one.name for one in answers.fields if one.kind in _SAME or _is_exact(answers, one.name, one.kind)]
     parts: list[Key | Grid] = [Key(tuple(same))] if same else []
-    if answers.named(Kind.LATITUDE):
+    if answers.named(ColumnKind.LATITUDE):
         parts.append(_grid(answers))
     if parts:
-        yield Pass("same", tuple(parts))
-    elif texts := answers.named(Kind.TEXT):
+        yield DraftPass("same", tuple(parts))
+    elif texts := answers.named(ColumnKind.TEXT):
         # A slip in its first letters is caught by the last.
         yield _key("start", f"{texts[0]}_start")
         yield _key("end", f"{texts[0]}_end")
 
 
-_SAME = (Kind.CATEGORY, Kind.POSTCODE, Kind.PHONE, Kind.EMAIL, Kind.SEX)
+_SAME = (ColumnKind.CATEGORY, ColumnKind.POSTCODE, ColumnKind.PHONE, ColumnKind.EMAIL, ColumnKind.SEX)
 
 
-def _is_exact(answers: Answers, name: str, kind: Kind) -> bool:
-    return kind is Kind.DATE and answers.within.get(name, "0") == "0"
+def _is_exact(answers: Answers, name: str, kind: ColumnKind) -> bool:
+    return kind is ColumnKind.DATE and answers.within.get(name, "0") == "0"
 
 
-def _key(name: str, *fields: str) -> Pass:
-    return Pass(name, (Key(fields),))
+def _key(name: str, *fields: str) -> DraftPass:
+    return DraftPass(name, (Key(fields),))
 
 
 def _grid(answers: Answers) -> Grid:
     """The smallest cells that are worth a trial: wider than a match may be apart, with some records each."""
     places = {one.kind: one for one in answers.fields}
-    reach = answers.within_of(places[Kind.LATITUDE])
+    reach = answers.within_of(places[ColumnKind.LATITUDE])
     tall, wide = (
         Fraction(high) - Fraction(low)
-        for low, high in (answers.range_of(places[kind]) for kind in (Kind.LATITUDE, Kind.LONGITUDE))
+        for low, high in (
+            answers.range_of(places[kind]) for kind in (ColumnKind.LATITUDE, ColumnKind.LONGITUDE)
+        )
     )
     cell = max(5 * Fraction(reach), Fraction(1, 10**5))
     most = max(_FEWEST_CELLS, isqrt(answers.records[0] * answers.records[1]) // 4)
@@ -206,6 +210,6 @@ def _price(agreement: Agreement, sizes: tuple[int, int]) -> Plan | None:
     engine = agreement.engine
     network = engine.settings.network if isinstance(engine, OtOptions) else NETWORKS["wan"]
     try:
-        return price_agreed(agreement, Question(sizes, network), lambda *_: SLOW)
+        return price_agreed(agreement, PlanQuestion(sizes, network), lambda *_: SLOW)
     except AccordError:
         return None

@@ -14,25 +14,25 @@ from functools import cache
 from accord.agreement.file import parse_agreement
 from accord.drafting.answers import Answers
 from accord.drafting.fields import draft_fields
-from accord.drafting.kinds import Confirmed, Kind
+from accord.drafting.kinds import ColumnKind, Confirmed
+from accord.learning.drafts import rule_lines
 from accord.learning.learn import learn
-from accord.learning.writing import rule_lines
 
 _SEED = 21
 _KNOWN = 10
 """What a number that both know weighs: made-up people have none to learn from."""
 _COMPARED = {
-    Kind.GIVEN: "given: dice >= 0.75 -> 1, dice >= 0.5 -> 1{missing}",
-    Kind.SURNAME: "surname: dice >= 0.75 -> 1, dice >= 0.5 -> 1{missing}",
-    Kind.MIDDLE: "middle: dice >= 0.6 -> 1{missing}",
-    Kind.NAME: "name: dice >= 0.8 -> 1, dice >= 0.6 -> 1{missing}",
-    Kind.BIRTH: "birth: same -> 1, same(birth_year) or same(birth_day) -> 1{missing}",
-    Kind.SEX: "sex: same -> 1{missing}",
-    Kind.STREET: "street: dice >= 0.75 -> 1{missing}",
-    Kind.CITY: "city: dice >= 0.75 -> 1{missing}",
-    Kind.POSTCODE: "postcode: same -> 1{missing}",
-    Kind.PHONE: "phone: same -> 1{missing}",
-    Kind.EMAIL: "email: same -> 1{missing}",
+    ColumnKind.GIVEN: "given: dice >= 0.75 -> 1, dice >= 0.5 -> 1{missing}",
+    ColumnKind.SURNAME: "surname: dice >= 0.75 -> 1, dice >= 0.5 -> 1{missing}",
+    ColumnKind.MIDDLE: "middle: dice >= 0.6 -> 1{missing}",
+    ColumnKind.NAME: "name: dice >= 0.8 -> 1, dice >= 0.6 -> 1{missing}",
+    ColumnKind.BIRTH: "birth: same -> 1, same(birth_year) or same(birth_day) -> 1{missing}",
+    ColumnKind.SEX: "sex: same -> 1{missing}",
+    ColumnKind.STREET: "street: dice >= 0.75 -> 1{missing}",
+    ColumnKind.CITY: "city: dice >= 0.75 -> 1{missing}",
+    ColumnKind.POSTCODE: "postcode: same -> 1{missing}",
+    ColumnKind.PHONE: "phone: same -> 1{missing}",
+    ColumnKind.EMAIL: "email: same -> 1{missing}",
 }
 _SWAPPED = "dice(given, surname) >= 0.5 and dice(surname, given) >= 0.5 -> 1"
 _RARE = (
@@ -66,14 +66,14 @@ def sketch_rule(answers: Answers) -> Drafted:
     return Drafted(_with_known(_unweighed(*_people(answers), answers.rarity), answers))
 
 
-def _people(answers: Answers) -> tuple[tuple[Kind, ...], tuple[Kind, ...]]:
+def _people(answers: Answers) -> tuple[tuple[ColumnKind, ...], tuple[ColumnKind, ...]]:
     """The types that are weighed, and those of them that no record lacks."""
     kinds = tuple(one.kind for one in answers.fields if one.kind in _COMPARED)
     return kinds, tuple(kind for kind in kinds if answers.policy_of(kind) != "differs")
 
 
 def _with_known(text: str, answers: Answers) -> str:
-    known = "".join(f"\n    {name}: same -> {_KNOWN};" for name in answers.named(Kind.IDENTIFIER))
+    known = "".join(f"\n    {name}: same -> {_KNOWN};" for name in answers.named(ColumnKind.IDENTIFIER))
     head, end, least = text.rpartition("\n)")
     return f"{head}{known}{end}{least}"
 
@@ -82,11 +82,13 @@ def compared(answers: Answers) -> list[Confirmed]:
     """The fields that a rule for this mix looks at."""
     if not answers.about_people:
         return list(answers.fields)
-    return [one for one in answers.fields if one.kind in _COMPARED or one.kind is Kind.IDENTIFIER]
+    return [one for one in answers.fields if one.kind in _COMPARED or one.kind is ColumnKind.IDENTIFIER]
 
 
 @cache
-def _learn(kinds: tuple[Kind, ...], strict: tuple[Kind, ...], rarity: bool, records: int) -> Drafted:
+def _learn(
+    kinds: tuple[ColumnKind, ...], strict: tuple[ColumnKind, ...], rarity: bool, records: int
+) -> Drafted:
     """The score of these fields, its weights learnt from made-up people."""
     answers = Answers(tuple(Confirmed(kind, kind.value) for kind in kinds), (records, records), rarity=rarity)
     fields = "\n".join(block.text for block in draft_fields(answers.fields, answers, ()))
@@ -99,22 +101,24 @@ def _learn(kinds: tuple[Kind, ...], strict: tuple[Kind, ...], rarity: bool, reco
     return Drafted(rule_lines(found.rule), True, found.expected.precision, found.expected.recall)
 
 
-def _unweighed(kinds: tuple[Kind, ...], strict: tuple[Kind, ...], rarity: bool) -> str:
+def _unweighed(kinds: tuple[ColumnKind, ...], strict: tuple[ColumnKind, ...], rarity: bool) -> str:
     lines = ";\n    ".join(_comparisons(kinds, strict, rarity))
     return f"score(\n    {lines};\n) >= 1"
 
 
-def _comparisons(kinds: tuple[Kind, ...], strict: tuple[Kind, ...], rarity: bool) -> Iterator[str]:
+def _comparisons(
+    kinds: tuple[ColumnKind, ...], strict: tuple[ColumnKind, ...], rarity: bool
+) -> Iterator[str]:
     for kind in kinds:
-        text = _RARE if rarity and kind is Kind.SURNAME else _COMPARED[kind]
+        text = _RARE if rarity and kind is ColumnKind.SURNAME else _COMPARED[kind]
         yield text.format(missing="" if kind in strict else ", missing -> 0")
-        if kind is Kind.SURNAME and Kind.GIVEN in kinds:
+        if kind is ColumnKind.SURNAME and ColumnKind.GIVEN in kinds:
             yield _SWAPPED
 
 
 def _agreeing(answers: Answers) -> str:
     """All that tells things apart agrees; or a number that both sides know."""
-    numbers = [f"same({name})" for name in answers.named(Kind.IDENTIFIER)]
+    numbers = [f"same({name})" for name in answers.named(ColumnKind.IDENTIFIER)]
     others = [*_agreements(answers)]
     if not others:
         return " or ".join(numbers)
@@ -124,14 +128,14 @@ def _agreeing(answers: Answers) -> str:
 def _agreements(answers: Answers) -> Iterator[str]:
     for one in compared(answers):
         match one.kind:
-            case Kind.TEXT | Kind.STREET | Kind.CITY | Kind.MIDDLE:
+            case ColumnKind.TEXT | ColumnKind.STREET | ColumnKind.CITY | ColumnKind.MIDDLE:
                 yield f"dice({one.name}) >= 0.75"
-            case Kind.DATE | Kind.PRICE:
+            case ColumnKind.DATE | ColumnKind.PRICE:
                 far = answers.within_of(one)
                 yield f"same({one.name})" if far == "0" else f"within({one.name}, {far})"
-            case Kind.LATITUDE:
+            case ColumnKind.LATITUDE:
                 yield f"euclidean(latitude, longitude) <= {answers.within_of(one)}"
-            case Kind.IDENTIFIER | Kind.LONGITUDE:
+            case ColumnKind.IDENTIFIER | ColumnKind.LONGITUDE:
                 continue
             case _:
                 yield f"same({one.name})"

@@ -23,14 +23,14 @@ _CELLS = 1_000
 
 
 @dataclass(frozen=True)
-class Look:
+class TableSample:
     """What somebody sees who opens the table: how many rows, and some cells of each column."""
 
     rows: int
     samples: tuple[Sample, ...]
 
 
-def look_at(place: Place, layout: Layout) -> Look:
+def look_at(place: Place, layout: Layout) -> TableSample:
     """Look at a file whose encoding, delimiter and quote are known; raises all faults of its header."""
     names, path = column_names(place, layout), place.name if isinstance(place, Address) else str(place)
     _require_names(path, names)
@@ -38,7 +38,7 @@ def look_at(place: Place, layout: Layout) -> Look:
     table = pa.Table.from_batches(batches) if batches else None
     if table is None or not table.num_rows:
         raise DataError(path, [Fault("", "There are no rows below the header.", "Is it the right file?")])
-    return Look(table.num_rows, tuple(_sample(name, table[name]) for name in names))
+    return TableSample(table.num_rows, tuple(_sample(name, table[name]) for name in names))
 
 
 def _require_names(path: str, names: list[str]) -> None:

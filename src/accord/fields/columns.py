@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from accord.table.id_order import IdOrder
+from accord.table.pairs import IdOrder
 
 
 @dataclass(frozen=True)

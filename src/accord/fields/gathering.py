@@ -1,8 +1,8 @@
 """The batches of a table become one: columns that grow, in memory or, where they are long, in files.
 
-No column is ever there twice, which to join batches at the end would take. Ids must differ. To remember them
-all for that would take more than the ids themselves; so a hash of each is sorted, and only ids whose hashes
-are the same are looked at.
+Whoever adds a batch gives away copies. A column is one piece in the end and never was two: to join pieces
+would take their memory twice. Ids must differ. To remember them all for that would take more than the ids
+themselves; so a hash of each is sorted, and only ids whose hashes are the same are looked at.
 
 Rows that come without an order get that of their ids, column by column: one at a time is there twice.
 """
@@ -19,9 +19,58 @@ from numpy.typing import NDArray
 from accord.fields.columns import Bits, Column, Integers, Records
 from accord.fields.encoders import text_buffers
 from accord.fields.siphash import hash_texts, key
-from accord.fields.texts import Texts
 from accord.ranges import contained, distinct
-from accord.spill import Growing, Ints, Scratch
+from accord.spill import Growing, Ints, Scratch, pieces
+
+
+class Texts:
+    """Texts of one column, each of which may be missing, as Arrow has them: ends, octets, which there are."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self._scratch = scratch
+        self._starts = Growing(scratch)
+        self._octets = Growing(scratch, np.uint8)
+        self._there = Growing(scratch, np.bool_)
+        self._end = 0
+        self._starts.add(np.zeros(1, np.int64))
+
+    def __len__(self) -> int:
+        return len(self._there)
+
+    def add(self, texts: pa.Array) -> None:
+        """Append these."""
+        if not len(texts):
+            return
+        # What stands where none is could be anything.
+        filled = pc.fill_null(texts.cast(pa.large_string()), "") if texts.null_count else texts
+        plain = filled.cast(pa.large_string())
+        _, offsets, data = plain.buffers()
+        starts = np.frombuffer(offsets, np.int64)[plain.offset : plain.offset + len(plain) + 1]
+        octets = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+        self._starts.add(starts[1:] + (self._end - starts[0]))
+        self._octets.add(octets[starts[0] : starts[-1]].copy())
+        self._there.add(np.asarray(pc.is_valid(texts)))
+        self._end += int(starts[-1] - starts[0])
+
+    def order(self) -> Ints | None:
+        """The rows by their texts, octet by octet; None if they stand so already."""
+        rows = np.asarray(pc.sort_indices(self.whole())).astype(np.int64)
+        return None if np.array_equal(rows, np.arange(len(rows))) else rows
+
+    def whole(self, rows: Ints | None = None) -> pa.Array:
+        """All of them, or these rows."""
+        if rows is not None:
+            return self._taken(rows)
+        there = self._there.whole()
+        marks = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+        buffers = [marks, pa.py_buffer(self._starts.whole()), pa.py_buffer(self._octets.whole())]
+        return pa.Array.from_buffers(pa.large_string(), len(there), buffers)
+
+    def _taken(self, rows: Ints) -> pa.Array:
+        texts, taken = self.whole(), Texts(self._scratch)
+        for some in pieces(rows):
+            taken.add(texts.take(pa.array(some)))
+        return taken.whole()
 
 
 class Gathering:

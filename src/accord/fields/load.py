@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.fields.columns import Column, Records, rows_of
 from accord.fields.encoders import encode, encode_made
-from accord.fields.frequencies import Classes
-from accord.fields.frequency_lists import find_classes
+from accord.fields.frequencies import Classes, find_classes
 from accord.fields.gathering import Gathering, Ids
 from accord.fields.making import Cells, Parsed, make
 from accord.fields.schema import (
@@ -38,11 +37,10 @@ from accord.fields.schema import (
 )
 from accord.spill import Scratch
 from accord.table.address import Address
-from accord.table.cell_text import MIXED, to_text, without_text
+from accord.table.cell_text import MIXED, is_whole, to_text, without_text
 from accord.table.csv_scan import MOST_CELL
-from accord.table.faults import Faults
 from accord.table.layout import Layout
-from accord.table.rows import is_whole
+from accord.table.opened import Faults
 from accord.table.sources.opening import TableLike, find_place, open_table
 
 _MOST_SHOWN = 3 << 19

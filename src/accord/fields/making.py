@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.fields.cleaning import clean, empty_to_null, single_blanks
-from accord.fields.deriving import derive_part, derive_text, swap
+from accord.fields.cleaning import clean, derive_part, derive_text, empty_to_null, single_blanks, swap
 from accord.fields.folding import fold, fold_list, trim
 from accord.fields.frequencies import Classes
 from accord.fields.recipe import ISO_DAY

@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from accord.spec import Spec
-from accord.spelling import did_you_mean
+from accord.wording import did_you_mean
 
 StepName = Literal[
     "accents", "punctuation", "digits only", "letters only", "spaces", "leading zeros", "titles", "suffixes"

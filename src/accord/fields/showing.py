@@ -13,19 +13,19 @@ import pyarrow as pa
 
 from accord.errors import UsageError
 from accord.fields.folding import trim
-from accord.fields.frequency_lists import find_classes
+from accord.fields.frequencies import find_classes
 from accord.fields.making import Cells, make
 from accord.fields.schema import FieldSpec, dated_columns
-from accord.spelling import did_you_mean
 from accord.table.cell_text import to_text
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike, open_table
+from accord.wording import did_you_mean
 
 _SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownValue:
     """The cells of a row from which a value is made, and the value; None where there is none."""
 
     before: tuple[str | None, ...]
@@ -34,7 +34,7 @@ class Shown:
 
 def show_values(
     source: TableLike, name: str, fields: Mapping[str, FieldSpec], layout: Layout, most: int = _SHOWN
-) -> list[Shown]:
+) -> list[ShownValue]:
     """The first rows with other cells than those before them, empty ones left out."""
     if name not in fields:
         hint = did_you_mean(name, fields, f"Agreed are: {', '.join(fields)}.")
@@ -43,7 +43,7 @@ def show_values(
     sources = {column: layout.source(column) for column in spec.columns(name)}
     wanted = list(dict.fromkeys(one.column for one in sources.values()))
     classes = find_classes({name: spec}, layout.list_files)
-    found: dict[tuple[str | None, ...], Shown] = {}
+    found: dict[tuple[str | None, ...], ShownValue] = {}
     for batch in open_table(source, wanted, layout).batches:
         columns = {column: batch.column(one.column) for column, one in sources.items()}
         formats = {column: one.format for column, one in sources.items()}
@@ -51,7 +51,7 @@ def show_values(
         before = (trim(cells).to_pylist() for cells in columns.values())
         for cells, after in zip(zip(*before, strict=True), _texts(made.shown()), strict=True):
             if any(cell is not None for cell in cells):
-                found.setdefault(cells, Shown(cells, after))
+                found.setdefault(cells, ShownValue(cells, after))
             if len(found) == most:
                 return list(found.values())
     return list(found.values())

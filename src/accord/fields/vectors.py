@@ -16,8 +16,7 @@ from platform import python_version
 
 import pyarrow as pa
 
-from accord.fields.cleaning import clean
-from accord.fields.deriving import derive_text
+from accord.fields.cleaning import clean, derive_text
 from accord.fields.folding import fold
 from accord.fields.recipe import SOUNDS, STEPS, Drop, Prefix, Suffix
 

@@ -16,7 +16,7 @@ from accord.fields.columns import Records
 from accord.forecast.speed import Speedometer
 from accord.network import Network
 from accord.planning.figures import Plan, Warning
-from accord.planning.plan import NETWORKS, Own, Question, price_agreed
+from accord.planning.plan import NETWORKS, Own, PlanQuestion, price_agreed
 from accord.side import Side
 from accord.wording import lasting, sized
 
@@ -98,7 +98,7 @@ def look_ahead(
     if sizes is None:
         return None
     try:
-        question = Question(sizes, agreed_network(agreement))
+        question = PlanQuestion(sizes, agreed_network(agreement))
         meter = Speedometer(folder, measure=None)
         found = price_agreed(agreement, question, meter, own)
         if meter.guessed and found.agreed.comparisons.expected >= _WORTH_MEASURING:

@@ -29,10 +29,10 @@ from accord.fields.schema import agreed_columns
 from accord.forecast.expected import agreed_network
 from accord.forecast.speed import Speedometer
 from accord.network import Network
-from accord.planning.choose import Wish
-from accord.planning.errors import with_errors
+from accord.planning.choose import Wanted
 from accord.planning.figures import Plan, Warning
-from accord.planning.plan import NETWORKS, Own, Question, make_plan
+from accord.planning.plan import NETWORKS, Own, PlanQuestion, make_plan
+from accord.planning.recall import with_errors
 from accord.privacy.number import show
 from accord.side import Side
 from accord.state.accounts import account
@@ -40,7 +40,8 @@ from accord.state.folder import State, state_folder
 from accord.state.ledger import Ledger
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike, open_table, require_table
-from accord.workers.cores import count_cores, require_count
+from accord.workers.choice import require_count
+from accord.workers.resources import count_cores
 
 _MOST_BATCHES = 16
 """Of rows that errors are made up for."""
@@ -80,7 +81,7 @@ def plan(
     Without it, it is the time of one.
     """
     _require_kinds(agreement, data, party, layout, dataset)
-    wish = Wish(
+    wish = Wanted(
         _number("recall", recall),
         _positive("max_time", max_time),
         _positive("max_bytes", max_bytes),
@@ -91,14 +92,16 @@ def plan(
     share = None if overlap is None else _number("overlap", overlap)
     named = read_sizes(agreement, records)
     require_count(workers)
-    crew = min(workers or 1, count_cores())
+    processes = min(workers or 1, count_cores())
     if data is None:
         if named is None:
             raise UsageError(problem="Say how many records A and B have: `records=`.")
-        return make_plan(agreement, Question(named, between, share, wish, crew), Speedometer(folder))
+        return make_plan(agreement, PlanQuestion(named, between, share, wish, processes), Speedometer(folder))
     own = read_own(agreement, data, party, layout or Layout())
     sizes = sizes_with(own, named)
-    found = make_plan(agreement, Question(sizes, between, share, wish, crew), Speedometer(folder), own)
+    found = make_plan(
+        agreement, PlanQuestion(sizes, between, share, wish, processes), Speedometer(folder), own
+    )
     refused = ledger_refuses(agreement, own, State(folder), dataset)
     return replace(found, warnings=(*refused, *found.warnings))
 

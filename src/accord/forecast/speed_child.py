@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 
 from accord.kernel import spare_blas
 from accord.network import Network
-from accord.planning.machine import Bench, Common, Pace, Speed
+from accord.planning.machine import Bench, Common, PairSeconds, Speed
 from accord.secure.circuit_text import decode_circuit
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
@@ -45,7 +45,7 @@ class Measured:
 
 def read_speed(plain: dict[str, object]) -> Speed:
     """What `asdict` made of a speed."""
-    made, silent = Pace(**plain["made"]), Pace(**plain["silent"])  # type: ignore[arg-type]
+    made, silent = PairSeconds(**plain["made"]), PairSeconds(**plain["silent"])  # type: ignore[arg-type]
     return Speed(made, silent, float(plain["feed"]), float(plain["value"]))  # type: ignore[arg-type]
 
 

@@ -1,8 +1,8 @@
 """What is learnt from: labelled pairs, one's own records with made-up errors, made-up people, a Splink model.
 
-Each becomes the same thing, a `Finding`: the comparisons with their weights, and how sums spread over matches
-and over others. Where pairs were counted, the spread is found by setting a fifth of them aside in turn, so
-that no pair judges weights that were learnt from it.
+Each becomes the same thing, a `LearntWeights`: the comparisons with their weights, and how sums spread over
+matches and over others. Where pairs were counted, the spread is found by setting a fifth of them aside in
+turn, so that no pair judges weights that were learnt from it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.fields.schema import FieldSpec, agreed_columns
 from accord.learning.mistakes import Rates, relaxed, with_errors
-from accord.learning.patterns import Comparisons, Evidence, Weights, count
+from accord.learning.patterns import Comparisons, PatternCounts, Weights, count
 from accord.learning.splink_model import read_splink
-from accord.learning.threshold import Spread, spread_of, spread_of_levels
+from accord.learning.threshold import ScoreSpread, spread_of, spread_of_levels
 from accord.learning.weights import fit
 from accord.ranges import distinct
 from accord.rules.evaluate import Indices, Tables
@@ -48,20 +48,20 @@ Shares = tuple[tuple[Sequence[float], Sequence[float]], ...]
 
 
 @dataclass(frozen=True)
-class Finding:
+class LearntWeights:
     """What some evidence comes to."""
 
     comparisons: Comparisons
     weights: Weights
     shares: Shares
-    spread: Spread
+    spread: ScoreSpread
     strangers: float
     """How many pairs of strangers there are for each match, if nothing else is known of the linkage."""
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Question:
+class LearningTask:
     """What is to be learnt: the weights of a score on these fields."""
 
     score: Score
@@ -80,16 +80,16 @@ def strangers_in(records: int, overlap: float = OVERLAP) -> float:
     return max(records / overlap - 1, 0.0)
 
 
-def from_splink(path: Path, fields: Fields, layout: Layout) -> Finding:
+def from_splink(path: Path, fields: Fields, layout: Layout) -> LearntWeights:
     """A trained model, as it is."""
     model = read_splink(path, fields, layout)
     spread = spread_of_levels(model.weights, model.shares)
     independent = "What is expected holds if comparisons err independently and no value is missing."
     notes = (*model.notes, independent)
-    return Finding(model.comparisons, model.weights, model.shares, spread, 1 / model.prior - 1, notes)
+    return LearntWeights(model.comparisons, model.weights, model.shares, spread, 1 / model.prior - 1, notes)
 
 
-def from_people(asked: Question) -> Finding:
+def from_people(asked: LearningTask) -> LearntWeights:
     """Made-up people in two tables, of whom it is known who is who."""
     lacking = [name for name in agreed_columns(asked.fields) if name not in OF_PEOPLE]
     if lacking:
@@ -104,8 +104,8 @@ def from_people(asked: Question) -> Finding:
 
 
 def from_labels(
-    asked: Question, tables: tuple[TableLike, TableLike], layouts: tuple[Layout, Layout], labels: Path
-) -> Finding:
+    asked: LearningTask, tables: tuple[TableLike, TableLike], layouts: tuple[Layout, Layout], labels: Path
+) -> LearntWeights:
     """Two tables, and all pairs of them that are matches."""
     a, b = (asked.load(table, layout) for table, layout in zip(tables, layouts, strict=True))
     truth = read_truth(labels)
@@ -118,7 +118,7 @@ def from_labels(
     return _weigh(asked, a, b, true, max(len(a), len(b)), (uncounted,) if unknown else ())
 
 
-def from_mistakes(asked: Question, table: TableLike, layout: Layout) -> Finding:
+def from_mistakes(asked: LearningTask, table: TableLike, layout: Layout) -> LearntWeights:
     """A table's own records, and the same with made-up errors."""
     # What is no file may be readable only once.
     source = _whole(table, asked, layout) if hasattr(table, "__arrow_c_stream__") else table
@@ -136,7 +136,7 @@ def from_mistakes(asked: Question, table: TableLike, layout: Layout) -> Finding:
     return _weigh(asked, a, b, _rows_of(pa.table({"id_a": a.ids, "id_b": a.ids}), a, b), size)
 
 
-def _whole(table: TableLike, asked: Question, layout: Layout) -> pa.Table:
+def _whole(table: TableLike, asked: LearningTask, layout: Layout) -> pa.Table:
     """The columns that are read, and the ids."""
     names = [layout.source(name).column for name in agreed_columns(asked.fields)]
     columns = list(dict.fromkeys([*(() if layout.id_row else (layout.id,)), *names]))
@@ -164,13 +164,13 @@ def _sample(rng: np.random.Generator, size: int) -> Indices:
 
 
 def _weigh(
-    asked: Question,
+    asked: LearningTask,
     a: Records,
     b: Records,
     true: tuple[Indices, Indices],
     size: int,
     notes: tuple[str, ...] = (),
-) -> Finding:
+) -> LearntWeights:
     rng = np.random.default_rng(asked.seed)
     comparisons = asked.score.comparisons
     rows = _sample(rng, len(a)), _sample(rng, len(b))
@@ -179,10 +179,10 @@ def _weigh(
         raise UsageError(problem="All pairs are matches: nothing tells them from others. Give more records.")
     shares = tuple(_shares(evidence, place, len(each.weights)) for place, each in enumerate(comparisons))
     spread = spread_of(*_set_aside(comparisons, evidence, rng))
-    return Finding(comparisons, fit(comparisons, evidence), shares, spread, strangers_in(size), notes)
+    return LearntWeights(comparisons, fit(comparisons, evidence), shares, spread, strangers_in(size), notes)
 
 
-def _shares(evidence: Evidence, place: int, levels: int) -> tuple[Sequence[float], Sequence[float]]:
+def _shares(evidence: PatternCounts, place: int, levels: int) -> tuple[Sequence[float], Sequence[float]]:
     held = [
         np.bincount(evidence.patterns[:, place], counts, levels) / max(counts.sum(), 1)
         for counts in (evidence.matches, evidence.others)
@@ -191,13 +191,13 @@ def _shares(evidence: Evidence, place: int, levels: int) -> tuple[Sequence[float
 
 
 def _set_aside(
-    comparisons: Comparisons, evidence: Evidence, rng: np.random.Generator
+    comparisons: Comparisons, evidence: PatternCounts, rng: np.random.Generator
 ) -> tuple[Indices, Indices, Indices]:
     """The sums of all pairs, each under weights that were learnt without it, with how many matches and others
     have them."""
     parts: list[tuple[Indices, Indices, Indices]] = []
     for matches, others in zip(_deal(evidence.matches, rng), _deal(evidence.others, rng), strict=True):
-        kept = Evidence(evidence.patterns, evidence.matches - matches, evidence.others - others)
+        kept = PatternCounts(evidence.patterns, evidence.matches - matches, evidence.others - others)
         parts.append((evidence.scores(fit(comparisons, kept)), matches, others))
     scores, matches, others = (np.concatenate(found) for found in zip(*parts, strict=True))
     return scores, matches, others

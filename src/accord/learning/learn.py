@@ -27,19 +27,18 @@ from accord.arguments import (
     wrong,
 )
 from accord.errors import UsageError
-from accord.learning.drafts import compare_fields, score_of, weighed, with_score
+from accord.learning.drafts import compare_fields, score_of, weighed, with_score, write_into
 from accord.learning.evidence import (
     OVERLAP,
-    Finding,
-    Question,
+    LearningTask,
+    LearntWeights,
     from_labels,
     from_mistakes,
     from_people,
     from_splink,
     strangers_in,
 )
-from accord.learning.threshold import Expected, choose, curve
-from accord.learning.writing import write_into
+from accord.learning.threshold import ExpectedQuality, choose, curve
 from accord.rules.rule import Rule, fields_of
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike, require_table
@@ -62,9 +61,9 @@ class Learnt:
     agreement: Agreement
     levels: tuple[tuple[LevelShare, ...], ...]
     """By comparison of the score, those that decide nothing and were left out included."""
-    expected: Expected
+    expected: ExpectedQuality
     """What the rule is expected to do."""
-    curve: tuple[Expected, ...]
+    curve: tuple[ExpectedQuality, ...]
     """What it would do with other thresholds."""
     strangers: float
     """Pairs of strangers for each match, in the linkage that this is for."""
@@ -123,7 +122,7 @@ def learn(
         score = score_of(rule)
         read = fields_of(score)
         fields = {name: spec for name, spec in draft.fields.items() if name in read}
-        asked = Question(score, fields, draft.salt, errors, seed)
+        asked = LearningTask(score, fields, draft.salt, errors, seed)
         if table is None:
             found = from_people(asked)
         elif other is not None and labels is not None:
@@ -212,7 +211,7 @@ def _origin(draft: Agreement, whose: str | None, linked: bool, given: bool) -> O
 def _finish(
     draft: Agreement,
     rule: Rule,
-    found: Finding,
+    found: LearntWeights,
     origin: Origin,
     strangers: float,
     precision: float | None,
@@ -242,7 +241,7 @@ def _finish(
     )
 
 
-def _describe(found: Finding) -> Iterator[tuple[LevelShare, ...]]:
+def _describe(found: LearntWeights) -> Iterator[tuple[LevelShare, ...]]:
     for each, given, (m, u) in zip(found.comparisons, found.weights, found.shares, strict=True):
         names = [*(str(level.when) for level in each.levels), "otherwise"]
         yield tuple(LevelShare(*row) for row in zip(names, given, m, u, strict=True))

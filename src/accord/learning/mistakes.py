@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from accord.datasets.people_events import misdate
+from accord.datasets.people_errors import misdate
 from accord.datasets.people_typos import SLIPS
-from accord.fields.deriving import swap
+from accord.fields.cleaning import swap
 from accord.fields.making import read_days
 from accord.fields.schema import FieldSpec, TextField, dated_columns
 from accord.rules.rule import OneField, Rule, predicates

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from accord.datasets.people_names import Text, census
 from accord.datasets.people_typos import SLIPS
+from accord.datasets.people_world import Text, census
 from accord.fields.columns import Bits
 from accord.fields.encoders import encode
 from accord.fields.schema import TextField

@@ -30,7 +30,7 @@ _PAIRS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PatternCounts:
     """Distinct patterns, and how many matches and how many other pairs have each."""
 
     patterns: Patterns
@@ -47,7 +47,7 @@ class Evidence:
 
 def count(
     comparisons: Comparisons, tables: Tables, true: tuple[Indices, Indices], rows: tuple[Indices, Indices]
-) -> Evidence:
+) -> PatternCounts:
     """Count the true pairs, and all pairs between some rows of A and some of B that are not true.
 
     *Requires* true pairs without repetition.
@@ -60,7 +60,7 @@ def count(
     matches = _tally(_codes(comparisons, tables, *true))
     others = _merge([_tally(_codes(comparisons, tables, *pairs)) for pairs in _others(keys, width, rows)])
     codes = distinct(np.concatenate([matches[0], others[0]]))
-    return Evidence(_decode(codes, sizes), *(_spread(codes, tally) for tally in (matches, others)))
+    return PatternCounts(_decode(codes, sizes), *(_spread(codes, tally) for tally in (matches, others)))
 
 
 def _codes(comparisons: Comparisons, tables: Tables, left: Indices, right: Indices) -> Indices:

@@ -21,8 +21,8 @@ from accord.rules.rule import And, Missing, Not, Or, Rule, Same, Similar, Within
 from accord.rules.thresholds import Fields
 from accord.rules.words import edit
 from accord.side import Side
-from accord.spelling import did_you_mean
 from accord.table.layout import Layout
+from accord.wording import did_you_mean
 
 
 class NoCounterpartError(ValueError):

@@ -25,7 +25,7 @@ _SEEN = 10
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedQuality:
     """What a threshold is expected to do."""
 
     least: int
@@ -39,7 +39,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Spread:
+class ScoreSpread:
     """How sums spread over matches and over other pairs: for each sum in turn, the share of pairs that reach
     it."""
 
@@ -48,7 +48,7 @@ class Spread:
     others: Floats
 
 
-def spread_of(scores: Sums, matches: NDArray[np.int64], others: NDArray[np.int64]) -> Spread:
+def spread_of(scores: Sums, matches: NDArray[np.int64], others: NDArray[np.int64]) -> ScoreSpread:
     """The spread of pairs that were counted: by their sums, how many are matches and how many are not."""
     sums = np.arange(scores.min(), scores.max() + 1)
     each = [np.bincount(scores - sums[0], counts, len(sums)).astype(float) for counts in (matches, others)]
@@ -58,7 +58,7 @@ def spread_of(scores: Sums, matches: NDArray[np.int64], others: NDArray[np.int64
     if 0 < seen < len(sums):
         tail = _tail(sums, each[0])
         shares[1][seen:] = shares[1][seen - 1] * tail[seen:] / max(tail[seen - 1], np.finfo(float).tiny)
-    return Spread(sums, *shares)
+    return ScoreSpread(sums, *shares)
 
 
 def _tail(sums: Sums, matches: Floats) -> Floats:
@@ -68,7 +68,7 @@ def _tail(sums: Sums, matches: Floats) -> Floats:
 
 def spread_of_levels(
     weights: Sequence[Sequence[int]], shares: Sequence[tuple[Sequence[float], Sequence[float]]]
-) -> Spread:
+) -> ScoreSpread:
     """The spread of sums of comparisons that err independently: of each its weights, and how often its levels
     hold for matches and for others."""
     low = sum(min(each) for each in weights)
@@ -78,21 +78,21 @@ def spread_of_levels(
         steps = [np.bincount(np.array(each) - min(each), share, width) for share in of]
         totals = [np.convolve(total, step) for total, step in zip(totals, steps, strict=True)]
     reach = [total[::-1].cumsum()[::-1] for total in totals]
-    return Spread(np.arange(low, low + len(totals[0])), *reach)
+    return ScoreSpread(np.arange(low, low + len(totals[0])), *reach)
 
 
-def curve(spread: Spread, strangers: float) -> tuple[Expected, ...]:
+def curve(spread: ScoreSpread, strangers: float) -> tuple[ExpectedQuality, ...]:
     """What each threshold is expected to do, where there are so many strangers for each match."""
     found = []
     for least, recall, share in zip(spread.sums.tolist(), spread.matches, spread.others, strict=True):
         wrong = strangers * share
         precision = recall / (recall + wrong) if recall + wrong else 1.0
-        found.append(Expected(least, float(precision), float(recall)))
+        found.append(ExpectedQuality(least, float(precision), float(recall)))
     # The lowest threshold accepts every pair, which is no rule.
     return tuple(found[1:])
 
 
-def choose(points: Sequence[Expected], precision: float | None = None) -> Expected:
+def choose(points: Sequence[ExpectedQuality], precision: float | None = None) -> ExpectedQuality:
     """The threshold with the largest F1; of those with the wished precision, if one is wished."""
     allowed = [point for point in points if precision is None or point.precision >= precision]
     useful = [point for point in allowed if point.recall > 0]

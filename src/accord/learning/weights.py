@@ -19,7 +19,7 @@ from math import log, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.learning.patterns import Comparisons, Evidence, Weights
+from accord.learning.patterns import Comparisons, PatternCounts, Weights
 from accord.rules.rule import Levels, Missing, predicates
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ _LONGEST_STEP = 2.0
 _NEAR = 1e-6
 
 
-def fit(comparisons: Comparisons, evidence: Evidence) -> Weights:
+def fit(comparisons: Comparisons, evidence: PatternCounts) -> Weights:
     """The weights that tell matches from other pairs best, among those that never rise from level to level.
 
     That a level further down, which agrees less, weighs more can be true of some table: where strangers of
@@ -107,7 +107,7 @@ def _is_missing(each: Levels) -> NDArray[np.bool_]:
     return np.array([*only, False])
 
 
-def _ratios(each: Levels, place: int, evidence: Evidence) -> Floats:
+def _ratios(each: Levels, place: int, evidence: PatternCounts) -> Floats:
     """log2(m / u) of each level, among pairs whose values are there.
 
     A level that no match has does not speak for one, however rare it is among others: there are so many more
@@ -122,7 +122,7 @@ def _ratios(each: Levels, place: int, evidence: Evidence) -> Floats:
     return np.where(held[0] == 0, np.minimum(bits, 0), bits)
 
 
-def _marks(comparisons: Comparisons, evidence: Evidence) -> Floats:
+def _marks(comparisons: Comparisons, evidence: PatternCounts) -> Floats:
     """A row of ones and zeros for each pattern: which levels it has."""
     sizes = [len(each.levels) + 1 for each in comparisons]
     marks = np.zeros((len(evidence.patterns), sum(sizes)))
@@ -131,7 +131,7 @@ def _marks(comparisons: Comparisons, evidence: Evidence) -> Floats:
     return marks
 
 
-def _regress(marks: Floats, evidence: Evidence, centre: Floats) -> Floats:
+def _regress(marks: Floats, evidence: PatternCounts, centre: Floats) -> Floats:
     """The coefficients, in nats, and behind them the constant, by Newton's method with bounded steps."""
     marks = np.column_stack([marks, np.ones(len(marks))])
     matches, all_ = evidence.matches.astype(float), (evidence.matches + evidence.others).astype(float)

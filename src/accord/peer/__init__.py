@@ -1,1 +1,9 @@
-"""The partner: who it is, how it is reached, what is said first, and the channel over TLS."""
+"""The partner and the connection to it: identities, TLS, frames, and what is said first.
+
+    identity, partners, introduction      the own key and card, and the cards of partners
+    frames, channel                       messages over TLS, with patience
+    connect, port, listener, connection   to call, or to be called; a connection as long as it is needed
+    handshake                             the first messages of a run
+
+It stands upon `state`, and knows of no run, worker or signature of a transcript.
+"""

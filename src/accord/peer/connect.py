@@ -22,7 +22,7 @@ from accord.notices import Tell, Waiting
 from accord.peer.identity import Card
 
 _HANDSHAKE_SECONDS = 45.0
-"""For an attempt: longer than a full queue takes at the listener's door; who calls again is its last."""
+"""For an attempt: longer than a full queue takes at the listener; who calls again is its last."""
 _AGAIN_SECONDS = 0.5
 _TELL_SECONDS = 30.0
 WELCOME = b"\x06"
@@ -38,7 +38,7 @@ class Identified(Protocol):
 
 
 @dataclass(frozen=True)
-class Address:
+class HostPort:
     """Where to listen or to connect."""
 
     host: str
@@ -48,7 +48,7 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def parse_address(text: str, argument: str) -> Address:
+def parse_address(text: str, argument: str) -> HostPort:
     """HOST:PORT, [IPv6]:PORT, or :PORT for every interface."""
     found = _ADDRESS.fullmatch(text.strip())
     if not found or int(found["port"]) > 65535:
@@ -56,7 +56,7 @@ def parse_address(text: str, argument: str) -> Address:
             f"`{argument}=` takes HOST:PORT, such as 192.0.2.7:7000 or [2001:db8::7]:7000, not '{text}'."
         )
         raise UsageError(problem=f"{problem}{_tell_port(text.strip(), argument)}")
-    return Address(found["six"] or found["host"] or "", int(found["port"]))
+    return HostPort(found["six"] or found["host"] or "", int(found["port"]))
 
 
 def _tell_port(text: str, argument: str) -> str:
@@ -69,7 +69,7 @@ def _tell_port(text: str, argument: str) -> str:
 
 
 def connect(
-    address: Address, state: Identified, card: Card, partner: str, wait: float, tell: Tell
+    address: HostPort, state: Identified, card: Card, partner: str, wait: float, tell: Tell
 ) -> ssl.SSLSocket:
     """Connect to the partner, which may not listen yet, also behind a tunnel that is there already.
 
@@ -81,7 +81,7 @@ def connect(
 
 
 def keep_calling(
-    address: Address,
+    address: HostPort,
     context: ssl.SSLContext,
     card: Card,
     partner: str,
@@ -114,7 +114,7 @@ def keep_calling(
 class _Said:
     """Tells why the partner is not there yet: at once, when that changes, and now and then."""
 
-    def __init__(self, partner: str, address: Address, tell: Tell) -> None:
+    def __init__(self, partner: str, address: HostPort, tell: Tell) -> None:
         self._partner, self._address, self._tell = partner, address, tell
         self._last, self._at = "", 0.0
 
@@ -126,7 +126,7 @@ class _Said:
 
 
 def _call(
-    address: Address, context: ssl.SSLContext, card: Card, until: float, before: bytes
+    address: HostPort, context: ssl.SSLContext, card: Card, until: float, before: bytes
 ) -> ssl.SSLSocket:
     """One attempt; raises what went wrong."""
     seconds = max(_AGAIN_SECONDS, min(_HANDSHAKE_SECONDS, until - time.monotonic()))

@@ -29,7 +29,7 @@ from accord.protocols.slots import COMMITMENT
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 
-WIRE = 8
+WIRE = 1
 HELLO = 256
 NONCE = 32
 NO_RUN = ""

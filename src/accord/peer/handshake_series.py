@@ -25,7 +25,7 @@ from accord.protocols.series import MOST_BATCHES
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 
-_MAGIC = b"series 2"
+_MAGIC = b"series 1"
 _NAME = 400
 """Bytes of a name of 100 characters, each of which takes at most 4."""
 _FIELDS = struct.Struct(f"<8s{_NAME}sQQQQ32sQ")

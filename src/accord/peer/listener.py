@@ -13,15 +13,15 @@ import ssl
 
 from accord.errors import ConnectionLostError, TrustError
 from accord.notices import Listening, Tell
-from accord.peer.connect import ASK_CARD, WELCOME, Address, make_context
+from accord.peer.connect import ASK_CARD, WELCOME, HostPort, make_context
 from accord.peer.identity import Card
-from accord.peer.port import Caller, Door, open_port
+from accord.peer.port import Acceptor, Caller, open_port
 from accord.state.folder import State
 from accord.wording import counted
 
 
 def listen(
-    address: Address, state: State, card: Card, partner: str, wait: float, tell: Tell
+    address: HostPort, state: State, card: Card, partner: str, wait: float, tell: Tell
 ) -> ssl.SSLSocket:
     """Wait for the partner at an address of one's own, and for nobody after it."""
     with open_port(address) as server:
@@ -38,25 +38,27 @@ def wait_for_partner(
         wrapped = context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
         return _Candidate(wrapped, host, card, partner)
 
-    with Door(server, admit, partner, tell) as door:
+    with Acceptor(server, admit, partner, tell) as acceptor:
         tell(Listening(partner, server.getsockname()[1]))
-        found = door.open_for(wait)
+        found = acceptor.accept(wait)
         if found is not None:
             return found.connection
-        problem = f"was not made: {_nobody(door)} within {counted(round(wait), 'second')}"
-        raise ConnectionLostError(partner=partner, problem=problem, mend=_mend(door))
+        problem = f"was not made: {_nobody(acceptor)} within {counted(round(wait), 'second')}"
+        raise ConnectionLostError(partner=partner, problem=problem, mend=_mend(acceptor))
 
 
-def _nobody(door: Door[_Candidate]) -> str:
+def _nobody(acceptor: Acceptor[_Candidate]) -> str:
     """Who came, if not the partner."""
-    if door.last is None:
+    if acceptor.last is None:
         return "nobody came"
-    callers = "caller was" if door.dropped == 1 else "callers were"
-    return f"{door.dropped:,} {callers} dropped, the last from {door.last.host}: {door.last.reason};"
+    callers = "caller was" if acceptor.dropped == 1 else "callers were"
+    return (
+        f"{acceptor.dropped:,} {callers} dropped, the last from {acceptor.last.host}: {acceptor.last.reason};"
+    )
 
 
-def _mend(door: Door[_Candidate]) -> str:
-    cards = f" {ASK_CARD}" if door.last is not None and "card" in door.last.reason else ""
+def _mend(acceptor: Acceptor[_Candidate]) -> str:
+    cards = f" {ASK_CARD}" if acceptor.last is not None and "card" in acceptor.last.reason else ""
     ask = "Ask the partner to connect, or wait longer with `reach=accord.Reach(wait=…)`."
     return f"Nothing new was charged. {ask}{cards}"
 

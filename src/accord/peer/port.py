@@ -1,4 +1,4 @@
-"""An open port at which anybody may call, and who stands at it.
+"""An open port at which anybody may call, and who is let in there.
 
 Whoever calls has ten seconds to say what is awaited; so many may try at a time, eight where each of them is a
 TLS handshake, and the others wait in the system's queue. While somebody waits there, two seconds must do: the
@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 
 from accord.errors import TrustError, UsageError
 from accord.notices import Dropped, Tell
-from accord.peer.connect import Address, set_options
+from accord.peer.connect import HostPort, set_options
 from accord.wording import counted
 
 CALLERS = 8
@@ -38,7 +38,7 @@ _NOTE_SECONDS = 60.0
 _MOST_NOTED = 1000
 
 
-def try_listening(address: Address) -> None:
+def try_listening(address: HostPort) -> None:
     """Raise if nothing can listen at this address of one's own. Nobody who calls meanwhile is answered."""
     try:
         family, where = _place(address)
@@ -49,7 +49,7 @@ def try_listening(address: Address) -> None:
         raise _cannot_listen(address, error) from None
 
 
-def open_port(address: Address) -> socket.socket:
+def open_port(address: HostPort) -> socket.socket:
     """A port of one's own at which callers queue; its owner closes it."""
     try:
         family, where = _place(address)
@@ -61,13 +61,13 @@ def open_port(address: Address) -> socket.socket:
     return server
 
 
-def _cannot_listen(address: Address, error: OSError) -> UsageError:
+def _cannot_listen(address: HostPort, error: OSError) -> UsageError:
     return UsageError(
         problem=f"Nothing can listen at {address}: {error.strerror or error}. Name another `listen=`."
     )
 
 
-def _place(address: Address) -> tuple[socket.AddressFamily, Any]:
+def _place(address: HostPort) -> tuple[socket.AddressFamily, Any]:
     """Where to listen. No host means every interface, of both families where the system can."""
     if not address.host and socket.has_dualstack_ipv6():
         return socket.AF_INET6, ("::", address.port)
@@ -120,7 +120,7 @@ class Caller(Generic[S]):
 C = TypeVar("C", bound=Caller[Any])
 
 
-class Door(Generic[C]):
+class Acceptor(Generic[C]):
     """Lets callers in at a port; use it as a context. The port stays open after it."""
 
     def __init__(
@@ -139,14 +139,14 @@ class Door(Generic[C]):
         """The last who was."""
         self._noted: dict[tuple[str, str], float] = {}
 
-    def __enter__(self) -> Door[C]:
+    def __enter__(self) -> Acceptor[C]:
         return self
 
     def __exit__(self, *_: object) -> None:
         for caller in self._callers:
             caller.connection.close()
 
-    def open_for(self, seconds: float) -> C | None:
+    def accept(self, seconds: float) -> C | None:
         """The one who is awaited, if it comes in so many seconds; its connection is the caller's now."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -177,7 +177,7 @@ class Door(Generic[C]):
         )
 
     def _make_room(self) -> None:
-        """Let go whoever stands at the door the longest, if all places are taken."""
+        """Let go whoever has been here the longest, if all places are taken."""
         if len(self._callers) == self._most:
             eldest = self._callers[0]
             if not eldest.leaving:

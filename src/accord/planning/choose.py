@@ -28,7 +28,7 @@ _WORTH = 2.0
 
 
 @dataclass(frozen=True)
-class Wish:
+class Wanted:
     """What the choice must meet; None where anything will do."""
 
     recall: float = 1.0
@@ -38,7 +38,7 @@ class Wish:
     """By default the agreed one."""
 
 
-ANY = Wish()
+ANY = Wanted()
 """Every match, at the agreed ε, whatever it costs."""
 
 
@@ -51,7 +51,7 @@ class Miss:
     factor: float
 
 
-def misses(option: Option, wish: Wish) -> list[Miss]:
+def misses(option: Option, wish: Wanted) -> list[Miss]:
     """What of the wish an option does not meet."""
     found, epsilon = [], option.largest_epsilon
     if option.recall is None and wish.recall > 0:
@@ -80,7 +80,7 @@ def _more(verb: str, is_: float, most: float, shown: Callable[[float], str], uni
     return f"it {verb} {has}, but at most {wanted} is wanted"
 
 
-def choose(options: Sequence[Option], wish: Wish) -> tuple[Option, list[Miss]]:
+def choose(options: Sequence[Option], wish: Wanted) -> tuple[Option, list[Miss]]:
     """The cheapest that meets the wish, or the nearest and what it misses."""
     missed = {id(option): misses(option, wish) for option in options}
     good = [option for option in options if not missed[id(option)]]
@@ -95,7 +95,7 @@ def _distance(missed: list[Miss]) -> tuple[bool, float]:
     return any(miss.name == "max-epsilon" for miss in missed), prod(miss.factor for miss in missed)
 
 
-def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish: Wish) -> str:
+def explain(options: Sequence[Option], choice: Option, missed: list[Miss], wish: Wanted) -> str:
     """Why this one, and why not the others, in one paragraph."""
     parts = []
     if missed:
@@ -127,7 +127,7 @@ def _praise(options: Sequence[Option], choice: Option) -> str:
     return f"Of {priced}, {told} is the cheapest that meets everything that is wanted"
 
 
-def _against(agreed: Option, choice: Option, wish: Wish) -> str:
+def _against(agreed: Option, choice: Option, wish: Wanted) -> str:
     # What the choice misses as much is no reason against the agreement.
     also = {miss.name: miss.factor for miss in misses(choice, wish)}
     found = [miss for miss in misses(agreed, wish) if miss.factor > also.get(miss.name, 0.0)]
@@ -139,7 +139,7 @@ def _against(agreed: Option, choice: Option, wish: Wish) -> str:
 
 
 def _cheaper_rejected(
-    options: Sequence[Option], choice: Option, wish: Wish
+    options: Sequence[Option], choice: Option, wish: Wanted
 ) -> tuple[Option, list[Miss]] | None:
     """The cheapest of all that cost less, and what it misses."""
     below = [one for one in options if not one.agreed and cost(one) < cost(choice) and misses(one, wish)]

@@ -22,7 +22,7 @@ from accord.agreement.document import Agreement, OtOptions
 from accord.entropy import Seeded
 from accord.fields.schema import TextField
 from accord.network import Network
-from accord.planning.figures import Range, Work
+from accord.planning.figures import Range, TimeSpent
 from accord.planning.machine import Speed
 from accord.planning.spread import Spread
 from accord.protocols.base import Release, Task
@@ -101,7 +101,7 @@ class Bill:
     rounds: Range
     memory: Range
     seconds: Range
-    work: Work
+    work: TimeSpent
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Terms:
     """That share the comparisons on each side, with a core for each."""
 
 
-def releases_of(agreement: Agreement, task: Task, sizes: tuple[int, int]) -> dict[Side, Release]:
+def releases_of(task: Task, sizes: tuple[int, int]) -> dict[Side, Release]:
     """What each side would tell."""
     return {side: task.protocol.release(task, side, size) for side, size in zip(Side, sizes, strict=True)}
 
@@ -222,7 +222,7 @@ def bill(
     bytes_ = Range(*(fixed + each * n for n in _ends(made)))
     rounds = Range(*(_rounds(price, task, one, n, slab) for n in (made.low, made.expected, made.high)))
     works = [
-        _work(task, price, speed, terms, n, by, r, one)
+        _work(price, speed, terms, n, by, r, one)
         for n, by, r in zip(_ends(made), _ends(bytes_), _ends(rounds), strict=True)
     ]
     seconds = [_SET_UP + max(w.processor, w.network) + w.waiting for w in works]
@@ -266,7 +266,6 @@ def _exclusive_rounds(task: Task, one: Drawn, slab: int) -> int:
 
 
 def _work(
-    task: Task,
     price: Price,
     speed: Speed,
     terms: Terms,
@@ -274,7 +273,7 @@ def _work(
     sent: float,
     rounds: float,
     one: Drawn,
-) -> Work:
+) -> TimeSpent:
     slots = float(one.counts[0].sum() + one.counts[1].sum()) if len(one.counts[0]) else 0.0
     if price.comparisons:
         compared = speed.processor(price) * comparisons / price.comparisons
@@ -285,7 +284,7 @@ def _work(
         # Each value is encrypted on one side, and those of the asker three times in all.
         processor = 1.5 * speed.value * comparisons
     network = _ONE_WAY * sent / terms.network.bytes_per_second
-    return Work(processor, network, rounds * terms.network.one_way)
+    return TimeSpent(processor, network, rounds * terms.network.one_way)
 
 
 def _disclosed(agreement: Agreement, task: Task, matches: int) -> int:

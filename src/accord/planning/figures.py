@@ -60,7 +60,7 @@ class Warning:
 
 
 @dataclass(frozen=True)
-class Work:
+class TimeSpent:
     """Where the time goes: what each would take by itself, in seconds."""
 
     processor: float
@@ -96,7 +96,7 @@ class Option:
     memory: Range
     """Bytes, of one side."""
     seconds: Range
-    work: Work
+    work: TimeSpent
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -42,7 +42,7 @@ _SHARE = 0.55
 
 
 @dataclass(frozen=True)
-class Pace:
+class PairSeconds:
     """Seconds of both parties: for a pair, and for a strip more."""
 
     pair: float
@@ -53,9 +53,9 @@ class Pace:
 class Speed:
     """What this machine takes for one circuit."""
 
-    made: Pace
+    made: PairSeconds
     """With OTs that are made one by one, and for the engines without silent ones."""
-    silent: Pace
+    silent: PairSeconds
     feed: float
     """Seconds of both parties, to fill a reserve once."""
     value: float
@@ -68,7 +68,7 @@ class Speed:
         return _SHARE * work
 
 
-SLOW = Speed(Pace(5e-5, 5e-4), Pace(1e-5, 3e-4), 1.0, 5e-4)
+SLOW = Speed(PairSeconds(5e-5, 5e-4), PairSeconds(1e-5, 3e-4), 1.0, 5e-4)
 """What a slow machine takes for a rule of some length."""
 
 
@@ -137,19 +137,19 @@ class Bench:
         run_pair(a, b)
         return self._clock() - began
 
-    def _pace(self, circuit: Node, silent: bool) -> Pace:
+    def _pace(self, circuit: Node, silent: bool) -> PairSeconds:
         """From a wide block and narrow ones: two times, two unknowns."""
         fewer = _SLOW.get(self._engine.name, 1)
         wide = self._blocks(WIDE[0], max(1, WIDE[1] // fewer), max(4, WIDE[2] // fewer))
         if fewer > 1:
-            return Pace(self._evaluate(circuit, wide, silent) / wide.pairs, 0.0)
+            return PairSeconds(self._evaluate(circuit, wide, silent) / wide.pairs, 0.0)
         narrow = self._blocks(*NARROW)
         times = [min(self._evaluate(circuit, one, silent) for _ in range(2)) for one in (wide, narrow)]
         work = np.array([[one.pairs, one.a_counts.sum()] for one in (wide, narrow)], float)
         pair, strip = np.linalg.solve(work, times)
         if strip < 0 or pair < 0:
-            return Pace(max(times) / wide.pairs, 0.0)
-        return Pace(float(pair), float(strip))
+            return PairSeconds(max(times) / wide.pairs, 0.0)
+        return PairSeconds(float(pair), float(strip))
 
     def _blocks(self, count: int, a: int, b: int) -> Blocks:
         return Blocks.of_sizes(np.full(count, a), np.full(count, b))

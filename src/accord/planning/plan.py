@@ -25,7 +25,7 @@ from accord.errors import AccordError, UsageError
 from accord.fields.columns import Records
 from accord.network import Network
 from accord.planning import costs, saved
-from accord.planning.choose import ANY, Wish, choose, explain, warn
+from accord.planning.choose import ANY, Wanted, choose, explain, warn
 from accord.planning.costs import ALL, Drawn, Spared, Terms
 from accord.planning.figures import Option, Plan
 from accord.planning.groups import find_groups, hang_together
@@ -69,14 +69,14 @@ Speeds = Callable[[Agreement, Task], Speed]
 
 
 @dataclass(frozen=True)
-class Question:
+class PlanQuestion:
     """What is asked: sizes of A and B, what lies between them, how many records both have, what is wanted."""
 
     sizes: tuple[int, int]
     network: Network
     overlap: float | None = None
     """The share of the smaller table that matches something; None where nobody knows."""
-    wish: Wish = ANY
+    wish: Wanted = ANY
     workers: int = 1
     """That share the comparisons on each side."""
 
@@ -108,13 +108,15 @@ class Own:
     sample: tuple[Records, Records] | None = None
 
 
-def make_plan(agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None) -> Plan:
+def make_plan(agreement: Agreement, question: PlanQuestion, speeds: Speeds, own: Own | None = None) -> Plan:
     """The plan from counts alone, or from one's own table."""
     require_sound(agreement)
     return _Planner(agreement, question, speeds, own, whole=True).plan()
 
 
-def price_agreed(agreement: Agreement, question: Question, speeds: Speeds, own: Own | None = None) -> Plan:
+def price_agreed(
+    agreement: Agreement, question: PlanQuestion, speeds: Speeds, own: Own | None = None
+) -> Plan:
     """The agreement as it stands, and beside it what needs no blocking: shown where decisions are made."""
     planner = _Planner(agreement, question, speeds, own, whole=False)
     options = planner.options([agreement])
@@ -126,7 +128,7 @@ class _Planner:
     """Prices agreements under one question; the whole plan also chooses among them."""
 
     def __init__(
-        self, agreement: Agreement, question: Question, speeds: Speeds, own: Own | None, *, whole: bool
+        self, agreement: Agreement, question: PlanQuestion, speeds: Speeds, own: Own | None, *, whole: bool
     ) -> None:
         self._agreement, self._asked, self._speeds, self._own = agreement, question, speeds, own
         self._whole = whole
@@ -163,7 +165,7 @@ class _Planner:
         """Whether there is a table through whose schedule one can go in seconds."""
         return self._own is not None and len(self._own.records) <= _MOST_PLACED
 
-    def _look_closer(self, options: list[Option], wish: Wish) -> None:
+    def _look_closer(self, options: list[Option], wish: Wanted) -> None:
         """Go through the schedule of whatever would be chosen, until it stays the choice: to go through
         those of all options would take minutes for large tables."""
         for _ in range(_MOST_WALKED):
@@ -230,7 +232,7 @@ class _Planner:
         for side, own, other in ((Side.A, *sizes), (Side.B, *sizes[::-1])):
             if problem := task.protocol.refuse_sizes(task, side, own, other):
                 raise UsageError(problem=problem)
-        told = costs.releases_of(agreement, task, sizes)
+        told = costs.releases_of(task, sizes)
         fresh = [one for one in greedy_variants(agreement) if one.digest not in self._priced] or [agreement]
         self._priced.update(one.digest for one in fresh)
         walked = self._short and any(_greedy(one) and one.digest in self._walked for one in fresh)

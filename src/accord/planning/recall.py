@@ -2,18 +2,108 @@
 
 What follows from the agreement is exact: a blocking that is complete for the rule brings all of them
 together, and the protocol says what it finds of those. Otherwise nobody knows without data, and `None` says
-so. With a table some of its records are taken once as they are and once with made-up errors (`errors.py`):
-of the pairs that the rule accepts, it is seen which the blocking brings together.
+so. With a table some of its records are taken once as they are and once with made-up errors: of the pairs
+that the rule accepts, it is seen which the blocking brings together.
+
+Made-up errors are what records may look like at the partner's. Texts get the slips of the generator of people
+(datasets/people_typos.py) at its rates, some cells are empty, and some dates are another record's, all before
+anything is cleaned, derived or encoded, so that what a field is made of errs with it. Numbers with a range of
+their own jitter after they are encoded, by no more than the rule accepts, each by itself. Nothing of it
+leaves its owner.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from accord.agreement.document import Agreement
-from accord.fields.columns import Records
+from accord.datasets.people_errors import Errors
+from accord.datasets.people_typos import SLIPS
+from accord.fields.columns import Column, Integers, Records
+from accord.fields.schema import DateField, NumberField, TextField
 from accord.protocols.base import Task
 from accord.rules.evaluate import Tables, holds
+from accord.rules.implied import reach
+from accord.rules.thresholds import root
+
+Load = Callable[[pa.Table], Records]
+"""Encodes a table as the agreement says."""
+
+MOST_ROWS = 2000
+_EMPTY = 0.02
+_LONGEST = 200
+
+
+def with_errors(
+    agreement: Agreement, raw: pa.Table, where: dict[str, str], load: Load
+) -> tuple[Records, Records]:
+    """Some rows as they are, and with errors: row by row the same.
+
+    `where` says which column of the raw table a column of the agreement is.
+    """
+    rng = np.random.default_rng(0)
+    rows = np.sort(rng.permutation(raw.num_rows)[:MOST_ROWS])
+    some = raw.take(pa.array(rows))
+    return load(some), _jitter(rng, agreement, load(_err(rng, agreement, some, where)))
+
+
+def _err(rng: np.random.Generator, agreement: Agreement, table: pa.Table, where: dict[str, str]) -> pa.Table:
+    kinds: dict[str, set[str]] = {}
+    empty: dict[str, bool] = {}
+    for name, spec in agreement.fields.items():
+        for column in spec.columns(name):
+            kind = "text" if isinstance(spec, TextField) else "date" if isinstance(spec, DateField) else ""
+            kinds.setdefault(where[column], set()).add(kind)
+            empty[where[column]] = empty.get(where[column], True) and spec.missing == "differs"
+    for column, of in kinds.items():
+        cells = table[column].combine_chunks()
+        if "date" in of:
+            cells = _misdate(rng, cells)
+        elif of == {"text"} and (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
+            cells = _slip(rng, cells)
+        if empty[column]:
+            cells = pc.if_else(pa.array(rng.random(len(cells)) < _EMPTY), pa.scalar(None, cells.type), cells)
+        table = table.set_column(table.column_names.index(column), column, cells)
+    return table
+
+
+def _slip(rng: np.random.Generator, cells: pa.Array) -> pa.Array:
+    """Each slip at its rate; a person's texts share it out, here a cell has a third of it."""
+    texts = [None if text is None else text[:_LONGEST].lower() for text in cells.to_pylist()]
+    octets = np.array([(text or "").encode() for text in texts], dtype=bytes)
+    made = octets.astype(f"S{octets.dtype.itemsize + 2}")
+    rates = Errors().rates
+    for name, slip in SLIPS.items():
+        here = np.flatnonzero(rng.random(len(made)) < rates[name] / 3)
+        if len(here):
+            made[here] = slip(rng, made[here])
+    slipped = [
+        None if old is None else new.decode(errors="ignore") for old, new in zip(texts, made, strict=True)
+    ]
+    return pa.array(slipped, cells.type)
+
+
+def _misdate(rng: np.random.Generator, cells: pa.Array) -> pa.Array:
+    """Some have the date of another record."""
+    rows = np.arange(len(cells))
+    wrong = rng.random(len(cells)) < Errors().misdated + Errors().swapped_date
+    rows[wrong] = rng.integers(0, len(cells), int(wrong.sum()))
+    return cells.take(pa.array(rows))
+
+
+def _jitter(rng: np.random.Generator, agreement: Agreement, records: Records) -> Records:
+    columns: dict[str, Column] = dict(records.columns)
+    for name, spec in agreement.fields.items():
+        column, far = columns[name], reach(agreement.rule, (name,), agreement.fields)
+        if isinstance(spec, NumberField) and isinstance(column, Integers) and far:
+            moved = column.values + rng.integers(-root(far), root(far), len(column), endpoint=True)
+            columns[name] = Integers(np.clip(moved, 0, spec.high) * column.present, column.present)
+    return replace(records, columns=columns)
 
 
 def recall_of(agreement: Agreement, task: Task, met: float | None = None) -> float | None:

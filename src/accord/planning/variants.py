@@ -42,7 +42,7 @@ def other_protocols(agreement: Agreement) -> Iterator[Agreement]:
     """All protocols that the rule and the blocking allow beside the agreed one, with usual options."""
     for name, kind in PROTOCOLS.items():
         if name != agreement.protocol.name and not kind.leaky:
-            yield from _sound(agreement, [_with_protocol(agreement, kind)])
+            yield from _sound([_with_protocol(agreement, kind)])
 
 
 def blockings(agreement: Agreement, sizes: tuple[int, int]) -> list[Agreement]:
@@ -51,7 +51,7 @@ def blockings(agreement: Agreement, sizes: tuple[int, int]) -> list[Agreement]:
         return []
     known = {agreement.digest}
     found = []
-    for one in _sound(agreement, _blockings(agreement, sizes)):
+    for one in _sound(_blockings(agreement, sizes)):
         if one.digest not in known:
             known.add(one.digest)
             found.append(one)
@@ -109,7 +109,7 @@ def _tell(part: AnyPart) -> str:
             return f"{part.field} by {part.positions} bits in {part.tables:,} tables"
 
 
-def _sound(agreement: Agreement, drafts: Iterable[Agreement | None]) -> Iterator[Agreement]:
+def _sound(drafts: Iterable[Agreement | None]) -> Iterator[Agreement]:
     for draft in drafts:
         if draft is None:
             continue

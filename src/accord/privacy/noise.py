@@ -26,8 +26,7 @@ from accord.privacy.noise_gaussian import Gaussian
 from accord.privacy.noise_geometric import Geometric
 from accord.privacy.noise_laplace import Laplace
 from accord.privacy.number import above, exp
-from accord.privacy.sampling import sample
-from accord.privacy.window import Window
+from accord.privacy.window import Window, sample
 
 AUTO = "auto"
 NAMES = (AUTO, "geometric", "gaussian", "paper", "paper-2017", "negligible")

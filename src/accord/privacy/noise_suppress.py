@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from accord.entropy import NOISE, Entropy
 from accord.privacy.number import exp as precisely
 from accord.privacy.number import precise
-from accord.privacy.sampling import sample_table
-from accord.privacy.window import PRECISION, require_cap
+from accord.privacy.window import PRECISION, require_cap, sample_table
 
 _REACH = 200
 """Cut where the probability has fallen e^200 times."""

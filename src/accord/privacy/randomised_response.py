@@ -35,8 +35,7 @@ from accord.entropy import NOISE, Entropy, below
 from accord.errors import UsageError
 from accord.privacy.losses import Losses
 from accord.privacy.number import above, exp, precise
-from accord.privacy.sampling import sample_table
-from accord.privacy.window import PRECISION
+from accord.privacy.window import PRECISION, sample_table
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

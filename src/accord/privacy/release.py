@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 
 from accord.privacy.events import Event, encode
 
-_RELEASE = b"accord release v2\0"
+_RELEASE = b"accord release v1\0"
 _PLACE = b"accord place v1\0"
 _SERIES = b"accord series v1\0"
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")

@@ -29,14 +29,16 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.fields.columns import Records
-from accord.fields.schema import Spec, is_shown
+from accord.fields.schema import is_shown
 from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Event
 from accord.protocols.bound import Bounds, Most
+from accord.protocols.disclosed import Shape
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
 from accord.protocols.schedule import Schedule
 from accord.protocols.slots import ANY_PADDING, NO_PADDING, Padding, Slots
+from accord.protocols.standing import ALONE, Meeting
 from accord.rules.blocking.base import AnyPart, Blocking
 from accord.rules.lowering import Lowered, lower
 from accord.rules.rule import Rule, fields_of
@@ -44,6 +46,7 @@ from accord.rules.thresholds import Fields
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
+from accord.spec import Spec
 
 Ints = NDArray[np.int64]
 Blockings = Sequence[Sequence[AnyPart]]
@@ -82,6 +85,10 @@ class Task:
         """The fields that a disclosed record brings along, encoded."""
         shown = self.protocol.shown_fields(self)
         return tuple(dict.fromkeys([*shown, *self.chosen_by, *self.checked_by]))
+
+    def shape(self, side: Side, records: int, slots: int = 0) -> Shape:
+        """Of what a side with so many records and slots discloses."""
+        return Shape(self.fields, self.shown_fields, self.disclose[side], records, slots)
 
     @property
     def chosen_by(self) -> tuple[str, ...]:
@@ -330,9 +337,11 @@ class Protocol(Spec):
         """The most secure comparisons that a run makes, or values that it encrypts: from the sizes of A and
         B, and their bin sizes as both see them."""
 
-    def compared(self, task: Task, counts: tuple[Ints, Ints]) -> tuple[Ints, Ints] | None:
-        """The rows of A and of B in each block that the engine is given, with these bin sizes; None where no
-        engine is asked."""
+    def compared(
+        self, task: Task, counts: tuple[Ints, Ints], meeting: Meeting = ALONE.meeting
+    ) -> tuple[Ints, Ints] | None:
+        """The rows of A and of B in each block that the engine is given, with these bin sizes of all batches;
+        None where no engine is asked."""
         return None
 
     def schedule(self, task: Task, counts: tuple[Ints, Ints]) -> Schedule | None:

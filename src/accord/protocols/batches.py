@@ -38,10 +38,9 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.bytes_]
 
 _TAG = b"accord look 1\n"
-_TAG_PEOPLE = b"accord look 2\n"
-"""Of a look whose members say whose they are."""
 _TAG_LOOKS = b"accord looks 1\n"
-_HEAD = struct.Struct("<?QQQ")
+_HEAD = struct.Struct("<BQQQ")
+"""Columns of hashes (0 where no batch is new, 3 where members say whose they are), members, bins, gone."""
 _LENGTH = struct.Struct("<Q")
 _HASH = "S10"
 _AT_ONCE = 1 << 16
@@ -291,38 +290,35 @@ def take_rows(records: Records, rows: Ints, announced: int) -> Records:
 
 def encode_look(look: Look) -> bytes:
     """A look as bytes, with a checksum in front."""
-    batch = look.batch
-    sizes = (0, 0) if batch is None else (len(batch.members), len(batch.counts))
-    body = _HEAD.pack(batch is not None, *sizes, len(look.gone)) + look.gone.astype("<i8").tobytes()
-    if batch is not None:
-        body += batch.counts.astype("<i8").tobytes()
-        body += batch.members.ids.tobytes() + batch.members.values.tobytes()
-        if batch.members.people is not None:
-            body += batch.members.people.tobytes()
-            return _TAG_PEOPLE + hashlib.sha256(body).digest() + body
+    gone = look.gone.astype("<i8").tobytes()
+    if look.batch is None:
+        body = _HEAD.pack(0, 0, 0, len(look.gone)) + gone
+    else:
+        members, counts = look.batch.members, look.batch.counts
+        columns = [hashes for hashes in (members.ids, members.values, members.people) if hashes is not None]
+        body = _HEAD.pack(len(columns), len(members), len(counts), len(look.gone)) + gone
+        body += counts.astype("<i8").tobytes() + b"".join(hashes.tobytes() for hashes in columns)
     return _TAG + hashlib.sha256(body).digest() + body
 
 
 def decode_look(content: bytes) -> Look:
     """The look in these bytes; raises ValueError unless `encode_look` wrote them."""
-    tag, body = content[: len(_TAG)], content[len(_TAG) + 32 :]
-    checksum = content[len(_TAG) : len(_TAG) + 32]
-    whole = checksum == hashlib.sha256(body).digest() and len(body) >= _HEAD.size
-    if tag not in (_TAG, _TAG_PEOPLE) or not whole:
+    start = len(_TAG) + 32
+    body = content[start:]
+    if content[:start] != _TAG + hashlib.sha256(body).digest() or len(body) < _HEAD.size:
         raise ValueError("not a look, or damaged")
-    due, members, bins, gone = _HEAD.unpack_from(body)
-    each, of_people = (30, True) if tag == _TAG_PEOPLE else (20, False)
-    size = _HEAD.size + 8 * (gone + bins) + each * members
-    if len(body) != size or (not due and (members + bins or of_people)):
+    columns, members, bins, gone = _HEAD.unpack_from(body)
+    size = _HEAD.size + 8 * (gone + bins) + 10 * columns * members
+    if len(body) != size or columns not in (0, 2, 3) or (not columns and members + bins):
         raise ValueError("not a look")
     at = _HEAD.size + 8 * gone
     left = np.frombuffer(body, "<i8", gone, _HEAD.size).astype(np.int64)
-    if not due:
+    if not columns:
         return Look(None, left)
     counts = np.frombuffer(body, "<i8", bins, at).astype(np.int64)
     at += 8 * bins
-    columns = [np.frombuffer(body, _HASH, members, at + 10 * members * n) for n in range(each // 10)]
-    return Look(Batch(Members(*columns), counts), left)
+    hashes = [np.frombuffer(body, _HASH, members, at + 10 * members * n) for n in range(columns)]
+    return Look(Batch(Members(*hashes), counts), left)
 
 
 def encode_looks(looks: Sequence[Look]) -> bytes:

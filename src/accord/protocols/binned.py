@@ -18,6 +18,7 @@ from accord.protocols.journal import UNDER_WAY
 from accord.protocols.outcome import CONFIRMED
 from accord.protocols.schedule import GROWN, Schedule, most_rows, order_pairs
 from accord.protocols.slots import Padding, Slots, exchanged_bytes, make_slots, require_possible
+from accord.protocols.standing import ALONE, Meeting
 from accord.rules.evaluate import Indices
 from accord.rules.join import has_index
 from accord.rules.rule import fields_of
@@ -99,21 +100,17 @@ class Binned(Protocol):
         """Whether the largest bins come first, and the percentile of the noisy sizes at which to stop."""
         return False, 0
 
-    def schedule(
-        self, task: Task, counts: tuple[Ints, Ints], pairs: tuple[Indices, Indices] | None = None
-    ) -> Schedule:
-        """What is compared when, with these noisy counts of A and of B; `pairs` are those of bins that meet,
-        where it is not all of them."""
+    def schedule(self, task: Task, counts: tuple[Ints, Ints], meeting: Meeting = ALONE.meeting) -> Schedule:
+        """What is compared when, with these noisy counts of all batches of A and of B."""
         node = task.lowered.node
         values = (sum(of.length for of in inputs(node, side)) for side in Side)
         rows = most_rows((next(values), next(values)))
-        ordered = self._ordered(task, counts, self.pairs(task) if pairs is None else pairs)
+        ordered = self._ordered(task, counts, meeting)
         return Schedule(ordered, counts, self.slab, self.greedy, grown=GROWN, rows=rows)
 
-    def _ordered(
-        self, task: Task, counts: tuple[Ints, Ints], pairs: tuple[Indices, Indices]
-    ) -> tuple[Ints, Ints]:
+    def _ordered(self, task: Task, counts: tuple[Ints, Ints], meeting: Meeting) -> tuple[Ints, Ints]:
         """The pairs of bins that are compared, in their order."""
+        pairs = meeting.bin_pairs(self.pairs(task), task.blocking.bins)
         sort, prune = self.order
         per_record = [task.blocking.per_record(side) for side in Side]
         chosen = order_pairs(pairs, counts, sort, prune, pooled=per_record[0] == per_record[1])
@@ -123,9 +120,9 @@ class Binned(Protocol):
         return self.schedule(task, counts).most_comparisons
 
     def compared(
-        self, task: Task, counts: tuple[Ints, Ints], pairs: tuple[Indices, Indices] | None = None
+        self, task: Task, counts: tuple[Ints, Ints], meeting: Meeting = ALONE.meeting
     ) -> tuple[Ints, Ints]:
-        left, right = self._ordered(task, counts, self.pairs(task) if pairs is None else pairs)
+        left, right = self._ordered(task, counts, meeting)
         return counts[0][left], counts[1][right]
 
     def sends(self, task: Task, sizes: tuple[int, int]) -> int:

@@ -26,8 +26,8 @@ from accord.secure.party import Party, Send, receive
 from accord.side import Side
 from accord.table.pairs import Pairs
 
-_OUTPUT = b"accord output 2\n"
-_HELD = b"accord output held 2\n"
+_OUTPUT = b"accord output 1\n"
+_HELD = b"accord output held 1\n"
 _TOGETHER = 1 << 16
 """Pairs whose ids stand together: a part of the format."""
 

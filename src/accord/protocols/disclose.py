@@ -33,6 +33,7 @@ from accord.protocols.disclosed import Disclosed
 from accord.protocols.found import Found, disclose, require_hit
 from accord.protocols.mine import Mine
 from accord.protocols.one_to_one import require_matches
+from accord.protocols.shown import Shown
 from accord.ranges import contained, distinct
 from accord.secure.party import Party
 from accord.side import Side
@@ -79,6 +80,10 @@ class DiscloseAtEnd:
         self._matched[1][partner] = True
         self.matches += len(pairs)
         yield from ()
+
+    def shown(self) -> Shown | None:
+        """As before: without greedy no later run goes on from what was shown."""
+        return self._mine.standing.shown
 
     def finish(self) -> Party[None]:
         """Show what matched, and see the same of the partner."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.fields.columns import Columns
 from accord.protocols.base import Task
-from accord.protocols.disclosed import Disclosed, Shape, exchange, partner_records, take
+from accord.protocols.disclosed import Disclosed, exchange, partner_records, take
 from accord.protocols.journal import Answer, step
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
@@ -28,8 +28,7 @@ from accord.ranges import contained
 from accord.secure.party import Party
 from accord.side import Side
 from accord.spill import Growing, pieces
-from accord.table.id_order import IdOrder
-from accord.table.pairs import SomePairs, order_pairs
+from accord.table.pairs import IdOrder, SomePairs, order_pairs
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")
@@ -41,7 +40,7 @@ class Found:
     def __init__(self, task: Task, mine: Mine, counts: Ints) -> None:
         self._task, self._mine = task, mine
         size, slots = mine.partner_size, int(counts.sum())
-        self._shape = Shape(task.fields, task.shown_fields, task.disclose[mine.side.other], size, slots)
+        self._shape = task.shape(mine.side.other, size, slots)
         self._width = max(1, size)
         self._matches = Growing(mine.scratch)
         """As own row · width + number of the partner's record, in the order in which they were found."""

@@ -34,10 +34,10 @@ from accord.protocols.disclosed import Disclosed
 from accord.protocols.found import Found, disclose, order_by_id, require_hit
 from accord.protocols.mine import Mine
 from accord.protocols.schedule import Schedule
+from accord.protocols.shown import Shown
 from accord.ranges import contained, distinct
 from accord.rules.evaluate import Tables
-from accord.rules.join import Index
-from accord.rules.meeting import Meetings
+from accord.rules.join import Index, Meetings
 from accord.secure.party import Party
 from accord.side import Side
 from accord.spill import pieces, sort_distinct
@@ -55,7 +55,7 @@ class GreedyClean:
         self._task, self._options, self._mine = task, options, mine
         self._schedule, self._found = schedule, found
         self._me = 0 if mine.side is Side.A else 1
-        self._shown = np.zeros(len(mine.records), np.bool_)
+        self._out = np.zeros(len(mine.records), np.bool_)
         own, rule = mine.records, task.rule
         index = Index(rule, task.fields, mine.side, own.columns, len(own)) if options.finds_all else None
         self._index = index
@@ -91,14 +91,14 @@ class GreedyClean:
             return matches
 
         while True:
-            fresh = fresh[~self._shown[fresh]]
+            fresh = fresh[~self._out[fresh]]
             bounds, size = self._task.most_matches, self._mine.records.size
-            require_within(bounds, self._mine.side, size, int(np.count_nonzero(self._shown)), len(fresh))
+            require_within(bounds, self._mine.side, size, int(np.count_nonzero(self._out)), len(fresh))
             own = self._disclosure(fresh)
             theirs, matches = yield from self._found.exchange(own, due, judge)
             if not len(own) and not len(theirs):
                 break
-            self._shown[fresh] = True
+            self._out[fresh] = True
             self._schedule.remove(self._me, own.slots)
             self._schedule.remove(1 - self._me, theirs.slots)
             self._note(order_by_id(self._mine, fresh), own, theirs)
@@ -123,6 +123,10 @@ class GreedyClean:
         """Everything was disclosed when it matched."""
         yield from ()
 
+    def shown(self) -> Shown | None:
+        """Nothing of it is kept for a later run."""
+        return self._mine.standing.shown
+
     def _disclosure(self, records: Ints) -> Disclosed:
         """These records with all their slots, in the order of their ids."""
         return disclose(self._task, self._mine, *self._mine.slots.of_record, records)
@@ -133,13 +137,13 @@ class GreedyClean:
         if not len(theirs):
             return np.zeros(0, np.int64)
         self._require_bins(theirs)
-        width = len(self._shown)
+        width = len(self._out)
         keys = (number * width + row for number, row in self._search(theirs))
         return sort_distinct(keys, self._mine.scratch)
 
     def _split(self, matches: Ints) -> Iterator[tuple[Ints, Ints]]:
         """(partner's, own) records of matches, some at a time."""
-        width = max(1, len(self._shown))
+        width = max(1, len(self._out))
         for keys in pieces(matches):
             number = keys // width
             yield number, keys - number * width
@@ -193,13 +197,13 @@ class GreedyClean:
         if not contained(pairs[:, 1], theirs.slots[order]).all():
             raise PeerError(problem="a match whose record it did not disclose")
         of = np.repeat(np.arange(len(theirs)), theirs.slot_counts)[order[place]]
-        claimed = of * len(self._shown) + self._mine.slots.records_of(pairs[:, 0])
+        claimed = of * len(self._out) + self._mine.slots.records_of(pairs[:, 0])
         if not contained(claimed, matches).all():
             raise PeerError(problem="a match that the rule denies")
 
     def _require_due(self, shown: Ints, theirs: Disclosed, matches: Ints) -> None:
         """Each of these records matches a record that the partner was just shown."""
-        marked, due = np.zeros(len(self._shown), np.bool_), np.zeros(len(theirs), np.bool_)
+        marked, due = np.zeros(len(self._out), np.bool_), np.zeros(len(theirs), np.bool_)
         marked[shown] = True
         for number, row in self._split(matches):
             due[number[marked[row]]] = True

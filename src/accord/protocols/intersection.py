@@ -48,7 +48,7 @@ from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Protocol, Release, Task
 from accord.protocols.bound import require_within
 from accord.protocols.confirm import confirm
-from accord.protocols.disclosed import Disclosed, Shape, exchange, memory, partner_records, take
+from accord.protocols.disclosed import Disclosed, exchange, memory, partner_records, take
 from accord.protocols.journal import Answer, step, whole
 from accord.protocols.lines import (
     CHUNK,
@@ -77,8 +77,7 @@ from accord.secure.party import Party, Send, receive, send
 from accord.secure.prf.group import POINT, Bytes, Clear, Ed25519, Group
 from accord.secure.prf.oblivious import BATCH, answer, ask, batches, value
 from accord.side import Side
-from accord.table.id_order import IdOrder
-from accord.table.pairs import order_pairs
+from accord.table.pairs import IdOrder, order_pairs
 
 Ints = NDArray[np.int64]
 
@@ -206,8 +205,7 @@ class _Side:
         self.lists, self.lines, self.asked = work.lists, work.lines, work.asked
         self.balls = Balls(options.sought(task.rule), task.fields, mine.side)
         self.total, self.done, self.dummies = self.lines + self.asked, 0, 0
-        columns, most = task.disclose[mine.side.other], mine.partner_size
-        self.shape = Shape(task.fields, task.shown_fields, columns, most, most)
+        self.shape = task.shape(mine.side.other, mine.partner_size, mine.partner_size)
 
     def progress(self, count: int) -> None:
         self.done += count

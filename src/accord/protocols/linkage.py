@@ -12,6 +12,9 @@
 0 to every comparison and is never named, so the view is a function of those and of one's own table [MATHS
 §2.1]. The paper's Algorithm 3 removes matched records before it matches them in the clear and loses pairs;
 here nothing is removed before it was matched against everything.
+
+Bins are those of all batches, and what has met before is not compared again (standing.py): of a run alone
+there is one batch, of a series one for each run (series.py).
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
+from accord.errors import PeerError
 from accord.protocols.base import Ints, Task
 from accord.protocols.binned import Binned
 from accord.protocols.confirm import confirm
@@ -32,6 +38,7 @@ from accord.protocols.outcome import Outcome
 from accord.protocols.phases import Phases, Stopwatch
 from accord.protocols.rounds import Disclosing, Rounds
 from accord.protocols.schedule import Schedule
+from accord.protocols.series_greedy import SeriesGreedy
 from accord.protocols.slots import exchange_commitments, exchange_counts, partner_counts
 from accord.secure.engine import Engine
 from accord.secure.party import Party
@@ -39,23 +46,46 @@ from accord.side import Side
 
 
 def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[Outcome]:
-    """One side of the linkage."""
+    """One side of the linkage.
+
+    *Requires*: its slots are those of all its batches, and its records and the partner's are as many as were
+    announced.
+    """
     engine.supports(task.lowered.node)
-    clock = mine.stopwatch
+    clock, bins, meeting = mine.stopwatch, task.blocking.bins, mine.standing.meeting
 
     def judge(counts: Ints) -> None:
-        options.require_counts(task, mine.side.other, counts, mine.partner_size, mine.padding)
+        _require_counts(task, options, mine, counts)
 
-    counts = yield from open_counts(mine, len(mine.slots.counts), judge)
+    theirs = yield from open_counts(mine, meeting.of(mine.side.other)[1] * bins, judge)
     own = mine.slots.counts
-    schedule = options.schedule(task, (own, counts) if mine.side is Side.A else (counts, own))
-    found = Found(task, mine, counts)
-    disclosing = (
-        GreedyClean(task, options, mine, schedule, found)
-        if options.greedy
-        else DiscloseAtEnd(task, mine, found)
-    )
+    counts = (own, theirs) if mine.side is Side.A else (theirs, own)
+    schedule = options.schedule(task, counts, meeting)
+    found = Found(task, mine, theirs)
+    disclosing = _disclosing(task, options, mine, schedule, found)
     return (yield from compare_bins(task, options, mine, engine, schedule, found, disclosing, clock))
+
+
+def _disclosing(task: Task, options: Binned, mine: Mine, schedule: Schedule, found: Found) -> Disclosing:
+    """What becomes of the matches: the one place that asks."""
+    remembered = mine.standing.remembered
+    if not options.greedy:
+        return DiscloseAtEnd(task, mine, found)
+    if remembered is None:
+        return GreedyClean(task, options, mine, schedule, found)
+    return SeriesGreedy(task, options, mine, schedule, found, remembered)
+
+
+def _require_counts(task: Task, options: Binned, mine: Mine, counts: Ints) -> None:
+    """Raise unless the partner's counts go on from those that it has shown: noise that is drawn again would
+    weaken the first, on whichever side. New ones must be possible for the size of their batch, each by
+    itself."""
+    partner, bins, standing = mine.side.other, task.blocking.bins, mine.standing
+    if not np.array_equal(counts[: len(standing.partner_counts)], standing.partner_counts):
+        raise PeerError(problem="other bin counts for a batch than those it had shown before")
+    seen = standing.meeting.of(partner)[0]
+    for batch, size in enumerate(standing.sizes(mine.partner_size), seen):
+        options.require_counts(task, partner, counts[batch * bins : (batch + 1) * bins], size, mine.padding)
 
 
 def compare_bins(
@@ -84,7 +114,7 @@ def compare_bins(
     mine.expect(0, work_of(task, len(outcome.pairs)))
     outcome = keep_best(task, mine, outcome)
     digest = yield from confirm(mine.records.ids, outcome, mine.entropy)
-    return replace(outcome, digest=digest)
+    return replace(outcome, digest=digest, shown=disclosing.shown())
 
 
 def open_counts(mine: Mine, bins: int, judge: Callable[[Ints], None]) -> Party[Ints]:

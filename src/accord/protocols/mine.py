@@ -18,6 +18,7 @@ from accord.protocols.comparers import InTurn, Staff
 from accord.protocols.journal import Forgetful, Journal
 from accord.protocols.phases import Stopwatch
 from accord.protocols.slots import ANY_PADDING, Padding, Slots
+from accord.protocols.standing import ALONE, Standing
 from accord.side import Side
 from accord.spill import Scratch
 
@@ -63,6 +64,8 @@ class Mine:
     journal: Journal = field(default_factory=Forgetful)
     scratch: Scratch = field(default_factory=Scratch)
     """For what is too much for memory."""
+    standing: Standing = ALONE
+    """What the run goes on from."""
     staff: Staff = field(default_factory=InTurn)
     """Who compares."""
     watch: Watch = lambda status: None

@@ -9,9 +9,9 @@ import pyarrow as pa
 from accord.fields.columns import Columns
 from accord.privacy.events import Event
 from accord.protocols.phases import Phases
+from accord.protocols.shown import Shown
 from accord.side import Side
-from accord.table.id_order import Rows
-from accord.table.pairs import Pairs
+from accord.table.pairs import Pairs, Rows
 
 CONFIRMED = 4 * 32
 """Bytes by which both sides make sure that they hold the same output (confirm.py)."""
@@ -51,6 +51,8 @@ class Outcome:
     """The encoded fields that the partner's records brought along, until the pairs are chosen by them."""
     matches_found: int | None = None
     """How many pairs were found, of which these are the best one-to-one set; None where all are kept."""
+    shown: Shown | None = field(default=None, repr=False)
+    """What both have disclosed by now; None where no later run goes on from this one."""
 
     @property
     def own(self) -> Rows:

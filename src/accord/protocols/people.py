@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import Field, SerializerFunctionWrapHandler, StrictInt, model_serializer
 
-from accord.fields.schema import Spec
 from accord.privacy.noise import MOST_PER_PERSON
+from accord.spec import Spec
 
 
 class Protected(Spec):

@@ -25,6 +25,7 @@ from accord.protocols.journal import Answer, unfit
 from accord.protocols.mine import Mine, Status
 from accord.protocols.phases import Lap, Stopwatch
 from accord.protocols.schedule import Round, Schedule
+from accord.protocols.shown import Shown
 from accord.rules.rule import fields_of
 from accord.secure.blocks import Blocks, Table
 from accord.secure.party import Buffer, Party
@@ -48,6 +49,9 @@ class Disclosing(Protocol):
 
     def finish(self) -> Party[None]:
         """After the last round."""
+
+    def shown(self) -> Shown | None:
+        """What both have disclosed by then, where a later run goes on from it."""
 
 
 @dataclass(frozen=True)

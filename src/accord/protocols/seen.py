@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.fields.columns import Columns
 from accord.fields.encoders import text_buffers
-from accord.fields.gathering import GrowingColumn
+from accord.fields.gathering import GrowingColumn, Texts
 from accord.fields.siphash import hash_texts, key
-from accord.fields.texts import Texts
 from accord.protocols.base import Task
 from accord.protocols.disclosed import Disclosed
 from accord.side import Side

@@ -25,8 +25,8 @@ the promise holds for histories in which nobody has to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,17 +34,32 @@ from pydantic import Field, StrictInt
 
 from accord.entropy import Entropy
 from accord.exact import text
-from accord.fields.columns import Records
-from accord.fields.schema import Spec
+from accord.fields.columns import Records, rows_of
 from accord.privacy.events import MOST_VERSIONS, Cost, Event, NoisyCounts
 from accord.privacy.number import show
-from accord.protocols.base import Fault, Guarantee, Protocol
+from accord.protocols.base import Fault, Guarantee, Protocol, Task
+from accord.protocols.batches import (
+    Changes,
+    Known,
+    Look,
+    Members,
+    Released,
+    find_changes,
+    look_at,
+    members_of,
+    rows_released,
+    take_rows,
+)
 from accord.protocols.bound import MostRecords
+from accord.protocols.shown import Shown
 from accord.protocols.slots import Slots, shuffle_slots
+from accord.protocols.standing import Meeting, Remembered, Standing
 from accord.rules.blocking.base import Blocking
 from accord.side import Side
+from accord.spec import Spec
 
 Ints = NDArray[np.int64]
+NO_COUNTS = np.zeros(0, np.int64)
 MOST_BATCHES = 10_000
 """Of a side: more months than anybody links."""
 
@@ -124,26 +139,78 @@ class Series(Spec):
 
 
 @dataclass(frozen=True)
-class Meeting:
-    """The batches of both sides in one run: how many of each have met those of the other, and how many there
-    are. Public."""
+class Entering:
+    """How a side enters a run, besides its table."""
 
-    seen: tuple[int, int]
-    """Of A and of B."""
-    total: tuple[int, int]
+    due: bool = True
+    """Whether a new batch is due: not where the partner has not seen the one before."""
+    unchanged_only: bool = False
+    """Whether records that changed no longer take part."""
 
-    def pairs(self) -> tuple[Ints, Ints]:
-        """The pairs (batch of A, batch of B) that have not met, each once."""
-        a, b = (grid.ravel() for grid in np.indices(self.total))
-        fresh = (a >= self.seen[0]) | (b >= self.seen[1])
-        return a[fresh], b[fresh]
 
-    def bin_pairs(self, pairs: tuple[Ints, Ints], bins: int) -> tuple[Ints, Ints]:
-        """The pairs of bins that are compared: those of the blocking, in every pair of batches that have not
-        met. Bin b of batch s is number s · bins + b."""
-        a, b = self.pairs()
-        left, right = a[:, None] * bins + pairs[0], b[:, None] * bins + pairs[1]
-        return left.ravel(), right.ravel()
+@dataclass(frozen=True, eq=False)
+class Entered:
+    """One side of a run of a series: what was released before, and what its table is now."""
+
+    task: Task
+    series: Series
+    side: Side
+    known: Known = field(repr=False)
+    members: Members = field(repr=False)
+    """Of the whole table."""
+    changes: Changes = field(repr=False)
+    rows: Released = field(repr=False)
+    """Of the table, that take part."""
+    records: Records = field(repr=False)
+    """That take part, announced as so many as are declared."""
+    arrived: Ints = field(repr=False)
+    """The true counts of the new batch."""
+    due: bool
+
+    @property
+    def batches(self) -> int:
+        """Own batches, with the new one."""
+        return self.known.batches + self.due
+
+    def look(self, counts: Ints | None) -> Look:
+        """What is kept of it, with the noisy counts of the new batch, or the true ones for a pledge."""
+        return look_at(self.changes, self.members, counts if self.due else None)
+
+    def slots(self, looks: Sequence[Look], shown: Shown, entropy: Entropy) -> Slots:
+        """The slots of all batches as they were released: `looks` has that of this run as its last."""
+        left = shown.left(np.concatenate([NO_COUNTS, *Known.of(looks).counts]))
+        out = shown.rows(self.rows.member)
+        return series_slots(self.task.blocking, self.side, self.records, self.rows.batch, left, entropy, out)
+
+    def standing(self, meeting: Meeting, partner_counts: Ints, shown: Shown) -> Standing:
+        """What the run goes on from, once it is known how many batches the partner has."""
+        return stand(self.series, self.side, meeting, partner_counts, Remembered(shown, self.rows))
+
+
+def stand(
+    series: Series, side: Side, meeting: Meeting, partner_counts: Ints, remembered: Remembered
+) -> Standing:
+    """What a side's run of a series goes on from."""
+    partner = side.other
+    new = tuple(series.declared(partner, batch) for batch in range(*meeting.of(partner)))
+    return Standing(meeting, partner_counts, new, remembered)
+
+
+def enter(
+    task: Task, series: Series, side: Side, looks: Sequence[Look], table: Records, how: Entering
+) -> Entered:
+    """Look at a table beside what earlier looks found. Its time follows the table, so that is to be before a
+    partner looks."""
+    known, members = Known.of(looks), members_of(table, task.salt)
+    room = series.declared(side, known.batches) if how.due else 0
+    per_person = task.protocol.records_per_person(side) or 1
+    changes = find_changes(known, members, room, series.versions, how.unchanged_only, per_person)
+    rows = rows_released(changes, known, how.due)
+    records = take_rows(table, rows.rows, series.announced(side, known.batches + how.due))
+    new = np.flatnonzero(rows.batch >= known.batches)
+    columns = {name: rows_of(column, new) for name, column in records.columns.items()}
+    arrived = task.blocking.counts(side, columns, len(new))
+    return Entered(task, series, side, known, members, changes, rows, records, arrived, how.due)
 
 
 def series_slots(

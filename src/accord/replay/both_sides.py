@@ -19,16 +19,16 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from accord.accountable.stored import Kept, read_badges
+from accord.accountable.stored import StoredTranscript, read_certificates
 from accord.accountable.transcript import Meeting
 from accord.errors import StateError, UsageError
-from accord.protocols.series_greedy import Shown
-from accord.replay.evidence import Said, judge_seals, records
+from accord.protocols.shown import Shown
+from accord.replay.evidence import Signatures, judge_seals, records
 from accord.replay.one_side import Replayed, run_attempt
-from accord.replay.pledged import Attempt, Case
+from accord.replay.pledged import Attempt, PledgedSide
 from accord.replay.signed import require_seals
-from accord.replay.stand_ins import Line, Remembered
-from accord.replay.verdict import Fault, causes_first, in_order, misstated, name_message, went_on, where
+from accord.replay.stand_ins import MemoryJournal, ReplayedConnection
+from accord.replay.verdict import Objection, causes_first, in_order, misstated, name_message, went_on, where
 from accord.secure.party import Buffer
 from accord.side import Side
 
@@ -39,133 +39,140 @@ Box = queue.SimpleQueue[bytes | None]
 class _Seen:
     """What is found out about one side in one attempt."""
 
-    said: dict[int, Said]
-    lines: dict[int, _Wired] = field(default_factory=dict)
-    fault: BaseException | None = None
+    signed: dict[int, Signatures]
+    connections: dict[int, _LinkedConnection] = field(default_factory=dict)
+    error: BaseException | None = None
     shown: Shown | None = None
     """In a series, what both had disclosed at its end."""
 
-    def same(self, connection: int) -> float:
+    def same(self, number: int) -> float:
         """How many messages on a connection are the same for certain, from the first on."""
-        line, said = self.lines.get(connection), self.said.get(connection)
+        connection, signed = self.connections.get(number), self.signed.get(number)
         good = 0
-        if line is None or said is None:
+        if connection is None or signed is None:
             return float("inf")
-        for seal in in_order(said.seals):
-            if not _is_same(line.links, seal.sent, seal.sent_link):
+        for seal in in_order(signed.seals):
+            if not _is_same(connection.links, seal.sent, seal.sent_link):
                 return good
             good = seal.sent
         return float("inf")
 
 
-class _Wired(Line):
-    """A line to the other side of this process; that a message differs is noted, and it is passed on."""
+class _LinkedConnection(ReplayedConnection):
+    """One to the other side in this process; that a message differs is noted, and it is passed on."""
 
     def __init__(
         self,
         meeting: Meeting,
         number: int,
         side: Side,
-        said: Said | None,
+        signed: Signatures | None,
         inbox: Iterator[Buffer],
         out: Box | None,
         seen: _Seen,
     ) -> None:
-        super().__init__(meeting, number, side, inbox, said)
+        super().__init__(meeting, number, side, inbox, signed)
         self._out, self._seen = out, seen
         self.by_then: dict[int, dict[int, int]] = {}
         """How many messages the side had received on each connection when it sent which message."""
 
     def send(self, buffer: Buffer) -> None:
         super().send(buffer)
-        self.by_then[len(self.links)] = {number: len(line.came) for number, line in self._seen.lines.items()}
+        self.by_then[len(self.links)] = {
+            number: len(connection.came) for number, connection in self._seen.connections.items()
+        }
         if self._out is not None:
             self._out.put(bytes(buffer))
 
 
-def replay_both(cases: dict[Side, Case]) -> dict[Side, Replayed]:
+def replay_both(subjects: dict[Side, PledgedSide]) -> dict[Side, Replayed]:
     """Replay both sides; raises for one that departed from the protocol."""
-    a, b = cases[Side.A], cases[Side.B]
+    a, b = subjects[Side.A], subjects[Side.B]
     if a.manifest.run != b.manifest.run or (a.side, b.side) != (Side.A, Side.B):
         raise UsageError(problem="These are not the two sides of one run.")
-    both = list(_common(cases))
-    found = _replay(cases, both, None)
-    _require_departed(cases, found.faults)
-    if found.faults:
+    both = list(_common(subjects))
+    found = _replay(subjects, both, None)
+    _require_departed(subjects, found.objections)
+    if found.objections:
         for side in Side:
-            faults = _replay(cases, both, side).faults
-            _require_departed(cases, {side.other: faults.get(side.other)})
+            objections = _replay(subjects, both, side).objections
+            _require_departed(subjects, {side.other: objections.get(side.other)})
     for side in Side:
-        cases[side].require(found.faults.get(side))
-        cases[side].require_signatures(found.signatures[side])
+        subjects[side].require(found.objections.get(side))
+        subjects[side].require_signatures(found.signatures[side])
     return {
         side: Replayed(
             a.manifest.run,
-            case.party,
+            subject.party,
             len(both),
             found.messages[side],
             found.signatures[side],
-            case.columns,
-            case.earlier,
+            subject.columns,
+            subject.earlier,
         )
-        for side, case in cases.items()
+        for side, subject in subjects.items()
     }
 
 
 @dataclass
 class _Found:
-    """What came of all attempts, or of those up to the first with a fault."""
+    """What came of all attempts, or of those up to the first with an objection."""
 
     messages: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
     signatures: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(Side, 0))
-    faults: dict[Side, Fault | None] = field(default_factory=dict)
+    objections: dict[Side, Objection | None] = field(default_factory=dict)
 
 
-def _replay(cases: dict[Side, Case], both: list[dict[Side, Attempt]], recorded: Side | None) -> _Found:
+def _replay(
+    subjects: dict[Side, PledgedSide], both: list[dict[Side, Attempt]], recorded: Side | None
+) -> _Found:
     """Replay attempt after attempt: against each other, or with one side on the messages of its record."""
-    journals = {side: Remembered() for side in Side}
+    journals = {side: MemoryJournal() for side in Side}
     found = _Found()
     for attempts in both:
-        seen = _run_both(cases, attempts, journals, recorded)
-        faults = {side: _judge(attempts[side].number, seen[side], seen[side.other]) for side in Side}
+        seen = _run_both(subjects, attempts, journals, recorded)
+        objections = {side: _judge(attempts[side].number, seen[side], seen[side.other]) for side in Side}
         for side, each in seen.items():
-            found.messages[side] += sum(len(line.links) for line in each.lines.values())
-            found.signatures[side] += sum(len(one.seals) for one in each.said.values())
-        if any(faults.values()):
-            found.faults = faults
+            found.messages[side] += sum(len(connection.links) for connection in each.connections.values())
+            found.signatures[side] += sum(len(one.seals) for one in each.signed.values())
+        if any(objections.values()):
+            found.objections = objections
             break
         for side, each in seen.items():
-            cases[side].require_shown(each.shown)
+            subjects[side].require_shown(each.shown)
     return found
 
 
-def _require_departed(cases: dict[Side, Case], faults: dict[Side, Fault | None]) -> None:
+def _require_departed(subjects: dict[Side, PledgedSide], objections: dict[Side, Objection | None]) -> None:
     """Raise for a side that departed: that comes before what nothing can be said of, and may cause it."""
-    for side, fault in faults.items():
-        if fault is not None and fault.departed:
-            cases[side].require(fault)
+    for side, objection in objections.items():
+        if objection is not None and objection.departed:
+            subjects[side].require(objection)
 
 
-def _common(cases: dict[Side, Case]) -> Iterator[dict[Side, Attempt]]:
+def _common(subjects: dict[Side, PledgedSide]) -> Iterator[dict[Side, Attempt]]:
     """The attempts of both sides. One that a side lacks, though the other has its signatures, was taken away;
     where it has none, that side may never have heard of it."""
-    names = {side: {attempt.meeting.name: attempt for attempt in cases[side].attempts} for side in Side}
+    names = {side: {attempt.meeting.name: attempt for attempt in subjects[side].attempts} for side in Side}
     for side in Side:
         for name, attempt in names[side].items():
             if name not in names[side.other] and any(one.seals()[1] for one in records(attempt.folder)):
-                _require_known(cases[side], attempt, cases[side.other])
+                _require_known(subjects[side], attempt, subjects[side.other])
     for name, attempt in names[Side.A].items():
         if name in names[Side.B]:
             for side in Side:
-                if any(one.seals for one in _said(cases, {s: names[s][name] for s in Side}, side).values()):
-                    cases[side].require_size(cases[side].manifest.records)
+                if any(
+                    one.seals
+                    for one in _signatures(subjects, {s: names[s][name] for s in Side}, side).values()
+                ):
+                    subjects[side].require_size(subjects[side].manifest.records)
             yield {Side.A: attempt, Side.B: names[Side.B][name]}
 
 
-def _require_known(holder: Case, attempt: Attempt, lacking: Case) -> None:
+def _require_known(holder: PledgedSide, attempt: Attempt, lacking: PledgedSide) -> None:
     """Raise for an attempt that a side does not know, though the other has its signatures: for what it said
     there of its size, if that is it."""
-    taken = Kept(attempt.folder, 0).seals()[1]
+    taken = StoredTranscript(attempt.folder, 0).seals()[1]
     try:
         judge_seals(taken, holder.about, attempt.meeting.name, 0, lacking.side, lacking.cards[lacking.side])
     except ValueError:
@@ -176,48 +183,50 @@ def _require_known(holder: Case, attempt: Attempt, lacking: Case) -> None:
     raise lacking.incomplete(f"{lacking.party} lacks an attempt of which the partner has signatures")
 
 
-def _said(cases: dict[Side, Case], attempts: dict[Side, Attempt], side: Side) -> dict[int, Said]:
+def _signatures(
+    subjects: dict[Side, PledgedSide], attempts: dict[Side, Attempt], side: Side
+) -> dict[int, Signatures]:
     """What a side signed, as the other holds it and as itself does; its own links help to name a message."""
-    case, attempt, found = cases[side], attempts[side], dict[int, Said]()
+    subject, attempt, found = subjects[side], attempts[side], dict[int, Signatures]()
     try:
         for one in records(attempts[side.other].folder):
-            found[one.number] = Said([], one.seals()[1])
+            found[one.number] = Signatures([], one.seals()[1])
         for one in records(attempt.folder):
             taken = found[one.number].seals if one.number in found else []
-            found[one.number] = Said(one.sent(), list(dict.fromkeys([*taken, *one.seals()[0]])))
+            found[one.number] = Signatures(one.sent(), list(dict.fromkeys([*taken, *one.seals()[0]])))
     except (OSError, ValueError):
-        raise case.incomplete(f"the signatures of attempt {attempt.number} cannot be read") from None
-    return require_seals(case, attempt, found, "one of the records")
+        raise subject.incomplete(f"the signatures of attempt {attempt.number} cannot be read") from None
+    return require_seals(subject, attempt, found, "one of the records")
 
 
 def _run_both(
-    cases: dict[Side, Case],
+    subjects: dict[Side, PledgedSide],
     attempts: dict[Side, Attempt],
-    journals: dict[Side, Remembered],
+    journals: dict[Side, MemoryJournal],
     recorded: Side | None,
 ) -> dict[Side, _Seen]:
     """One attempt, each side in a thread of its own."""
-    connections = 1 + max(len(read_badges(attempt.folder)) for attempt in attempts.values())
-    boxes: list[dict[Side, Box]] = [{side: queue.SimpleQueue() for side in Side} for _ in range(connections)]
-    seen = {side: _Seen(_said(cases, attempts, side)) for side in Side}
+    count = 1 + max(len(read_certificates(attempt.folder)) for attempt in attempts.values())
+    boxes: list[dict[Side, Box]] = [{side: queue.SimpleQueue() for side in Side} for _ in range(count)]
+    seen = {side: _Seen(_signatures(subjects, attempts, side)) for side in Side}
 
     def work(side: Side) -> None:
         own, attempt = seen[side], attempts[side]
 
-        def line(number: int) -> Line:
+        def connect(number: int) -> ReplayedConnection:
             box = boxes[number]
             inbox: Iterator[Buffer] = iter(box[side].get, None)
             if side is recorded:
-                inbox = Kept(attempt.folder, number).received()
+                inbox = StoredTranscript(attempt.folder, number).received()
             out = None if side.other is recorded else box[side.other]
-            made = _Wired(attempt.meeting, number, side, own.said.get(number), inbox, out, own)
-            own.lines[number] = made
+            made = _LinkedConnection(attempt.meeting, number, side, own.signed.get(number), inbox, out, own)
+            own.connections[number] = made
             return made
 
         try:
-            own.shown = run_attempt(cases[side], attempt, journals[side], line).shown
+            own.shown = run_attempt(subjects[side], attempt, journals[side], connect).shown
         except BaseException as error:
-            own.fault = error
+            own.error = error
         finally:
             for box in boxes:
                 box[side.other].put(None)
@@ -229,39 +238,41 @@ def _run_both(
         thread.join()
     for side, own in seen.items():
         # A record that cannot be read, or that asks for more than this machine has, is followed up to there.
-        if own.fault is not None and not (
-            side is recorded and isinstance(own.fault, OSError | ValueError | StateError)
+        if own.error is not None and not (
+            side is recorded and isinstance(own.error, OSError | ValueError | StateError)
         ):
-            raise own.fault
+            raise own.error
     return seen
 
 
-def _judge(attempt: int, own: _Seen, other: _Seen) -> Fault | None:
+def _judge(attempt: int, own: _Seen, other: _Seen) -> Objection | None:
     """What is wrong with what a side signed, if anything."""
-    found = [_judge_line(attempt, number, own, other) for number in causes_first(own.said)]
-    faults = [fault for fault in found if fault is not None]
-    return next((fault for fault in faults if fault.departed), faults[0] if faults else None)
+    found = [_judge_connection(attempt, number, own, other) for number in causes_first(own.signed)]
+    objections = [objection for objection in found if objection is not None]
+    return next(
+        (objection for objection in objections if objection.departed), objections[0] if objections else None
+    )
 
 
-def _judge_line(attempt: int, number: int, own: _Seen, other: _Seen) -> Fault | None:
+def _judge_connection(attempt: int, number: int, own: _Seen, other: _Seen) -> Objection | None:
     """A side departed at a seal if it had received, and signed so, what an honest partner sends, and sent
     something else; on its other connections nothing may have come that differs."""
-    line, good = own.lines.get(number), 0
-    for seal in in_order(own.said[number].seals):
-        if line is None or not _is_same(line.came, seal.received, seal.received_link):
+    connection, good = own.connections.get(number), 0
+    for seal in in_order(own.signed[number].seals):
+        if connection is None or not _is_same(connection.came, seal.received, seal.received_link):
             return _unclear(attempt, number)
-        if _is_same(line.links, seal.sent, seal.sent_link):
-            if (seal.sent, seal.received) not in line.marks:
-                return Fault(True, misstated(attempt, number, line, seal.sent, seal.received))
+        if _is_same(connection.links, seal.sent, seal.sent_link):
+            if (seal.sent, seal.received) not in connection.marks:
+                return Objection(True, misstated(attempt, number, connection, seal.sent, seal.received))
             good = seal.sent
             continue
-        last = {n: len(each.came) for n, each in own.lines.items()}
-        by_then = line.by_then.get(seal.sent, last)
+        last = {n: len(each.came) for n, each in own.connections.items()}
+        by_then = connection.by_then.get(seal.sent, last)
         if any(came > other.same(n) for n, came in by_then.items() if n != number):
             return _unclear(attempt, number)
-        if len(line.links) < seal.sent:
-            return went_on(attempt, number, line, good, seal.sent)
-        return Fault(True, name_message(attempt, number, line, good, seal.sent))
+        if len(connection.links) < seal.sent:
+            return went_on(attempt, number, connection, good, seal.sent)
+        return Objection(True, name_message(attempt, number, connection, good, seal.sent))
     return None
 
 
@@ -269,6 +280,6 @@ def _is_same(links: list[bytes], count: int, link: bytes) -> bool:
     return not count or (len(links) >= count and links[count - 1] == link)
 
 
-def _unclear(attempt: int, number: int) -> Fault:
+def _unclear(attempt: int, number: int) -> Objection:
     place = where(attempt, number)
-    return Fault(False, f"what was signed {place} is not what two honest sides come to, and not by whom")
+    return Objection(False, f"what was signed {place} is not what two honest sides come to, and not by whom")

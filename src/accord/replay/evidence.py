@@ -23,8 +23,8 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from accord.accountable.seed import Pledge, decode_pledge, encode_pledge, require_pledge
-from accord.accountable.stored import Kept, attempts, decode_seal, encode_seal
+from accord.accountable.pledge import Pledge, decode_pledge, encode_pledge, require_pledge
+from accord.accountable.stored import StoredTranscript, attempts, decode_seal, encode_seal
 from accord.accountable.transcript import LINK, Chain, Meeting, Seal, signed_bytes
 from accord.errors import TrustError, UnreadableError
 from accord.fields.schema import Spec
@@ -59,15 +59,15 @@ class _File(Spec):
 
 
 @dataclass(frozen=True)
-class Said:
+class Signatures:
     """What a side signed on one connection."""
 
     links: list[bytes]
     """Of the messages that it sent, up to its last signature: not signed one by one, and of no weight."""
     seals: list[Seal]
-    heard: list[Seal] = field(default_factory=list)
+    partner_seals: list[Seal] = field(default_factory=list)
     """What its partner signed on the same connection, by the partner's own record."""
-    sure: list[Seal] = field(default_factory=list)
+    own_partner_seals: list[Seal] = field(default_factory=list)
     """The same by the record of the side itself."""
 
     @property
@@ -88,7 +88,7 @@ class Evidence:
     pledge: Pledge
     sizes: dict[Side, int]
     """As both announced them, by the word of who hands this over."""
-    meetings: dict[bytes, dict[int, Said]]
+    meetings: dict[bytes, dict[int, Signatures]]
     """By the name of the meeting and the number of the connection."""
 
 
@@ -99,17 +99,19 @@ def judge_seals(seals: list[Seal], about: bytes, meeting: bytes, number: int, si
         judge(seal.signature, signed_bytes(about, meeting, number, side, seal))
 
 
-def collect(record: Kept, meeting: Meeting, side: Side) -> Said:
+def collect(record: StoredTranscript, meeting: Meeting, side: Side) -> Signatures:
     """What the partner, which is `side`, signed on a connection of which this is the record."""
     own, seals = record.seals()
     last = max((seal.sent for seal in seals), default=0)
     chain, messages = Chain(meeting, record.number, side), record.received()
     links = [chain.add(message) for _, message in zip(range(last), messages, strict=False)]
     # A worker that signs at the end of a share leaves nothing that its coordinator goes on with.
-    return Said(links, seals, [] if record.number else own)
+    return Signatures(links, seals, [] if record.number else own)
 
 
-def collect_all(folder: Path, side: Side, meeting_at: dict[Path, Meeting]) -> dict[bytes, dict[int, Said]]:
+def collect_all(
+    folder: Path, side: Side, meeting_at: dict[Path, Meeting]
+) -> dict[bytes, dict[int, Signatures]]:
     """What the partner signed in all attempts of a run."""
     return {
         meeting_at[path].name: {one.number: collect(one, meeting_at[path], side) for one in records(path)}
@@ -117,10 +119,10 @@ def collect_all(folder: Path, side: Side, meeting_at: dict[Path, Meeting]) -> di
     }
 
 
-def records(attempt: Path) -> Iterator[Kept]:
+def records(attempt: Path) -> Iterator[StoredTranscript]:
     """The records of the connections of an attempt, the coordinators' first."""
     for number in sorted(int(path.stem) for path in attempt.glob("*.seals")):
-        yield Kept(attempt, number)
+        yield StoredTranscript(attempt, number)
 
 
 def encode_evidence(evidence: Evidence) -> bytes:
@@ -128,11 +130,11 @@ def encode_evidence(evidence: Evidence) -> bytes:
     meetings = {
         name.hex(): {
             str(number): {
-                "links": b"".join(said.links).hex(),
-                "seals": [encode_seal(seal).hex() for seal in said.seals],
-                "heard": [encode_seal(seal).hex() for seal in said.heard],
+                "links": b"".join(signed.links).hex(),
+                "seals": [encode_seal(seal).hex() for seal in signed.seals],
+                "heard": [encode_seal(seal).hex() for seal in signed.partner_seals],
             }
-            for number, said in connections.items()
+            for number, signed in connections.items()
         }
         for name, connections in evidence.meetings.items()
     }
@@ -174,7 +176,7 @@ def decode_evidence(content: bytes, path: Path) -> Evidence:
     pledge = decode_pledge(bytes.fromhex(found.pledge))
     require_pledge(pledge, card, found.run, found.agreement, side)
     meetings = {
-        bytes.fromhex(name): {int(number): _said(one) for number, one in connections.items()}
+        bytes.fromhex(name): {int(number): _signatures(one) for number, one in connections.items()}
         for name, connections in found.meetings.items()
     }
     sizes = {Side.A: found.records.A, Side.B: found.records.B}
@@ -183,9 +185,9 @@ def decode_evidence(content: bytes, path: Path) -> Evidence:
     return Evidence(found.run, found.agreement, side, card, pledge, sizes, meetings)
 
 
-def _said(found: _Connection) -> Said:
+def _signatures(found: _Connection) -> Signatures:
     links = bytes.fromhex(found.links)
     if len(links) % LINK:
         raise ValueError("not links")
     seals, heard = ([decode_seal(bytes.fromhex(one)) for one in some] for some in (found.seals, found.heard))
-    return Said([links[at : at + LINK] for at in range(0, len(links), LINK)], seals, heard)
+    return Signatures([links[at : at + LINK] for at in range(0, len(links), LINK)], seals, heard)

@@ -23,23 +23,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from accord.accountable.signing import nonces_of, read_cards, read_promise
-from accord.accountable.stored import Kept, attempts, read_badges, read_opening
+from accord.accountable.signing import AttemptKeys, nonces_of, read_cards, read_commitment
+from accord.accountable.stored import StoredTranscript, attempts, read_certificates, read_opening
 from accord.accountable.transcript import about_run, meeting_of
 from accord.agreement.file import parse_agreement
 from accord.entropy import Derived
 from accord.errors import NoRoomError, PeerError, StateError, TooManyMatchesError, UsageError
 from accord.protocols.mine import Mine
-from accord.protocols.series_greedy import Shown
-from accord.replay.evidence import Evidence, Said, collect_all
-from accord.replay.pledged import Attempt, Case
+from accord.protocols.shown import Shown
+from accord.replay.evidence import Evidence, Signatures, collect_all
+from accord.replay.pledged import Attempt, PledgedSide
 from accord.replay.series import Earlier
-from accord.replay.signed import is_known, require_about, said_in
-from accord.replay.stand_ins import EndOfRecord, Line, Remembered, Staff, run_noted
+from accord.replay.signed import is_known, require_about, signatures_in
+from accord.replay.stand_ins import EndOfRecord, MemoryJournal, ReplayedConnection, ReplayedWorkers, run_noted
 from accord.replay.verdict import judge
 from accord.side import Side
 from accord.state.folder import State
 from accord.state.runs import open_run
+from accord.workers.sharing import Sharing
 
 
 @dataclass(frozen=True)
@@ -60,25 +61,25 @@ class Replayed:
     """Of a run of a series: the runs before it."""
 
 
-def replay_side(case: Case, evidence: Evidence | None = None) -> Replayed:
+def replay_side(subject: PledgedSide, evidence: Evidence | None = None) -> Replayed:
     """Replay a side from its record; raises unless it followed the protocol.
 
     With the partner's evidence it is held to what it signed there, whatever its own record says.
     """
     if evidence is not None:
-        require_about(case, evidence)
-    known = [attempt for attempt in case.attempts if is_known(case, attempt, evidence)]
-    said = {a.number: said_in(case, a, evidence) for a in known}
-    if any(one.seals for each in said.values() for one in each.values()):
-        case.require_size(case.manifest.records)
-    journal, lines = Remembered(), list[Line]()
+        require_about(subject, evidence)
+    known = [attempt for attempt in subject.attempts if is_known(subject, attempt, evidence)]
+    signed = {a.number: signatures_in(subject, a, evidence) for a in known}
+    if any(one.seals for each in signed.values() for one in each.values()):
+        subject.require_size(subject.manifest.records)
+    journal, connections = MemoryJournal(), list[ReplayedConnection]()
     for attempt in known:
-        lines += _replay_attempt(case, attempt, journal, said[attempt.number])
-    signatures = sum(len(one.seals) for each in said.values() for one in each.values())
-    case.require_signatures(signatures)
-    sent = sum(len(line.links) for line in lines)
-    run, count = case.manifest.run, len(known)
-    return Replayed(run, case.party, count, sent, signatures, case.columns, case.earlier)
+        connections += _replay_attempt(subject, attempt, journal, signed[attempt.number])
+    signatures = sum(len(one.seals) for each in signed.values() for one in each.values())
+    subject.require_signatures(signatures)
+    sent = sum(len(connection.links) for connection in connections)
+    run, count = subject.manifest.run, len(known)
+    return Replayed(run, subject.party, count, sent, signatures, subject.columns, subject.earlier)
 
 
 @dataclass(frozen=True)
@@ -91,30 +92,36 @@ class Ended:
     """In a series: what both had disclosed by then."""
 
 
-def run_attempt(case: Case, attempt: Attempt, journal: Remembered, line: Callable[[int], Line]) -> Ended:
-    """Run the side's program again over these lines."""
-    nonces = nonces_of(attempt.hellos)
-
-    def key(number: int) -> bytes:
-        return case.promise.seed.connection(number, attempt.number, nonces)
-
-    staff = Staff(attempt.hellos, read_badges(attempt.folder), line, key)
-    mine = replace(case.mine, entropy=Derived(key(0)), journal=journal, staff=staff)
+def run_attempt(
+    subject: PledgedSide,
+    attempt: Attempt,
+    journal: MemoryJournal,
+    connect: Callable[[int], ReplayedConnection],
+) -> Ended:
+    """Run the side's program again over these connections."""
+    keys = AttemptKeys(subject.commitment.seed, attempt.number, nonces_of(attempt.hellos))
+    workers = ReplayedWorkers(read_certificates(attempt.folder), connect, keys.connection)
+    sharing = Sharing(attempt.hellos[subject.side].wish, attempt.hellos[subject.side.other].wish, workers)
+    mine = replace(subject.mine, entropy=Derived(keys.connection(0)), journal=journal, staff=sharing)
     try:
-        ended = _run_again(case, attempt, mine, journal, line)
-        staff.finish()
+        ended = _run_again(subject, attempt, mine, journal, connect)
+        workers.end()
     except NoRoomError as error:
-        raise case.incomplete(f"this machine is too small for its replay: {error.problem}") from None
+        raise subject.incomplete(f"this machine is too small for its replay: {error.problem}") from None
     return ended
 
 
 def _run_again(
-    case: Case, attempt: Attempt, mine: Mine, journal: Remembered, line: Callable[[int], Line]
+    subject: PledgedSide,
+    attempt: Attempt,
+    mine: Mine,
+    journal: MemoryJournal,
+    connect: Callable[[int], ReplayedConnection],
 ) -> Ended:
-    side = case.side
+    side = subject.side
     try:
         journal.meet(attempt.hellos[side], attempt.hellos[side.other])
-        return Ended(True, run_noted(case.party_of(mine), line(0), closes=True))
+        return Ended(True, run_noted(subject.party_of(mine), connect(0), signs_at_end=True))
     except EndOfRecord:
         return Ended(False)
     except NoRoomError:
@@ -124,22 +131,24 @@ def _run_again(
         return Ended(True)
 
 
-def _replay_attempt(case: Case, attempt: Attempt, journal: Remembered, said: dict[int, Said]) -> list[Line]:
-    """Replay one attempt from its record; its lines. Raises unless all that was signed is the same."""
-    made: dict[int, Line] = {}
+def _replay_attempt(
+    subject: PledgedSide, attempt: Attempt, journal: MemoryJournal, signed: dict[int, Signatures]
+) -> list[ReplayedConnection]:
+    """Replay one attempt from its record; its connections. Raises unless all that was signed is the same."""
+    made: dict[int, ReplayedConnection] = {}
 
-    def line(number: int) -> Line:
-        inbox = Kept(attempt.folder, number).received()
-        made[number] = Line(attempt.meeting, number, case.side, inbox, said.get(number))
+    def connect(number: int) -> ReplayedConnection:
+        inbox = StoredTranscript(attempt.folder, number).received()
+        made[number] = ReplayedConnection(attempt.meeting, number, subject.side, inbox, signed.get(number))
         return made[number]
 
     try:
-        ended = run_attempt(case, attempt, journal, line)
-        fault = judge(attempt.number, made, said, ended.whole)
+        ended = run_attempt(subject, attempt, journal, connect)
+        objection = judge(attempt.number, made, signed, ended.whole)
     except (OSError, ValueError):
-        raise case.incomplete(f"the messages of attempt {attempt.number} cannot be read") from None
-    case.require(fault)
-    case.require_shown(ended.shown)
+        raise subject.incomplete(f"the messages of attempt {attempt.number} cannot be read") from None
+    subject.require(objection)
+    subject.require_shown(ended.shown)
     return list(made.values())
 
 
@@ -150,15 +159,15 @@ def make_evidence(state: State, name: str) -> Evidence:
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     if not agreement.accountable:
         raise UsageError(problem=f"The run {name} is not accountable: nobody signed anything in it.")
-    side, promise = Side(known.side), read_promise(folder)
+    side, commitment = Side(known.side), read_commitment(folder)
     partner = side.other
     sizes = {side: known.records, partner: known.partner_records}
     try:
         about = about_run(name, agreement.digest)
         meetings = {path: meeting_of(read_opening(path), sizes, about) for path in attempts(folder)}
-        said = collect_all(folder, partner, meetings)
+        signed = collect_all(folder, partner, meetings)
     except (OSError, ValueError):
         mend = "Restore it from a copy."
         raise StateError(path=folder / "record", reason="it cannot be read", mend=mend) from None
     card = read_cards(folder)[partner]
-    return Evidence(name, agreement.digest, partner, card, promise.pledges[partner], sizes, said)
+    return Evidence(name, agreement.digest, partner, card, commitment.pledges[partner], sizes, signed)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from accord.accountable.seed import require_pledge
-from accord.accountable.signing import Promise, read_cards, read_promise
+from accord.accountable.pledge import require_pledge
+from accord.accountable.signing import SeedCommitment, read_cards, read_commitment
 from accord.accountable.stored import attempts, read_opening
 from accord.accountable.transcript import Meeting, about_run, meeting_of
 from accord.agreement.document import Agreement
@@ -22,16 +22,14 @@ from accord.fields.load import load_records
 from accord.fields.vectors import readers, texts_digest
 from accord.peer.handshake import Hello, decode_hello
 from accord.peer.identity import Card
-from accord.protocols.base import prepare
 from accord.protocols.mine import Mine
-from accord.protocols.series_greedy import Shown, encode_shown
-from accord.protocols.series_linkage import series_party
-from accord.protocols.slots import table_digest
-from accord.replay.series import Earlier, Standing, find_standings, require_goes_on
-from accord.replay.verdict import Fault
+from accord.protocols.shown import Shown, encode_shown
+from accord.replay.followed import Followed, find_followed
+from accord.replay.series import Earlier, NotKept
+from accord.replay.verdict import Objection
+from accord.run.request import read_request
 from accord.secure.party import Party
 from accord.side import Side
-from accord.state import noise_format
 from accord.state.folder import State
 from accord.state.runs import Manifest, RunFolder, open_run
 from accord.table.layout import Layout
@@ -55,19 +53,17 @@ class Attempt:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class PledgedSide:
     """One side of a run with all that it follows from."""
 
     folder: RunFolder
     agreement: Agreement
     side: Side
-    promise: Promise
+    commitment: SeedCommitment
     cards: dict[Side, Card]
     layout: Layout
-    records: Records
-    """Those that take part."""
-    series: Standing | None = None
-    """What else a run of a series follows from."""
+    followed: Followed
+    """What its messages follow from besides the seed."""
     earlier: Earlier | None = None
     """The runs of its series before it."""
 
@@ -75,37 +71,27 @@ class Case:
     def manifest(self) -> Manifest:
         return self.folder.manifest
 
+    @property
+    def records(self) -> Records:
+        """Those that took part."""
+        return self.followed.records
+
     @cached_property
     def mine(self) -> Mine:
-        """The side as it was fixed then: its slots follow from table, noise and seed."""
-        task, size = self.agreement.task, self.manifest.partner_records
-        if self.series is not None:
-            return self._in_series(self.series)
+        """The side as it was fixed then."""
+        task, size, entropy = self.agreement.task, self.manifest.partner_records, self.commitment.slots()
         try:
-            noise = noise_format.decode(self.folder.read("noise"))
-        except (StateError, ValueError):
-            raise self.incomplete("the noise of the run cannot be read") from None
-        padding, entropy = task.protocol.padding(task, self.side.other, size), self.promise.seed.slots()
-        return prepare(task, self.side, self.records, size, noise, entropy, (), padding)
-
-    def _in_series(self, series: Standing) -> Mine:
-        task, size, entropy = self.agreement.task, self.manifest.partner_records, self.promise.seed.slots()
-        try:
-            slots = series.slots(task, self.side, entropy)
-        except ValueError:
-            raise self.incomplete(
-                "the counts that are kept of the run are not those of its records"
-            ) from None
+            slots = self.followed.slots(entropy)
+        except NotKept as error:
+            raise self.incomplete(str(error)) from None
         padding = task.protocol.padding(task, self.side.other, size)
-        return Mine(self.side, self.records, size, slots, entropy, (), padding)
+        own = self.side, self.records, size, slots, entropy, (), padding
+        return Mine(*own, standing=self.followed.standing)
 
     def party_of(self, mine: Mine) -> Party[Shown | None]:
         """The program of the side; in a series it ends in what both have disclosed by then."""
         task, engine = self.agreement.task, self.agreement.engine.build()
-        if self.series is not None:
-            return (yield from series_party(task, mine, engine, self.series.run))[1]
-        yield from task.protocol.party(task, mine, engine)
-        return None
+        return (yield from task.protocol.party(task, mine, engine)).shown
 
     @cached_property
     def attempts(self) -> list[Attempt]:
@@ -133,10 +119,12 @@ class Case:
     def departed(self, problem: str) -> DepartedError:
         return DepartedError(party=self.party, run=self.manifest.run, problem=problem)
 
-    def require(self, fault: Fault | None) -> None:
+    def require(self, objection: Objection | None) -> None:
         """Raise what was found, if anything was."""
-        if fault is not None:
-            raise self.departed(fault.problem) if fault.departed else self.incomplete(fault.problem)
+        if objection is not None:
+            raise (
+                self.departed(objection.problem) if objection.departed else self.incomplete(objection.problem)
+            )
 
     def require_shown(self, shown: Shown | None) -> None:
         """Raise unless this is what the side keeps as disclosed by the end of a run of a series."""
@@ -159,46 +147,42 @@ class Case:
             )
 
     def incomplete(self, reason: str) -> StateError:
-        mend = "With the tables and seeds of both sides the run can be replayed without it."
-        return StateError(path=self.folder.path / "record", reason=reason, mend=mend)
+        return _incomplete(self.folder, reason)
 
 
-def open_case(state: State, name: str, data: TableLike | None, layout: Layout | None = None) -> Case:
+def _incomplete(folder: RunFolder, reason: str) -> StateError:
+    mend = "With the tables and seeds of both sides the run can be replayed without it."
+    return StateError(path=folder.path / "record", reason=reason, mend=mend)
+
+
+def open_pledged_side(
+    state: State, name: str, data: TableLike | None, layout: Layout | None = None
+) -> PledgedSide:
     """One side of a run, if its table and its seed are those that it pledged."""
     found = open_run(state, name)
     known = found.manifest
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
     if not agreement.accountable:
         raise UsageError(problem=f"The run {name} is not accountable: nothing was kept to replay it.")
-    side, promise = Side(known.side), read_promise(found.path)
+    side, commitment = Side(known.side), read_commitment(found.path)
     cards = read_cards(found.path)
-    source = data if data is not None else known.source()
-    read = layout or known.read_layout()
+    asked = read_request(found)
+    source = data if data is not None else asked.source(name)
+    read = layout or asked.layout
     table = _load(agreement, side, source, read)
-    case = Case(found, agreement, side, promise, cards, read, table)
-    if agreement.series is None:
-        _require_pledged(case, table_digest(table))
-        return case
-    return _open_series(state, case)
-
-
-def _open_series(state: State, case: Case) -> Case:
-    """One side of a run of a series, whose records are those of the table that took part in it."""
-    pledged = case.promise.pledges[case.side].table
-    seed = case.promise.seed
     try:
-        standings = list(find_standings(case.folder, case.agreement, case.records))
-    except ValueError:
-        raise case.incomplete("what is kept of its series is not of such a run") from None
-    for standing, digest in standings:
-        case = replace(case, records=standing.records, series=standing)
-        if seed.commitments(case.side, digest)[:32] == pledged:
-            break
-    _require_pledged(case, digest)
+        candidates = find_followed(found, agreement, side, table)
+    except NotKept as error:
+        raise _incomplete(found, str(error)) from None
+    made = [commitment.seed.commitments(side, one.digest)[:32] for one in candidates]
+    pledged = commitment.pledges[side].table
+    followed = candidates[made.index(pledged) if pledged in made else -1]
+    subject = PledgedSide(found, agreement, side, commitment, cards, read, followed)
+    _require_pledged(subject)
     try:
-        return replace(case, earlier=require_goes_on(state, case.folder, standing.looks, case.agreement.task))
+        return replace(subject, earlier=followed.require_goes_on(state))
     except ValueError as error:
-        raise case.departed(str(error)) from None
+        raise subject.departed(str(error)) from None
 
 
 def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> Records:
@@ -208,40 +192,46 @@ def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> 
     return load_records(data, *own, by_id=True, keep_people=people)
 
 
-def _open_attempt(case: Case, folder: Path) -> Attempt:
+def _open_attempt(subject: PledgedSide, folder: Path) -> Attempt:
     try:
         told = read_opening(folder)
-        hellos = {side: decode_hello(content, case.agreement.party(side)) for side, content in told.items()}
+        hellos = {
+            side: decode_hello(content, subject.agreement.party(side)) for side, content in told.items()
+        }
     except RefusedError:
         # Of the hellos' version, which changes with every message of the protocol.
-        raise case.incomplete(f"attempt {int(folder.name)} was made by another version of Accord") from None
+        raise subject.incomplete(
+            f"attempt {int(folder.name)} was made by another version of Accord"
+        ) from None
     except (OSError, ValueError, AccordError):
-        raise case.incomplete(f"the beginning of attempt {int(folder.name)} cannot be read") from None
-    return Attempt(folder, told, hellos, meeting_of(told, case.sizes, case.about))
+        raise subject.incomplete(f"the beginning of attempt {int(folder.name)} cannot be read") from None
+    return Attempt(folder, told, hellos, meeting_of(told, subject.sizes, subject.about))
 
 
-def _require_pledged(case: Case, table: bytes) -> None:
-    """Raise unless the seed, and a table of this digest, are those that were signed for."""
-    pledge = case.promise.pledges[case.side]
+def _require_pledged(subject: PledgedSide) -> None:
+    """Raise unless seed and table are those that were signed for."""
+    pledge = subject.commitment.pledges[subject.side]
     try:
-        require_pledge(pledge, case.cards[case.side], case.manifest.run, case.agreement.digest, case.side)
+        require_pledge(
+            pledge, subject.cards[subject.side], subject.manifest.run, subject.agreement.digest, subject.side
+        )
     except ValueError:
-        raise case.incomplete("its pledge is not signed with its card") from None
-    made = case.promise.seed.commitments(case.side, table)
+        raise subject.incomplete("its pledge is not signed with its card") from None
+    made = subject.commitment.seed.commitments(subject.side, subject.followed.digest)
     if made[32:] != pledge.seed:
-        raise case.departed("the seed is not the one that it was committed to")
+        raise subject.departed("the seed is not the one that it was committed to")
     if made[:32] != pledge.table:
-        _require_same_readers(case)
-        day = case.manifest.began[: len("2026-11-16")]
-        raise case.departed(f"the table is not the one that it was committed to, as of {day}")
+        _require_same_readers(subject)
+        day = subject.manifest.began[: len("2026-11-16")]
+        raise subject.departed(f"the table is not the one that it was committed to, as of {day}")
 
 
-def _require_same_readers(case: Case) -> None:
+def _require_same_readers(subject: PledgedSide) -> None:
     """Raise where texts are read in another way than in the run: then any table would differ."""
     try:
-        known = {attempt.hellos[case.side].texts for attempt in case.attempts}
+        known = {attempt.hellos[subject.side].texts for attempt in subject.attempts}
     except StateError:
         return
     if known - {texts_digest()}:
         reason = "texts are read differently here than in the run, so that no table would be its own"
-        raise case.incomplete(f"{reason}; here are {readers()}")
+        raise subject.incomplete(f"{reason}; here are {readers()}")

@@ -13,81 +13,80 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from accord.accountable.pledge_series import digest_series, digest_standing
-from accord.accountable.signing import read_promise
+from accord.accountable.pledge import digest_series, digest_standing
+from accord.accountable.signing import read_commitment
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy
 from accord.errors import AccordError, StateError
 from accord.fields.columns import Records
 from accord.protocols.base import Task
-from accord.protocols.batches import (
-    Known,
-    Look,
-    encode_looks,
-    find_changes,
-    look_at,
-    members_of,
-    rows_released,
-    take_rows,
-)
-from accord.protocols.series import Meeting, series_slots
-from accord.protocols.series_greedy import Shown, encode_shown
-from accord.protocols.series_linkage import SeriesRun
+from accord.protocols.batches import Look, encode_looks
+from accord.protocols.series import Entered, Entering, Series, enter
+from accord.protocols.shown import Shown, encode_shown
 from accord.protocols.slots import Slots, table_digest
+from accord.protocols.standing import Meeting, Standing
 from accord.run.receipt import read_receipt
 from accord.side import Side
 from accord.state.folder import State
 from accord.state.runs import RunFolder, list_runs
 
 
-@dataclass(frozen=True, eq=False)
-class Standing:
-    """The series as it stood when a run of it began, with the records of a table that take part."""
+class NotKept(ValueError):
+    """What is kept of a run is not whole, or not of such a run; says what."""
 
+
+@dataclass(frozen=True, eq=False)
+class FromSeries:
+    """A run of a series as it began, with the records of a table that took part (followed.py)."""
+
+    folder: RunFolder
     looks: tuple[Look, ...] = field(repr=False)
     """With that of the run."""
-    run: SeriesRun
-    records: Records
+    entered: Entered
+    shown: Shown
+    standing: Standing
+    digest: bytes
 
-    def slots(self, task: Task, side: Side, entropy: Entropy) -> Slots:
-        """The slots of the run; raises ValueError where the kept counts are not those of these records."""
-        shown, rows = self.run.shown, self.run.rows
-        left = shown.left(np.concatenate(Known.of(self.looks).counts))
-        out = shown.rows(rows.member)
-        return series_slots(task.blocking, side, self.records, rows.batch, left, entropy, out)
+    @property
+    def records(self) -> Records:
+        return self.entered.records
 
+    def slots(self, entropy: Entropy) -> Slots:
+        try:
+            return self.entered.slots(self.looks, self.shown, entropy)
+        except ValueError:
+            raise NotKept("the counts that are kept of the run are not those of its records") from None
 
-def find_standings(
-    folder: RunFolder, agreement: Agreement, table: Records
-) -> Iterator[tuple[Standing, bytes]]:
-    """What a run of a series follows from if this was its table, and the digest of it: with new versions of
-    what changed, and without any, whichever its owner had asked for."""
-    known, series, side = folder.manifest, agreement.series, Side(folder.manifest.side)
-    assert series is not None
-    looks, counts, shown = (
-        folder.looks(),
-        folder.counts_before(agreement.plan.bins),
-        folder.shown("before", agreement.task, side),
-    )
-    before, members = Known.of(looks[:-1]), members_of(table, agreement.salt)
-    kept = looks[-1].batch
-    room = 0 if kept is None else series.declared(side, before.batches)
-    per_person = agreement.protocol.records_per_person(side) or 1
-    meeting = Meeting(known.seen, known.total)
-    for unchanged_only in (False, True):
-        changes = find_changes(before, members, room, series.versions, unchanged_only, per_person)
-        look = look_at(changes, members, None if kept is None else kept.counts)
-        rows = rows_released(changes, before, kept is not None)
-        batches = before.batches + (kept is not None)
-        records = take_rows(table, rows.rows, series.announced(side, batches))
-        run = SeriesRun(series, meeting, counts, shown, rows)
-        yield Standing(looks, run, records), _digest(folder, table_digest(records), (*looks[:-1], look))
+    def require_goes_on(self, state: State) -> Earlier:
+        return _require_goes_on(state, self.folder, self.looks, self.entered.task)
 
 
-def require_goes_on(state: State, run: RunFolder, looks: Sequence[Look], task: Task) -> Earlier:
+def find_in_series(
+    folder: RunFolder, agreement: Agreement, series: Series, table: Records
+) -> Iterator[FromSeries]:
+    """What a run of a series follows from if this was its table: with new versions of what changed, and
+    without any, whichever its owner had asked for; raises NotKept."""
+    known, side = folder.manifest, Side(folder.manifest.side)
+    try:
+        looks, counts, shown = (
+            folder.looks(),
+            folder.counts_before(agreement.plan.bins),
+            folder.shown("before", agreement.task, side),
+        )
+        kept = looks[-1].batch
+        for unchanged_only in (False, True):
+            how = Entering(due=kept is not None, unchanged_only=unchanged_only)
+            entered = enter(agreement.task, series, side, looks[:-1], table, how)
+            look = entered.look(None if kept is None else kept.counts)
+            standing = entered.standing(Meeting(known.seen, known.total), counts, shown)
+            digest = _digest(folder, table_digest(entered.records), (*looks[:-1], look))
+            yield FromSeries(folder, looks, entered, shown, standing, digest)
+    except ValueError:
+        raise NotKept("what is kept of its series is not of such a run") from None
+
+
+def _require_goes_on(state: State, run: RunFolder, looks: Sequence[Look], task: Task) -> Earlier:
     """Open what a side pledged in the earlier runs of a series that are kept; raises ValueError, which says
     what is wrong, unless this run goes on from them."""
     known = run.manifest
@@ -113,7 +112,7 @@ def _begins_with_what_was_shown(run: RunFolder, earlier: Sequence[RunFolder], ta
     # By the batches that have met, which the messages follow from; a number of a run is no more than said.
     known, side, began = run.manifest, Side(run.manifest.side), run.read("before")
     if known.seen == (0, 0):
-        if began != encode_shown(Shown.nothing(task, side)):
+        if began != encode_shown(Shown.nothing(task.shape(side.other, 0))):
             raise ValueError("it began with disclosed records, and nothing had met before")
         return True
     for one in earlier:
@@ -149,18 +148,18 @@ def _count_opened(earlier: RunFolder, looks: Sequence[Look]) -> int:
         agreement = parse_agreement(known.agreement)
         if not agreement.accountable:
             return 0
-        side, promise = Side(known.side), read_promise(earlier.path)
+        side, commitment = Side(known.side), read_commitment(earlier.path)
         found = earlier.looks()
         # Where one of these is damaged nothing can be said, and nobody is convicted of a bad disk.
         earlier.counts_before(agreement.plan.bins), earlier.shown("before", agreement.task, side)
         digest = _digest(earlier, bytes.fromhex(known.table), found)
-        pledged = {promise.pledges[side].table}
+        pledged = {commitment.pledges[side].table}
         if known.done:
             signed = read_receipt(earlier.receipt, earlier.path.name).facts
             pledged.add(bytes.fromhex(signed["accountable"]["pledges"][side.value]["table"]))
     except (AccordError, OSError, ValueError, KeyError):
         return 0
-    if pledged != {promise.seed.commitments(side, digest)[:32]}:
+    if pledged != {commitment.seed.commitments(side, digest)[:32]}:
         raise ValueError(f"its run {known.run} was committed to another past than the one that is kept of it")
     both = min(len(found), len(looks))
     if encode_looks(found[:both]) != encode_looks(looks[:both]):

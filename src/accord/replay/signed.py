@@ -17,36 +17,36 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from accord.accountable.stored import Kept, read_badges
+from accord.accountable.stored import StoredTranscript, read_certificates
 from accord.accountable.transcript import Seal, meeting_of
 from accord.errors import AccordError, StateError, UsageError
 from accord.peer.identity import card_from_der
-from accord.replay.evidence import Evidence, Said, judge_seals, records
-from accord.replay.pledged import Attempt, Case
+from accord.replay.evidence import Evidence, Signatures, judge_seals, records
+from accord.replay.pledged import Attempt, PledgedSide
 
 
-def require_about(case: Case, evidence: Evidence) -> None:
+def require_about(subject: PledgedSide, evidence: Evidence) -> None:
     """Raise unless this is evidence about this side of this run, signed with the card that it had then."""
     about = (evidence.run, evidence.agreement, evidence.side)
-    if about != (case.manifest.run, case.agreement.digest, case.side):
+    if about != (subject.manifest.run, subject.agreement.digest, subject.side):
         raise UsageError(problem="The evidence is about another run, or about the other side of it.")
-    if evidence.card.der != case.cards[case.side].der:
+    if evidence.card.der != subject.cards[subject.side].der:
         problem = f"The evidence is signed with the card {evidence.card.fingerprint}, but the run began with "
-        raise UsageError(problem=f"{problem}{case.cards[case.side].fingerprint}.")
-    if evidence.pledge.commitments != case.promise.pledges[case.side].commitments:
-        raise case.departed("it signed commitments to another table or another seed")
-    for name in set(evidence.meetings) - {attempt.meeting.name for attempt in case.attempts}:
+        raise UsageError(problem=f"{problem}{subject.cards[subject.side].fingerprint}.")
+    if evidence.pledge.commitments != subject.commitment.pledges[subject.side].commitments:
+        raise subject.departed("it signed commitments to another table or another seed")
+    for name in set(evidence.meetings) - {attempt.meeting.name for attempt in subject.attempts}:
         # Its workers' certificates were in the attempt, so only what its card signed can be judged.
-        said = evidence.meetings[name].get(0)
-        if said is None or not said.seals:
+        signed = evidence.meetings[name].get(0)
+        if signed is None or not signed.seals:
             continue
         try:
-            judge_seals(said.seals, case.about, name, 0, case.side, evidence.card)
+            judge_seals(signed.seals, subject.about, name, 0, subject.side, evidence.card)
         except ValueError:
             raise _false_evidence() from None
-        if name in {meeting_of(a.told, evidence.sizes, case.about).name for a in case.attempts}:
-            case.require_size(evidence.sizes[case.side])
-        raise case.incomplete("it lacks an attempt of which the partner has signatures")
+        if name in {meeting_of(a.told, evidence.sizes, subject.about).name for a in subject.attempts}:
+            subject.require_size(evidence.sizes[subject.side])
+        raise subject.incomplete("it lacks an attempt of which the partner has signatures")
 
 
 def _false_evidence() -> UsageError:
@@ -54,66 +54,70 @@ def _false_evidence() -> UsageError:
     return UsageError(problem=problem)
 
 
-def said_in(case: Case, attempt: Attempt, evidence: Evidence | None) -> dict[int, Said]:
+def signatures_in(subject: PledgedSide, attempt: Attempt, evidence: Evidence | None) -> dict[int, Signatures]:
     """What the side signed on each connection of an attempt: by the evidence, or by its own record. Where the
     evidence knows nothing of a connection, the own record may say what was received there."""
-    own = _said_by_itself(case, attempt, evidence is None)
+    own = _signed_by_itself(subject, attempt, evidence is None)
     if evidence is None:
         return own
-    said = dict(evidence.meetings.get(attempt.meeting.name, {}))
-    if 0 in said:
-        name, side = attempt.meeting.name, case.side
+    signed = dict(evidence.meetings.get(attempt.meeting.name, {}))
+    if 0 in signed:
+        name, side = attempt.meeting.name, subject.side
         try:
-            judge_seals(said[0].seals, case.about, name, 0, side, evidence.card)
-            judge_seals(said[0].heard, case.about, name, 0, side.other, case.cards[side.other])
+            judge_seals(signed[0].seals, subject.about, name, 0, side, evidence.card)
+            judge_seals(
+                signed[0].partner_seals, subject.about, name, 0, side.other, subject.cards[side.other]
+            )
         except ValueError:
             raise _false_evidence() from None
-        said[0] = replace(said[0], sure=_partner_seals(case, attempt))
-    return own | require_seals(case, attempt, said, "the evidence")
+        signed[0] = replace(signed[0], own_partner_seals=_partner_seals(subject, attempt))
+    return own | require_seals(subject, attempt, signed, "the evidence")
 
 
-def is_known(case: Case, attempt: Attempt, evidence: Evidence | None) -> bool:
+def is_known(subject: PledgedSide, attempt: Attempt, evidence: Evidence | None) -> bool:
     """Whether anybody but this side says that there was this attempt."""
     if evidence is None or attempt.meeting.name in evidence.meetings:
         return True
-    return bool(_partner_seals(case, attempt))
+    return bool(_partner_seals(subject, attempt))
 
 
-def _partner_seals(case: Case, attempt: Attempt) -> list[Seal]:
+def _partner_seals(subject: PledgedSide, attempt: Attempt) -> list[Seal]:
     """What the side's own record has of its partner's signatures, if that made them."""
     try:
-        taken = Kept(attempt.folder, 0).seals()[1]
-        partner = case.side.other
-        judge_seals(taken, case.about, attempt.meeting.name, 0, partner, case.cards[partner])
+        taken = StoredTranscript(attempt.folder, 0).seals()[1]
+        partner = subject.side.other
+        judge_seals(taken, subject.about, attempt.meeting.name, 0, partner, subject.cards[partner])
     except (OSError, ValueError):
         return []
     return taken
 
 
-def _said_by_itself(case: Case, attempt: Attempt, needed: bool) -> dict[int, Said]:
+def _signed_by_itself(subject: PledgedSide, attempt: Attempt, needed: bool) -> dict[int, Signatures]:
     """What the side's own record has; where that is not needed, nothing if it does not hold."""
     try:
-        found = {one.number: Said(one.sent(), one.seals()[0]) for one in records(attempt.folder)}
-        return require_seals(case, attempt, found, "its record")
+        found = {one.number: Signatures(one.sent(), one.seals()[0]) for one in records(attempt.folder)}
+        return require_seals(subject, attempt, found, "its record")
     except (OSError, ValueError, StateError) as error:
         if not needed:
             return {}
         if isinstance(error, StateError):
             raise
-        raise case.incomplete(f"the signatures of attempt {attempt.number} cannot be read") from None
+        raise subject.incomplete(f"the signatures of attempt {attempt.number} cannot be read") from None
 
 
-def require_seals(case: Case, attempt: Attempt, said: dict[int, Said], whose: str) -> dict[int, Said]:
+def require_seals(
+    subject: PledgedSide, attempt: Attempt, signed: dict[int, Signatures], whose: str
+) -> dict[int, Signatures]:
     """The same; raises unless the side, or its workers, made these seals."""
     try:
-        cards = read_badges(attempt.folder)
-        for number, one in said.items():
+        cards = read_certificates(attempt.folder)
+        for number, one in signed.items():
             if number > len(cards):
-                raise ValueError("a worker without a badge")
-            card = card_from_der(cards[number - 1], attempt.folder) if number else case.cards[case.side]
-            judge_seals(one.seals, case.about, attempt.meeting.name, number, case.side, card)
+                raise ValueError("a worker without a certificate")
+            card = card_from_der(cards[number - 1], attempt.folder) if number else subject.cards[subject.side]
+            judge_seals(one.seals, subject.about, attempt.meeting.name, number, subject.side, card)
     except (OSError, ValueError, AccordError):
-        raise case.incomplete(
+        raise subject.incomplete(
             f"{whose} has signatures of attempt {attempt.number} that do not hold"
         ) from None
-    return said
+    return signed

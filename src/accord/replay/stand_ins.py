@@ -1,47 +1,41 @@
 """What stands in for the partner, the journal and the workers while one side of a run is replayed.
 
-A *line* is a channel that gives what was received and notes what is sent. The journal of a replay is in
-memory: its answers follow from the messages, attempt after attempt. Workers are replayed in this process,
-each over a line of its own.
+A *replayed connection* is a channel that gives what was received and notes what is sent. The journal of a
+replay is in memory: its answers follow from the messages, attempt after attempt. Workers are replayed in this
+process, each over a connection of its own; how they share the rounds is the very program of the workers.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from accord.accountable.transcript import Chain, Meeting
+from accord.accountable.transcript import Chain, Meeting, around
 from accord.entropy import MASKS, Derived, Entropy
 from accord.errors import NoRoomError, PeerError
 from accord.peer.handshake import Hello
-from accord.protocols.comparers import Comparer, InTurn
-from accord.protocols.journal import UNDER_WAY, Answer
-from accord.protocols.shares import Share, cut
-from accord.replay.evidence import Said
-from accord.secure.blocks import Blocks, Table
+from accord.protocols.journal import Answer
+from accord.protocols.shares import Share
+from accord.replay.evidence import Signatures
+from accord.secure.blocks import Table
 from accord.secure.circuit import Node
 from accord.secure.engine import Engine
-from accord.secure.party import Buffer, Party, Send, run
+from accord.secure.party import Buffer, Party, Receive, Send, run
 from accord.secure.renewal import Renewing
 from accord.side import Side
-from accord.workers.certificates import Badge, exchange_badges
-from accord.workers.pool import count_workers
-from accord.workers.routing import TOKEN
+from accord.workers.sharing import SharedRound
 
 T = TypeVar("T")
-Ints = NDArray[np.int64]
 
 
 class EndOfRecord(Exception):
     """There is no further message."""
 
 
-class Line:
+class ReplayedConnection:
     """One connection: what was received, and the links of what is sent again."""
 
     def __init__(
@@ -50,10 +44,10 @@ class Line:
         number: int,
         side: Side,
         inbox: Iterator[Buffer],
-        said: Said | None,
+        signed: Signatures | None,
     ) -> None:
         self.number = number
-        self._inbox, self._known = inbox, {} if said is None else said.known
+        self._inbox, self._known = inbox, {} if signed is None else signed.known
         self._sent, self._received = (Chain(meeting, number, s) for s in (side, side.other))
         self.links: list[bytes] = []
         self.came: list[bytes] = []
@@ -103,35 +97,22 @@ class Line:
         return message
 
 
-def run_noted(party: Party[T], line: Line, closes: bool = False) -> T:
-    """Run a party over a line, and note where it signs: if it `closes` its book, also at its end."""
-    found = run(_note(party, line), line)
-    if closes:
-        line.mark()
+def run_noted(party: Party[T], connection: ReplayedConnection, signs_at_end: bool = False) -> T:
+    """Run a party over a connection, and note where it signs: behind messages, or also at its end."""
+    found = run(around(party, lambda effect: _note(effect, connection)), connection)
+    if signs_at_end:
+        connection.mark()
     return found
 
 
-def _note(party: Party[T], line: Line) -> Party[T]:
-    try:
-        effect = next(party)
-        while True:
-            try:
-                answer = yield effect
-            except GeneratorExit:
-                raise
-            except BaseException as error:
-                effect = party.throw(error)
-                continue
-            if isinstance(effect, Send) and effect.signed:
-                line.mark()
-            effect = next(party) if answer is None else party.send(answer)
-    except StopIteration as end:
-        return end.value
-    finally:
-        party.close()
+def _note(effect: Send | Receive, connection: ReplayedConnection) -> Party[Buffer | None]:
+    answer = yield effect
+    if isinstance(effect, Send) and effect.signed:
+        connection.mark()
+    return answer
 
 
-class Remembered:
+class MemoryJournal:
     """The journal of a replay."""
 
     def __init__(self) -> None:
@@ -167,67 +148,91 @@ class Remembered:
         self._next += 1
 
 
-@dataclass(eq=False)
-class Staff:
-    """Those who compared in an attempt: this side alone, or its workers."""
+class ReplayedWorkers:
+    """Those who compared in an attempt (workers/sharing.py), each replayed over a connection of its own."""
 
-    hellos: dict[Side, Hello]
-    cards: list[bytes]
-    """The certificates of the own workers."""
-    line: Callable[[int], Line]
-    key: Callable[[int], bytes]
-    """The line and the key of the connection of this number."""
-    hired: list[_Worker] = field(default_factory=list)
+    def __init__(
+        self, cards: list[bytes], connect: Callable[[int], ReplayedConnection], key: Callable[[int], bytes]
+    ) -> None:
+        self._cards = cards
+        """The certificates of the own workers."""
+        self._connect, self._key = connect, key
+        """The connection of this number, and its key."""
+        self._started: Callable[[int], _ReplayedWorker]
+        self._workers: list[_ReplayedWorker] = []
 
-    def gather(
-        self, side: Side, engine: Engine, circuit: Node, entropy: Entropy, most: int
-    ) -> Party[Comparer]:
-        count = count_workers(self.hellos[side].wish, self.hellos[side.other].wish, most)
-        if count == 1:
-            return (yield from InTurn().gather(side, engine, circuit, entropy, most))
-        if len(self.cards) != count:
+    def dismiss(self) -> None:
+        pass
+
+    def start(self, count: int, side: Side, engine: Engine, circuit: Node) -> list[bytes]:
+        if len(self._cards) != count:
             raise EndOfRecord
-        yield from exchange_badges([Badge(card, entropy.bytes(TOKEN)) for card in self.cards])
-        for number in range(1, count + 1):
-            self.hired.append(_Worker(side, engine, circuit, self.line(number), self.key(number)))
-        return _Shared(self.hired)
+        self._started = lambda number: _ReplayedWorker(
+            side, engine, circuit, self._connect(number), self._key(number)
+        )
+        return self._cards
 
-    def finish(self) -> None:
-        """What workers did for rounds of which nobody heard the answers."""
-        for worker in self.hired:
-            worker.do(None)
+    def meet(self, cards: list[bytes], tokens: list[bytes]) -> None:
+        self._workers += map(self._started, range(1, len(cards) + 1))
+
+    def give(self, shared: SharedRound, rows: list[Table]) -> None:
+        for share, own in zip(shared.shares, rows, strict=True):
+            self._workers[share.worker].give(shared, share, own)
+
+    def finish(self, shared: SharedRound) -> None:
+        for share in shared.shares:
+            self._workers[share.worker].answer_up_to(shared)
+        for share in shared.shares:
+            self._workers[share.worker].require(shared)
+
+    def end(self) -> None:
+        """What workers did for rounds of which nobody took the answers."""
+        for worker in self._workers:
+            worker.answer_all()
 
 
-class _Worker:
-    """One worker, replayed: it does its shares in their order until its record ends."""
+class _ReplayedWorker:
+    """One worker: it does its shares in their order until its record ends."""
 
-    def __init__(self, side: Side, engine: Engine, circuit: Node, line: Line, key: bytes) -> None:
-        self.side, self._engine, self._circuit, self._line = side, Renewing(engine), circuit, line
-        self._tasks: deque[tuple[_Asked, Share, Table]] = deque()
+    def __init__(
+        self, side: Side, engine: Engine, circuit: Node, connection: ReplayedConnection, key: bytes
+    ) -> None:
+        self._side, self._engine, self._circuit, self._connection = (
+            side,
+            Renewing(engine),
+            circuit,
+            connection,
+        )
+        self._tasks: deque[tuple[SharedRound, Share, Table]] = deque()
         self._session: Any = None
         self._ended: EndOfRecord | PeerError | None = None
         self._try(self._set_up, Derived(key).stream(MASKS))
 
     def _set_up(self, masks: Entropy) -> None:
-        self._session = run_noted(self._engine.set_up(self.side, masks), self._line)
+        self._session = run_noted(self._engine.set_up(self._side, masks), self._connection)
 
-    def give(self, asked: _Asked, share: Share, table: Table) -> None:
-        self._tasks.append((asked, share, share.rows(table, self.side is Side.A)))
+    def give(self, shared: SharedRound, share: Share, own: Table) -> None:
+        self._tasks.append((shared, share, own))
 
-    def do(self, until: _Asked | None) -> None:
-        """All shares up to that of a round, or all of them, as far as the record has them."""
-        while self._tasks and self._ended is None:
-            if until is not None and any(share.worker in until.found for share in self._own(until)):
-                return
+    def answer_up_to(self, shared: SharedRound) -> None:
+        """All shares up to that of a round, as far as the record has them."""
+        while self._can_go_on and not self._is_answered(shared):
             self._try(self._one, *self._tasks.popleft())
 
-    def _own(self, asked: _Asked) -> list[Share]:
-        return [share for share in asked.shares if share.worker == self._line.number - 1]
+    def answer_all(self) -> None:
+        while self._can_go_on:
+            self._try(self._one, *self._tasks.popleft())
 
-    def _one(self, asked: _Asked, share: Share, own: Table) -> None:
+    @property
+    def _can_go_on(self) -> bool:
+        return bool(self._tasks) and self._ended is None
+
+    def _is_answered(self, shared: SharedRound) -> bool:
+        return self._connection.number - 1 in shared.found
+
+    def _one(self, shared: SharedRound, share: Share, own: Table) -> None:
         party = self._engine.evaluate(self._session, self._circuit, share.blocks, own)
-        matches = run_noted(party, self._line, closes=True)
-        asked.found[share.worker] = share.first + np.flatnonzero(matches)
+        shared.answer(share, np.flatnonzero(run_noted(party, self._connection, signs_at_end=True)))
 
     def _try(self, work: Callable[..., None], *arguments: Any) -> None:
         try:
@@ -237,39 +242,7 @@ class _Worker:
         except (EndOfRecord, PeerError) as end:
             self._ended = end
 
-    def require(self, asked: _Asked) -> None:
-        """Raise why a share has no answer."""
-        if self._ended is not None and any(share.worker not in asked.found for share in self._own(asked)):
+    def require(self, shared: SharedRound) -> None:
+        """Raise why a share has no answer. *Requires*: there is a share for this worker."""
+        if self._ended is not None and not self._is_answered(shared):
             raise self._ended
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A round that is shared out."""
-
-    shares: tuple[Share, ...]
-    found: dict[int, Ints] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class _Shared:
-    """The workers as a comparer."""
-
-    workers: list[_Worker]
-    under_way: int = UNDER_WAY
-    _asked: deque[_Asked] = field(default_factory=deque)
-
-    def ask(self, blocks: Blocks, table: Table) -> None:
-        asked = _Asked(cut(blocks.a_counts, blocks.b_counts, len(self.workers)))
-        self._asked.append(asked)
-        for share in asked.shares:
-            self.workers[share.worker].give(asked, share, table)
-
-    def answer(self) -> Party[Ints]:
-        asked = self._asked.popleft()
-        for share in asked.shares:
-            self.workers[share.worker].do(asked)
-        for share in asked.shares:
-            self.workers[share.worker].require(asked)
-        yield from ()
-        return np.concatenate([np.zeros(0, np.int64), *(asked.found[share.worker] for share in asked.shares)])

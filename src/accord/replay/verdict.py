@@ -24,13 +24,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from accord.accountable.transcript import Seal
-from accord.replay.evidence import Said
-from accord.replay.stand_ins import Line
+from accord.replay.evidence import Signatures
+from accord.replay.stand_ins import ReplayedConnection
 from accord.wording import counted
 
 
 @dataclass(frozen=True)
-class Fault:
+class Objection:
     """Why a side is not cleared."""
 
     departed: bool
@@ -38,16 +38,20 @@ class Fault:
     problem: str
 
 
-def judge(attempt: int, lines: Mapping[int, Line], said: Mapping[int, Said], ended: bool) -> Fault | None:
+def judge(
+    attempt: int, connections: Mapping[int, ReplayedConnection], signed: Mapping[int, Signatures], ended: bool
+) -> Objection | None:
     """What is wrong with an attempt, if anything. `ended`: the program came to an end of its own."""
-    if len(said) > 1:
-        for number, one in said.items():
-            if not _all_came(lines.get(number), one):
+    if len(signed) > 1:
+        for number, one in signed.items():
+            if not _all_came(connections.get(number), one):
                 return lost(attempt, number)
-    waits = not ended or any(line.starved for line in lines.values())
-    faults = [_judge_line(attempt, n, lines.get(n), said[n], waits) for n in causes_first(said)]
-    found = [fault for fault in faults if fault is not None]
-    return next((fault for fault in found if fault.departed), found[0] if found else None)
+    waits = not ended or any(connection.starved for connection in connections.values())
+    objections = [
+        _judge_connection(attempt, n, connections.get(n), signed[n], waits) for n in causes_first(signed)
+    ]
+    found = [objection for objection in objections if objection is not None]
+    return next((objection for objection in found if objection.departed), found[0] if found else None)
 
 
 def causes_first(numbers: Iterable[int]) -> list[int]:
@@ -55,51 +59,58 @@ def causes_first(numbers: Iterable[int]) -> list[int]:
     return sorted(numbers, key=lambda number: (number == 0, number))
 
 
-def _judge_line(attempt: int, number: int, line: Line | None, said: Said, waits: bool) -> Fault | None:
+def _judge_connection(
+    attempt: int, number: int, connection: ReplayedConnection | None, signed: Signatures, waits: bool
+) -> Objection | None:
     good = 0
-    for seal in in_order(said.seals):
-        if line is None or not _came(line, seal.received, seal.received_link):
+    for seal in in_order(signed.seals):
+        if connection is None or not _came(connection, seal.received, seal.received_link):
             return lost(attempt, number)
-        if len(line.links) < seal.sent:
-            return lost(attempt, number) if waits else went_on(attempt, number, line, good, seal.sent)
-        if seal.sent and line.links[seal.sent - 1] != seal.sent_link:
-            return Fault(True, name_message(attempt, number, line, good, seal.sent))
-        if (seal.sent, seal.received) not in line.marks:
-            return Fault(True, misstated(attempt, number, line, seal.sent, seal.received))
+        if len(connection.links) < seal.sent:
+            return lost(attempt, number) if waits else went_on(attempt, number, connection, good, seal.sent)
+        if seal.sent and connection.links[seal.sent - 1] != seal.sent_link:
+            return Objection(True, name_message(attempt, number, connection, good, seal.sent))
+        if (seal.sent, seal.received) not in connection.marks:
+            return Objection(True, misstated(attempt, number, connection, seal.sent, seal.received))
         good = seal.sent
-    return None if line is None or _is_heard(line, said) else lost(attempt, number)
+    return None if connection is None or _fits_the_partner(connection, signed) else lost(attempt, number)
 
 
-def _is_heard(line: Line, said: Said) -> bool:
+def _fits_the_partner(connection: ReplayedConnection, signed: Signatures) -> bool:
     """Whether what the partner signed as sent is what was received, if that came; what its own word from
     then confirms is not asked again."""
-    sure = max((seal.sent for seal in said.sure if _came(line, seal.sent, seal.sent_link)), default=0)
-    later = [seal for seal in said.heard if seal.sent > sure]
-    return all(_came(line, seal.sent, seal.sent_link) or len(line.came) < seal.sent for seal in later)
+    sure = max(
+        (seal.sent for seal in signed.own_partner_seals if _came(connection, seal.sent, seal.sent_link)),
+        default=0,
+    )
+    later = [seal for seal in signed.partner_seals if seal.sent > sure]
+    return all(
+        _came(connection, seal.sent, seal.sent_link) or len(connection.came) < seal.sent for seal in later
+    )
 
 
-def _all_came(line: Line | None, said: Said) -> bool:
+def _all_came(connection: ReplayedConnection | None, signed: Signatures) -> bool:
     """Whether all that the side signed for was received."""
-    due = [seal for seal in said.seals if seal.received]
-    if line is None:
+    due = [seal for seal in signed.seals if seal.received]
+    if connection is None:
         return not due
-    return all(_came(line, seal.received, seal.received_link) for seal in due)
+    return all(_came(connection, seal.received, seal.received_link) for seal in due)
 
 
-def _came(line: Line, count: int, link: bytes) -> bool:
+def _came(connection: ReplayedConnection, count: int, link: bytes) -> bool:
     """Whether the first messages received, so many, are those that this is the last link of."""
     if not count:
         return True
-    line.read_on(count)
-    return len(line.came) >= count and line.came[count - 1] == link
+    connection.read_on(count)
+    return len(connection.came) >= count and connection.came[count - 1] == link
 
 
-def name_message(attempt: int, number: int, line: Line, good: int, at: int) -> str:
+def name_message(attempt: int, number: int, connection: ReplayedConnection, good: int, at: int) -> str:
     """The first message known to differ, of those behind the `good` first ones, up to message `at`."""
-    first = next((n for n in line.off if good < n <= at), at)
+    first = next((n for n in connection.off if good < n <= at), at)
     return (
         f"message {first:,} that it sent {where(attempt, number)} is not the one, of "
-        f"{counted(line.sizes[first - 1], 'byte')}, that follows from its table, its seed and "
+        f"{counted(connection.sizes[first - 1], 'byte')}, that follows from its table, its seed and "
         "what it had received"
     )
 
@@ -109,30 +120,30 @@ def in_order(seals: list[Seal]) -> list[Seal]:
     return sorted(seals, key=lambda seal: (seal.sent, seal.received))
 
 
-def went_on(attempt: int, number: int, line: Line, good: int, sent: int) -> Fault:
+def went_on(attempt: int, number: int, connection: ReplayedConnection, good: int, sent: int) -> Objection:
     """That a side sent more than the protocol has, or what it then sent first that differs."""
-    if line.off and line.off[0] > good:
-        return Fault(True, name_message(attempt, number, line, good, line.off[0]))
-    return Fault(
+    if connection.off and connection.off[0] > good:
+        return Objection(True, name_message(attempt, number, connection, good, connection.off[0]))
+    return Objection(
         True,
         f"it signed for {counted(sent, 'message')} that it sent {where(attempt, number)}, where the "
-        f"protocol ends after {len(line.links):,}",
+        f"protocol ends after {len(connection.links):,}",
     )
 
 
-def misstated(attempt: int, number: int, line: Line, sent: int, received: int) -> str:
+def misstated(attempt: int, number: int, connection: ReplayedConnection, sent: int, received: int) -> str:
     """What is wrong with a seal of these numbers."""
-    due = [r for s, r in sorted(line.marks) if s == sent]
+    due = [r for s, r in sorted(connection.marks) if s == sent]
     place = f"behind message {sent:,} that it sent {where(attempt, number)}"
     if not due:
         return f"it signed {place}, where the protocol has no signature"
     return f"it signed {place} for {counted(received, 'message')} received, but had received {due[0]:,}"
 
 
-def lost(attempt: int, number: int) -> Fault:
+def lost(attempt: int, number: int) -> Objection:
     """That the record does not have what was received."""
     place = where(attempt, number)
-    return Fault(False, f"the messages received {place} are not all there, or not those it signed for")
+    return Objection(False, f"the messages received {place} are not all there, or not those it signed for")
 
 
 def where(attempt: int, number: int) -> str:

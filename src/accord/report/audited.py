@@ -10,13 +10,12 @@ from accord.auditing.protocol import CaseFinding, Finding, Verdict
 from accord.auditing.setting import AGAIN, Afterwards, SideFacts
 from accord.auditing.telling import NO_PROOF, claim_of, tell_trials, tell_verdict
 from accord.exact import text
-from accord.privacy.audit import Audit, audit, one_by_one
-from accord.privacy.calibration import Setting
+from accord.privacy.calibration import Audit, Setting, audit, one_by_one
 from accord.privacy.number import show
 from accord.protocols.people import whom
 from accord.report import receipted
 from accord.report.charts import Bar, bars
-from accord.report.curves import Axis, Line, lines
+from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, bullets, facts, page, paragraph, table
 from accord.side import Side
@@ -82,9 +81,9 @@ def _curve(found: Audit) -> Markup:
     claimed = float(setting.epsilon), float(setting.delta)
     last = float(found.curve[-1][0])
     drawn = [
-        Line("exact δ(ε)", [(float(e), d) for e, d in found.curve if d > 0]),
-        Line(f"claimed δ = {text(setting.delta)}", [(0.0, claimed[1]), (last, claimed[1])]),
-        Line(f"exact δ at the claimed ε = {text(setting.epsilon)}", [(claimed[0], setting.delta_exact)]),
+        CurveLine("exact δ(ε)", [(float(e), d) for e, d in found.curve if d > 0]),
+        CurveLine(f"claimed δ = {text(setting.delta)}", [(0.0, claimed[1]), (last, claimed[1])]),
+        CurveLine(f"exact δ at the claimed ε = {text(setting.epsilon)}", [(claimed[0], setting.delta_exact)]),
     ]
     side = "below" if setting.kept else "above"
     says = (
@@ -250,15 +249,15 @@ def _shares(finding: Finding) -> Markup:
     """The allowed pairs of shares, the learned score at every threshold and the one event that was tested."""
     tested = finding.hits_q / finding.trials, finding.hits_p / finding.trials
     drawn = [
-        Line("the learned score, at every threshold", list(finding.curve)),
-        Line(f"the event that was tested: ε ≥ {finding.epsilon_lower:.2f}", [tested]),
+        CurveLine("the learned score, at every threshold", list(finding.curve)),
+        CurveLine(f"the event that was tested: ε ≥ {finding.epsilon_lower:.2f}", [tested]),
     ]
     axes = Axis("share of runs with the one table", 1), Axis("share with the other", 1)
     says = (
         f"How often an event holds with each table. The promise allows the shaded area; the event that was "
         f"tested held in {tested[0]:.1%} and in {tested[1]:.1%} of the runs."
     )
-    allowed = Line(f"allowed by {claim_of(finding)}", _allowed_shares(finding))
+    allowed = CurveLine(f"allowed by {claim_of(finding)}", _allowed_shares(finding))
     return lines("Shares of runs", says, drawn, axes, area=allowed)
 
 

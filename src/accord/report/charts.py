@@ -12,6 +12,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from accord.report.markup import Markup, element, join
 from accord.report.page import HATCHED, table
 
@@ -20,6 +23,9 @@ HEIGHT = 220
 """Of what is drawn between the axes; the style of the page has room around it for letters."""
 _THICK = 20
 _MAIN, _MORE = "fill:var(--main)", f"fill:{HATCHED};stroke:var(--other)"
+Ints = NDArray[np.int64]
+
+_MOST_COLUMNS = 120
 
 
 @dataclass(frozen=True)
@@ -156,3 +162,17 @@ def _rect(x: float, y: float, width: float, height: float, style: str) -> Markup
         height=f"{height:.1f}",
         style=style,
     )
+
+
+def fill(title: str, says: str, real: Ints, dummies: Ints) -> Markup:
+    """How bins are filled up with dummies, the largest first: for those who may know which slots are real."""
+    order = np.argsort(-(real + dummies), kind="stable")
+    groups = [group for group in np.array_split(order, min(_MOST_COLUMNS, len(order))) if len(group)]
+    drawn, first = [], 1
+    for group in groups:
+        last = first + len(group) - 1
+        name = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+        drawn.append(Bar(name, float(real[group].mean()), float(dummies[group].mean())))
+        first = last + 1
+    several = "" if len(groups) == len(order) else f", up to {len(groups[0])} in a column"
+    return columns(title, says, drawn, ("records", "dummies"), f"bins by size{several}")

@@ -22,7 +22,7 @@ Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Line:
+class CurveLine:
     """Points of one kind, in their order; a lone point is a mark."""
 
     name: str
@@ -31,7 +31,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Axis:
-    """What is along an edge: from 0 to `most` or to the largest value; or logarithmic."""
+    """What is along an edge: from 0, or from less, to `most` or to the largest value; or logarithmic."""
 
     name: str
     most: float | None = None
@@ -39,7 +39,7 @@ class Axis:
 
     def over(self, values: list[float]) -> _Scale:
         if not self.log:
-            return _Scale(0, self.most or max(values) or 1, log=False)
+            return _Scale(min(0, *values), self.most or max(0, *values) or 1, log=False)
         low, high = math.log10(min(values)), math.log10(max(values))
         # One value alone stands in the middle.
         return _Scale(low, high, True) if high > low else _Scale(low - 0.5, high + 0.5, True)
@@ -72,10 +72,10 @@ class _Scale:
 def lines(
     title: str,
     says: str,
-    drawn: list[Line],
+    drawn: list[CurveLine],
     axes: tuple[Axis, Axis],
     joined: bool = True,
-    area: Line | None = None,
+    area: CurveLine | None = None,
 ) -> Markup:
     """Lines, or with `joined=False` points; over an `area` whose corners these are, if there is one."""
     known = [line for line in drawn if line.points]
@@ -154,7 +154,7 @@ def _style(number: int) -> str:
     return f"stroke:var(--{_COLOURS[number % len(_COLOURS)]});fill:none;stroke-width:2"
 
 
-def _in_key(number: int, line: Line, joined: bool) -> Markup:
+def _in_key(number: int, line: CurveLine, joined: bool) -> Markup:
     if joined and len(line.points) > _MOST_MARKED:
         dashes = _DASHES[number % len(_DASHES)]
         return element("line", x1=0, x2=16, y1=8, y2=8, style=_style(number), stroke_dasharray=dashes)

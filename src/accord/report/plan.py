@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from accord.planning.figures import Option, Plan, cost
 from accord.report.charts import Bar, bars
-from accord.report.curves import Axis, Line, lines
+from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, join
 from accord.report.page import Section, bullets, page, paragraph, table
 from accord.wording import counted, lasting, sized
@@ -59,7 +59,16 @@ def _time(shown: list[Option], plan: Plan) -> Markup:
         "Time for the choice, for the agreement as written and for the cheapest others: on the processor, "
         "and on the network and waiting. Next to each bar is how long it takes, since both run at once."
     )
-    return bars("Where the time goes", says, drawn, ("processor", "network and waiting"), tell=lasting)
+    rows = [
+        [_name(one, plan), *map(lasting, (one.work.processor, one.work.network, one.work.waiting))]
+        for one in shown
+    ]
+    return join(
+        [
+            bars("Where the time goes", says, drawn, ("processor", "network and waiting"), tell=lasting),
+            table("Each by itself", ["option", "processor", "network", "waiting"], rows),
+        ]
+    )
 
 
 def _dummies(shown: list[Option], plan: Plan) -> Markup:
@@ -78,27 +87,36 @@ def _epsilon(plan: Plan) -> Markup:
         if one.largest_epsilon:
             named = f"{one.blocking or one.protocol}{', greedy' if one.greedy else ''}"
             by_blocking.setdefault(named, []).append((one.largest_epsilon, one.seconds.expected))
-    drawn = [Line(name, sorted(points)) for name, points in by_blocking.items() if len(points) > 2]
+    drawn = [CurveLine(name, sorted(points)) for name, points in by_blocking.items() if len(points) > 2]
     if not drawn:
         return paragraph("No option was priced at several ε.")
-    drawn.sort(key=lambda line: min(y for _, y in line.points))
     says = "Seconds that a run takes with each ε: a smaller one needs more dummies, and so more comparisons."
-    return lines(
-        "Cost against ε", says, drawn[:_MOST_LINES], (Axis("ε", log=True), Axis("seconds", log=True))
-    )
+    if len(drawn) > _MOST_LINES:
+        says += f" Of {len(drawn):,} ways to block it is the {_MOST_LINES} cheapest."
+    shown = sorted(drawn, key=lambda line: min(y for _, y in line.points))[:_MOST_LINES]
+    every = [x for line in shown for x, _ in line.points]
+    for one in (option for option in plan.options if option.all_pairs):
+        name = f"all pairs{', greedy' if one.greedy else ''}, at ε = 0"
+        shown.append(CurveLine(name, [(x, one.seconds.expected) for x in (min(every), max(every))]))
+    if plan.choice.largest_epsilon:
+        shown.append(CurveLine("chosen", [(plan.choice.largest_epsilon, plan.choice.seconds.expected)]))
+    return lines("Cost against ε", says, shown, (Axis("ε", log=True), Axis("seconds", log=True)))
 
 
 def _recall(plan: Plan) -> Markup:
     kinds = {"option": plan.options, "as agreed": (plan.agreed,), "chosen": (plan.choice,)}
     drawn = [
-        Line(name, [(one.seconds.expected, one.recall) for one in some if one.recall])
+        CurveLine(name, [(one.seconds.expected, one.recall) for one in some if one.recall])
         for name, some in kinds.items()
     ]
     unknown = sum(one.recall is None for one in plan.options)
     says = "The share of the pairs accepted by the rule that each option finds, against the seconds it takes."
     says += f" For {counted(unknown, 'option')} it is not known." if unknown else ""
     known = [line for line in drawn if line.points]
-    return lines("Recall against cost", says, known, (Axis("seconds"), Axis("recall", 1)), joined=False)
+    seconds = [x for line in known for x, _ in line.points]
+    # A logarithmic axis has a plain number to show from so many times on.
+    axis = Axis("seconds", log=bool(seconds) and max(seconds) > 20 * min(seconds) > 0)
+    return lines("Recall against cost", says, known, (axis, Axis("recall", 1)), joined=False)
 
 
 def _options(ranked: list[Option], plan: Plan) -> Markup:

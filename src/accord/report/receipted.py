@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from accord.agreement.disclosure import CONDITION, Stage, advice, finds_all, learned_by_stage
+from accord.agreement.disclosure import CONDITION, DisclosureStage, advice, finds_all, learned_by_stage
 from accord.agreement.document import Agreement
 from accord.privacy.number import show
 from accord.report import in_series
@@ -137,7 +137,7 @@ def learned(
     return Section(f"{title}, step by step", join(parts))
 
 
-def _step(stage: Stage, agreement: Agreement, side: Side, said: Mapping[str, Any] | None) -> Markup:
+def _step(stage: DisclosureStage, agreement: Agreement, side: Side, said: Mapping[str, Any] | None) -> Markup:
     if stage.name == "comparisons":
         lines = ["which records match, and nothing about the others;"]
     else:
@@ -147,7 +147,9 @@ def _step(stage: Stage, agreement: Agreement, side: Side, said: Mapping[str, Any
     return element("li", element("strong", stage.when), bullets(lines))
 
 
-def _in_numbers(stage: Stage, agreement: Agreement, side: Side, said: Mapping[str, Any]) -> list[str]:
+def _in_numbers(
+    stage: DisclosureStage, agreement: Agreement, side: Side, said: Mapping[str, Any]
+) -> list[str]:
     """What the receipt says of a step, in numbers that both sides have."""
     party = said["parties"][side.value]
     if stage.name == "meeting":

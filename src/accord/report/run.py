@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from accord.privacy.events import Cost
 from accord.privacy.number import show
 from accord.report import in_series, receipted
-from accord.report.charts import Bar, bars
-from accord.report.filling import fill
+from accord.report.charts import Bar, bars, fill
 from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, facts, page, paragraph
 from accord.run.remembered import Forgotten, InSeries, Remembered, no_receipt

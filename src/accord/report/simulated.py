@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from accord.report.charts import Bar, bars
-from accord.report.curves import Axis, Line, lines
-from accord.report.filling import fill
+from accord.report.charts import Bar, bars, fill
+from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, facts, page, paragraph, table
 from accord.side import Side
@@ -30,7 +29,7 @@ _PAIRS = {
 
 
 @dataclass(frozen=True)
-class Cells:
+class PairCells:
     """What records of pairs to look at have in some columns, by id."""
 
     columns: Sequence[str]
@@ -38,10 +37,10 @@ class Cells:
     b: Mapping[str, Row]
 
 
-NO_CELLS = Cells((), {}, {})
+NO_CELLS = PairCells((), {}, {})
 
 
-def describe_simulation(result: Simulation, quality: Quality | None, cells: Cells = NO_CELLS) -> str:
+def describe_simulation(result: Simulation, quality: Quality | None, cells: PairCells = NO_CELLS) -> str:
     """The page; with `quality` where the true pairs are known, and with values of the pairs to look at."""
     sections = [
         _found(result),
@@ -141,7 +140,7 @@ def _passes(result: Simulation) -> Markup:
         "candidate pairs that they cost."
     )
     axes = Axis("candidate pairs, in all passes so far"), Axis("recall", 1)
-    drawn = lines("Recall against cost", says, [Line("after each pass", points)], axes)
+    drawn = lines("Recall against cost", says, [CurveLine("after each pass", points)], axes)
     return join([drawn, table("What each pass brings together", names, rows)])
 
 
@@ -184,22 +183,16 @@ def _curve(quality: Quality) -> list[Section]:
     if curve is None or not curve.points:
         return []
     names = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
-    drawn = [
-        Line(
-            name,
-            [(p.threshold, getattr(p, kind)) for p in curve.points],
-        )
-        for name, kind in names
-    ]
+    drawn = [CurveLine(name, [(p.threshold, getattr(p, kind)) for p in curve.points]) for name, kind in names]
+    marked = (("agreed", curve.agreed), ("best F1", curve.best))
+    drawn += [CurveLine(f"{name}, {at}", [(at, 0), (at, 1)]) for name, at in marked]
     best = curve.at(curve.best)
     says = f"The agreed threshold is {curve.agreed}; F1 is best, {best.f1:.4f}, at {curve.best}."
-    known = [line for line in drawn if line.points]
-    return [
-        Section("Over thresholds", lines("By threshold", says, known, (Axis("threshold"), Axis("share", 1))))
-    ]
+    axes = Axis("threshold"), Axis("share", 1)
+    return [Section("Over thresholds", lines("By threshold", says, drawn, axes))]
 
 
-def _missed(quality: Quality, cells: Cells) -> Section:
+def _missed(quality: Quality, cells: PairCells) -> Section:
     title = "Examples of missed pairs"
     if not quality.missed_pairs:
         return Section(title, paragraph("None was missed, or none was asked for."))
@@ -207,7 +200,7 @@ def _missed(quality: Quality, cells: Cells) -> Section:
     return Section(title, join([paragraph(says), *(_pair(one, cells) for one in quality.missed_pairs)]))
 
 
-def _pairs(quality: Quality, cells: Cells) -> list[Section]:
+def _pairs(quality: Quality, cells: PairCells) -> list[Section]:
     shown = [
         join([element("h3", _PAIRS[name]), *(_pair(one, cells) for one in some)])
         for name, some in quality.pairs.items()
@@ -216,7 +209,7 @@ def _pairs(quality: Quality, cells: Cells) -> list[Section]:
     return [Section("Pairs to look at", join(shown))] if shown else []
 
 
-def _pair(pair: PairFacts, cells: Cells) -> Markup:
+def _pair(pair: PairFacts, cells: PairCells) -> Markup:
     """A pair with what is known of it: beside each other where values may be seen, else in words."""
     score = "" if pair.score is None else f"score {pair.score:,}, "
     apart = (("they differ in", pair.differs), ("lack", pair.lacks))

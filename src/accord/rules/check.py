@@ -34,7 +34,7 @@ from accord.rules.rule import (
     scores_of,
 )
 from accord.rules.thresholds import Fields, step_of
-from accord.spelling import nearest
+from accord.wording import nearest
 
 _FINEST_SIMILARITY = 10_000
 MOST_LETTERS = 2_048

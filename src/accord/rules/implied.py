@@ -1,8 +1,13 @@
-"""What a rule guarantees about every pair that it accepts: the ground of indexes and complete blocking.
+"""What follows from a rule by itself, whatever the tables: the ground of indexes and complete blocking.
 
 Sound, not complete: a guarantee given here holds; one that is not seen costs speed, never a match. A match
 may lack a value only where `missing` or `not` lets it, and from these nothing is taken to follow; so where a
 guarantee is given, both values are there.
+
+It also follows from the weights of a score whether a single value that agrees is enough for a match. A score
+that forgives missing values adds nothing for them, and takes nothing off; so the weight of one field may
+reach the threshold by itself, where one of the records has nothing else. What a rule accepts without its
+scores is meant so, and not told.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
+from accord.fields.schema import agreed_columns
 from accord.rules.rule import (
     And,
     Edit,
@@ -31,8 +37,12 @@ from accord.rules.rule import (
     Similar,
     Within,
     predicates,
+    read_by,
+    rebuild,
+    scores_of,
 )
 from accord.rules.thresholds import Fields, squared_steps, within_steps
+from accord.side import Side
 
 
 def requires_same(rule: Rule, field: str, field_b: str = "") -> bool:
@@ -227,3 +237,46 @@ def ways(rule: Rule) -> tuple[Rule, ...]:
 def _join(parts: tuple[Rule, ...]) -> Rule:
     flat = tuple(one for part in parts for one in (part.parts if isinstance(part, And) else (part,)))
     return flat[0] if len(flat) == 1 else And(flat)
+
+
+def enough_alone(rule: Rule, fields: Fields) -> dict[str, int]:
+    """The columns of which each makes a match by itself, and the score that it reaches at the most: the
+    records agree on it, and one of them, or both, has no other value that may be missing."""
+    unscored, found = _without_scores(rule), {}
+    for column in agreed_columns(fields):
+        judges = [_judge(column, lacking, fields) for lacking in ({Side.A}, {Side.B}, {*Side})]
+        matching = [j for j in judges if may_hold(rule, j)[0] and not may_hold(unscored, j)[0]]
+        if matching:
+            found[column] = max(_reached(score, j) for score in scores_of(rule) for j in matching)
+    return found
+
+
+def _judge(column: str, lacking: set[Side], fields: Fields) -> Judge:
+    """What holds of records that agree on the column, and of which these lack all that may be lacking."""
+
+    def is_there(name: str, side: Side) -> bool:
+        read = column in fields[name].columns(name)
+        return read or side not in lacking or fields[name].missing != "differs"
+
+    def judge(predicate: Predicate) -> tuple[bool, bool]:
+        if isinstance(predicate, Missing):
+            sides = Side if predicate.side is None else (predicate.side,)
+            lacks = not all(is_there(predicate.field, side) for side in sides)
+            return lacks, not lacks
+        names = {name for side in Side for name in read_by(side, predicate)}
+        # What is made of several columns is the same only where both lack the others.
+        made = [fields[name].columns(name) for name in names]
+        agrees = all(each == (column,) or (column in each and len(lacking) == 2) for each in made)
+        # Two fields of one column need not be equal, nor a value rare.
+        sure = not (isinstance(predicate, Rarity) or getattr(predicate, "crossed", False))
+        return agrees, not (agrees and sure)
+
+    return judge
+
+
+def _reached(score: Score, judge: Judge) -> int:
+    return sum(max(weights(each, judge)) for each in score.comparisons)
+
+
+def _without_scores(rule: Rule) -> Rule:
+    return Or(()) if isinstance(rule, Score) else rebuild(rule, _without_scores)

@@ -27,14 +27,15 @@ from fractions import Fraction
 from typing import NoReturn, TypeVar
 
 from accord.exact import exact
-from accord.rules.either_way import MOST_PREDICATES, either_way
 from accord.rules.rule import And, Levels, Not, Or, Rule, join, predicates
 from accord.rules.words import (
+    MOST_PREDICATES,
     Measure,
     compare,
     cosine,
     dice,
     edit,
+    either_way,
     euclidean,
     hamming,
     jaccard,
@@ -46,7 +47,7 @@ from accord.rules.words import (
     within,
 )
 from accord.side import Side
-from accord.spelling import nearest
+from accord.wording import nearest
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\^-?\d+|\d+/\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,51 +25,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
-from accord.agreement.file import parse_agreement, require_sound
-from accord.arguments import (
-    as_path_or_none,
-    require,
-    require_flag,
-    require_function,
-    require_text,
-    require_text_or_none,
-    wrong,
-)
+from accord.agreement.file import parse_agreement
+from accord.arguments import as_path_or_none, require, require_flag, require_function, require_text, wrong
 from accord.entropy import System
-from accord.errors import DeclinedError, UsageError
+from accord.errors import DeclinedError, StateError, UsageError
+from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.forecast.expected import look_ahead
 from accord.forecast.room import warn_of_room
 from accord.notices import Mended, Reading, Tell, tell_nobody
+from accord.peer.channel import TlsChannel
 from accord.peer.connection import Reach, open_channel
 from accord.peer.identity import require_own_card, require_valid
 from accord.peer.partners import find_partner, require_other
 from accord.protocols.mine import require_size
-from accord.protocols.slots import table_digest
-from accord.run.fitting import name_table, require_same_noise, require_same_table, unfit
+from accord.protocols.slots import Slots, table_digest
 from accord.run.offer import Offer, make_offer
 from accord.run.output import require_ids, require_place
-from accord.run.series import require_declared, take_part
-from accord.run.series_table import Part
+from accord.run.request import Output, Part, Request, Resumption, WorkerChoice, read_request
+from accord.run.series import go_on_with, take_up
 from accord.run.stages import Kept, Linked, Ready, begin, go_on
+from accord.run.standing import OwnStanding, OwnTable, name_table
 from accord.secure.party import run
 from accord.side import Side
 from accord.spill import Scratch
 from accord.state.folder import State, open_state
 from accord.state.ledger import Ledger
-from accord.state.runs import RunFolder, find_unfinished, open_run
+from accord.state.runs import Manifest, RunFolder, find_unfinished, open_run
+from accord.table.address import Address
 from accord.table.layout import Layout
-from accord.table.sinks.targets import Target, as_target_or_none, settled
-from accord.table.sources.opening import TableLike, require_table
-from accord.workers.hire import hire, require_workers
-from accord.workers.peak import Peak
-from accord.workers.pool import Crew
+from accord.table.sinks.targets import Target, as_target_or_none
+from accord.table.sources.opening import TableLike, find_place, require_table
+from accord.table.sources.query import Query
+from accord.workers.choice import WorkerSource, choose_workers
+from accord.workers.pool import ProcessPool
+from accord.workers.resources import Peak
 
-__all__ = ["Linked", "get_ready", "link", "own_side", "reopen", "resume"]
+__all__ = ["Linked", "get_ready", "link", "link_request", "own_side", "reopen", "resume"]
 
 Confirm = Callable[[Offer], bool]
 _TOLD = 1 << 18
 """Rows after which it is told how many were read."""
+_OTHER = "Name the data as it was, or start a new run."
+_CHANGED = (
+    "Rows of a database change: name the data as it was with `data=`, such as a copy in another table, or "
+    "start a new run. A table that is copied before it is linked (CREATE TABLE … AS SELECT …) stays as it is."
+)
 
 
 def link(
@@ -121,41 +122,49 @@ def link(
     `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Nothing is sent
     before it has been asked. Raises an `AccordError`; if it names a run, `resume` can continue that run.
     """
-    _require_kinds(data, agreement, partner, confirm, dataset, snapshot, layout)
-    require_text_or_none("series", series, "monthly")
-    for flag, value in (
-        ("unchanged_only", unchanged_only),
-        ("mostly_new", mostly_new),
-        ("let_wait", let_wait),
-    ):
+    said = {"unchanged_only": unchanged_only, "mostly_new": mostly_new, "let_wait": let_wait}
+    for flag, value in said.items():
         require_flag(flag, value)
-    require_sound(agreement)
-    require_declared(agreement, series, snapshot)
-    if layout is not None:
-        layout.require_known(agreement.names, agreement.lists)
-    out, state = _judge_common(out, state, force, tell, reach, raw)
-    wanted = require_workers(workers, trust_cluster)
-    way = replace(reach or Reach(), listen=listen, connect=connect).require_way()
-    opened = open_state(state, os.environ)
-    require_place(out, agreement, data, layout or Layout(), force)
-    account = Ledger(opened.ledger).find_account(dataset)
+    if series is None and any(said.values()):
+        named = next(f"`{flag}=`" for flag, value in said.items() if value)
+        raise UsageError(problem=f"{named} is about a series: name it with `series=`, or leave it out.")
+    request = Request(
+        data=data,
+        agreement=agreement,
+        partner=partner,
+        dataset=dataset,
+        layout=layout or Layout(),
+        snapshot=snapshot,
+        series=None if series is None else Part(series, **said),
+        output=Output(as_target_or_none("out", out), raw, force),
+        reach=_way(reach, listen, connect),
+        workers=WorkerChoice(workers, trust_cluster),
+    )
+    require_function("confirm", confirm, "a function of an Offer, such as accord.ask or accord.agree")
+    require_function("tell", tell, "a function of a Notice")
+    return link_request(request, open_state(as_path_or_none("state", state), os.environ), confirm, tell)
+
+
+def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = tell_nobody) -> Linked:
+    """Link as a request says."""
+    output, way = request.output, request.reach
+    require_place(output.target, request.agreement, request.data, request.layout, output.force)
+    ledger = Ledger(state.ledger)
+    ledger.find_account(request.dataset)
     with Peak() as peak:
-        place = opened, agreement, partner, data, layout or Layout(), account, snapshot
-        part = None if series is None else Part(series, unchanged_only, mostly_new, let_wait)
-        own = get_ready(*place, out, way, tell, raw, force, part)
-        require_ids(out, agreement, {own.side: own.records}, force)
-        opened.require_writable()
+        own = get_ready(request, state, tell)
+        require_ids(output.target, own.agreement, {own.side: own.records}, output.force)
+        state.require_writable()
         way.require_free()
-        card = own.cards[own.side.other]
-        with hire(wanted, trust_cluster, way, agreement.accountable) as hired:
+        with _choose_workers(own) as chosen:
             _require_yes(confirm(_offer(own)))
-            Ledger(opened.ledger).declare(own.ask("offer"))
+            ledger.declare(own.ask("offer"))
             with (
                 # The outer one: the partner hears why this side ends before its workers do.
-                Crew(hired.wish, way, hired.make) as crew,
-                open_channel(way, opened, card, own.partner, tell, crew.port) as channel,
+                ProcessPool(chosen.wish, way, chosen.make) as pool,
+                _open_channel(own, pool) as channel,
             ):
-                return run(begin(replace(own, team=crew, peak=peak.read), channel), channel)
+                return run(begin(replace(own, team=pool, peak=peak.read), channel), channel)
 
 
 def resume(
@@ -182,64 +191,55 @@ def resume(
     require_text("name", name)
     if data is not None:
         require_table("data", data)
-    out, state = _judge_common(out, state, force, tell, reach, raw)
-    wanted = require_workers(workers, trust_cluster)
-    opened = open_state(state, os.environ, new=False)
-    way = replace(reach or Reach(), listen=listen, connect=connect)
+    require_function("tell", tell, "a function of a Notice")
+    changes = Resumption(
+        data=data,
+        output=Output(as_target_or_none("out", out), raw, force),
+        reach=_way(reach, listen, connect),
+        workers=WorkerChoice(workers, trust_cluster),
+    )
+    opened = open_state(as_path_or_none("state", state), os.environ, new=False)
     with (
         Peak() as peak,
-        reopen(opened, name, data, out, way, tell, raw, force) as (own, kept),
-        hire(wanted, trust_cluster, own.reach, own.agreement.accountable) as hired,
-        Crew(hired.wish, own.reach, hired.make) as crew,
-        open_channel(own.reach, opened, own.cards[own.side.other], own.partner, tell, crew.port) as channel,
+        reopen(opened, name, changes, tell) as (own, kept),
+        _choose_workers(own) as chosen,
+        ProcessPool(chosen.wish, own.request.reach, chosen.make) as pool,
+        _open_channel(own, pool) as channel,
     ):
-        return run(go_on(replace(own, team=crew, peak=peak.read), kept, channel), channel)
+        return run(go_on(replace(own, team=pool, peak=peak.read), kept, channel), channel)
 
 
-def _require_kinds(
-    data: object,
-    agreement: object,
-    partner: object,
-    confirm: object,
-    dataset: object,
-    snapshot: object,
-    layout: object,
-) -> None:
-    """Raise for an argument that only `link` has and that is of a wrong kind."""
-    require_table("data", data)
-    require("agreement", agreement, "an Agreement, such as accord.read_agreement(PATH) gives", Agreement)
-    require_text("partner", partner)
-    require_function("confirm", confirm, "a function of an Offer, such as accord.ask or accord.agree")
-    require_text_or_none("dataset", dataset)
-    require_text_or_none("snapshot", snapshot, "2026-11")
-    if layout is not None:
-        require("layout", layout, "a Layout", Layout)
-
-
-def _judge_common(
-    out: object, state: object, force: object, tell: object, reach: object, raw: object
-) -> tuple[Target | None, Path | None]:
-    """Raise for an argument of `link` or `resume` that is of a wrong kind; the two paths."""
-    require_flag("force", force)
-    require_flag("raw", raw)
-    require_function("tell", tell, "a function of a Notice")
+def _way(reach: object, listen: str, connect: str) -> Reach:
+    """How to come to the partner."""
     if reach is not None:
         require("reach", reach, "a Reach", Reach)
-    return as_target_or_none("out", out), as_path_or_none("state", state)
+    given = reach if isinstance(reach, Reach) else Reach()
+    return replace(given, listen=listen, connect=connect)
+
+
+def _choose_workers(own: Ready) -> AbstractContextManager[WorkerSource]:
+    asked = own.request.workers
+    return choose_workers(asked.wanted, asked.trust_cluster, own.request.reach, own.agreement.accountable)
+
+
+def _open_channel(own: Ready, pool: ProcessPool) -> AbstractContextManager[TlsChannel]:
+    card = own.cards[own.side.other]
+    return open_channel(own.request.reach, own.state, card, own.partner, own.tell, pool.port)
 
 
 def _offer(own: Ready) -> Offer:
     """What the owner is asked to agree to."""
-    ledger = Ledger(own.state.ledger)
-    unfinished = find_unfinished(own.state, own.partner, own.agreement.to_toml())
+    ledger, agreement = Ledger(own.state.ledger), own.agreement
+    unfinished = find_unfinished(own.state, own.partner, agreement.to_toml())
     # Of a later run of a series the partner's batches are not known yet, nor what they come to.
-    first = own.series is None or own.series.number == 1
-    outlook = look_ahead(own.agreement, own.side, own.records, own.state.folder) if first else None
+    first = own.standing.first
+    outlook = look_ahead(agreement, own.side, own.records, own.state.folder) if first else None
     record = 0 if outlook is None else outlook.record
-    room = warn_of_room(own.agreement.task, own.side, own.records, own.state.folder, own.out, record)
+    folder, out = own.state.folder, own.request.output.target
+    room = warn_of_room(agreement.task, own.side, own.records, folder, out, record)
     ask = own.ask("offer")
-    offer = make_offer(own.agreement, own.side, own.records, ledger, ask, unfinished, room, outlook)
-    return offer if own.series is None else replace(offer, series=own.series.offered())
+    offer = make_offer(agreement, own.side, own.records, ledger, ask, unfinished, room, outlook)
+    return own.standing.offered(offer)
 
 
 def _require_yes(answer: object) -> None:
@@ -261,29 +261,11 @@ def own_side(agreement: Agreement, partner: str) -> Side:
     )
 
 
-def get_ready(
-    state: State,
-    agreement: Agreement,
-    partner: str,
-    data: TableLike,
-    layout: Layout,
-    dataset: str,
-    snapshot: str | None,
-    out: Target | None,
-    reach: Reach,
-    tell: Tell,
-    raw: bool = False,
-    force: bool = False,
-    part: Part | RunFolder | None = None,
-) -> Ready:
-    """Everything that can be wrong on this side alone is found here, before anybody is called. `part` is what
-    the owner says of a series, or a run of one that was cut."""
-    if part is not None and layout.id_row:
-        raise UsageError(
-            problem="A series knows records again by their ids, and row numbers change with every row that "
-            "comes or goes: name a column of ids, `id=`."
-        )
-    now = datetime.now(UTC)
+def get_ready(request: Request, state: State, tell: Tell, cut: RunFolder | None = None) -> Ready:
+    """Everything that can be wrong on this side alone is found here, before anybody is called. `cut` is a run
+    that was, which the request is of."""
+    now, agreement, partner = datetime.now(UTC), request.agreement, request.partner
+    account = Ledger(state.ledger).find_account(request.dataset)
     side = own_side(agreement, partner)
     task = agreement.task
     task.protocol.require_engine(task, agreement.engine.build())
@@ -291,42 +273,39 @@ def get_ready(
     require_other(state, partner, agreement.party(side), own_card)
     cards = {side: own_card, side.other: find_partner(state, partner)}
     require_valid(cards[side.other], partner, now)
-    shown, per_person = agreement.disclosed(side), task.protocol.records_per_person(side)
-    scratch = Scratch(state.folder, "Make room there; nothing was charged.")
-    watch = _Watch(tell)
-    # So that whoever extracts the table again, in whatever order, has the table that was committed to.
-    by_id = agreement.accountable
-    own = (agreement.fields, agreement.salt, shown, layout, per_person)
-    people = part is not None and (per_person or 1) > 1
-    records = load_records(data, *own, scratch=scratch, watch=watch, by_id=by_id, keep_people=people)
-    if watch.told:
-        tell(Reading(watch.rows, done=True))
+    records, entropy = _load(request, side, state, tell), System()
     require_size(records.size)
     release = task.protocol.release(task, side, records.size)
-    series = None
-    if part is not None:
-        series, records = take_part(state, agreement, side, dataset, part, records, release)
+    standing: OwnStanding
+    if request.series is None:
+        snapshot = name_table(request.snapshot, task, side, records)
+        standing = OwnTable(task, side, records, release, entropy, snapshot)
+    else:
+        own = agreement, request.series, records, release, entropy
+        standing = go_on_with(state, account, *own) if cut is None else take_up(state, cut, *own)
+        records = standing.entered.records
     # Here, where no partner can measure how long it takes.
     table_digest(records)
-    return Ready(
-        state=state,
-        agreement=agreement,
-        side=side,
-        cards=cards,
-        records=records,
-        dataset=dataset,
-        snapshot=name_table(snapshot, task, side, records),
-        release=release,
-        data=data,
-        layout=layout,
-        out=out,
-        reach=reach,
-        entropy=System(),
-        tell=tell,
-        raw=raw,
-        force=force,
-        series=series,
+    return Ready(state, request, account, side, cards, records, release, standing, entropy, tell)
+
+
+def _load(request: Request, side: Side, state: State, tell: Tell) -> Records:
+    """The table of a request."""
+    agreement, watch = request.agreement, _Watch(tell)
+    per_person = agreement.protocol.records_per_person(side)
+    own = agreement.fields, agreement.salt, agreement.disclosed(side), request.layout, per_person
+    records = load_records(
+        request.data,
+        *own,
+        scratch=Scratch(state.folder, "Make room there; nothing was charged."),
+        watch=watch,
+        # So that whoever extracts the table again, in whatever order, has the table that was committed to.
+        by_id=agreement.accountable,
+        keep_people=request.series is not None and (per_person or 1) > 1,
     )
+    if watch.told:
+        tell(Reading(watch.rows, done=True))
+    return records
 
 
 class _Watch:
@@ -344,48 +323,51 @@ class _Watch:
 
 @contextmanager
 def reopen(
-    state: State,
-    name: str,
-    data: TableLike | None,
-    out: Target | None,
-    reach: Reach,
-    tell: Tell,
-    raw: bool = False,
-    force: bool = False,
+    state: State, name: str, changes: Resumption | None = None, tell: Tell = tell_nobody
 ) -> Iterator[tuple[Ready, Kept]]:
     """A run that was cut, locked, if data, slots and ledger still fit each other."""
     found = open_run(state, name)
     found.require_open()
     known = found.manifest
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
-    named = bool(reach.listen or reach.connect)
-    way = reach if named else replace(reach, listen=known.listen, connect=known.connect)
-    source, target = data if data is not None else known.source(), out or known.target()
+    request = read_request(found).again(name, agreement, known.partner, known.dataset, changes)
+    output = request.output
     # It may have been written before the run was cut.
-    wrote = target is not None and settled(target) == known.replaces
-    may_replace = force or wrote
-    require_place(target, agreement, source, known.read_layout(), may_replace, wrote)
+    wrote = output.target is not None and output.settled == known.replaces
+    may_replace = output.force or wrote
+    require_place(output.target, agreement, request.data, request.layout, may_replace, wrote)
     with found.lock():
-        own = get_ready(
-            state, agreement, known.partner, source, known.read_layout(), known.dataset,
-            known.snapshot or None, target, way.require_way(), tell, raw or known.raw, force,
-            found if known.series else None,
-        )  # fmt: skip
-        require_ids(target, agreement, {own.side: own.records}, may_replace)
+        own = get_ready(request, state, tell, found)
+        require_ids(output.target, agreement, {own.side: own.records}, may_replace)
         slots = found.slots()
-        require_same_table(own, known, slots)
+        _require_same_table(own, known, slots)
 
         def draw() -> NDArray[np.int64]:
             # The noise of this run is in its slots: a ledger that does not know it may not draw another.
-            raise unfit(state)
+            raise _unfit(state)
 
         charged = Ledger(state.ledger).charge(own.ask(name), draw, datetime.now(UTC))
-        require_same_noise(own, slots, charged.noise)
+        if not own.standing.holds(slots, charged.noise):
+            raise _unfit(state)
         with closing(found.open_journal()) as journal:
             if journal.torn:
                 tell(Mended(name, journal.steps + 1))
-            mine = own.mine(slots, known.partner_records)
-            series = (
-                None if own.series is None else own.series.run(known.total[1 if own.side is Side.A else 0])
-            )
-            yield own, Kept(found, mine, journal, charged.cost, series)
+            mine = own.mine(slots, known.partner_records, own.standing.rejoin(known))
+            yield own, Kept(found, mine, journal, charged.cost)
+
+
+def _require_same_table(own: Ready, known: Manifest, slots: Slots) -> None:
+    """The data must be what the run began with: its slots point into that very table."""
+    if table_digest(own.records) != slots.table or slots.table.hex() != known.table:
+        data = own.request.data
+        raise StateError(
+            path=own.state.run(known.run),
+            reason="your data is not what the run began with",
+            mend=_CHANGED if isinstance(find_place(data) or data, Address | Query) else _OTHER,
+        )
+
+
+def _unfit(state: State) -> StateError:
+    """What the run holds and what the ledger keeps are not of the same day."""
+    reason, mend = "the run's slots and the ledger do not belong together", "Restore both from the same copy"
+    return StateError(path=state.folder, reason=reason, mend=f"{mend}, or start a new run.")

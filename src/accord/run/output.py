@@ -16,9 +16,9 @@ from accord.protocols.outcome import Outcome
 from accord.side import Side
 from accord.table.address import Address
 from accord.table.layout import Layout
-from accord.table.pairing import Half, PairTable, pair_columns
+from accord.table.pairs import Half, PairTable, pair_columns
 from accord.table.sinks.targets import Target, require_free
-from accord.table.sinks.transaction import Heading, Kind
+from accord.table.sinks.transaction import CellKind, Heading
 from accord.table.sources.opening import TableLike, input_places
 
 
@@ -37,12 +37,12 @@ def arrange_output(agreement: Agreement, records: Records, outcome: Outcome) -> 
 def output_headings(agreement: Agreement, own: Mapping[Side, Records] | None = None) -> list[Heading]:
     """The columns of the output in a table. Ids are of no known kind until one's own records are there."""
     names = pair_columns(*(agreement.disclosed(side) for side in Side))
-    kinds: list[Kind | None] = [Kind.TEXT] * len(names)
+    kinds: list[CellKind | None] = [CellKind.TEXT] * len(names)
     for place, side in enumerate(Side):
         if own is None:
             kinds[place] = None
         elif side in own and own[side].numbered:
-            kinds[place] = Kind.NUMBER
+            kinds[place] = CellKind.NUMBER
     return [Heading(name, kind) for name, kind in zip(names, kinds, strict=True)]
 
 

@@ -7,16 +7,15 @@ guesses of the output on it. Both sides compute the same bytes and sign them wit
 (Ed25519), each naming its side: so each has signed who the other is, and nobody can sign for both.
 
 That of an accountable run also holds what both had pledged, to their tables and their seeds, and the last
-links of both directions of every connection (transcript.py): it is of version 3. That of a run of a series
-says which run of which it is, and the sizes that were declared: it is of version 4, or 5 where it is
-accountable.
-All others are of version 2.
+links of both directions of every connection (transcript.py). That of a run of a series says which run of
+which it is, and the sizes that were declared.
 
     {"receipt": {…}, "signatures": {"A": {"card": …, "signature": …}, "B": {…}}}
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 import struct
 from collections.abc import Mapping
@@ -25,8 +24,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import pyarrow as pa
-from pydantic import AfterValidator, StringConstraints, model_validator
+import pyarrow.compute as pc
+from pydantic import AfterValidator, StringConstraints
 
 from accord.agreement.document import Agreement
 from accord.errors import PeerError, TrustError, UnreadableError
@@ -34,11 +35,13 @@ from accord.exact import text
 from accord.fields.recipe import ColumnName
 from accord.fields.schema import Spec
 from accord.peer.identity import Card, parse_card, sign, verify
+from accord.protocols.confirm import output_digest
 from accord.protocols.outcome import Outcome
-from accord.run.signed_output import is_signed
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
+from accord.spill import Scratch
 from accord.state.folder import State
+from accord.table.pairs import IdOrder, order_pairs
 from accord.table.sinks.files import unquote_formulas
 from accord.table.sources.opening import Place
 from accord.wording import counted
@@ -75,8 +78,8 @@ class _PartyFacts(Spec):
     epsilon: _Number | None
     delta: _Number | None
     records_per_person: int | None = None
-    """For whom ε and δ hold: each person with up to so many records. It is not there for one, so that such
-    receipts are the bytes that they always were, nor where the promise holds for any number."""
+    """For whom ε and δ hold: each person with up to so many records. It is not there for one, nor where the
+    promise holds for any number."""
     disclosed: list[ColumnName]
     """As the agreement has them, so perhaps not printable: whoever shows them replaces that."""
     accord: _Word
@@ -117,9 +120,7 @@ class _SeriesFacts(Spec):
 class _Facts(Spec):
     """The form of what a receipt says."""
 
-    version: Literal[1, 2, 3, 4, 5]
-    """1 has another digest of the output, see `signed_output.py`; 3 is that of an accountable run, 4 that of
-    a run of a series, 5 that of one that is both."""
+    version: Literal[1]
     run: _Word
     agreement: _Word
     protocol: _Word
@@ -127,22 +128,13 @@ class _Facts(Spec):
     matches: int
     """Those in the output."""
     matches_found: int | None = None
-    """How many were found, of which the output has the best one-to-one set. It is not there where all are
-    kept, so that such receipts are the bytes that they always were."""
+    """How many were found, of which the output has the best one-to-one set; not there where all are kept."""
     comparisons: int
     output: _Hash
     """Also a part of a file's name, see `runs.py`."""
     parties: dict[Literal["A", "B"], _PartyFacts]
     accountable: _AccountableFacts | None = None
     series: _SeriesFacts | None = None
-
-    @model_validator(mode="after")
-    def _fits(self) -> _Facts:
-        if (self.version in (4, 5)) != (self.series is not None):
-            raise ValueError("a run of a series is of version 4 or 5")
-        if (self.version in (3, 5)) != (self.accountable is not None):
-            raise ValueError("what is accountable is of version 3 or 5")
-        return self
 
 
 @dataclass(frozen=True)
@@ -178,7 +170,7 @@ def facts(
     `series` what a run of a series adds (series.py)."""
     found = outcome.matches_found
     return {
-        "version": 2 + (bound is not None) + 2 * (series is not None),
+        "version": 1,
         "run": run,
         "agreement": agreement.digest,
         "protocol": agreement.protocol.name,
@@ -293,13 +285,23 @@ def require_output(receipt: Receipt, key: bytes, pairs: pa.Table, place: Place) 
     readings = [(pairs["id_a"], pairs["id_b"])]
     if isinstance(place, Path) and place.suffix.lower() == ".csv":
         readings.append((unquote_formulas(pairs["id_a"]), unquote_formulas(pairs["id_b"])))
-    version, digest = receipt.facts["version"], receipt.facts["output"]
-    if not any(is_signed(version, digest, key, found) for found in readings):
+    if not any(is_signed(receipt.facts["output"], key, found) for found in readings):
         name = place if isinstance(place, Path) else place.name
         raise TrustError(
             problem=f"{name} does not hold the pairs that the receipt of the run names.",
             mend="It was changed, or it is the output of another run.",
         )
+
+
+def is_signed(digest: str, joint: bytes, ids: tuple[pa.ChunkedArray, pa.ChunkedArray]) -> bool:
+    """Whether these pairs, in any order, have this digest, in hex, under the key of the run."""
+    a, b = (pc.fill_null(cells, "").combine_chunks().dictionary_encode() for cells in ids)
+    rows = np.asarray(a.indices), np.asarray(b.indices)
+    pairs = order_pairs(IdOrder.of(a.dictionary), IdOrder.of(b.dictionary), [rows], Scratch())
+    # A pair that stands twice in a file stands once in an output.
+    if len(pairs) < len(a):
+        return False
+    return hmac.compare_digest(output_digest(joint, a.dictionary, b.dictionary, pairs).hex(), digest)
 
 
 def tell_accountable(receipt: Receipt) -> str:

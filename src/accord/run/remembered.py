@@ -17,9 +17,9 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.errors import SeriesError, StateError, TrustError, UnreadableError
 from accord.privacy.events import Cost
-from accord.protocols.series import Meeting
-from accord.protocols.series_linkage import compared_in_series
+from accord.protocols.standing import Meeting
 from accord.run.receipt import Receipt, read_receipt
+from accord.run.request import read_request
 from accord.side import Side
 from accord.state.accounts import Account, account
 from accord.state.folder import State
@@ -117,19 +117,19 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
     run = open_run(state, name)
     known = run.manifest
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
-    side = Side(known.side)
+    side, asked = Side(known.side), read_request(run)
     return Remembered(
         name=name,
         agreement=agreement,
         side=side,
         dataset=known.dataset,
-        snapshot=known.snapshot,
+        snapshot=asked.snapshot or "",
         records=known.records,
         began=known.began,
         ended=known.state,
         resumes=known.resumes,
         wrong=known.wrong,
-        out=known.out,
+        out=asked.out,
         phases=known.phases,
         bytes=known.bytes,
         traffic=known.traffic,
@@ -170,7 +170,7 @@ def _in_series(run: RunFolder, ledger: Ledger) -> InSeries | None:
     known = run.manifest
     if not known.series:
         return None
-    meeting = Meeting(known.seen, known.total)
+    meeting = known.meeting
     return InSeries(known.series, known.series_run, meeting, _found(run, ledger))
 
 
@@ -217,13 +217,8 @@ def _compared(run: RunFolder, agreement: Agreement, side: Side, real: Ints) -> i
         # What was spared while the run went on is not kept.
         return None
     counts = (real, theirs) if side is Side.A else (theirs, real)
-    if run.manifest.series:
-        meeting, bins = Meeting(run.manifest.seen, run.manifest.total), task.blocking.bins
-        if [len(side) for side in counts] != [batches * bins for batches in meeting.total]:
-            return None
-        rows: tuple[Ints, Ints] | None = compared_in_series(task, counts, meeting)
-    elif len(theirs) == len(real):
-        rows = protocol.compared(task, counts)
-    else:
+    meeting, bins = run.manifest.meeting, task.blocking.bins
+    if [len(side) for side in counts] != [batches * bins for batches in meeting.total]:
         return None
+    rows = protocol.compared(task, counts, meeting)
     return None if rows is None else int((rows[0].astype(np.int64) * rows[1]).sum())

@@ -8,8 +8,7 @@ from pathlib import Path
 from accord import notices
 from accord.privacy.events import Cost
 from accord.privacy.number import show
-from accord.table.pairing import PairTable
-from accord.table.results import Paired
+from accord.table.pairs import Paired, PairTable
 from accord.table.sinks.targets import Target
 from accord.wording import lasting, tell_kept
 

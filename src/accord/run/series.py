@@ -1,58 +1,63 @@
 """One side of a series between its runs: what the ledger and the runs on disk say, and what the table is now.
 
     the account   its batches, as they were released, to whomever                       (ledger_series.py)
-    a partner     the runs with it that are done: which batches have met, and its counts      (runs.py)
+    a partner     the runs with it that are done: which batches have met, and its counts       (runs.py)
 
 A run with a partner that has seen all batches so far brings a new one; with a partner that has not, it brings
 those as they are, and nothing new is drawn. So whether anything is drawn follows from the runs alone, and a
 batch that was drawn for a run that was cut is what the next run uses.
+
+All of a table is judged before anybody is called, so that no partner sees whether it was refused, or what its
+owner answered. Three things are not done unasked:
+
+    a table that a series hardly knows again    whoever goes on by mistake releases all of it once more
+    more arrivals than a run has room for       who waits depends on who else came, which no ε covers
+    a first table that is larger than declared  it has no later run in which the rest would be expected
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.pledge_series import digest_series, digest_standing
+from accord.accountable.pledge import digest_series, digest_standing
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.entropy import Entropy
-from accord.errors import SeriesError, StateError, UsageError
+from accord.errors import (
+    DataError,
+    Fault,
+    FullBatchError,
+    OtherIdsError,
+    SeriesError,
+    StateError,
+)
 from accord.fields.columns import Records
-from accord.peer.handshake_series import Opening, counts_digest
+from accord.peer.handshake_series import Opening, counts_digest, exchange_openings
 from accord.privacy.events import NoisyCounts
 from accord.privacy.release import fold_name, series_key
-from accord.protocols.base import Release, Task
-from accord.protocols.batches import (
-    Changes,
-    Known,
-    Look,
-    Members,
-    Released,
-    find_changes,
-    look_at,
-    members_of,
-    rows_released,
-    take_rows,
-)
-from accord.protocols.series import Meeting, Series, series_slots
-from accord.protocols.series_greedy import Shown, encode_shown
-from accord.protocols.series_linkage import SeriesRun
+from accord.protocols.base import Release
+from accord.protocols.batches import Changes, Known, Look, encode_looks
+from accord.protocols.outcome import Outcome
+from accord.protocols.series import NO_COUNTS, Entered, Entering, enter
+from accord.protocols.shown import Shown, encode_shown
 from accord.protocols.slots import Slots
-from accord.run.offer import SeriesOffer
-from accord.run.series_table import Part, require_plausible
+from accord.protocols.standing import Meeting, Standing
+from accord.run.offer import Offer, SeriesOffer
+from accord.run.request import Part
+from accord.secure.party import Party
 from accord.side import Side
 from accord.state.folder import State
-from accord.state.ledger import Ledger, check_name
+from accord.state.ledger import Ask, Charge, Ledger, check_name
 from accord.state.ledger_series import SeriesBook, SeriesLook, require_same
 from accord.state.runs import Manifest, RunFolder, is_overtaken, list_runs
+from accord.table.pairs import PairTable
 
 Ints = NDArray[np.int64]
-NO_COUNTS = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -73,29 +78,24 @@ class OwnSeries:
     """One side of a run of a series: everything that is known before the partner is there."""
 
     name: str
-    series: Series
-    side: Side
+    agreement: Agreement
     key: bytes = field(repr=False)
     event: NoisyCounts
+    release: Release
     past: Past
     looks: tuple[Look, ...] = field(repr=False)
     """What was found in the table before; of a run that was cut, by itself, too."""
-    due: bool
-    """Whether this run brings a new batch."""
-    changes: Changes = field(repr=False)
-    members: Members = field(repr=False)
-    rows: Released = field(repr=False)
-    """Of the table, that take part."""
+    entered: Entered = field(repr=False)
     shown: Shown = field(repr=False)
     """What both had shown before."""
-    counts: tuple[Ints, ...] = field(repr=False)
-    """The noisy counts of the batches that are there."""
-    arrived: Ints = field(repr=False)
-    """The true counts of the new batch."""
-    versions: int
-    """Of an id that take part, ever: those that are declared, or the first alone."""
+    entropy: Entropy = field(repr=False)
+    part: Part
     standing: bytes = b""
     """A digest of the series as it stands, where a run is accountable and new."""
+
+    @property
+    def side(self) -> Side:
+        return self.entered.side
 
     @property
     def number(self) -> int:
@@ -103,180 +103,152 @@ class OwnSeries:
         return self.past.runs + 1
 
     @property
-    def total(self) -> int:
-        """Own batches, with the new one."""
-        return len(self.counts) + self.due
+    def first(self) -> bool:
+        return self.number == 1
 
-    def opening(self) -> Opening:
-        """Where this side stands."""
-        bins = len(self.arrived)
-        own = self.left[: self.past.seen[_place(self.side)] * bins]
-        counts = (own, self.past.counts) if self.side is Side.A else (self.past.counts, own)
-        drawn, heard = len(self.counts), self.past.heard
-        return Opening(
-            self.name, self.number, self.past.seen, self.total, counts_digest(*counts), heard, drawn
-        )
-
-    def offered(self) -> SeriesOffer:
-        """What the owner is told of the run before anything leaves."""
-        found, due = self.changes, self.series.declared(self.side, len(self.counts))
-        return SeriesOffer(
-            name=self.name,
-            run=self.number,
-            declared=due if self.due else 0,
-            arrived=len(found.arrived),
-            gone=len(found.gone),
-            waiting=found.waiting,
-            late=found.late,
-            versions=self.versions,
-            per_person=self.event.records_per_person,
-        )
+    @property
+    def repeatable(self) -> bool:
+        return True
 
     @property
     def left(self) -> Ints:
         """The noisy counts of the batches that are there, without what the partner was shown."""
-        return self.shown.left(np.concatenate([NO_COUNTS, *self.counts]))
+        return self.shown.left(np.concatenate([NO_COUNTS, *self.entered.known.counts]))
 
-    def look(self, release: Release, records: Records, entropy: Entropy) -> SeriesLook:
-        """What the ledger keeps of this run, with the noise that is drawn when it does."""
-
-        def make() -> Look:
-            counts = self.arrived + release.draw(records, entropy) if self.due else None
-            return look_at(self.changes, self.members, counts)
-
-        return SeriesLook(self.name, self.key, len(self.looks), make)
-
-    def slots(self, task: Task, records: Records, look: Look, entropy: Entropy) -> Slots:
-        """The slots of all batches, that of this run included."""
-        new = () if look.batch is None else (look.batch.counts,)
-        left = self.shown.left(np.concatenate([*self.counts, *new]))
-        shown = self.shown.rows(self.rows.member)
-        return series_slots(task.blocking, self.side, records, self.rows.batch, left, entropy, shown)
-
+    @property
     def files(self) -> dict[str, bytes]:
-        """What the run keeps from its beginning on."""
         counts = self.past.counts.astype("<i8").tobytes()
         return {"counts": counts, "before": encode_shown(self.shown)}
 
-    def pledged(self, table: bytes, run: SeriesRun) -> bytes:
-        """The digest that an accountable run is committed to; `table` is that of the records in it."""
-        return digest_series(table, self.standing, self.number, run.meeting)
+    def named(self, ask: Ask) -> Ask:
+        return replace(ask, series=SeriesLook(self.name, self.key, len(self.looks), self._look))
 
-    def run(self, partner_total: int) -> SeriesRun:
-        """What is public of the run, once the partner has told how many batches it has."""
-        own, other = self.total, partner_total
-        total = (own, other) if self.side is Side.A else (other, own)
-        meeting = Meeting(self.past.seen, total)
-        return SeriesRun(self.series, meeting, self.past.counts, self.shown, self.rows)
+    def _look(self) -> Look:
+        """What the ledger keeps of this run, with noise that is drawn when it does."""
+        entered = self.entered
+        return entered.look(
+            entered.arrived + self.release.draw(entered.records, self.entropy) if entered.due else None
+        )
+
+    def join(self, partner: str) -> Party[Standing]:
+        total = yield from exchange_openings(self._opening(), self.side, partner)
+        own, other = self.entered.batches, total
+        return self._standing((own, other) if self.side is Side.A else (other, own))
+
+    def rejoin(self, known: Manifest) -> Standing:
+        return self._standing(known.total)
+
+    def _opening(self) -> Opening:
+        """Where this side stands."""
+        bins = self.agreement.plan.bins
+        own = self.left[: self.past.seen[_place(self.side)] * bins]
+        counts = (own, self.past.counts) if self.side is Side.A else (self.past.counts, own)
+        drawn, heard = self.entered.known.batches, self.past.heard
+        total, digest = self.entered.batches, counts_digest(*counts)
+        return Opening(self.name, self.number, self.past.seen, total, digest, heard, drawn)
+
+    def _standing(self, total: tuple[int, int]) -> Standing:
+        return self.entered.standing(Meeting(self.past.seen, total), self.past.counts, self.shown)
+
+    def refuse_size(self, standing: Standing, announced: int) -> str:
+        partner = self.side.other
+        declared = self.entered.series.announced(partner, standing.meeting.of(partner)[1])
+        return "" if announced == declared else "a size other than the agreement declares"
+
+    def pledged(self, table: bytes, standing: Standing) -> bytes:
+        return digest_series(table, self.standing, self.number, standing.meeting)
+
+    def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, dict[str, bytes]]:
+        assert charge.look is not None
+        looks = (*self.looks, charge.look)
+        return self.entered.slots(looks, self.shown, entropy), {"looks": encode_looks(looks)}
+
+    def holds(self, slots: Slots, noise: Ints) -> bool:
+        return np.array_equal(slots.counts, self.left)
+
+    def manifest(self, standing: Standing) -> dict[str, Any]:
+        numbers = {"series_run": self.number, "look": len(self.looks) + 1}
+        return {"series": self.name, **numbers, **asdict(standing.meeting)}
+
+    def offered(self, offer: Offer) -> Offer:
+        found, series = self.entered.changes, self.entered.series
+        told = SeriesOffer(
+            name=self.name,
+            run=self.number,
+            declared=series.declared(self.side, self.entered.known.batches) if self.entered.due else 0,
+            arrived=len(found.arrived),
+            gone=len(found.gone),
+            waiting=found.waiting,
+            late=found.late,
+            versions=1 if self.part.unchanged_only else series.versions,
+            per_person=self.event.records_per_person,
+        )
+        return replace(offer, series=told)
+
+    def facts(self, run: Manifest) -> dict[str, Any] | None:
+        series = self.entered.series
+        met, batches = (dict(zip(Side, of, strict=True)) for of in (run.seen, run.total))
+        return {
+            "name": fold_name(self.name),
+            "run": run.series_run,
+            "met": {side.value: count for side, count in met.items()},
+            "batches": {side.value: count for side, count in batches.items()},
+            "announced": {side.value: series.announced(side, count) for side, count in batches.items()},
+            "versions": series.versions,
+        }
+
+    def keep(self, run: RunFolder, found: PairTable, outcome: Outcome) -> None:
+        assert outcome.shown is not None
+        run.keep_series(found, outcome.shown)
 
 
 def _place(side: Side) -> int:
     return 0 if side is Side.A else 1
 
 
-def take_part(
+def go_on_with(
     state: State,
+    account: str,
     agreement: Agreement,
-    side: Side,
-    dataset: str,
-    part: Part | RunFolder,
-    table: Records,
-    release: Release,
-) -> tuple[OwnSeries, Records]:
-    """This side of a new run of a series, or of one that was cut; and the records that take part in it."""
-    if isinstance(part, RunFolder):
-        return _reenter(state, agreement, part, table, release)
-    check_name("series", part.name)
-    return _enter(state, agreement, side, dataset, part, table, release)
-
-
-def series_facts(name: str, run: Manifest, agreement: Agreement) -> dict[str, Any]:
-    """What a receipt says of a run of a series, the same on both sides."""
-    series = agreement.series
-    assert series is not None
-    met, batches = (dict(zip(Side, of, strict=True)) for of in (run.seen, run.total))
-    return {
-        "name": fold_name(name),
-        "run": run.series_run,
-        "met": {side.value: count for side, count in met.items()},
-        "batches": {side.value: count for side, count in batches.items()},
-        "announced": {side.value: series.announced(side, count) for side, count in batches.items()},
-        "versions": series.versions,
-    }
-
-
-def require_declared(agreement: Agreement, series: str | None, snapshot: str | None) -> None:
-    """Raise unless a series is named where the agreement declares one, and nowhere else."""
-    if agreement.series is None and series is not None:
-        raise UsageError(
-            problem="This agreement declares no series: add [series] to it, or leave out `series=`."
-        )
-    if agreement.series is not None and series is None:
-        raise UsageError(
-            problem="This agreement declares a series, whose runs go on from each other. Name it: `series=`."
-        )
-    if series is not None and snapshot is not None:
-        raise UsageError(
-            problem="A series keeps the noise of all its runs, so there is no snapshot in it: leave out "
-            "`snapshot=`."
-        )
-
-
-def _enter(
-    state: State,
-    agreement: Agreement,
-    side: Side,
-    dataset: str,
     part: Part,
     table: Records,
     release: Release,
-) -> tuple[OwnSeries, Records]:
-    """This side of the next run of a series, and the records that take part in it."""
-    series, name = agreement.series, part.name
+    entropy: Entropy,
+) -> OwnSeries:
+    """This side of the next run of a series."""
+    check_name("series", part.name)
+    series, side = agreement.series, release.side
     assert series is not None
     event = series.event(release.event)
-    key = series_key(dataset, name, _terms(agreement, side, release), event)
-    book = Ledger(state.ledger).series(dataset, name)
-    require_same(book, dataset, key)
-    past, shown = find_past(state, agreement, side, dataset, name, book)
+    key = series_key(account, part.name, _terms(agreement, release), event)
+    book = Ledger(state.ledger).series(account, part.name)
+    require_same(book, account, key)
+    past, shown = find_past(state, agreement, side, account, part.name, book)
     looks = () if book is None else book.looks
-    known, members = Known.of(looks), members_of(table, agreement.salt)
-    due = past.seen[_place(side)] == known.batches
-    declared = series.declared(side, known.batches)
-    changes = find_changes(
-        known, members, declared if due else 0, series.versions, part.unchanged_only, event.records_per_person
-    )
-    require_plausible(changes, known, part, dataset, declared, due)
-    rows = rows_released(changes, known, due)
-    new = take_rows(table, changes.arrived, len(changes.arrived))
-    own = OwnSeries(
-        name=name if book is None else book.name,
-        series=series,
-        side=side,
-        key=key,
-        event=event,
-        past=past,
-        looks=looks,
-        due=due,
-        changes=changes,
-        members=members,
-        rows=rows,
-        shown=shown,
-        counts=known.counts,
-        arrived=agreement.task.blocking.counts(side, new.columns, len(new)),
-        versions=1 if part.unchanged_only else series.versions,
-    )
-    if agreement.accountable:
-        found = look_at(changes, members, own.arrived if due else None)
-        own = replace(own, standing=digest_standing(own.name, (*looks, found), own.files()))
-    return own, take_rows(table, rows.rows, series.announced(side, own.total))
+    batches = sum(look.batch is not None for look in looks)
+    how = Entering(past.seen[_place(side)] == batches, part.unchanged_only)
+    entered = enter(release.task, series, side, looks, table, how)
+    declared = series.declared(side, batches)
+    require_plausible(entered.changes, entered.known, part, account, declared, how.due)
+    name = part.name if book is None else book.name
+    own = OwnSeries(name, agreement, key, event, release, past, looks, entered, shown, entropy, part)
+    if not agreement.accountable:
+        return own
+    found = entered.look(entered.arrived)
+    return replace(own, standing=digest_standing(name, (*looks, found), own.files))
 
 
-def _reenter(
-    state: State, agreement: Agreement, run: RunFolder, table: Records, release: Release
-) -> tuple[OwnSeries, Records]:
+def take_up(
+    state: State,
+    run: RunFolder,
+    agreement: Agreement,
+    part: Part,
+    table: Records,
+    release: Release,
+    entropy: Entropy,
+) -> OwnSeries:
     """This side of a run of a series that was cut, as it was: nothing is looked for again."""
-    series, known = agreement.series, run.manifest
+    series, known, side = agreement.series, run.manifest, release.side
     assert series is not None
     book = Ledger(state.ledger).series(known.dataset, known.series)
     if book is None or len(book.looks) < known.look or book.runs[known.look - 1] != known.run:
@@ -289,29 +261,39 @@ def _reenter(
         reason = f"its run {known.run} was linked again since, and is done. Go on with the next run"
         raise SeriesError(series=known.series, dataset=known.dataset, reason=reason)
     looks = book.looks[: known.look]
-    found, members = Known.of(looks), members_of(table, agreement.salt)
-    changes = find_changes(found, members, 0, series.versions)
-    rows, side = rows_released(changes, found, due=False), Side(known.side)
-    own = OwnSeries(
-        name=book.name,
-        series=series,
-        side=side,
-        key=book.key,
-        event=series.event(release.event),
-        past=Past(
-            known.series_run - 1, known.seen, _heard([run], side), run.counts_before(agreement.plan.bins)
-        ),
-        looks=looks,
-        due=False,
-        changes=changes,
-        members=members,
-        rows=rows,
-        shown=run.shown("before", agreement.task, side),
-        counts=found.counts,
-        arrived=np.zeros(agreement.plan.bins, np.int64),
-        versions=series.versions,
+    entered = enter(release.task, series, side, looks, table, Entering(due=False))
+    counts = run.counts_before(agreement.plan.bins)
+    past = Past(known.series_run - 1, known.seen, _heard([run], side), counts)
+    event, shown = series.event(release.event), run.shown("before", agreement.task, side)
+    return OwnSeries(
+        book.name, agreement, book.key, event, release, past, looks, entered, shown, entropy, part
     )
-    return own, take_rows(table, rows.rows, series.announced(side, own.total))
+
+
+def require_plausible(
+    changes: Changes, known: Known, part: Part, dataset: str, declared: int, due: bool
+) -> None:
+    """Raise for a table that its owner should look at first. `declared` is the size of the next batch, which
+    is `due` in this run, or whatever is new waits for it anyway."""
+    if known.batches == 0 and changes.waiting:
+        problem = (
+            f"It has {len(changes.arrived) + changes.waiting:,} records, but for the first run of a series "
+            f"the agreement declares {declared:,}."
+        )
+        raise DataError("the table", [Fault("", problem, "Agree on a larger `first` under [series].")])
+    named = {"series": part.name, "dataset": dataset, "declared": declared}
+    if changes.mostly_gone and not part.mostly_new:
+        raise OtherIdsError(
+            **named,
+            there=changes.there,
+            stayed=len(changes.stayed),
+            changed=changes.changed,
+            gone=len(changes.gone) - changes.changed,
+            new=changes.fresh - changes.changed,
+        )
+    if due and changes.waiting and not part.let_wait:
+        arrived = len(changes.arrived) + changes.waiting
+        raise FullBatchError(**named, arrived=arrived, waiting=changes.waiting)
 
 
 def find_past(
@@ -334,7 +316,7 @@ def find_past(
     done = [run for run in ours if run.manifest.done]
     heard = _heard(ours, side)
     if not done:
-        return Past(heard=heard), Shown.nothing(agreement.task, side)
+        return Past(heard=heard), Shown.nothing(agreement.task.shape(side.other, 0))
     last = max(done, key=lambda run: run.manifest.series_run)
     known, counts = last.manifest, last.partner_counts()
     if counts is None or len(counts) != known.total[1 - _place(side)] * agreement.plan.bins:
@@ -364,10 +346,10 @@ def _unbounded(agreement: Agreement) -> str:
     return agreement.model_copy(update={"most_matches": None}).to_toml()
 
 
-def _terms(agreement: Agreement, side: Side, release: Release) -> bytes:
+def _terms(agreement: Agreement, release: Release) -> bytes:
     """All on which the batches of a side depend: what places and encodes a record, and the declared sizes."""
     series = agreement.series
     assert series is not None
-    sizes = [series.declared(side, batch) for batch in (0, 1)]
+    sizes = [series.declared(release.side, batch) for batch in (0, 1)]
     agreed = agreement.model_dump(mode="json", include={"fields", "salt"})
     return release.place + json.dumps([agreed, sizes, series.versions], sort_keys=True).encode()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord import notices
-from accord.accountable.signing import Desk, Promise, make_promise, open_desk, promise_files
+from accord.accountable.signing import Accountability, AttemptRecord, Commitment, accountability_of
 from accord.agreement.document import Agreement
 from accord.entropy import Entropy
 from accord.errors import (
@@ -39,46 +39,39 @@ from accord.errors import (
 from accord.fields.columns import Records
 from accord.forecast.room import most_slots, require_room
 from accord.notices import Tell
-from accord.peer.connection import Reach
 from accord.peer.handshake import NONCE, Hello, Wish, exchange_sizes, greet, require_same_run, run_name
-from accord.peer.handshake_series import exchange_openings
 from accord.peer.identity import Card
-from accord.privacy.events import NO_COST, Cost, Event
+from accord.privacy.events import Cost, Event
 from accord.privacy.number import show
-from accord.privacy.release import Snapshot
-from accord.protocols.base import Release, prepare
-from accord.protocols.batches import encode_looks
+from accord.protocols.base import Release
 from accord.protocols.mine import Mine, Status
 from accord.protocols.outcome import Outcome
-from accord.protocols.series_linkage import SeriesRun, series_party
-from accord.protocols.slots import Padding, Slots, commitments, table_digest
+from accord.protocols.slots import Slots, commitments, table_digest
+from accord.protocols.standing import Standing
 from accord.run import receipt
 from accord.run.interrupts import hold_interrupts
 from accord.run.output import arrange_output, output_headings
 from accord.run.progress import progress_of
 from accord.run.receipt import Statement
+from accord.run.request import Request, keep
 from accord.run.result import Linked as Linked
 from accord.run.result import done
-from accord.run.series import OwnSeries, series_facts
+from accord.run.standing import OwnStanding
 from accord.secure.party import Party
 from accord.side import Side
-from accord.state import noise_format
 from accord.state.folder import State
 from accord.state.journal import FileJournal
 from accord.state.ledger import Ask, Ledger
 from accord.state.runs import Manifest, RunFolder, create_run
-from accord.table.layout import Layout
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.table.sinks.targets import Target, require_free, settled, write_pairs
-from accord.table.sources.opening import TableLike, settle
 from accord.version import __version__
-from accord.workers import answers
-from accord.workers.pace import expected_seconds
-from accord.workers.peak import held_bytes
-from accord.workers.pool import Alone, Errand, Team
+from accord.workers.connections import PartnerConnection
+from accord.workers.pool import NoWorkers, WorkerPool, WorkOrder
+from accord.workers.resources import expected_seconds, held_bytes
 
 
-class Line(answers.Line, Protocol):
+class Line(PartnerConnection, Protocol):
     """What a run asks its connection, and tells it."""
 
     sent: int
@@ -100,41 +93,33 @@ class Ready:
     """One side of a run: everything that is known before the partner is there."""
 
     state: State
-    agreement: Agreement
+    request: Request
+    account: str
+    """In its owner's spelling."""
     side: Side
     cards: dict[Side, Card]
     records: Records
-    dataset: str
-    snapshot: Snapshot | None
+    """Those that take part."""
     release: Release
-    data: TableLike
-    layout: Layout
-    out: Target | None
-    reach: Reach
+    standing: OwnStanding
     entropy: Entropy
     tell: Tell
-    raw: bool = False
-    """A csv is written with cells as they are, even those that a spreadsheet takes for formulas."""
-    force: bool = False
-    """An output that is there is replaced."""
-    team: Team = field(default_factory=Alone)
+    team: WorkerPool = field(default_factory=NoWorkers)
     """Who compares."""
     peak: Callable[[], int] = held_bytes
     """The most memory that this process has held."""
-    series: OwnSeries | None = None
-    """The series that the run goes on with, if any."""
+
+    @property
+    def agreement(self) -> Agreement:
+        return self.request.agreement
 
     @property
     def partner(self) -> str:
-        return self.agreement.party(self.side.other)
+        return self.request.partner
 
     @property
     def event(self) -> Event:
-        if self.series is not None:
-            return self.series.event
-        # Only what leaks tells the ledger nothing, and no agreement may name that.
-        assert self.release.event is not None
-        return self.release.event
+        return self.standing.event
 
     def draw(self) -> NDArray[np.int64]:
         """Fresh noise for this table."""
@@ -143,25 +128,20 @@ class Ready:
     def ask(self, run: str) -> Ask:
         """The question to the ledger."""
         digest = bytes.fromhex(self.agreement.digest)
-        series = None if self.series is None else self.series.look(self.release, self.records, self.entropy)
-        place = self.release.place
-        return Ask(run, self.dataset, self.partner, digest, place, self.event, self.snapshot, series)
+        ask = Ask(run, self.account, self.partner, digest, self.release.place, self.event)
+        return self.standing.named(ask)
 
-    def padding(self, partner_size: int) -> Padding:
-        """The dummies that a partner with so many records can have."""
-        return self.agreement.protocol.padding(self.agreement.task, self.side.other, partner_size)
+    @property
+    def accountability(self) -> Accountability:
+        """What stands around the run for it to be accountable, if it is."""
+        return accountability_of(self.agreement, self.state, self.side, self.cards, self.entropy)
 
-    def pledged(self, joined: SeriesRun | None) -> bytes:
-        """The digest of all that the own messages follow from, besides the seed and the noise."""
-        table = table_digest(self.records)
-        if self.series is None or joined is None:
-            return table
-        return self.series.pledged(table, joined)
-
-    def mine(self, slots: Slots, partner_size: int) -> Mine:
-        """My side of a run whose slots are on disk."""
-        padding = self.padding(partner_size)
-        return Mine(self.side, self.records, partner_size, slots, self.entropy, (self.event,), padding)
+    def mine(self, slots: Slots, partner_size: int, standing: Standing) -> Mine:
+        """My side of a run whose slots are fixed."""
+        task = self.agreement.task
+        padding = task.protocol.padding(task, self.side.other, partner_size)
+        own = self.side, self.records, partner_size, slots, self.entropy, (self.event,), padding
+        return Mine(*own, standing=standing)
 
 
 @dataclass(frozen=True)
@@ -172,40 +152,30 @@ class Kept:
     mine: Mine
     journal: FileJournal
     charged: Cost
-    series: SeriesRun | None = None
 
 
 def begin(own: Ready, line: Line) -> Party[Linked]:
     """A new run."""
     digest = bytes.fromhex(own.agreement.digest)
     hello = Hello(own.side, digest, own.entropy.bytes(NONCE), wish=own.team.wish)
-    other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
+    other = yield from greet(hello, own.agreement, first=bool(own.request.reach.listen))
     require_same_run(hello, other, own.partner)
     name = run_name(hello, other)
-    joined = yield from _join_series(own)
-    promise = yield from make_promise(
-        own.state, own.agreement, own.side, own.cards, name, own.pledged(joined), own.entropy
-    )
+    standing = yield from own.standing.join(own.partner)
+    pledged = own.standing.pledged(table_digest(own.records), standing)
+    commitment = yield from own.accountability.commit(name, pledged)
     size = yield from exchange_sizes(own.records.size, own.partner)
-    batches = (1, 1) if joined is None else (joined.own(own.side)[1], joined.own(own.side.other)[1])
+    batches = standing.meeting.of(own.side)[1], standing.meeting.of(own.side.other)[1]
     require_room(own.agreement.task, own.side, own.partner, own.records.size, size, batches)
-    if joined is not None and size != joined.series.announced(own.side.other, batches[1]):
-        raise PeerError(problem="a size other than the agreement declares")
+    if problem := own.standing.refuse_size(standing, size):
+        raise PeerError(problem=problem)
     with hold_interrupts():
-        charged, mine, files = _charge(own, name, size, promise)
-        run = _store(own, _manifest(own, name, mine, joined), mine, charged, files)
+        charged, mine, files = _charge(own, name, size, standing, commitment)
+        run = _store(own, _manifest(own, name, mine), mine, charged, files)
         line.started(name)
     own.tell(notices.Charged(name, float(charged.epsilon), float(charged.delta)))
     with run.lock(), closing(run.open_journal()) as journal:
-        return (yield from _judge(own, Kept(run, mine, journal, charged, joined), line, (hello, other)))
-
-
-def _join_series(own: Ready) -> Party[SeriesRun | None]:
-    """Make sure that both stand at the same run of the same series, if it is one."""
-    if own.series is None:
-        return None
-    total = yield from exchange_openings(own.series.opening(), own.side, own.partner)
-    return own.series.run(total)
+        return (yield from _judge(own, Kept(run, mine, journal, charged), line, (hello, other)))
 
 
 def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
@@ -221,7 +191,7 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
         commitments(kept.mine.slots, own.side),
         wish=own.team.wish,
     )
-    other = yield from greet(hello, own.agreement, first=bool(own.reach.listen))
+    other = yield from greet(hello, own.agreement, first=bool(own.request.reach.listen))
     require_same_run(hello, other, own.partner)
     first = kept.journal.first()
     if first is not None and first != other.commitments:
@@ -233,25 +203,15 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
     return (yield from _judge(own, kept, line, (hello, other)))
 
 
-def _charge(own: Ready, name: str, size: int, promise: Promise | None) -> tuple[Cost, Mine, dict[str, bytes]]:
-    """Charge the run, on disk; then fix my side of it with the noise that is kept. Also the files by which it
-    can be replayed."""
-    ask = own.ask(name)
-    charged = Ledger(own.state.ledger).charge(ask, own.draw, datetime.now(UTC))
-    noise = own.draw() if ask.key is None else charged.noise
-    task, events = own.agreement.task, (own.event,)
-    entropy = own.entropy if promise is None else promise.seed.slots()
-    files = {} if promise is None else promise_files(promise, own.cards)
-    if own.series is not None:
-        assert charged.look is not None
-        slots = own.series.slots(task, own.records, charged.look, entropy)
-        if promise is not None:
-            files["looks"] = encode_looks((*own.series.looks, charged.look))
-        return charged.cost, own.mine(slots, size), files | own.series.files()
-    mine = prepare(task, own.side, own.records, size, noise, entropy, events, own.padding(size))
-    if promise is not None:
-        files["noise"] = noise_format.encode(noise)
-    return charged.cost, mine, files
+def _charge(
+    own: Ready, name: str, size: int, standing: Standing, commitment: Commitment
+) -> tuple[Cost, Mine, dict[str, bytes]]:
+    """Charge the run, on disk; then fix my side of it with the noise that is kept. Also the files that it
+    keeps from its beginning on."""
+    charged = Ledger(own.state.ledger).charge(own.ask(name), own.draw, datetime.now(UTC))
+    slots, noise = own.standing.fix(charged, commitment.slots())
+    files = commitment.files(own.cards, noise) | own.standing.files
+    return charged.cost, own.mine(slots, size, standing), files
 
 
 def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dict[str, bytes]) -> RunFolder:
@@ -259,7 +219,6 @@ def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dic
     try:
         return create_run(own.state, manifest, mine.slots, files)
     except StateError as error:
-        named = own.snapshot is not None or own.series is not None or own.event.cost == NO_COST
         raise UnstoredError(
             run=manifest.run,
             path=error.path,
@@ -267,35 +226,26 @@ def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dic
             epsilon=show(charged.epsilon),
             delta=show(charged.delta),
             again="which costs nothing again"
-            if named
+            if own.standing.repeatable
             else "which is charged again, since no snapshot was named",
         ) from None
 
 
-def _manifest(own: Ready, name: str, mine: Mine, joined: SeriesRun | None) -> Manifest:
-    of_series: dict[str, Any] = {}
-    if own.series is not None and joined is not None:
-        numbers = {"series_run": own.series.number, "look": len(own.series.looks) + 1}
-        of_series = {"series": own.series.name, **numbers, **asdict(joined.meeting)}
+def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
+    output = own.request.output
     return Manifest(
         run=name,
         partner=own.partner,
         side=own.side.value,
-        dataset=own.dataset,
+        dataset=own.account,
         agreement=own.agreement.to_toml(),
         records=own.records.size,
         partner_records=mine.partner_size,
         table=mine.slots.table.hex(),
         began=datetime.now(UTC).isoformat(timespec="seconds"),
-        data=settle(own.data),
-        layout=own.layout.to_json(),
-        out=settled(own.out) if own.out is not None else "",
-        replaces=settled(own.out) if own.out is not None and own.force else "",
-        snapshot=own.snapshot.name if own.snapshot is not None else "",
-        listen=own.reach.listen,
-        connect=own.reach.connect,
-        raw=own.raw,
-        **of_series,
+        request=keep(own.request),
+        replaces=output.settled if output.force else "",
+        **own.standing.manifest(mine.standing),
     )
 
 
@@ -304,8 +254,8 @@ def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> P
     try:
         sizes = {own.side: own.records.size, own.side.other: kept.mine.partner_size}
         name = kept.run.manifest.run
-        with open_desk(own.state, own.agreement, own.side, own.cards, name, hellos, sizes) as desk:
-            return (yield from _finish(own, kept, line, hellos[1].wish, desk))
+        with own.accountability.attempt(name, hellos, sizes) as record:
+            return (yield from _finish(own, kept, line, hellos[1].wish, record))
     except PeerError as error:
         kept.run.refuse(error.problem)
         raise
@@ -318,7 +268,7 @@ def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> P
         raise
 
 
-def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -> Party[Linked]:
+def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, record: AttemptRecord) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:
@@ -333,29 +283,22 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         line.expect(seconds)
         own.team.expect(seconds)
 
-    errand = Errand(agreement, own.side, own.reach, own.tell, desk)
-    staff = own.team.staff(errand, line, wish)
+    order = WorkOrder(agreement, own.side, own.request.reach, own.tell, record)
+    staff = own.team.comparers(order, line, wish)
     mine = replace(
         kept.mine, journal=kept.journal, scratch=kept.run.scratch, staff=staff, watch=watch, expect=expect,
-        entropy=own.entropy if desk is None else desk.entropy,
+        entropy=record.connection.entropy,
         traffic=lambda: line.sent + line.received + own.team.figures().traffic,
     )  # fmt: skip
     expect(0, 0)
-    engine, shown = agreement.engine.build(), None
-    if kept.series is not None:
-        series = series_party(task, mine, engine, kept.series)
-        outcome, shown = yield from (series if desk is None else desk.keep(series))
-    else:
-        party = task.protocol.party(task, mine, engine)
-        outcome = yield from (party if desk is None else desk.keep(party))
-    found = arrange_output(agreement, own.records, outcome)
-    if own.out is not None:
-        _write(own, kept, own.out, found)
-    if shown is not None:
-        kept.run.keep_series(found, shown)
+    party = task.protocol.party(task, mine, agreement.engine.build())
+    outcome = yield from record.connection.record_whole(party)
+    found, out = arrange_output(agreement, own.records, outcome), own.request.output.target
+    if out is not None:
+        _write(own, kept, out, found)
+    own.standing.keep(kept.run, found, outcome)
     figures = own.team.figures()
-    bound = None if desk is None else desk.facts(agreement, figures.links)
-    yield from _sign(own, kept, outcome, bound)
+    yield from _sign(own, kept, outcome, record.facts(figures.links))
     linked = Linked(
         run=kept.run.manifest.run,
         found=found,
@@ -366,7 +309,7 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
         cost=own.event.cost,
         charged=kept.charged,
         receipt=kept.run.receipt,
-        out=own.out,
+        out=out,
     )
     kept.run.keep_phases(outcome.phases, linked.bytes)
     own.tell(done(linked, (own.peak(), *figures.peaks)))
@@ -376,13 +319,13 @@ def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, desk: Desk | None) -
 def _write(own: Ready, kept: Kept, out: Target, found: PairTable) -> None:
     """The output; it is the run's own from now on, to be replaced when the end is done again."""
     where, before = settled(out), kept.run.manifest.replaces
-    may_replace = own.force or where == before
+    may_replace = own.request.output.force or where == before
     if not may_replace:
         require_free(out, (), False, output_headings(own.agreement))
         # First: a run that is killed just after it wrote must know its output again.
         kept.run.change(replaces=where)
     try:
-        write_pairs(found, out, raw=own.raw, replace=may_replace)
+        write_pairs(found, out, raw=own.request.output.raw, replace=may_replace)
     except UnsureOutputError:
         raise
     except BaseException:
@@ -396,7 +339,7 @@ def _sign(own: Ready, kept: Kept, outcome: Outcome, bound: dict[str, Any] | None
     mine = Statement(own.records.size, int(kept.mine.slots.counts.sum()), __version__, now)
     theirs = yield from receipt.exchange_statements(mine, outcome.partner_size, outcome.partner_slots)
     statements = {own.side: mine, own.side.other: theirs}
-    told = None if own.series is None else series_facts(own.series.name, kept.run.manifest, own.agreement)
+    told = own.standing.facts(kept.run.manifest)
     body = receipt.facts(own.agreement, kept.run.manifest.run, outcome, statements, own.cards, bound, told)
     content = yield from receipt.exchange_signatures(own.state, own.side, own.cards, body)
     digest, numbers = outcome.digest, (len(outcome.pairs), outcome.matches_found)

@@ -121,7 +121,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Batch:
+class StripBatch:
     """Strips that are evaluated together; arrays have one element a strip, `b_rows` one a row of B.
 
     Pair `start[r] + i` of the batch is A's row `a_rows[r]` with B's row `b_rows[b_start[r] + i]`, and has
@@ -210,7 +210,7 @@ def _cut_batches(strips: _Strips, limit: Limit) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def batches(blocks: Blocks, limit: Limit, group: Ints | int = 1) -> Iterator[Batch]:
+def batches(blocks: Blocks, limit: Limit, group: Ints | int = 1) -> Iterator[StripBatch]:
     """Cut the blocks into batches, with groups of so many strips in each; blocks without a pair vanish."""
     strips = _cut_strips(blocks, limit.longest, group)
     bounds = np.append(strips.heads, len(strips.width))
@@ -221,7 +221,7 @@ def batches(blocks: Blocks, limit: Limit, group: Ints | int = 1) -> Iterator[Bat
         lengths = width[fresh]
         starts = np.cumsum(lengths) - lengths
         b_index = np.repeat(b_first[fresh] - starts, lengths) + np.arange(lengths.sum())
-        yield Batch(
+        yield StripBatch(
             a_rows=strips.a_rows[first:last],
             width=width,
             start=np.cumsum(width) - width,

@@ -151,7 +151,7 @@ def _batch_bytes(program: Program, sizes: Shapes, settings: Settings, silent: tu
     kinds, counts = np.unique(kinds, axis=1, return_counts=True)
     total = 0
     for kind, count in zip(kinds.T.tolist(), counts.tolist(), strict=True):
-        total += count * ot_sizes.batch_sizes(program, rates, ot_sizes.Shape(*kind)).total
+        total += count * ot_sizes.batch_sizes(program, rates, ot_sizes.BatchShape(*kind)).total
     return total
 
 

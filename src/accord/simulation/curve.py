@@ -17,7 +17,7 @@ import numpy as np
 
 from accord.ranges import contained
 from accord.rules.evaluate import Indices, Mask, holds, scores
-from accord.rules.meeting import candidates
+from accord.rules.join import candidates
 from accord.rules.rule import Rule, Score
 from accord.simulation.known import Known, split
 from accord.simulation.truth import f1, share

@@ -33,8 +33,7 @@ from accord.protocols.mine import Mine, Watch
 from accord.protocols.outcome import Outcome
 from accord.ranges import contained
 from accord.rules.evaluate import Tables
-from accord.rules.join import Index, has_index
-from accord.rules.meeting import each_meeting
+from accord.rules.join import Index, each_meeting, has_index
 from accord.secure.engine import Engine
 from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
@@ -45,9 +44,7 @@ from accord.simulation.report import Quality, judge
 from accord.simulation.truth import read_truth
 from accord.spill import PIECE, Scratch
 from accord.table.layout import Layout
-from accord.table.pairing import Half, PairTable
-from accord.table.pairs import Pairs, order_pairs
-from accord.table.results import Paired
+from accord.table.pairs import Half, Paired, Pairs, PairTable, order_pairs
 from accord.table.sources.opening import TableLike, require_table
 from accord.wording import tell_kept
 

@@ -19,7 +19,7 @@ from accord.rules.evaluate import Indices
 from accord.simulation.curve import Curve, trace
 from accord.simulation.known import Known, PairFacts, rate
 from accord.simulation.truth import Scores, f1, share
-from accord.table.results import html_row
+from accord.table.pairs import html_row
 from accord.wording import counted
 
 

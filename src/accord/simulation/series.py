@@ -8,7 +8,7 @@ for data that one may see.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,22 +17,12 @@ from accord.entropy import Entropy
 from accord.errors import UsageError
 from accord.fields.columns import Records
 from accord.protocols.base import Ints, Release, Task
-from accord.protocols.batches import (
-    Changes,
-    Known,
-    Look,
-    Released,
-    find_changes,
-    look_at,
-    members_of,
-    rows_released,
-    take_rows,
-)
+from accord.protocols.batches import Changes, Known, Look
 from accord.protocols.mine import Mine
 from accord.protocols.outcome import Outcome
-from accord.protocols.series import Meeting, Series, series_slots
-from accord.protocols.series_greedy import Shown
-from accord.protocols.series_linkage import SeriesRun, series_party
+from accord.protocols.series import Entered, Entering, Series, enter
+from accord.protocols.shown import Shown
+from accord.protocols.standing import Meeting
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Wire, run_pair
@@ -73,31 +63,21 @@ class SeriesSide:
 
     def __post_init__(self) -> None:
         self.task = self.agreement.task
-        self.shown = Shown.nothing(self.task, self.side)
+        self.shown = Shown.nothing(self.task.shape(self.side.other, 0))
 
     def take_part(
         self, table: Records, partner_batches: int, entropy: Entropy, noise: Ints | None = None
-    ) -> tuple[Mine, Changes, Released]:
-        """Look at a table, draw the noise of its batch, fix the slots: one side of the next run. `noise`
-        replaces what would be drawn."""
+    ) -> tuple[Mine, Entered]:
+        """Look at a table, draw the noise of its batch, fix the slots: one side of the next run, which goes
+        on from what stands then. `noise` replaces what would be drawn."""
         series, task = require_series(self.agreement), self.task
-        known, members = Known.of(self.looks), members_of(table, self.agreement.salt)
-        room = series.declared(self.side, known.batches)
-        people = self.agreement.protocol.records_per_person(self.side) or 1
-        changes = find_changes(known, members, room, series.versions, per_person=people)
-        drawn = self._release(room).draw(table, entropy) if noise is None else noise
-        new = take_rows(table, changes.arrived, room)
-        counts = task.blocking.counts(self.side, new.columns, len(new)) + drawn
-        self.looks.append(look_at(changes, members, counts))
-        rows = rows_released(changes, known, due=True)
-        records = take_rows(table, rows.rows, series.announced(self.side, known.batches + 1))
-        left = self.shown.left(np.concatenate([*known.counts, counts]))
-        hidden = self.shown.rows(rows.member)
-        slots = series_slots(
-            task.blocking, self.side, records, rows.batch, left, entropy.stream("slots"), hidden
-        )
-        size = series.announced(self.side.other, partner_batches)
-        return Mine(self.side, records, size, slots, entropy.stream("run")), changes, rows
+        entered = enter(task, series, self.side, self.looks, table, Entering())
+        size = series.declared(self.side, entered.known.batches)
+        drawn = self._release(size).draw(table, entropy) if noise is None else noise
+        self.looks.append(entered.look(entered.arrived + drawn))
+        slots = entered.slots(self.looks, self.shown, entropy.stream("slots"))
+        partner = series.announced(self.side.other, partner_batches)
+        return Mine(self.side, entered.records, partner, slots, entropy.stream("run")), entered
 
     @property
     def counts(self) -> Ints:
@@ -143,18 +123,20 @@ def rehearse_run(
     noise: tuple[Ints | None, Ints | None] = (None, None),
 ) -> Rehearsed:
     """One run, the first of which is 0; both sides remember it."""
-    agreement, wire = sides[0].agreement, Wire()
-    series, task = require_series(agreement), sides[0].task
+    wire, task = Wire(), sides[0].task
     old = sides[0].left, sides[1].left
     meeting = Meeting((number, number), (number + 1, number + 1))
     made = [
         side.take_part(table, number + 1, entropy.stream(side.side.value), drawn)
         for side, table, drawn in zip(sides, tables, noise, strict=True)
     ]
-    parties = [
-        series_party(task, mine, engine, SeriesRun(series, meeting, old[1 - place], sides[place].shown, rows))
-        for place, (mine, _, rows) in enumerate(made)
-    ]
-    (a, sides[0].shown), (b, sides[1].shown) = run_pair(parties[0], parties[1], wire)
+    parties = []
+    for place, (mine, entered) in enumerate(made):
+        standing = entered.standing(meeting, old[1 - place], sides[place].shown)
+        parties.append(task.protocol.party(task, replace(mine, standing=standing), engine))
+    outcomes = run_pair(parties[0], parties[1], wire)
+    for side, outcome in zip(sides, outcomes, strict=True):
+        assert outcome.shown is not None
+        side.shown = outcome.shown
     ids = made[0][0].records.ids.to_pylist()
-    return Rehearsed((a, b), (made[0][1], made[1][1]), wire, ids)
+    return Rehearsed(outcomes, (made[0][1].changes, made[1][1].changes), wire, ids)

@@ -70,10 +70,7 @@ def set_budget(
     def change(old: Budget | None) -> Budget:
         return _change(old, epsilon, delta, runs, unlimited)
 
-    ledger = Ledger(open_state(folder, os.environ).ledger)
-    # A limit on runs alone does not say that ε shall have none.
-    only_runs = epsilon is None and delta is None and not unlimited
-    return ledger.change_budget(dataset, change, confirmed_only=only_runs)
+    return Ledger(open_state(folder, os.environ).ledger).change_budget(dataset, change)
 
 
 def _change(

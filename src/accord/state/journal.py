@@ -1,6 +1,6 @@
 """The journal of a run in a file: the answers of its steps, appended one by one, read again in their order.
 
-    accord journal 2\\n
+    accord journal 1\\n
     for each answer:
       8   its length, little-endian
       8   a checksum of it
@@ -12,9 +12,6 @@ answer counts once it is synced. So at the end of the file there may be the begi
 counted, since its writing was cut: its head, which is right, says that more was to come; or its head or its
 last block never reached the disk and is zeros. That tail is dropped, and the user is told. Whatever else does
 not fit is damage, wherever it stands: the file is left as it is, and the user is told where and what to do.
-
-Version 1 had no checksum of the head. There a length that points beyond the end may be a cut or damage; it is
-damage if the answer's checksum fits some other length.
 """
 
 from __future__ import annotations
@@ -32,15 +29,14 @@ from accord.errors import PeerError, StateError
 from accord.protocols.journal import Answer, unfit
 from accord.secure.party import Buffer
 
-TAG = b"accord journal 2\n"
+TAG = b"accord journal 1\n"
 BROKEN = "Restore it from a copy, or start a new run; under the same snapshot it spends nothing again."
-_FIRST = b"accord journal 1\n"
 _HEAD = struct.Struct("<Q8s")
 _SUM = 8
+_HEAD_SIZE = _HEAD.size + _SUM
 _PIECE = 1 << 20
 _BLOCK = 512
 """What a disk writes whole or not at all."""
-_LONGEST_SEARCH = 1 << 24
 
 
 class DamageError(ValueError):
@@ -51,7 +47,6 @@ class DamageError(ValueError):
 class Contents:
     """Where a journal's answers are."""
 
-    tag: bytes
     starts: list[int]
     """Of each answer, behind its head; and then where the next head would be."""
     ends: list[int]
@@ -74,7 +69,7 @@ class FileJournal:
                     os.fsync(self._file.fileno())
         except (OSError, ValueError) as error:
             raise unreadable(path, error) from None
-        self._tag, self._starts, self._ends = found.tag, found.starts, found.ends
+        self._starts, self._ends = found.starts, found.ends
         self.torn = found.torn
         """Bytes of an answer whose writing was cut, which were dropped."""
         self._next = 0
@@ -121,7 +116,7 @@ class FileJournal:
 
     def _append(self, answer: Answer) -> None:
         start = self._ends[-1]
-        head = _encode_head(self._tag, self.steps, sum(map(len, answer)), _checksum(answer))
+        head = _encode_head(self.steps, sum(map(len, answer)), _checksum(answer))
         try:
             self._file.seek(start)
             for part in (head, *answer):
@@ -156,9 +151,9 @@ class FileJournal:
         for piece in _pieces(self._file, start, stop):
             body[at : at + len(piece)] = piece
             at += len(piece)
-        self._file.seek(start - _head_size(self._tag))
-        head = self._file.read(_head_size(self._tag))
-        if at != len(body) or head != _encode_head(self._tag, number, len(body), _checksum((body,))):
+        self._file.seek(start - _HEAD_SIZE)
+        head = self._file.read(_HEAD_SIZE)
+        if at != len(body) or head != _encode_head(number, len(body), _checksum((body,))):
             raise unreadable(self._path, _damaged(number, start))
         return body
 
@@ -174,33 +169,29 @@ def scan(file: BinaryIO) -> Contents:
     """Find every answer and check it; raises ValueError, and `DamageError` where an answer is damaged."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
-    tag = file.read(len(TAG))
-    if tag not in (TAG, _FIRST):
+    if file.read(len(TAG)) != TAG:
         raise ValueError("not a journal")
     starts: list[int] = []
-    ends = [len(tag)]
-    head = _head_size(tag)
-    while ends[-1] + head <= size and not _is_torn(file, tag, len(starts), ends[-1], size):
+    ends = [len(TAG)]
+    while ends[-1] + _HEAD_SIZE <= size and not _is_torn(file, len(starts), ends[-1], size):
         file.seek(ends[-1])
         length, _ = _HEAD.unpack(file.read(_HEAD.size))
-        starts.append(ends[-1] + head)
+        starts.append(ends[-1] + _HEAD_SIZE)
         ends.append(starts[-1] + length)
-    return Contents(tag, starts, ends, size - ends[-1])
+    return Contents(starts, ends, size - ends[-1])
 
 
-def _is_torn(file: BinaryIO, tag: bytes, number: int, at: int, size: int) -> bool:
+def _is_torn(file: BinaryIO, number: int, at: int, size: int) -> bool:
     """Whether what begins here never counted; raises unless that, or the answer, is certain."""
     file.seek(at)
-    found = file.read(_head_size(tag))
+    found = file.read(_HEAD_SIZE)
     start = at + len(found)
     length, checksum = _HEAD.unpack(found[: _HEAD.size])
-    if found != _encode_head(tag, number, length, checksum):
+    if found != _encode_head(number, length, checksum):
         if _zeros(file, start - _SUM, size):
             return True
         raise _damaged(number, at)
     if length > size - start:
-        if tag == _FIRST and _fits_elsewhere(file, start, size, checksum):
-            raise _damaged(number, at)
         return True
     stop = start + length
     digest = hashlib.sha256()
@@ -208,37 +199,18 @@ def _is_torn(file: BinaryIO, tag: bytes, number: int, at: int, size: int) -> boo
         digest.update(piece)
     if digest.digest()[:_SUM] == checksum:
         return False
-    last = max(at if tag == _FIRST else start, (size - 1) // _BLOCK * _BLOCK)
-    # Of version 1 a head of zeros says that nothing comes, and zeros follow.
-    if _zeros(file, last, size) and (stop == size or _zeros(file, at, size)):
+    if stop == size and _zeros(file, max(start, (size - 1) // _BLOCK * _BLOCK), size):
         return True
     raise _damaged(number, at)
-
-
-def _fits_elsewhere(file: BinaryIO, start: int, size: int, checksum: bytes) -> bool:
-    """Whether the checksum is that of an answer of another length; of what is too long to search, yes."""
-    if size - start > _LONGEST_SEARCH:
-        return True
-    digest = hashlib.sha256()
-    for piece in _pieces(file, start, size):
-        for octet in range(len(piece)):
-            if digest.digest()[:_SUM] == checksum:
-                return True
-            digest.update(piece[octet : octet + 1])
-    return digest.digest()[:_SUM] == checksum
 
 
 def _damaged(number: int, at: int) -> DamageError:
     return DamageError(f"the answer of step {number + 1}, at byte {at:,}, is damaged")
 
 
-def _head_size(tag: bytes) -> int:
-    return _HEAD.size + (_SUM if tag == TAG else 0)
-
-
-def _encode_head(tag: bytes, number: int, length: int, checksum: bytes) -> bytes:
+def _encode_head(number: int, length: int, checksum: bytes) -> bytes:
     head = _HEAD.pack(length, checksum)
-    return head + _checksum((tag, number.to_bytes(8, "little"), head)) if tag == TAG else head
+    return head + _checksum((TAG, number.to_bytes(8, "little"), head))
 
 
 def _checksum(parts: Answer) -> bytes:

@@ -37,10 +37,9 @@ from accord.privacy.events import NO_COST, AllPairs, Cost, Event
 from accord.privacy.number import exact
 from accord.privacy.release import Snapshot, fold_name, release_key, snapshot_place
 from accord.protocols.batches import Look
-from accord.state import noise_format
 from accord.state.folder import require_run_name
 from accord.state.ledger_accounts import remove_account, require_account
-from accord.state.ledger_file import LedgerFile
+from accord.state.ledger_file import LedgerFile, decode_noise, encode_noise
 from accord.state.ledger_series import (
     SeriesBook,
     SeriesLook,
@@ -150,26 +149,21 @@ class Ledger:
         """Make the account of a data set, or replace its limits."""
         self.change_budget(dataset, lambda old: budget)
 
-    def change_budget(
-        self, dataset: str, change: Callable[[Budget | None], Budget], confirmed_only: bool = False
-    ) -> Budget:
+    def change_budget(self, dataset: str, change: Callable[[Budget | None], Budget]) -> Budget:
         """Make the account of a data set, or change its limits from now on; what is spent stays spent.
 
-        The old limits are read and the new ones written in one transaction; `confirmed_only` refuses an
-        account that still waits for its owner's word.
+        The old limits are read and the new ones written in one transaction.
         """
         check_name("data set", dataset)
         with self._file.writing() as db:
             query = "SELECT epsilon, delta, runs FROM accounts WHERE account = ?"
             old = db.execute(query, (fold_name(dataset),)).fetchone()
-            if old is not None and confirmed_only:
-                require_account(db, dataset)
             budget = change(None if old is None else _budget(old))
             cost = budget.cost
             limits = (*((text(cost.epsilon), text(cost.delta)) if cost else (None, None)), budget.runs)
             db.execute(
-                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET "
-                "epsilon = excluded.epsilon, delta = excluded.delta, runs = excluded.runs, confirmed = 1",
+                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                "epsilon = excluded.epsilon, delta = excluded.delta, runs = excluded.runs",
                 (fold_name(dataset), dataset, *limits),
             )
             return budget
@@ -188,7 +182,7 @@ class Ledger:
     def find_account(self, dataset: str | None) -> str:
         """The account of that name in its owner's spelling; without a name the only one there is.
 
-        Raises `AccountError` if there is none, or none that may be used.
+        Raises `AccountError` if there is none.
         """
         with self._file.reading() as db:
             return require_account(db, dataset)
@@ -218,11 +212,9 @@ class Ledger:
 
     def _repeat(self, db: sqlite3.Connection, ask: Ask, known: Entry) -> Charge:
         """The answer to a run that was charged before: the same noise, no new row, no new cost."""
-        # Version 1 named releases otherwise; what the noise belongs to is then seen by the run's slots alone.
-        named = (known.key is None and known.drawing is not None) or known.key == ask.key
         accounts = fold_name(known.dataset) == fold_name(ask.dataset)
-        same = (known.partner, known.agreement, known.event) == (ask.partner, ask.agreement, ask.event)
-        if not (named and accounts and same):
+        charged = (known.partner, known.agreement, known.event, known.key)
+        if not accounts or charged != (ask.partner, ask.agreement, ask.event, ask.key):
             raise LedgerError(
                 path=self._file.path,
                 reason=f"the run '{ask.run}' was charged for another release",
@@ -261,7 +253,7 @@ def _charge(db: sqlite3.Connection, ask: Ask, draw: Callable[[], NDArray[np.int6
     elif ask.key is not None:
         # What is drawn for a series is kept with its looks.
         noise = draw() if look is None else noise
-        row = (ask.key, noise_format.encode(noise))
+        row = (ask.key, encode_noise(noise))
         drawing = db.execute("INSERT INTO drawings (key, noise) VALUES (?, ?)", row).lastrowid
     db.execute(
         "INSERT INTO runs (run, account, snapshot, partner, agreement, key, drawing, event, paid, at) "
@@ -283,7 +275,7 @@ def _find_noise(db: sqlite3.Connection, key: bytes | None) -> tuple[int | None, 
 
 def _decode_noise(stored: bytes) -> NDArray[np.int64]:
     try:
-        return noise_format.decode(stored)
+        return decode_noise(stored)
     except ValueError as error:
         raise sqlite3.DatabaseError(str(error)) from None
 

@@ -7,30 +7,20 @@ from __future__ import annotations
 
 import shlex
 import sqlite3
-from collections.abc import Iterable
 
 from accord.errors import AccountError
 from accord.privacy.release import fold_name
-from accord.spelling import nearest
+from accord.wording import nearest
 
 
 def require_account(db: sqlite3.Connection, dataset: str | None) -> str:
     """The account in its owner's spelling; without a name the only one there is. Raises `AccountError`."""
-    rows = db.execute("SELECT account, name, confirmed FROM accounts ORDER BY account").fetchall()
-    if dataset is None:
-        if len(rows) != 1:
-            raise AccountError(problem=_say_choose([name for _, name, _ in rows]))
-        found = rows[0]
-    else:
-        found = _find(rows, dataset)
-    _, name, confirmed = found
-    if not confirmed:
-        raise AccountError(
-            problem=f"The account '{name}' has no limit, which nobody has confirmed: an older version made "
-            f"it. {_say_how(name)}",
-            account=name,
-        )
-    return str(name)
+    names = _names(db)
+    if dataset is not None:
+        return names[_find(names, dataset)]
+    if len(names) != 1:
+        raise AccountError(problem=_say_choose(list(names.values())))
+    return next(iter(names.values()))
 
 
 def remove_account(db: sqlite3.Connection, dataset: str) -> str:
@@ -39,8 +29,9 @@ def remove_account(db: sqlite3.Connection, dataset: str) -> str:
     A snapshot that was declared and never linked stays bound to its table: who makes the account anew does
     not come to another table under an old name.
     """
-    rows = db.execute("SELECT account, name, confirmed FROM accounts").fetchall()
-    account, name, _ = _find(rows, dataset, making=False)
+    names = _names(db)
+    account = _find(names, dataset, making=False)
+    name = names[account]
     (runs,) = db.execute("SELECT COUNT(*) FROM runs WHERE account = ?", (account,)).fetchone()
     if runs:
         raise AccountError(
@@ -51,14 +42,18 @@ def remove_account(db: sqlite3.Connection, dataset: str) -> str:
     return name
 
 
-def _find(rows: Iterable[tuple[str, str, int]], dataset: str, making: bool = True) -> tuple[str, str, int]:
-    """The row of an account, by any spelling of its name; who looks for none to use need not hear how it is
+def _names(db: sqlite3.Connection) -> dict[str, str]:
+    """The names that owners gave their accounts, by folded name."""
+    return dict(db.execute("SELECT account, name FROM accounts ORDER BY account").fetchall())
+
+
+def _find(names: dict[str, str], dataset: str, making: bool = True) -> str:
+    """The folded name of an account, by any spelling; who looks for none to use need not hear how it is
     made."""
-    known = {row[0]: row for row in rows}
-    if fold_name(dataset) not in known:
-        names = {key: row[1] for key, row in known.items()}
+    account = fold_name(dataset)
+    if account not in names:
         raise AccountError(problem=_say_unknown(dataset, names, making))
-    return known[fold_name(dataset)]
+    return account
 
 
 def _say_choose(names: list[str]) -> str:

@@ -1,7 +1,8 @@
-"""The ledger's file: an SQLite database that only its owner may read, and the transactions in it.
+"""The ledger's file: an SQLite database that only its owner may read, its tables, and the transactions in it.
 
 A transaction is synced with its folder before it returns (synchronous = EXTRA), so that neither a kill nor a
-power cut loses what was answered. Forgotten noise is overwritten.
+power cut loses what was answered. Forgotten noise is overwritten. Stored noise is a tag with a version, the
+number of bins, then four bytes a bin.
 """
 
 from __future__ import annotations
@@ -12,12 +13,38 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from accord.errors import LedgerError
 from accord.state.folder import sync_folder
-from accord.state.ledger_migration import migrate
-from accord.state.ledger_schema import APPLICATION, SCHEMA, SERIES, VERSION
 
 PATIENCE_SECONDS = 30.0
+_MOST_BINS = 1 << 26
+_NOISE = b"accord noise v1\0"
+_HEAD = len(_NOISE) + 8
+
+_VERSION = 1
+_APPLICATION = 0x41434C47
+_SCHEMA = (
+    # `account` is the folded name, `name` the one that its owner gave.
+    "CREATE TABLE accounts (account TEXT PRIMARY KEY, name TEXT NOT NULL, epsilon TEXT, delta TEXT, "
+    "runs INTEGER)",
+    "CREATE TABLE snapshots (place BLOB PRIMARY KEY, content BLOB NOT NULL)",
+    "CREATE TABLE drawings (drawing INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL, noise BLOB)",
+    "CREATE UNIQUE INDEX one_noise_a_key ON drawings (key) WHERE noise IS NOT NULL",
+    # `key` is NULL where no noise was drawn.
+    "CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL UNIQUE, "
+    "account TEXT NOT NULL REFERENCES accounts, snapshot TEXT, partner TEXT NOT NULL, "
+    "agreement BLOB NOT NULL, key BLOB, drawing INTEGER REFERENCES drawings, event BLOB NOT NULL, "
+    "paid INTEGER NOT NULL, at TEXT NOT NULL)",
+    "CREATE INDEX runs_of_account ON runs (account)",
+    "CREATE TABLE series (series INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL REFERENCES "
+    "accounts, folded TEXT NOT NULL, name TEXT NOT NULL, key BLOB NOT NULL, UNIQUE (account, folded))",
+    # `content` is NULL once it was forgotten.
+    "CREATE TABLE looks (series INTEGER NOT NULL REFERENCES series, look INTEGER NOT NULL, "
+    "run TEXT NOT NULL UNIQUE, content BLOB, PRIMARY KEY (series, look))",
+)
 
 
 class LedgerFile:
@@ -103,25 +130,30 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     version, application = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id")
     )
-    if (version, application) == (VERSION, APPLICATION):
-        return
-    if application == APPLICATION and version in (1, 2):
-        if version == 1:
-            migrate(db)
-        _add_series(db)
+    if (version, application) == (_VERSION, _APPLICATION):
         return
     if (version, application) != (0, 0) or db.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise LedgerError(
             path=path, reason="it is not a ledger of this version", mend="Use the version that made it."
         )
-    for statement in SCHEMA:
+    for statement in _SCHEMA:
         db.execute(statement)
-    _add_series(db)
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
+    db.execute(f"PRAGMA application_id = {_APPLICATION}")
+    db.execute(f"PRAGMA user_version = {_VERSION}")
 
 
-def _add_series(db: sqlite3.Connection) -> None:
-    """Make a ledger of version 2 one of version 3."""
-    for statement in SERIES:
-        db.execute(statement)
-    db.execute(f"PRAGMA user_version = {VERSION}")
+def encode_noise(noise: NDArray[np.int64]) -> bytes:
+    """The noise of each bin, in order."""
+    if noise.ndim != 1 or len(noise) > _MOST_BINS:
+        raise ValueError("noise is one list of at most 2^26 bins")
+    if len(noise) and not 0 <= noise.min() <= noise.max() < 1 << 32:
+        raise ValueError("noise is never negative and fits in four bytes")
+    return _NOISE + len(noise).to_bytes(8, "little") + noise.astype("<u4").tobytes()
+
+
+def decode_noise(data: bytes) -> NDArray[np.int64]:
+    """What `encode_noise` was given; anything else is refused."""
+    bins = int.from_bytes(data[len(_NOISE) : _HEAD], "little")
+    if data[: len(_NOISE)] != _NOISE or bins > _MOST_BINS or len(data) != _HEAD + 4 * bins:
+        raise ValueError("not stored noise of version 1")
+    return np.frombuffer(data, dtype="<u4", offset=_HEAD).astype(np.int64)

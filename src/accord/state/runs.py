@@ -11,7 +11,7 @@
     before      of a run of a series: what both had disclosed to each other before
     pairs, shown    of one that is done: the pairs that it found, and what both have disclosed by then
     seed, noise, pledges, record    of an accountable run: stored.py
-    looks       of an accountable run of a series, in place of the noise: pledge_series.py
+    looks       of an accountable run of a series, in place of the noise: accountable/pledge.py
 
 Every file has a version; the journal's is in `journal.py`. Whoever changes anything here holds the lock.
 
@@ -28,10 +28,10 @@ import os
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -43,17 +43,14 @@ from accord.protocols.base import Task
 from accord.protocols.batches import Look, decode_looks
 from accord.protocols.phases import Lap, Phases
 from accord.protocols.series import MOST_BATCHES
-from accord.protocols.series_greedy import Shown, decode_shown, encode_shown
+from accord.protocols.shown import Shown, decode_shown, encode_shown
 from accord.protocols.slots import Ints, Slots, read_counts
+from accord.protocols.standing import Meeting
 from accord.side import Side
 from accord.spill import Scratch
 from accord.state.folder import State, write_private
 from accord.state.journal import BROKEN, TAG, FileJournal, scan, unreadable
-from accord.table.address import find_address
-from accord.table.layout import Layout
-from accord.table.pairing import PairTable
-from accord.table.sinks.targets import Target, as_target_or_none
-from accord.table.sources.opening import Place
+from accord.table.pairs import PairTable
 
 T = TypeVar("T")
 
@@ -64,7 +61,7 @@ _MOST_WRONG = 3
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a run is. `data`, `out`, `listen` and `connect` are what `resume` takes where nothing is named."""
+    """What a run is, and how far it is."""
 
     run: str
     partner: str
@@ -77,19 +74,11 @@ class Manifest:
     table: str
     """The digest of the own table, in hex."""
     began: str
-    data: str = ""
-    layout: str = "{}"
-    """How the data file is laid out, as JSON."""
-    out: str = ""
-    snapshot: str = ""
-    """What the table was called, if anything."""
-    listen: str = ""
-    connect: str = ""
+    request: dict[str, Any] = field(default_factory=dict)
+    """The rest of what it was asked for, as whoever began it keeps that (run/request.py)."""
     done: bool = False
     resumes: int = 0
     """How often the two sides met again to go on."""
-    raw: bool = False
-    """Whether a csv is written with cells as they are."""
     replaces: str = ""
     """The output that the run may replace: what it has written, or what its owner said so of."""
     wrong: int = 0
@@ -114,7 +103,7 @@ class Manifest:
     """How many looks at the table the ledger had with this run."""
     seen: tuple[int, int] = (0, 0)
     """Batches of A and of B that had met before."""
-    total: tuple[int, int] = (0, 0)
+    total: tuple[int, int] = (1, 1)
     """Batches of A and of B in this run."""
 
     @property
@@ -132,19 +121,10 @@ class Manifest:
         named = fold_name(self.series), fold_name(self.dataset)
         return bool(self.series) and named == (fold_name(series), fold_name(dataset))
 
-    def source(self) -> Place:
-        """Where the data was."""
-        if not self.data:
-            raise UsageError(problem=f"The run {self.run} was not given a file. Name the data with `data=`.")
-        return find_address(self.data) or Path(self.data)
-
-    def target(self) -> Target | None:
-        """Where the pairs were to go."""
-        # A file has its path from the root on, whatever stands in it.
-        return Path(self.out) if self.out.startswith("/") else as_target_or_none("out", self.out or None)
-
-    def read_layout(self) -> Layout:
-        return Layout.from_json(self.layout)
+    @property
+    def meeting(self) -> Meeting:
+        """Which batches met in it."""
+        return Meeting(self.seen, self.total)
 
 
 class RunFolder:
@@ -247,7 +227,7 @@ class RunFolder:
         batches = self.manifest.seen if name == "before" else self.manifest.total
 
         def decode(content: bytes) -> Shown:
-            found = decode_shown(content, task, side)
+            found = decode_shown(content, task.shape(side.other, 0))
             of = batches if side is Side.A else batches[::-1]
             if any(len(out) > met * task.blocking.bins for out, met in zip(found.removed, of, strict=True)):
                 raise ValueError("more batches than the run had")
@@ -413,7 +393,6 @@ def decode_manifest(content: bytes) -> Manifest:
         if not isinstance(found, dict) or found.pop("version", None) != _VERSION:
             raise ValueError("not a manifest of this version")
         manifest = _as_manifest().validate_json(json.dumps(found), strict=True)
-        Layout.from_json(manifest.layout)
     except (ValidationError, RecursionError):
         raise ValueError("not a manifest") from None
     sizes = manifest.records, manifest.partner_records, manifest.series_run, manifest.look

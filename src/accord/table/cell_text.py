@@ -10,6 +10,10 @@
 
 Raw bytes and nested values are no text. A column of Python's may have some among texts: it is `MIXED`, so
 that they are faults of their own and change nothing of the cells beside them.
+
+Rows of drivers that speak no Arrow become batches of text: every cell by itself, as a csv would have it,
+whatever the rows beside it hold. That all cells of a batch were whole numbers is noted beside them, for
+whoever writes them into a table again.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ _MOST_WHOLE = 2**53
 MIXED = pa.struct([pa.field("accord: text", _TEXT), pa.field("accord: no text", _TEXT)])
 """Cells of text among others that are raw bytes or nested, of which only the kind is known."""
 _BYTES, _NESTED = "large_binary", "nested"
+_WHOLE = {b"accord": b"whole numbers"}
 
 
 def to_text(cells: pa.Array) -> pa.Array:
@@ -157,3 +162,25 @@ def _without_zeros(cells: pa.Array) -> pa.Array:
     texts = _write(cells)
     shorter = pc.replace_substring_regex(texts, r"(\.\d*?)0+$", r"\1")
     return pc.replace_substring_regex(shorter, r"\.$", "")
+
+
+def batch_rows(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> pa.RecordBatch:
+    """Some rows as a batch; there is at least one."""
+    columns = list(zip(*rows, strict=True))
+    made = [from_python(cells) for cells in columns]
+    fields = [
+        pa.field(name, column.type, metadata=_WHOLE if _are_whole(cells) else None)
+        for name, column, cells in zip(names, made, columns, strict=True)
+    ]
+    return pa.record_batch(made, schema=pa.schema(fields))
+
+
+def is_whole(field: pa.Field) -> bool:
+    """Whether a column of a batch holds, or held, whole numbers that every database has, too."""
+    if field.metadata is not None and _WHOLE.items() <= field.metadata.items():
+        return True
+    return pa.types.is_integer(field.type) and not pa.types.is_uint64(field.type)
+
+
+def _are_whole(cells: Sequence[Any]) -> bool:
+    return set(map(type, cells)) == {int} and min(cells) >= -(1 << 63) and max(cells) < 1 << 63

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from accord.arguments import require, require_flag, require_text, require_text_or_none, wrong
 from accord.errors import DataError, Fault, UnreadableError, UsageError
 from accord.spec import Spec
-from accord.spelling import did_you_mean
+from accord.wording import did_you_mean
 
 
 class Source(Spec):

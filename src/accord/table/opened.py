@@ -1,7 +1,8 @@
-"""An open table: what a file of any kind becomes before its cells are judged.
+"""An open table, what a file of any kind becomes before its cells are judged; and the faults of its rows.
 
 The names of the columns that a file has are shown to nobody who did not ask: without a header they would be a
 record's values. A wanted name that is not there gets the nearest of them beside it, and no other.
+Faults are collected while it is read: none hides another, and no value is told.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from accord.table.csv_scan import MOST_COLUMNS
 REFUSED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError)
 CHECK = "`accord check` finds out how a file is written."
 BELOW_HEADER = "Row 1 is the first one below the header; empty lines do not count."
+_SHOWN_ROWS = 5
 
 
 @dataclass
@@ -169,3 +171,36 @@ def brief(error: Exception) -> str:
     first = str(error).splitlines()[0] if str(error) else "it is damaged"
     reason = first.split(":", 1)[0].split("(")[0].strip().rstrip(".")[:120].lower()
     return "it holds no table of cells" if reason in ("csv parse error", "empty csv file") else reason
+
+
+class Faults:
+    """Faults by column and problem: each with its first rows and its number, so that none hides another."""
+
+    def __init__(self, table: OpenTable) -> None:
+        self.first = 0
+        """How many records were read before the chunk at hand."""
+        self._table = table
+        self._rows: dict[tuple[str, str], list[int]] = {}
+        self._counts: dict[tuple[str, str], int] = {}
+
+    def note(self, bad: NDArray[np.bool_], column: str, problem: str) -> None:
+        rows = np.flatnonzero(bad)
+        if len(rows):
+            known = self._rows.setdefault((column, problem), [])
+            known += [self.first + int(i) for i in rows[: _SHOWN_ROWS - len(known)]]
+            self._counts[column, problem] = self._counts.get((column, problem), 0) + len(rows)
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    def in_order(self) -> list[Fault]:
+        """The faults, by their first rows."""
+        groups = sorted(self._rows.items(), key=lambda group: group[1][0])
+        return [self._fault(*group, rows) for group, rows in groups]
+
+    def _fault(self, column: str, problem: str, rows: list[int]) -> Fault:
+        count = self._counts[column, problem]
+        numbers = ", ".join(f"{number:,}" for number in sorted(map(self._table.row, rows)))
+        more = f" and {count - len(rows):,} more" if count > len(rows) else ""
+        word = "row" if count == 1 else "rows"
+        return Fault(f"{word} {numbers}{more}, column '{column}'", f"{problem}.", count=count)

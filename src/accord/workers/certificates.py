@@ -20,39 +20,39 @@ from accord.secure.party import Party, Send, receive
 from accord.workers.messages import MOST_CARD
 from accord.workers.routing import TOKEN
 
-BADGE = 2 + MOST_CARD + TOKEN
+CERTIFICATE = 2 + MOST_CARD + TOKEN
 
 
 @dataclass(frozen=True)
-class Badge:
-    """A worker, to the other side."""
+class WorkerCertificate:
+    """A worker, as the other side is told of it."""
 
     card: bytes
     half: bytes = field(repr=False)
 
 
-def encode_badge(badge: Badge) -> bytes:
-    """A badge in its bytes."""
-    if len(badge.card) > MOST_CARD or len(badge.half) != TOKEN:
+def encode_certificate(own: WorkerCertificate) -> bytes:
+    """A certificate and a half in their bytes."""
+    if len(own.card) > MOST_CARD or len(own.half) != TOKEN:
         raise ValueError("a certificate is too long")
-    return len(badge.card).to_bytes(2, "little") + badge.card.ljust(MOST_CARD, b"\0") + badge.half
+    return len(own.card).to_bytes(2, "little") + own.card.ljust(MOST_CARD, b"\0") + own.half
 
 
-def decode_badge(content: bytes) -> Badge:
-    """The badge in these bytes."""
+def decode_certificate(content: bytes) -> WorkerCertificate:
+    """Those in these bytes."""
     length = int.from_bytes(content[:2], "little")
     card, rest = content[2 : 2 + length], content[2 + length : 2 + MOST_CARD]
     try:
         if length > MOST_CARD or any(rest):
-            raise ValueError("not a badge")
-        card_from_der(card, Path("a badge"))
+            raise ValueError("not a certificate")
+        card_from_der(card, Path("a certificate"))
     except (ValueError, TrustError):
         raise PeerError(problem="a certificate of a worker that cannot be read") from None
-    return Badge(card, content[2 + MOST_CARD :])
+    return WorkerCertificate(card, content[2 + MOST_CARD :])
 
 
-def exchange_badges(own: list[Badge]) -> Party[list[Badge]]:
+def exchange_certificates(own: list[WorkerCertificate]) -> Party[list[WorkerCertificate]]:
     """Say who one's workers are; the partner's, of which there are as many."""
-    yield Send(b"".join(map(encode_badge, own)), signed=True)
-    content = (yield from receive(BADGE * len(own), signed=True)).tobytes()
-    return [decode_badge(content[at : at + BADGE]) for at in range(0, len(content), BADGE)]
+    yield Send(b"".join(map(encode_certificate, own)), signed=True)
+    content = (yield from receive(CERTIFICATE * len(own), signed=True)).tobytes()
+    return [decode_certificate(content[at : at + CERTIFICATE]) for at in range(0, len(content), CERTIFICATE)]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.errors import TrustError, UsageError
-from accord.peer.connect import Address, parse_address
+from accord.peer.connect import HostPort, parse_address
 from accord.workers.ray_worker import WATCH, RayWorker
 
 AUTO = "auto"
@@ -159,7 +159,7 @@ def _require_answer(address: str) -> None:
         socket.create_connection((where.host, where.port), _PROBE_SECONDS).close()
 
 
-def _own_host(cluster: Address) -> str:
+def _own_host(cluster: HostPort) -> str:
     """The address of this machine towards the cluster; nothing is sent to find it."""
     family, kind, *_, where = socket.getaddrinfo(cluster.host, cluster.port, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, kind) as towards:

@@ -2,15 +2,15 @@
 
 `python -m accord.workers.foreman` is started by a coordinator, with a socket as its standard input
 (messages.py). It joins the cluster, has workers started there, and carries messages: for each worker it holds
-one end of a line, whose other end is the coordinator's, as if the worker were a process on this machine. What
-the partner's workers send comes through it, too, as ciphertext (relay.py).
+one end of a socket, whose other end is the coordinator's, as if the worker were a process on this machine.
+What the partner's workers send comes through it, too, as ciphertext (relay.py).
 
 Why a process of its own: Ray takes over signals, ends the process when a cluster is lost, and reads what
 comes from it with pickle. The coordinator, which holds the identity, the ledger and the journal, does none
 of that, and tells its partner in order what happened whatever becomes of Ray.
 
-When the coordinator hangs up, or is killed, the workers are ended and the cluster is left; if this process is
-killed, Ray ends them, since none is detached.
+When the coordinator closes its socket, or is killed, the workers are ended and the cluster is left; if this
+process is killed, Ray ends them, since none is detached.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ _RELAY_SECONDS = 300.0
 _WATCH_SECONDS = 1.0
 
 
-class _Line:
-    """The line to the coordinator that is one worker's; a failure is the last word on it."""
+class _CoordinatorSocket:
+    """The socket to the coordinator that is one worker's; a failure is the last word on it."""
 
     def __init__(self, end: socket.socket) -> None:
         self.end = end
         self._lock = threading.Lock()
         self._is_over = False
 
-    def say(self, kind: Kind, body: bytes) -> None:
+    def send(self, kind: Kind, body: bytes) -> None:
         with self._lock, suppress(OSError):
             if not self._is_over:
                 self._is_over = kind is Kind.FAILURE
-                messages.say(self.end, kind, body)
+                messages.send(self.end, kind, body)
 
     def fail(self, problem: str) -> None:
-        self.say(Kind.FAILURE, messages.encode_failure(Failure(Cause.FAULT, problem)))
+        self.send(Kind.FAILURE, messages.encode_failure(Failure(Cause.FAULT, problem)))
 
 
-class _Shift:
+class _PlacedWorkers:
     """Workers from their start to their end."""
 
     def __init__(self, cluster: Cluster, ends: list[socket.socket], listens: bool) -> None:
-        self._cluster, self._lines = cluster, [_Line(end) for end in ends]
+        self._cluster, self._sockets = cluster, [_CoordinatorSocket(end) for end in ends]
         self._tokens = [System().bytes(TOKEN) for _ in ends]
         self.relay = Relay(cluster.host, self._tokens, _RELAY_SECONDS) if listens else None
         _start(self._run)
@@ -69,38 +69,40 @@ class _Shift:
     def _run(self) -> None:
         """Have the workers started, and tell who is gone, as long as there is a cluster."""
         try:
-            if not (actors := self._cluster.place(len(self._lines), PLACE_SECONDS)):
-                room = f"the cluster had no room for {counted(len(self._lines), 'worker')}"
-                return self._lines[0].fail(f"{room} in {PLACE_SECONDS:.0f} seconds")
+            if not (actors := self._cluster.place(len(self._sockets), PLACE_SECONDS)):
+                room = f"the cluster had no room for {counted(len(self._sockets), 'worker')}"
+                return self._sockets[0].fail(f"{room} in {PLACE_SECONDS:.0f} seconds")
             for number, actor in enumerate(actors):
                 _start(self._serve, number, actor)
             while True:
                 for number, problem in self._cluster.watch(_WATCH_SECONDS).items():
-                    self._lines[number].fail(problem)
+                    self._sockets[number].fail(problem)
         except Exception as error:
-            for line in self._lines:
-                line.fail(in_words(error))
+            for coordinator in self._sockets:
+                coordinator.fail(in_words(error))
 
     def _serve(self, number: int, actor: Any) -> None:
         """Tell the coordinator what a worker says, in order."""
-        line, asked = self._lines[number], queue.SimpleQueue[Any]()
+        coordinator, asked = self._sockets[number], queue.SimpleQueue[Any]()
         try:
             found = self._cluster.wait(actor.program.remote())
             if found != PROGRAM:
-                return line.fail(f"its node has another version of accord: {found} instead of {PROGRAM}")
+                return coordinator.fail(
+                    f"its node has another version of accord: {found} instead of {PROGRAM}"
+                )
             _start(self._forward, number, actor, asked)
             while (call := asked.get()) is not None:
                 said = self._cluster.wait(call)
                 if said is not None:
-                    line.say(Kind(said[0]), said[1])
+                    coordinator.send(Kind(said[0]), said[1])
         except Exception as error:
-            line.fail(in_words(error))
+            coordinator.fail(in_words(error))
 
     def _forward(self, number: int, actor: Any, asked: queue.SimpleQueue[Any]) -> None:
         """Tell a worker what the coordinator says; calls of one actor are done in order."""
-        line = self._lines[number]
+        coordinator = self._sockets[number]
         try:
-            while (message := messages.hear(line.end)) is not None:
+            while (message := messages.receive(coordinator.end)) is not None:
                 if message.kind is Kind.SOCKET:
                     assert self.relay is not None
                     with socket.socket(fileno=message.descriptors[0]) as partner:
@@ -111,8 +113,8 @@ class _Shift:
                     where = self.relay.where
                     asked.put(actor.call.remote(where.host, where.port, self._tokens[number]))
         except Exception as error:
-            # Nobody hears it if it is the line that was cut.
-            line.fail(in_words(error))
+            # Nobody hears it if it is the socket that was cut.
+            coordinator.fail(in_words(error))
         asked.put(None)
 
 
@@ -121,32 +123,32 @@ def _start(run: Any, *arguments: object) -> None:
 
 
 def _join(control: socket.socket) -> tuple[Cluster, Join] | None:
-    message = messages.hear(control)
+    message = messages.receive(control)
     if message is None or message.kind is not Kind.JOIN:
         return None
     join = messages.decode_facts(Join, message.body)
     try:
         cluster = Cluster(join.address, join.vouched)
-        messages.say(control, Kind.ROOM, messages.encode_facts(Count(cluster.room)))
+        messages.send(control, Kind.ROOM, messages.encode_facts(Count(cluster.room)))
         return cluster, join
     except Exception as error:
         cause = Cause.TRUST if isinstance(error, TrustError) else Cause.FAULT
         problem = str(error) if isinstance(error, AccordError) else type(error).__name__
-        messages.say(control, Kind.FAILURE, messages.encode_failure(Failure(cause, problem)))
+        messages.send(control, Kind.FAILURE, messages.encode_failure(Failure(cause, problem)))
         return None
 
 
 def _lead(control: socket.socket, cluster: Cluster, listens: bool) -> None:
-    """Until the coordinator hangs up."""
+    """Until the coordinator closes its socket."""
     ends: list[socket.socket] = []
     wanted = 0
-    while (message := messages.hear(control)) is not None:
+    while (message := messages.receive(control)) is not None:
         if message.kind is Kind.HIRE:
             wanted = messages.decode_facts(Count, message.body).workers
             continue
         ends += [socket.socket(fileno=descriptor) for descriptor in message.descriptors]
         if len(ends) == wanted:
-            _Shift(cluster, ends, listens)
+            _PlacedWorkers(cluster, ends, listens)
 
 
 def main() -> None:

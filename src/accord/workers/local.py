@@ -1,9 +1,9 @@
 """Workers as processes on this machine.
 
-Each has a line to this process (sockets.py) as its standard input, and a process group of its own, so that an
-interrupt at the terminal reaches the coordinator alone. The invariant: when `end` returns, every process that
-was started here has ended; and if this process is killed, the sockets close with it, upon which they end by
-themselves.
+Each has a socket to this process (connections.py) as its standard input, and a process group of its own, so
+that an interrupt at the terminal reaches the coordinator alone. The invariant: when `end` returns, every
+process that was started here has ended; and if this process is killed, the sockets close with it, upon which
+they end by themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from accord.workers.sockets import Lines
+from accord.workers.connections import WorkerSockets
 
 _GRACE_SECONDS = 2.0
 _ROOT = Path(__file__).parents[2]
@@ -28,13 +28,13 @@ def own_environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": path}
 
 
-def start_module(module: str, line: socket.socket, folder: str = ".") -> subprocess.Popen[bytes]:
-    """A module of this very program, in a process whose standard input is this end of a line."""
-    with line:
+def start_module(module: str, end: socket.socket, folder: str = ".") -> subprocess.Popen[bytes]:
+    """A module of this very program, in a process whose standard input is this end of a socket."""
+    with end:
         # -P: whatever lies in the current folder is not this program.
         return subprocess.Popen(
             [sys.executable, "-P", "-m", module],
-            stdin=line.fileno(),
+            stdin=end.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=own_environment(),
@@ -52,7 +52,7 @@ def end_process(process: subprocess.Popen[bytes], until: float) -> None:
         process.wait()
 
 
-class LocalWorkers(Lines):
+class LocalWorkers(WorkerSockets):
     """Processes, by their numbers from 0 on."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class LocalWorkers(Lines):
 
     def end(self) -> None:
         """End all of them."""
-        self.hang_up()
+        self.shut_down()
         until = time.monotonic() + _GRACE_SECONDS
         for process in self._processes:
             end_process(process, until)

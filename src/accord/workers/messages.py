@@ -1,24 +1,24 @@
 """What a coordinator and a worker say to each other, as bytes: no pickle, no shared memory, no ids.
 
-    8   `accordw2`
+    8   `accordw1`
     8   little-endian: the kind in the highest byte, the length of the body in the other seven
     …   the body
 
-    START    to the worker: the circuit, the engine, its side, how long to wait; all of it public, but for the
-             key of its connection in an accountable run
-    BADGE    from it: the certificate of a key that it has made for this run and that never leaves it
-    MEET     to it: the partner's certificate, and where to connect with which token
-    SOCKET   to it, where this side listens: a connection that has named it (routing.py), as a descriptor
-    READY    from it: its engine has been set up with the partner's worker; an answer without places
-    JOB      to it: block sizes, the encoded inputs of its share of the slots, and which of them are real
-    ANSWER   from it: the places of the matches, and what it has sent, received and held so far
-    FAILURE  from it: why it ends
+    START        to the worker: the circuit, the engine, its side, how long to wait; all of it public, but for
+                 the key of its connection in an accountable run
+    CERTIFICATE  from it: of a key that it has made for this run and that never leaves it
+    MEET         to it: the partner's certificate, and where to connect with which token
+    SOCKET       to it, where this side listens: a connection that has named it (routing.py), as a descriptor
+    READY        from it: its engine has been set up with the partner's worker; an answer without places
+    JOB          to it: block sizes, the encoded inputs of its share of the slots, and which of them are real
+    ANSWER       from it: the places of the matches, and what it has sent, received and held so far
+    FAILURE      from it: why it ends
 
 and between a coordinator and its foreman (foreman.py), who starts workers on a cluster:
 
-    JOIN     to the foreman: which cluster, and whether the owner vouches for it
-    ROOM     from it: how many workers have room there; or a FAILURE
-    HIRE     to it: to start so many; as many SOCKETs follow, each its end of the line to one of them
+    JOIN         to the foreman: which cluster, and whether the owner vouches for it
+    ROOM         from it: how many workers have room there; or a FAILURE
+    HIRE         to it: to start so many; as many SOCKETs follow, each its end of the socket to one of them
 
 The size of a job follows from the circuit and the block sizes. A worker is this program on behalf of the same
 owner, so it is believed; bodies are checked as strictly as those of a stranger all the same, since a byte too
@@ -38,14 +38,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.stored import WorkerDesk
+from accord.accountable.stored import WorkerSigning
 from accord.secure.blocks import Table
 from accord.secure.circuit import Input
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 
-_TAG = b"accordw2"
+_TAG = b"accordw1"
 _HEAD = struct.Struct("<8sQ")
 _JOB = struct.Struct("<dQQ")
 _ANSWER = struct.Struct("<QQQQ32s32s")
@@ -59,7 +59,7 @@ class Kind(IntEnum):
     """The kinds of messages."""
 
     START = 1
-    BADGE = 2
+    CERTIFICATE = 2
     MEET = 3
     SOCKET = 4
     READY = 5
@@ -73,7 +73,7 @@ class Kind(IntEnum):
 
 _MOST = {
     Kind.START: 1 << 23,
-    Kind.BADGE: MOST_CARD,
+    Kind.CERTIFICATE: MOST_CARD,
     Kind.MEET: 1 << 13,
     Kind.SOCKET: 0,
     Kind.READY: _ANSWER.size,
@@ -102,7 +102,7 @@ class Cause(IntEnum):
 
 @dataclass(frozen=True)
 class Start:
-    """What a worker is to do. Public, but for what its desk holds."""
+    """What a worker is to do. Public, but for the key that it signs with."""
 
     side: str
     party: str
@@ -120,7 +120,7 @@ class Start:
     grace: float
     wait: float
     """Seconds until the partner's worker must be there."""
-    desk: WorkerDesk | None = field(default=None, repr=False)
+    signing: WorkerSigning | None = field(default=None, repr=False)
     """Its part of an accountable run."""
 
 
@@ -174,7 +174,7 @@ class Answer:
     """That it was busy with this share, waiting for the partner's worker included."""
     peak_bytes: int
     links: tuple[bytes, bytes] = (bytes(32), bytes(32))
-    """The last links of what A's worker and B's sent (transcript.py); zeros where no book is kept."""
+    """The last links of what A's worker and B's sent (transcript.py); zeros where nothing is recorded."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Message:
 # -- over a socket -------------------------------------------------------------------------------------------
 
 
-def say(to: socket.socket, kind: Kind, *parts: bytes | memoryview) -> None:
+def send(to: socket.socket, kind: Kind, *parts: bytes | memoryview) -> None:
     """Send one message."""
     to.sendall(_head(kind, parts))
     for part in parts:
@@ -209,7 +209,7 @@ def hand_over(to: socket.socket, connection: socket.socket) -> None:
     socket.send_fds(to, [_head(Kind.SOCKET, ())], [connection.fileno()])
 
 
-def hear(from_: socket.socket) -> Message | None:
+def receive(from_: socket.socket) -> Message | None:
     """The next message; None at the end. Raises ValueError if it is none."""
     head, descriptors = b"", []
     while len(head) < _HEAD.size:
@@ -255,13 +255,14 @@ def decode_facts(kind: type[T], body: bytes | bytearray) -> T:
 def decode_start(body: bytes | bytearray) -> Start:
     """A START in these bytes; raises ValueError unless `encode_facts` wrote them."""
     found = json.loads(body)
-    desk = found.pop("desk", None) if isinstance(found, dict) else None
-    return replace(_of_facts(Start, found), desk=None if desk is None else _of_facts(WorkerDesk, desk))
+    signing = found.pop("signing", None) if isinstance(found, dict) else None
+    start = _of_facts(Start, found)
+    return start if signing is None else replace(start, signing=_of_facts(WorkerSigning, signing))
 
 
 def _of_facts(kind: type[T], found: object) -> T:
-    """Facts by their names, each of the very type; a desk is told apart from them."""
-    wanted = {part.name: part.type for part in fields(kind) if part.name != "desk"}  # type: ignore[arg-type]
+    """Facts by their names, each of the very type; what is signed with is told apart from them."""
+    wanted = {part.name: part.type for part in fields(kind) if part.name != "signing"}  # type: ignore[arg-type]
     if not isinstance(found, dict) or {name: type(of).__name__ for name, of in found.items()} != wanted:
         raise ValueError(f"not a {kind.__name__}")
     return kind(**found)

@@ -1,12 +1,8 @@
-"""The coordinator's workers: how many, how they meet those of the partner, and how a round is shared out.
+"""The worker pool of a coordinator: how its workers start, meet those of the partner, and are given work.
 
-    1  both hellos said how many workers each side wants; with the counts it is known how much there is to do,
-       and the smaller number counts
-    2  the workers start and make their keys; the coordinators exchange the certificates (certificates.py)
-    3  worker i of one side connects to worker i of the other through the one port of who listens (routing.py)
-       and both set up an engine session, with masks of their own
-    4  each round is cut into shares (protocols/shares.py); worker i gets share i of every round in order, on
-       both sides, so that no word about it is needed
+How rounds are shared out is said in sharing.py; here the workers are processes that are sent messages
+(messages.py), wherever they run. Worker i of one side connects to worker i of the other through the one port
+of who listens (routing.py), and both set up an engine session, with masks of their own.
 
 A worker that fails, or dies, ends the run on both sides, which can then be resumed with any number of them:
 answers are kept by rounds. It is not replaced within the run: its session and its share of the rounds under
@@ -20,63 +16,39 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from accord.accountable.signing import Desk
+from accord.accountable.signing import AttemptRecord
 from accord.agreement.document import Agreement, OtOptions
-from accord.entropy import Entropy
 from accord.errors import WorkerError
 from accord.notices import Tell
 from accord.peer.connect import parse_address
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
 from accord.peer.port import open_port
-from accord.protocols.comparers import Comparer, InTurn, Staff
-from accord.protocols.journal import UNDER_WAY
-from accord.protocols.shares import Share, cut
-from accord.secure.blocks import Blocks, Table
+from accord.protocols.comparers import InTurn, Staff
+from accord.protocols.shares import Share
+from accord.secure.blocks import Table
 from accord.secure.circuit import Input, Node, inputs
 from accord.secure.circuit_text import encode_circuit
 from accord.secure.engine import Engine
-from accord.secure.party import Party
 from accord.side import Side
 from accord.workers import messages
-from accord.workers.answers import MEET_SECONDS, Heard, Line, Workers
-from accord.workers.certificates import Badge, exchange_badges
-from accord.workers.cores import MOST_WORKERS, count_cores
+from accord.workers.connections import MEET_SECONDS, PartnerConnection, Replies, Workers
 from accord.workers.local import LocalWorkers
 from accord.workers.messages import Answer, Job, Kind, Meet, Start
-from accord.workers.routing import TOKEN, make_token, route
-
-Ints = NDArray[np.int64]
-
-MANY = 10**7
-"""Comparisons from which on workers are worth their start."""
-
-
-def own_wish(workers: int | None) -> Wish:
-    """What this side wants: so many, or where it is worth it one for each core that it may use."""
-    if workers is not None:
-        return Wish(workers, always=True)
-    return Wish(min(count_cores(), MOST_WORKERS), always=False)
-
-
-def count_workers(own: Wish, partner: Wish, most: int) -> int:
-    """How many workers each side has, for so many comparisons: the same on both sides."""
-    return min(wish.count if wish.always or most >= MANY else 1 for wish in (own, partner))
+from accord.workers.routing import route
+from accord.workers.sharing import SharedRound, Sharing
 
 
 @dataclass(frozen=True)
-class Errand:
+class WorkOrder:
     """What the workers of a side are for."""
 
     agreement: Agreement
     side: Side
     reach: Reach
     tell: Tell
-    desk: Desk | None = None
-    """What keeps the books, in an accountable run."""
+    record: AttemptRecord
+    """What stands around the connections of the attempt."""
 
     @property
     def partner(self) -> str:
@@ -94,20 +66,20 @@ class Figures:
     peaks: tuple[int, ...] = ()
     """The most bytes that each has held."""
     links: tuple[dict[Side, bytes], ...] = ()
-    """Of each in an accountable run: the last links of what A and B sent (transcript.py)."""
+    """Of each: the last links of what A and B sent (transcript.py), zeros where nothing is recorded."""
 
     @property
     def traffic(self) -> int:
         return self.sent + self.received
 
 
-class Team(Protocol):
+class WorkerPool(Protocol):
     """Who works for a side of a run."""
 
     @property
     def wish(self) -> Wish: ...
 
-    def staff(self, errand: Errand, line: Line, partner: Wish) -> Staff:
+    def comparers(self, order: WorkOrder, connection: PartnerConnection, partner: Wish) -> Staff:
         """Those who compare, with a partner that wants so many."""
 
     def expect(self, seconds: float) -> None:
@@ -116,12 +88,12 @@ class Team(Protocol):
     def figures(self) -> Figures: ...
 
 
-class Alone:
+class NoWorkers:
     """Nobody but this process."""
 
     wish = Wish(1, always=True)
 
-    def staff(self, errand: Errand, line: Line, partner: Wish) -> Staff:
+    def comparers(self, order: WorkOrder, connection: PartnerConnection, partner: Wish) -> Staff:
         return InTurn()
 
     def expect(self, seconds: float) -> None:
@@ -145,7 +117,7 @@ class _Tally:
         self.last = answer
 
 
-class Crew:
+class ProcessPool:
     """Workers for as long as a run needs them; use it as a context."""
 
     def __init__(self, wish: Wish, reach: Reach, make: Callable[[], Workers] = LocalWorkers) -> None:
@@ -158,7 +130,7 @@ class Crew:
         self.port = open_port(parse_address(reach.listen, "listen")) if listens else None
         """Where the partner's workers will call; open since before the partner came."""
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> ProcessPool:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -169,8 +141,8 @@ class Crew:
         if self.port is not None:
             self.port.close()
 
-    def staff(self, errand: Errand, line: Line, partner: Wish) -> Staff:
-        return _Gathering(self, errand, line, partner)
+    def comparers(self, order: WorkOrder, connection: PartnerConnection, partner: Wish) -> Staff:
+        return Sharing(self.wish, partner, _WorkerProcesses(self, order, connection))
 
     def expect(self, seconds: float) -> None:
         self.seconds += seconds
@@ -182,47 +154,46 @@ class Crew:
             received=sum(answer.received for answer in last),
             rates=tuple(round(t.pairs / max(1e-9, t.nanoseconds * 1e-9)) for t in self.tallies),
             peaks=tuple(answer.peak_bytes for answer in last),
-            links=tuple(dict(zip(Side, one.links, strict=True)) for one in last if any(one.links[0])),
+            links=tuple(dict(zip(Side, one.links, strict=True)) for one in last),
         )
 
 
-@dataclass(frozen=True)
-class _Gathering:
-    """A crew on its way to those of the partner."""
+@dataclass
+class _WorkerProcesses:
+    """The workers of a pool, each with its worker of the partner (sharing.py)."""
 
-    crew: Crew
-    errand: Errand
-    line: Line
-    partner: Wish
+    pool: ProcessPool
+    order: WorkOrder
+    connection: PartnerConnection
+    inputs: tuple[Input, ...] = ()
+    _busy: dict[int, deque[tuple[SharedRound, Share]]] = field(default_factory=dict)
+    """What each worker still has to answer, in order."""
 
-    def gather(
-        self, side: Side, engine: Engine, circuit: Node, entropy: Entropy, most: int
-    ) -> Party[Comparer]:
-        count = count_workers(self.crew.wish, self.partner, most)
-        if count == 1:
-            self.crew.close_port()
-            return (yield from InTurn().gather(side, engine, circuit, entropy, most))
-        heard = Heard(self.crew.workers, self.line)
-        self._start(count, circuit)
-        cards = heard.all_say(Kind.BADGE, count)
-        own = [Badge(bytes(card), entropy.bytes(TOKEN)) for card in cards]
-        if self.errand.desk is not None:
-            self.errand.desk.keep_badges([badge.card for badge in own])
-        theirs = yield from exchange_badges(own)
-        pairs = zip(own, theirs, strict=True)
-        halves = [(a.half, b.half) if side is Side.A else (b.half, a.half) for a, b in pairs]
-        self._meet([badge.card for badge in theirs], [make_token(*both) for both in halves])
-        ready = [messages.decode_answer(body) for body in heard.all_say(Kind.READY, count)]
-        self.crew.tallies[:] = map(_Tally, ready)
-        return _Shared(self.crew, heard, side, inputs(circuit, side), count)
+    @property
+    def replies(self) -> Replies:
+        return Replies(self.pool.workers, self.connection)
 
-    def _start(self, count: int, circuit: Node) -> None:
-        errand, reach = self.errand, self.errand.reach
-        patience, engine = reach.patience, errand.agreement.engine
-        start = Start(
-            side=errand.side.value,
-            party=errand.agreement.party(errand.side),
-            partner=errand.partner,
+    def dismiss(self) -> None:
+        self.pool.close_port()
+
+    def start(self, count: int, side: Side, engine: Engine, circuit: Node) -> list[bytes]:
+        self.inputs = inputs(circuit, side)
+        start = self._orders(circuit)
+        self.pool.workers.start(count)
+        for number in range(count):
+            own = replace(start, signing=self.order.record.worker(number))
+            self.pool.workers.send(number, Kind.START, messages.encode_facts(own))
+        cards = [bytes(card) for card in self.replies.from_all(Kind.CERTIFICATE, count)]
+        self.order.record.keep_certificates(cards)
+        return cards
+
+    def _orders(self, circuit: Node) -> Start:
+        order, reach = self.order, self.order.reach
+        patience, engine = reach.patience, order.agreement.engine
+        return Start(
+            side=order.side.value,
+            party=order.agreement.party(order.side),
+            partner=order.partner,
             circuit=encode_circuit(circuit),
             engine=engine.name,
             network=engine.network if isinstance(engine, OtOptions) else "",
@@ -233,84 +204,56 @@ class _Gathering:
             grace=float(patience.grace),
             wait=MEET_SECONDS,
         )
-        self.crew.workers.start(count)
-        for number in range(count):
-            desk = None if errand.desk is None else errand.desk.worker(number)
-            own = replace(start, desk=desk)
-            self.crew.workers.say(number, Kind.START, messages.encode_facts(own))
 
-    def _meet(self, cards: list[bytes], tokens: list[bytes]) -> None:
-        """Tell every worker whom it meets; hand over the connections of those who call."""
-        reach, crew = self.errand.reach, self.crew
+    def meet(self, cards: list[bytes], tokens: list[bytes]) -> None:
+        """Tell every worker whom it meets, and hand over the connections of those who call; return when all
+        are ready."""
+        reach, workers = self.order.reach, self.pool.workers
         where = ("", 0)
         if reach.connect:
             address = parse_address(reach.connect, "connect")
             where = (address.host or "localhost", address.port)
         for number, (card, token) in enumerate(zip(cards, tokens, strict=True)):
             meet = Meet(card.hex(), token.hex() if reach.connect else "", *where)
-            crew.workers.say(number, Kind.MEET, messages.encode_facts(meet))
-        if crew.port is None:
+            workers.send(number, Kind.MEET, messages.encode_facts(meet))
+        self._let_in(tokens)
+        ready = [messages.decode_answer(body) for body in self.replies.from_all(Kind.READY, len(cards))]
+        self.pool.tallies[:] = map(_Tally, ready)
+
+    def _let_in(self, tokens: list[bytes]) -> None:
+        """The partner's workers, where this side listens."""
+        if self.pool.port is None:
             return
         came = route(
-            crew.port, tokens, MEET_SECONDS, crew.workers.hand_over,
-            self.line.attend, self.errand.partner, self.errand.tell,
+            self.pool.port, tokens, MEET_SECONDS, self.pool.workers.hand_over,
+            self.connection.attend, self.order.partner, self.order.tell,
         )  # fmt: skip
-        crew.close_port()
+        self.pool.close_port()
         if not came:
-            raise self.line.lost("did not bring all of its workers in time")
+            raise self.connection.lost("did not bring all of its workers in time")
 
+    def give(self, shared: SharedRound, rows: list[Table]) -> None:
+        for share, own in zip(shared.shares, rows, strict=True):
+            job = Job(self.pool.seconds, share.a_counts, share.b_counts, own)
+            self.pool.workers.send(share.worker, Kind.JOB, *messages.encode_job(job, self.inputs))
+            self._busy.setdefault(share.worker, deque()).append((shared, share))
+        self.pool.seconds = 0.0
 
-@dataclass(frozen=True)
-class _Asked:
-    """A round that is shared out."""
-
-    shares: tuple[Share, ...]
-    found: dict[int, Ints] = field(default_factory=dict)
-    """By worker: the places in the round."""
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """The workers as a comparer."""
-
-    crew: Crew
-    heard: Heard
-    side: Side
-    inputs: tuple[Input, ...]
-    count: int
-    under_way: int = UNDER_WAY
-    _asked: deque[_Asked] = field(default_factory=deque)
-    _busy: dict[int, deque[tuple[_Asked, Share]]] = field(default_factory=dict)
-    """What each worker still has to answer, in order."""
-
-    def ask(self, blocks: Blocks, table: Table) -> None:
-        asked = _Asked(cut(blocks.a_counts, blocks.b_counts, self.count))
-        self._asked.append(asked)
-        for share in asked.shares:
-            own = share.rows(table, self.side is Side.A)
-            job = Job(self.crew.seconds, share.a_counts, share.b_counts, own)
-            self.crew.workers.say(share.worker, Kind.JOB, *messages.encode_job(job, self.inputs))
-            self._busy.setdefault(share.worker, deque()).append((asked, share))
-        self.crew.seconds = 0.0
-
-    def answer(self) -> Party[Ints]:
-        asked = self._asked.popleft()
-        while len(asked.found) < len(asked.shares):
+    def finish(self, shared: SharedRound) -> None:
+        while not shared.is_answered:
             self._take()
-        yield from ()
-        return np.concatenate([np.zeros(0, np.int64), *(asked.found[share.worker] for share in asked.shares)])
 
     def _take(self) -> None:
         """The next answer of any worker."""
-        heard = self.heard.next()
-        assert heard is not None
-        worker, message = heard
+        reply = self.replies.next()
+        assert reply is not None
+        worker, message = reply
         if message.kind is not Kind.ANSWER or not self._busy.get(worker):
             raise WorkerError(number=worker + 1, problem=f"it said {message.kind.name}")
-        asked, share = self._busy[worker].popleft()
+        shared, share = self._busy[worker].popleft()
         answer = messages.decode_answer(message.body)
         pairs = share.blocks.pairs
         if len(answer.places) and not 0 <= answer.places.min() <= answer.places.max() < pairs:
             raise WorkerError(number=worker + 1, problem="it named a pair that it was not given")
-        asked.found[worker] = share.first + answer.places
-        self.crew.tallies[worker].add(pairs, answer)
+        shared.answer(share, answer.places)
+        self.pool.tallies[worker].add(pairs, answer)

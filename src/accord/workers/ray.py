@@ -1,7 +1,7 @@
-"""Workers on the owner's Ray cluster, as their coordinator sees them: lines, led by a foreman (foreman.py).
+"""Workers on the owner's Ray cluster, as their coordinator sees them: sockets, served by a foreman.
 
-The invariant is that of all workers: when `end` returns the foreman has left the cluster, and Ray has ended
-what ran there; if it does not in time it is killed, upon which Ray ends them by itself.
+The invariant is that of all workers: when `end` returns the foreman (foreman.py) has left the cluster, and
+Ray has ended what ran there; if it does not in time it is killed, upon which Ray ends them by itself.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from contextlib import suppress
 
 from accord.errors import TrustError, UsageError
 from accord.workers import messages
+from accord.workers.connections import WorkerSockets
 from accord.workers.local import end_process, start_module
 from accord.workers.messages import Cause, Count, Join, Kind
-from accord.workers.sockets import Lines
 
 _JOIN_SECONDS = 60.0
 _LEAVE_SECONDS = 15.0
 
 
-class RayWorkers(Lines):
+class RayWorkers(WorkerSockets):
     """Actors by their numbers from 0 on; the cluster has been joined."""
 
     def __init__(self, address: str, vouched: bool, listens: bool) -> None:
@@ -43,7 +43,7 @@ class RayWorkers(Lines):
     def start(self, count: int) -> None:
         """Start so many."""
         with suppress(OSError):
-            messages.say(self._control, Kind.HIRE, messages.encode_facts(Count(count)))
+            messages.send(self._control, Kind.HIRE, messages.encode_facts(Count(count)))
         for _ in range(count):
             with self.open() as theirs, suppress(OSError):
                 messages.hand_over(self._control, theirs)
@@ -54,7 +54,7 @@ class RayWorkers(Lines):
 
     def end(self) -> None:
         """End all of them."""
-        self.hang_up()
+        self.shut_down()
         with suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)
         end_process(self._foreman, time.monotonic() + _LEAVE_SECONDS)
@@ -66,8 +66,8 @@ class RayWorkers(Lines):
         self._control.settimeout(_JOIN_SECONDS)
         message = None
         with suppress(OSError):
-            messages.say(self._control, Kind.JOIN, messages.encode_facts(join))
-            message = messages.hear(self._control)
+            messages.send(self._control, Kind.JOIN, messages.encode_facts(join))
+            message = messages.receive(self._control)
         self._control.settimeout(None)
         if message is None:
             problem = f"The Ray cluster did not answer in {_JOIN_SECONDS:.0f} seconds. Does it still run?"

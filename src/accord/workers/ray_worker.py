@@ -14,12 +14,12 @@ import threading
 
 import ray
 
-from accord.peer.connect import Address
+from accord.peer.connect import HostPort
 from accord.peer.handshake import WIRE
 from accord.version import __version__
 from accord.workers.messages import Cause, Failure, Kind, Message, encode_failure
-from accord.workers.peak import Peak
 from accord.workers.relay import call_relay
+from accord.workers.resources import Peak
 from accord.workers.worker import Service
 
 PROGRAM = f"{__version__}, wire {WIRE}"
@@ -46,7 +46,7 @@ class RayWorker:
     def call(self, host: str, port: int, token: bytes) -> tuple[int, bytes] | None:
         """Call the relay, upon which the partner's worker is at the other end; what the worker says to it."""
         try:
-            made = call_relay(Address(host, port), token)
+            made = call_relay(HostPort(host, port), token)
         except OSError as error:
             problem = f"its node cannot call this machine at {host} ({error.strerror or 'no answer in time'})"
             return Kind.FAILURE, encode_failure(Failure(Cause.FAULT, problem))

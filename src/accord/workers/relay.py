@@ -24,19 +24,19 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from accord.notices import tell_nobody
-from accord.peer.connect import Address, set_options
+from accord.peer.connect import HostPort, set_options
 from accord.peer.port import open_port
-from accord.workers.routing import encode_wish, route
+from accord.workers.routing import encode_token, route
 
 _PIECE = 1 << 20
 _CALL_SECONDS = 30.0
 
 
-def call_relay(where: Address, token: bytes) -> socket.socket:
+def call_relay(where: HostPort, token: bytes) -> socket.socket:
     """A worker's connection to the relay of its coordinator."""
     made = socket.create_connection((where.host, where.port), _CALL_SECONDS)
     set_options(made)
-    made.sendall(encode_wish(token))
+    made.sendall(encode_token(token))
     return made
 
 
@@ -44,8 +44,8 @@ class Relay:
     """Joins connections by the numbers of their workers."""
 
     def __init__(self, host: str, tokens: list[bytes], seconds: float) -> None:
-        self._port = open_port(Address(host, 0))
-        self.where = Address(host, self._port.getsockname()[1])
+        self._port = open_port(HostPort(host, 0))
+        self.where = HostPort(host, self._port.getsockname()[1])
         """Where workers call."""
         self._lock = threading.Lock()
         self._waiting: dict[int, socket.socket] = {}

@@ -6,7 +6,7 @@
 and then TLS, of which nothing is read here: the connection is handed over as it is, and TLS ends in the
 worker. Both coordinators give half of every token over their own channel. A token is no key: it says where a
 connection belongs, and who sees it on the line and is faster gets a TLS handshake with a worker that wants
-one certificate only. It counts once, and no longer than the door is open.
+one certificate only. It counts once, and no longer than workers are waited for.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from collections.abc import Callable
 
 from accord.errors import TrustError
 from accord.notices import Tell
-from accord.peer.port import Caller, Door
+from accord.peer.port import Acceptor, Caller
 
 TAG = b"accord worker 1\n"
 TOKEN = 32
 _DERIVE = b"accord token 1\n"
 _AGAIN_SECONDS = 0.25
-_VISITORS = 512
-"""Who stands at the door at a time: each takes a descriptor and 48 bytes, and no handshake, so that a crowd
+_MOST_CALLERS = 512
+"""Who is let in at a time: each takes a descriptor and 48 bytes, and no handshake, so that a crowd
 does not keep workers out for long."""
 
 
@@ -35,12 +35,12 @@ def make_token(of_a: bytes, of_b: bytes) -> bytes:
     return hashlib.sha256(_DERIVE + of_a + of_b).digest()
 
 
-def encode_wish(token: bytes) -> bytes:
+def encode_token(token: bytes) -> bytes:
     """What a worker says before TLS."""
     return TAG + token
 
 
-class _Visitor(Caller[socket.socket]):
+class _CallingWorker(Caller[socket.socket]):
     """Somebody who called, until it has named a worker that nobody named before."""
 
     awaited = "say which worker it wants"
@@ -91,9 +91,13 @@ def route(
     is closed.
     """
     waiting, until = dict(enumerate(tokens)), time.monotonic() + seconds
-    with Door(server, lambda plain, host: _Visitor(plain, host, waiting), partner, tell, _VISITORS) as door:
+
+    def admit(plain: socket.socket, host: str) -> _CallingWorker:
+        return _CallingWorker(plain, host, waiting)
+
+    with Acceptor(server, admit, partner, tell, _MOST_CALLERS) as acceptor:
         while waiting and time.monotonic() < until:
-            found = door.open_for(_AGAIN_SECONDS)
+            found = acceptor.accept(_AGAIN_SECONDS)
             if found is not None:
                 with found.connection:
                     hand_over(found.worker, found.connection)

@@ -5,8 +5,8 @@ with a socket as its standard input, and `ray_worker.py` one on a cluster. It is
 (messages.py). It compares what it is given, in order, and knows neither ids nor rows nor which round it is:
 encoded inputs, which of them are real, and block sizes. Its key is made here, for this run, and its masks
 come from the system's generator, so that two attempts never share any; or, in an accountable run, from the
-key of this one connection, which it is given and which no other attempt has (seed.py). Then it keeps the book
-of its connection and signs it with its own key, for which its coordinator has signed.
+key of this one connection, which it is given and which no other attempt has (seed.py). What is recorded there
+is signed with its own key, for which its coordinator has signed (accountable/signing.py).
 
 When the coordinator closes the socket, or is killed, this process ends at once, whatever it is doing: a
 thread does nothing but listen. So no worker outlives its coordinator.
@@ -24,39 +24,35 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.accountable.signing import open_worker_book
-from accord.accountable.transcript import Book, close_book, keep_book
-from accord.entropy import MASKS, Derived, Entropy, System
+from accord.accountable.signing import Recorder, open_worker_recorder
+from accord.entropy import MASKS
 from accord.errors import AccordError, ConnectionLostError, PeerError, StoppedError
 from accord.kernel import spare_blas
 from accord.network import Network
 from accord.notices import tell_nobody
 from accord.peer.channel import Patience, TlsChannel
-from accord.peer.connect import Address, accept, keep_calling, make_context, trust
+from accord.peer.connect import HostPort, accept, keep_calling, make_context, trust
 from accord.peer.identity import card_from_der, draw_identity
 from accord.secure.blocks import Blocks
 from accord.secure.circuit import inputs
 from accord.secure.circuit_text import decode_circuit
 from accord.secure.engines import engine_named
 from accord.secure.ot.settings import USUAL, Settings
-from accord.secure.party import Party, run
+from accord.secure.party import run
 from accord.secure.renewal import Renewing
 from accord.side import Side
 from accord.workers import messages
 from accord.workers.messages import Answer, Cause, Failure, Job, Kind, Meet, Message, Start
-from accord.workers.pace import expected_seconds
-from accord.workers.peak import Peak, held_bytes
-from accord.workers.routing import encode_wish
-
-T = TypeVar("T")
+from accord.workers.resources import Peak, expected_seconds, held_bytes
+from accord.workers.routing import encode_token
 
 
 @dataclass(frozen=True)
@@ -93,12 +89,12 @@ class Worker:
         self.inputs = inputs(self._circuit, self._side)
         kind = ssl.PROTOCOL_TLS_SERVER if start.listens else ssl.PROTOCOL_TLS_CLIENT
         self._identity, card = draw_identity(f"worker of {start.party}"[:64], datetime.now(UTC))
-        self.badge = card.der
+        self.certificate = card.der
         with _in_a_file(self._identity) as file:
             self._context = make_context(kind, _Identity(file), None)
         self._channel: TlsChannel | None = None
         self._session: Any = None
-        self._book: Book | None = None
+        self._recorder: Recorder
 
     def meet(self, meet: Meet, handed: socket.socket | None) -> Answer:
         """Connect to the partner's worker, or greet it on the connection that was handed over; set up."""
@@ -109,15 +105,13 @@ class Worker:
             handed.settimeout(start.wait)
             found = accept(handed, self._context, card, start.wait)
         else:
-            where, before = Address(meet.host, meet.port), encode_wish(bytes.fromhex(meet.token))
+            where, before = HostPort(meet.host, meet.port), encode_token(bytes.fromhex(meet.token))
             found = keep_calling(where, self._context, card, start.partner, start.wait, tell_nobody, before)
         patience = Patience(start.silence, start.message, start.grace)
         self._channel = TlsChannel(found, start.partner, patience)
-        entropy: Entropy = System()
-        if start.desk is not None:
-            self._book = open_worker_book(start.desk, self._side, self._identity, card)
-            entropy = Derived(bytes.fromhex(start.desk.key))
-        self._session = self._run(self._engine.set_up(self._side, entropy.stream(MASKS)))
+        self._recorder = open_worker_recorder(start.signing, self._side, self._identity, card)
+        masks = self._recorder.entropy.stream(MASKS)
+        self._session = run(self._recorder.record(self._engine.set_up(self._side, masks)), self._channel)
         return self._answer(np.zeros(0, np.int64), time.monotonic_ns())
 
     def compare(self, job: Job) -> Answer:
@@ -127,23 +121,16 @@ class Worker:
         blocks = Blocks.of_sizes(job.a_counts, job.b_counts)
         self._channel.expect(job.seconds + expected_seconds(self._engine.name, blocks.pairs))
         party = self._engine.evaluate(self._session, self._circuit, blocks, job.table)
-        found = np.flatnonzero(self._run(party))
-        if self._book is not None:
-            # Before the coordinator goes on with an answer, both workers have signed for it.
-            run(close_book(self._book), self._channel)
+        # Before the coordinator goes on with an answer, both workers have signed for it.
+        found = np.flatnonzero(run(self._recorder.record_whole(party), self._channel))
         return self._answer(found, began)
-
-    def _run(self, party: Party[T]) -> T:
-        assert self._channel is not None
-        return run(party if self._book is None else keep_book(party, self._book), self._channel)
 
     def _answer(self, places: NDArray[np.int64], began: int) -> Answer:
         assert self._channel is not None
         busy = time.monotonic_ns() - began
-        answer = Answer(places, self._channel.sent, self._channel.received, busy, self._peak())
-        if self._book is None:
-            return answer
-        return replace(answer, links=(self._book.last[Side.A], self._book.last[Side.B]))
+        links = self._recorder.links
+        sent, received = self._channel.sent, self._channel.received
+        return Answer(places, sent, received, busy, self._peak(), (links[Side.A], links[Side.B]))
 
 
 def explain(error: Exception) -> Failure:
@@ -178,7 +165,7 @@ class Service:
             raise ValueError(f"a {kind.name} where a {self._due.name} was due")
         if self._worker is None:
             self._worker = Worker(messages.decode_start(body), self._peak)
-            return Kind.BADGE, self._worker.badge
+            return Kind.CERTIFICATE, self._worker.certificate
         if self._is_ready:
             job = messages.decode_job(body, self._worker.inputs)
             return Kind.ANSWER, b"".join(messages.encode_answer(self._worker.compare(job)))
@@ -204,7 +191,7 @@ class Service:
 def _listen(control: socket.socket, inbox: queue.SimpleQueue[Message]) -> None:
     """Take what the coordinator says; end this process when it is gone."""
     try:
-        while (message := messages.hear(control)) is not None:
+        while (message := messages.receive(control)) is not None:
             inbox.put(message)
     finally:
         os._exit(0)
@@ -223,7 +210,7 @@ def main() -> None:
         while True:
             said = service.answer(inbox.get())
             if said is not None:
-                messages.say(control, *said)
+                messages.send(control, *said)
             if said is not None and said[0] is Kind.FAILURE:
                 # The coordinator ends it: until it has heard, the partner shall not see a closed connection.
                 threading.Event().wait()

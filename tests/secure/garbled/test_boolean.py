@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.secure.circuit import Input
-from accord.secure.garbled.boolean import FALSE, TRUE, Boolean, Builder, Element, Gate
+from accord.secure.garbled.boolean import FALSE, TRUE, Boolean, CircuitBuilder, Element, Gate
 from accord.secure.garbled.numbers import (
     add_square,
     at_most,
@@ -48,7 +48,7 @@ class World:
     """A builder with inputs of one side, and the value of what it builds."""
 
     def __init__(self, bits: int) -> None:
-        self.build = Builder()
+        self.build = CircuitBuilder()
         self.sources = [element(Side.A, i) for i in range(bits)]
         self.inputs = [self.build.source(of) for of in self.sources]
 
@@ -66,7 +66,7 @@ class World:
 
 
 def test_constants_fold_and_equal_gates_are_one() -> None:
-    build = Builder()
+    build = CircuitBuilder()
     x, y = build.source(element(Side.A, 0)), build.source(element(Side.B, 0))
     assert (build.xor(x, FALSE), build.xor(x, TRUE), build.xor(x, x), build.xor(x, x ^ 1)) == (x, x ^ 1, 0, 1)
     assert (build.both(x, TRUE), build.both(x, FALSE), build.both(x, x), build.both(x, x ^ 1)) == (x, 0, x, 0)
@@ -77,7 +77,7 @@ def test_constants_fold_and_equal_gates_are_one() -> None:
 
 
 def test_only_what_the_answer_needs_is_counted_and_known_bits_cost_half() -> None:
-    build = Builder()
+    build = CircuitBuilder()
     x, y, z = (build.source(element(side, i)) for i, side in enumerate((Side.A, Side.B, Side.B)))
     unused = build.both(build.xor(x, y), build.xor(y, z))
     half = build.both(x, y)

@@ -22,9 +22,8 @@ from accord.secure.circuit import (
     Product,
     SquaredEuclidean,
 )
-from accord.secure.garbled.boolean import Boolean, Gate, Source
+from accord.secure.garbled.boolean import Boolean, Gate, Source, source_bits
 from accord.secure.garbled.compiler import boolean_circuit, check_supported
-from accord.secure.garbled.sources import source_bits
 from accord.secure.garbled.tape import TABLES, tape_of
 from accord.secure.ideal import match
 from accord.side import Side

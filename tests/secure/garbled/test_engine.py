@@ -12,11 +12,11 @@ from accord.errors import PeerError
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import And, AtMost, Equal, Hamming, Node, Not, SquaredEuclidean
 from accord.secure.garbled import gates as garbled_gates
+from accord.secure.garbled.boolean import source_bits
 from accord.secure.garbled.compiler import boolean_circuit
 from accord.secure.garbled.engine import GarbledEngine, GarbledSession
 from accord.secure.garbled.gates import Feed, evaluate, garble
 from accord.secure.garbled.kernels import open_tables
-from accord.secure.garbled.sources import source_bits
 from accord.secure.garbled.tape import Tape, tape_of
 from accord.secure.party import Wire, run_pair
 from accord.secure.transfer.permutation import Permutation, Words

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accord.secure.circuit import AtMost, Bilinear, Equal, Hamming, Input, Product, SquaredEuclidean
-from accord.secure.ot.comparisons import Reading, plans, readings, relatives, together
+from accord.secure.ot.comparisons import SumReading, plans, readings, relatives, together
 from tests.secure.worlds import CODE, COSINE, DICE, HERE, LONG, POINT
 
 ONES = Input("ones", 1, 300)
@@ -17,7 +17,7 @@ def dice(v: int, w: int) -> AtMost:
     return AtMost(Bilinear((Product(LONG, LONG, -w),), ONES, v, v, low, high), 0)
 
 
-def read(reading: Reading, value: int, random: np.random.Generator) -> bool:
+def read(reading: SumReading, value: int, random: np.random.Generator) -> bool:
     """What the lookups say of a value that is shared at random, with random masks between them."""
     size = 1 << reading.bits
     mine = int(random.integers(size))

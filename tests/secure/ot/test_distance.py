@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from accord.errors import PeerError
-from accord.secure.blocks import Batch, Limit, batches
+from accord.secure.blocks import Limit, StripBatch, batches
 from accord.secure.circuit import Bilinear, Input, Product
 from accord.secure.forms import choice_bits, factors, form_of, own_part
 from accord.secure.ot.distance import correction_bytes, receive_distance, send_distance, sum_bytes
-from accord.secure.ot.program import Share
+from accord.secure.ot.program import NumberShare
 from accord.secure.transfer.extension import correction_words, padded_count
 from accord.side import Side
 from tests.secure.conftest import Sessions
@@ -29,7 +29,7 @@ class World:
 
     def __init__(self, bits: int, group: int = 4) -> None:
         random = np.random.default_rng(bits)
-        self.share = Share(FORM, bits, 0, 0)
+        self.share = NumberShare(FORM, bits, 0, 0)
         over = blocks(random, [3, 1, 40], [5, 1, 33], 50)
         (self.batch,) = list(batches(over, Limit(10_000), group))
         self.rows = {
@@ -103,6 +103,6 @@ def test_padding_that_is_not_zero_is_refused(sessions: Callable[[int], Sessions]
         sent[-1] |= 1 << 7
 
     world = World(8)
-    assert isinstance(world.batch, Batch)
+    assert isinstance(world.batch, StripBatch)
     with pytest.raises(PeerError, match="padding"):
         world.run(sessions(4), spoil)

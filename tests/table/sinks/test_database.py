@@ -17,9 +17,9 @@ import pytest
 
 from accord.errors import AccordError, OutputError
 from accord.table.address import Address, Database, quote_name
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.table.sinks.database import headings_of, require_table, write_to_table
-from accord.table.sinks.transaction import Heading, Kind, statement
+from accord.table.sinks.transaction import CellKind, Heading, statement
 from accord.table.sources.opening import input_places
 from accord.table.sources.query import Query
 from tests.table.databases import Home, home, pairs
@@ -117,10 +117,10 @@ def test_a_table_with_other_columns_is_left_alone_whoever_forces_it(home: Home, 
 
 def test_kinds_that_are_not_known_yet_fit_either(home: Home) -> None:
     home.run("CREATE TABLE pairs (id_a bigint, id_b text)")
-    unknown = [Heading("id_a"), Heading("id_b", Kind.TEXT)]
+    unknown = [Heading("id_a"), Heading("id_b", CellKind.TEXT)]
     require_table(home.address(), [], True, unknown)
     with pytest.raises(OutputError, match="other columns"):
-        require_table(home.address(), [], True, [Heading("id_a", Kind.TEXT), unknown[1]])
+        require_table(home.address(), [], True, [Heading("id_a", CellKind.TEXT), unknown[1]])
 
 
 def test_a_view_is_no_place_for_pairs(home: Home) -> None:
@@ -348,7 +348,7 @@ ENDED = """
 import os, resource, sys
 from accord.errors import OutputError
 from accord.table.address import find_address
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.table.sinks.database import write_to_table
 from tests.table.databases import pairs
 
@@ -385,7 +385,7 @@ def test_a_full_disk_or_a_killed_process_leaves_what_was_there(
 ) -> None:
     if there:
         write_to_table(FOUND, file.address(), replace=False)
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     command = [sys.executable, "-c", ENDED, fault, str(file.address())]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120)
     if fault == "killed":

@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 
 from accord.errors import OutputError
 from accord.spill import Scratch
-from accord.table.id_order import IdOrder
-from accord.table.pairing import Half, PairTable
-from accord.table.pairs import order_pairs
+from accord.table.pairs import Half, IdOrder, PairTable, order_pairs
 from accord.table.sinks import files as sinks
 
 TABLE = pa.table({"id_a": ["1"], "id_b": ["2"]})

@@ -10,11 +10,11 @@ from accord.errors import OutputError
 from accord.table.address import Address, Database
 from accord.table.sinks.database import require_table, write_to_table
 from accord.table.sinks.postgres import _reason, open_postgres, table_identity
-from accord.table.sinks.transaction import Heading, Kind
+from accord.table.sinks.transaction import CellKind, Heading
 from tests.postgres import Server
 from tests.table.databases import Home, pairs
 
-HEADINGS = [Heading("id_a", Kind.TEXT), Heading("id_b", Kind.TEXT)]
+HEADINGS = [Heading("id_a", CellKind.TEXT), Heading("id_b", CellKind.TEXT)]
 FOUND = pairs(["1"], ["2"])
 
 

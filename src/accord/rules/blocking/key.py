@@ -16,9 +16,9 @@ from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
 from accord.fields.columns import Bits, Column, Columns
 from accord.fields.schema import Bloom, FrequencyField, Hash, Name, Spec, TextField
+from accord.ranges import mix
 from accord.rules.evaluate import Indices, Mask, Tables
 from accord.rules.implied import requires_same
-from accord.rules.mixing import mix
 from accord.rules.rule import Rule
 from accord.rules.thresholds import Fields
 from accord.side import Side

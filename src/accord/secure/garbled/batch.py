@@ -19,9 +19,9 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.secure.blocks import Batch, Limit
+from accord.secure.blocks import Limit, StripBatch
+from accord.secure.garbled.boolean import source_bits
 from accord.secure.garbled.gates import Feed, evaluate, garble
-from accord.secure.garbled.sources import source_bits
 from accord.secure.garbled.tape import Tape
 from accord.secure.party import Party, receive, send
 from accord.secure.transfer.extension import collect, correction_words, padded_count
@@ -33,7 +33,7 @@ Answer = NDArray[np.bool_]
 Bits = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
-TAG = b"accord/garbled/3 k=4"
+TAG = b"accord/garbled/1 k=4"
 
 K = 4
 """The field of the OT extension, which carries little here."""
@@ -80,7 +80,7 @@ class BatchSide:
 
     session: Session
     tape: Tape
-    batch: Batch
+    batch: StripBatch
     inputs: Mapping[str, Ints]
     real: NDArray[np.bool_]
     number: int

@@ -41,7 +41,7 @@ from accord.secure.circuit import (
     leaves,
 )
 from accord.secure.edits import ends
-from accord.secure.garbled.boolean import FALSE, TRUE, Boolean, Builder, Element, Flags, OwnNumber
+from accord.secure.garbled.boolean import FALSE, TRUE, Boolean, CircuitBuilder, Element, Flags, OwnNumber
 from accord.secure.garbled.numbers import (
     Columns,
     Number,
@@ -84,7 +84,7 @@ class _Compiler:
     """A circuit under way."""
 
     def __init__(self) -> None:
-        self.build = Builder()
+        self.build = CircuitBuilder()
 
     def literal(self, node: Node) -> int:
         match node:

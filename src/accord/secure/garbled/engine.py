@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.secure.blocks import Batch, Blocks, Table, batches
+from accord.secure.blocks import Blocks, StripBatch, Table, batches
 from accord.secure.circuit import Node, inputs
 from accord.secure.garbled.batch import TAG, WINDOW, BatchSide, K, batch_limit, run_evaluator, run_garbler
 from accord.secure.garbled.compiler import boolean_circuit, check_supported
@@ -72,7 +72,7 @@ class GarbledEngine:
         rows = {of.name: table.read(of) for of in inputs(circuit, session.ot.side)}
         result = np.zeros(blocks.pairs, dtype=np.bool_)
 
-        def work(batch: Batch, garbler: Side, number: int) -> Party[None]:
+        def work(batch: StripBatch, garbler: Side, number: int) -> Party[None]:
             own = BatchSide(session.ot, tapes[garbler is Side.B], batch, rows, table.real, number)
             bits = yield from (run_garbler if garbler is session.ot.side else run_evaluator)(own)
             batch.put(bits, result)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from accord.secure.garbled.boolean import FALSE, TRUE, Builder
+from accord.secure.garbled.boolean import FALSE, TRUE, CircuitBuilder
 
 Number = list[int]
 Columns = defaultdict[int, list[int]]
@@ -23,13 +23,13 @@ def columns() -> Columns:
     return defaultdict(list)
 
 
-def full_adder(build: Builder, a: int, b: int, c: int) -> tuple[int, int]:
+def full_adder(build: CircuitBuilder, a: int, b: int, c: int) -> tuple[int, int]:
     """Sum and carry of three literals."""
     left, right = build.xor(a, c), build.xor(b, c)
     return build.xor(left, b), build.xor(build.both(left, right), c)
 
 
-def total(build: Builder, of: Columns, width: int | None = None) -> Number:
+def total(build: CircuitBuilder, of: Columns, width: int | None = None) -> Number:
     """The sum of all columns, mod 2^width if a width is given."""
     waiting, result = {c: list(literals) for c, literals in of.items()}, list[int]()
     while len(result) < (max(waiting, default=-1) + 1 if width is None else width):
@@ -49,7 +49,7 @@ def total(build: Builder, of: Columns, width: int | None = None) -> Number:
     return result
 
 
-def at_most(build: Builder, number: Number, bound: int) -> int:
+def at_most(build: CircuitBuilder, number: Number, bound: int) -> int:
     """Whether a number is at most a constant."""
     if bound >= 1 << len(number):
         return TRUE
@@ -59,7 +59,7 @@ def at_most(build: Builder, number: Number, bound: int) -> int:
     return FALSE if bound < 0 else greater ^ 1
 
 
-def difference(build: Builder, a: Number, b: Number) -> tuple[Number, int]:
+def difference(build: CircuitBuilder, a: Number, b: Number) -> tuple[Number, int]:
     """a − b in two's complement without its sign, and the sign."""
     borrow, result = FALSE, []
     for x, y in zip(a, b, strict=True):
@@ -69,7 +69,7 @@ def difference(build: Builder, a: Number, b: Number) -> tuple[Number, int]:
     return result, borrow
 
 
-def magnitude(build: Builder, number: Number, sign: int, bits: int) -> tuple[Number, int]:
+def magnitude(build: CircuitBuilder, number: Number, sign: int, bits: int) -> tuple[Number, int]:
     """The lowest bits of |number|, and whether more of them would be needed."""
     carry, result, beyond = sign, [], []
     for place, bit in enumerate(number):
@@ -84,7 +84,7 @@ def magnitude(build: Builder, number: Number, sign: int, bits: int) -> tuple[Num
     return result, build.every([bit ^ 1 for bit in (*beyond, carry)]) ^ 1
 
 
-def add_square(build: Builder, number: Number, to: Columns) -> None:
+def add_square(build: CircuitBuilder, number: Number, to: Columns) -> None:
     """Put the square of a number into columns."""
     for i, x in enumerate(number):
         for j, y in enumerate(number[:i]):

@@ -36,7 +36,7 @@ the step's list. With a bit that the garbler knows, the last inversion is that o
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class TapeStep:
     """Operations, places whose labels are hashed, which of these hashes each table takes, and gates."""
 
     operations: Codes
@@ -49,7 +49,7 @@ class Step:
 class Tape:
     """A circuit for one garbler; `theirs` are the bits of the evaluator, `ours` those of the garbler."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[TapeStep, ...]
     theirs: tuple[Source, ...]
     ours: tuple[Source, ...]
     places: int
@@ -213,14 +213,14 @@ class _Places:
         self._left.update(w for d in drafts for w in d.reads())
         self._left[output] += 1
 
-    def encode(self, draft: _Draft) -> Step:
+    def encode(self, draft: _Draft) -> TapeStep:
         """A step in places. An output never lies where a gate of the same step still reads."""
         operations = [self._operation(*operation) for operation in draft.operations]
         hashed = [self.of[wire] for wire in draft.hashed]
         gates = [[*g[:1], self._new(g[1]), *g[2:7], self.of.get(g[7], 0), *g[8:]] for g in draft.gates]
         for wire in draft.reads():
             self._read(wire)
-        return Step(_codes(operations, 4), np.array(hashed), np.array(draft.taken), _codes(gates, 10))
+        return TapeStep(_codes(operations, 4), np.array(hashed), np.array(draft.taken), _codes(gates, 10))
 
     def _operation(self, code: int, wire: int, x: int, y: int) -> list[int]:
         if code == XOR:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.secure.blocks import Batch
+from accord.secure.blocks import StripBatch
 from accord.secure.circuit import Input
 from accord.secure.forms import Reader, choice_bits, factors, own_part
 from accord.secure.ot.distance import receive_distance, send_distance
@@ -37,16 +37,16 @@ from accord.secure.ot.program import (
     Bit,
     Digit,
     Lookup,
+    NumberShare,
     Own,
     OwnBit,
     Program,
-    Share,
     ShareBit,
     Shared,
+    ShareSum,
     Short,
-    Sum,
 )
-from accord.secure.ot.sizes import Shape, Sizes, batch_sizes
+from accord.secure.ot.sizes import BatchShape, Sizes, batch_sizes
 from accord.secure.ot.supply import Ends
 from accord.secure.party import Party, receive, send
 from accord.secure.transfer.extension import collect, padded_count
@@ -73,12 +73,12 @@ class OwnRows:
         """The values of an input for some rows; those of a dummy are zero."""
         return self.inputs[of.name][rows] * self.real[rows, None]
 
-    def there(self, share: Share, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def there(self, share: NumberShare, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of some rows are no dummies of a share."""
         real = self.real[rows]
         return real if share.where is None else real & (self.inputs[share.where.name][rows, 0] != 0)
 
-    def reader(self, share: Share, rows: NDArray[np.int64]) -> Reader:
+    def reader(self, share: NumberShare, rows: NDArray[np.int64]) -> Reader:
         """The values of a share's inputs for some rows; those of a dummy are zero."""
         there = self.there(share, rows)[:, None]
         return lambda of: self.inputs[of.name][rows] * there
@@ -97,11 +97,13 @@ class OwnRows:
 class BatchSide:
     """What both sides of a batch have: rows, shares of numbers and of bits."""
 
-    def __init__(self, ends: Ends, entropy: Entropy, program: Program, batch: Batch, own: OwnRows) -> None:
+    def __init__(
+        self, ends: Ends, entropy: Entropy, program: Program, batch: StripBatch, own: OwnRows
+    ) -> None:
         self.ends, self.entropy, self.program, self.batch = ends, entropy, program, batch
         self._rows = batch.a_rows if ends.side is Side.A else batch.b_rows
         self._own, self._real = own, own.real
-        shape = Shape(len(batch.width), len(batch.members), batch.columns, batch.pairs)
+        shape = BatchShape(len(batch.width), len(batch.members), batch.columns, batch.pairs)
         self.sizes: Sizes = batch_sizes(program, ends.rates, shape)
         self.shares: list[NDArray[Any]] = []
         self.bits: dict[int, Bytes] = {}
@@ -112,7 +114,7 @@ class BatchSide:
         """The values of an input for the rows of the batch; those of a dummy are zero."""
         return self._own.read(of, self._rows)
 
-    def reader(self, share: Share) -> Reader:
+    def reader(self, share: NumberShare) -> Reader:
         """The values of a share's inputs for the rows of the batch."""
         return self._own.reader(share, self._rows)
 
@@ -123,7 +125,7 @@ class BatchSide:
     def per_pair(self, values: NDArray[Any]) -> NDArray[Any]:
         return self.batch.of_a(values) if self.ends.side is Side.A else self.batch.of_b(values)
 
-    def own_part(self, share: Share) -> NDArray[np.int64]:
+    def own_part(self, share: NumberShare) -> NDArray[np.int64]:
         """What this side adds to its share of each pair, with the penalty of its dummies."""
         read = self.reader(share)
         own = own_part(share.form, self.ends.side, read, len(self._rows))
@@ -164,7 +166,7 @@ class BatchSide:
             self._sums[number] = self._add(self.program.sums[number])
         return self._sums[number]
 
-    def _add(self, of: Sum) -> NDArray[Any]:
+    def _add(self, of: ShareSum) -> NDArray[Any]:
         one = np.dtype(f"u{of.lane // 8}").type
         modulus = 1 << of.lane
         total = np.full(self.batch.pairs, of.shift % modulus if self.ends.side is Side.A else 0, dtype=one)

@@ -35,7 +35,7 @@ from accord.secure.forms import (
     twos,
     with_dummies,
 )
-from accord.secure.ot.program import Share, lookup_weight
+from accord.secure.ot.program import NumberShare, lookup_weight
 
 NARROW = 8
 DIGIT = 3
@@ -48,7 +48,7 @@ Digits = list[tuple[int, Truth]]
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class SumReading:
     """How a sum says if it is at most a bound: its ring, what is added to it, the lookups of its digits."""
 
     bits: int
@@ -66,24 +66,24 @@ class Reading:
         return max(len(truth).bit_length() - 1 for _, truth in self.digits)
 
 
-def readings(low: int, high: int, bound: int) -> Iterator[Reading]:
+def readings(low: int, high: int, bound: int) -> Iterator[SumReading]:
     """Narrow, equal and wide, where they fit."""
     bits = (high - low).bit_length()
     if bits <= NARROW:
-        yield Reading(bits, -low, [(bits, _sum_at_most(bits, bound - low))])
+        yield SumReading(bits, -low, [(bits, _sum_at_most(bits, bound - low))])
     if bound == low and DIGIT + 1 < bits <= WIDEST:
-        yield Reading(bits, -low, [(n, _equal(n, at > 0)) for at, n in _cut(bits)], opposed=True)
+        yield SumReading(bits, -low, [(n, _equal(n, at > 0)) for at, n in _cut(bits)], opposed=True)
     bits = 1 + max(bound - low, high - bound - 1).bit_length()
     if bits <= WIDEST:
-        yield Reading(bits, -bound - 1, list(_signs(bits)))
+        yield SumReading(bits, -bound - 1, list(_signs(bits)))
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ComparisonPlan:
     """One way to compare: a share, to which `factor` overlaps are added, and the lookups over its digits."""
 
-    share: Share
-    reading: Reading
+    share: NumberShare
+    reading: SumReading
     factor: int = 0
     given: int | None = None
     """The number of another comparison; for pairs for which that does not hold this says anything."""
@@ -98,7 +98,7 @@ class Plan:
         return max(0, self.share.bits - twos(self.factor))
 
 
-def plans(node: Comparison, dummies: bool, where: Input | None) -> list[Plan]:
+def plans(node: Comparison, dummies: bool, where: Input | None) -> list[ComparisonPlan]:
     """All ways to compare.
 
     With `dummies` each side adds so much to its share of a dummy's row that the bound is exceeded, and with
@@ -106,7 +106,7 @@ def plans(node: Comparison, dummies: bool, where: Input | None) -> list[Plan]:
     """
     found = [(form, *_range(form, bound, dummies, where), bound) for form, bound in alternatives(node)]
     return [
-        Plan(Share(form, reading.bits, reading.shift, penalty, where), reading)
+        ComparisonPlan(NumberShare(form, reading.bits, reading.shift, penalty, where), reading)
         for form, low, high, penalty, bound in found
         for reading in readings(low, high, bound)
     ]
@@ -129,8 +129,8 @@ def _range(form: Form, bound: int, dummies: bool, where: Input | None) -> tuple[
 class Together:
     """An overlap, and a plan for each of some comparisons that adds multiples of it."""
 
-    overlap: Share
-    plans: list[Plan]
+    overlap: NumberShare
+    plans: list[ComparisonPlan]
 
     @property
     def weight(self) -> float:
@@ -158,11 +158,11 @@ def together(nodes: Sequence[Comparison], where: Input | None) -> Together | Non
         fitting = [[plan for plan in some if plan.overlap_bits <= bits] for some in every]
         if bits and all(fitting):
             lightest = [min(some, key=lambda plan: plan.weight) for some in fitting]
-            found.append(Together(Share(form, bits, 0, 0, where), lightest))
+            found.append(Together(NumberShare(form, bits, 0, 0, where), lightest))
     return min(found, key=lambda way: way.weight, default=None)
 
 
-def _rests(nodes: Sequence[Comparison], number: int, where: Input | None) -> list[Plan]:
+def _rests(nodes: Sequence[Comparison], number: int, where: Input | None) -> list[ComparisonPlan]:
     """The ways to compare where the overlap is there already."""
     found = []
     for family in families(nodes[number]):
@@ -174,8 +174,8 @@ def _rests(nodes: Sequence[Comparison], number: int, where: Input | None) -> lis
                 tops[later] = most
         for given, top in tops.items():
             for reading in readings(low, top, 0):
-                share = Share(family.rest, reading.bits, reading.shift, penalty, where)
-                found.append(Plan(share, reading, family.factor, given))
+                share = NumberShare(family.rest, reading.bits, reading.shift, penalty, where)
+                found.append(ComparisonPlan(share, reading, family.factor, given))
     return found
 
 

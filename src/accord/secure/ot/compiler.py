@@ -44,7 +44,7 @@ from accord.secure.ot.comparisons import (
     NARROW,
     WIDEST,
     Comparison,
-    Reading,
+    SumReading,
     plans,
     readings,
     relatives,
@@ -56,13 +56,13 @@ from accord.secure.ot.program import (
     Bit,
     Digit,
     Lookup,
+    NumberShare,
     Own,
     OwnBit,
     Program,
-    Share,
     ShareBit,
     Shared,
-    Sum,
+    ShareSum,
     lane_of,
 )
 from accord.secure.ot.scores import most_without_values, weigh
@@ -91,8 +91,8 @@ class Build:
 
     def __init__(self, engine: str) -> None:
         self.engine = engine
-        self.shares: list[Share] = []
-        self.sums: list[Sum] = []
+        self.shares: list[NumberShare] = []
+        self.sums: list[ShareSum] = []
         self.lookups: list[Lookup] = []
         self.weight = 0.0
         """That of the program so far: quarters, which add up exactly."""
@@ -181,7 +181,7 @@ class Build:
         self.weight -= self.lookups[-1].weight
         return self.lookups.pop()
 
-    def share(self, share: Share) -> int:
+    def share(self, share: NumberShare) -> int:
         """One shared number more."""
         self.shares.append(share)
         self.weight += share.weight
@@ -194,7 +194,7 @@ class Build:
         if not found:
             return None
         best = min(found, key=lambda plan: plan.weight)
-        return self._read(Sum(((self.share(best.share), 1),), (), best.share.bits), best.reading)
+        return self._read(ShareSum(((self.share(best.share), 1),), (), best.share.bits), best.reading)
 
     def compare_all(self, nodes: list[Comparison], where: Input | None) -> None:
         """Make those of some comparisons together that have an overlap in common."""
@@ -208,7 +208,7 @@ class Build:
                 # The last first: what needs that another holds names a later one.
                 for node, plan in reversed(list(zip(some, found.plans, strict=True))):
                     parts = ((self.share(plan.share), 1), (overlap, plan.factor))
-                    made: Formula | Wire = self._read(Sum(parts, (), plan.share.bits), plan.reading)
+                    made: Formula | Wire = self._read(ShareSum(parts, (), plan.share.bits), plan.reading)
                     if plan.given is not None:
                         made = join("all", [made, self._known[some[plan.given], where]])
                     self._known[node, where] = made
@@ -241,10 +241,10 @@ class Build:
         if not found:
             raise UnsupportedError(engine=self.engine, node=f"a score of over {WIDEST} bits")
         best = min(found, key=lambda reading: (lane_of(reading.bits), reading.weight))
-        total = weigh(self, node.parts, Sum((), (), best.bits, best.shift))
+        total = weigh(self, node.parts, ShareSum((), (), best.bits, best.shift))
         return self._read(total, best, own)
 
-    def _read(self, total: Sum, reading: Reading, own: tuple[OwnBit, ...] = ()) -> Bit:
+    def _read(self, total: ShareSum, reading: SumReading, own: tuple[OwnBit, ...] = ()) -> Bit:
         """The lookups over the digits of a sum, from the lowest; bits of `own` must be set as well."""
         self.sums.append(replace(total, opposed=reading.opposed))
         carry: tuple[Bit, ...] = ()

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.kernel import Kernel, kernel
-from accord.secure.blocks import Batch
-from accord.secure.ot.program import Share
+from accord.secure.blocks import StripBatch
+from accord.secure.ot.program import NumberShare
 from accord.secure.transfer.half_tree import grow, rebuild
 from accord.secure.transfer.packing import LANES, groups, pack, packed_words, unpack
 from accord.secure.transfer.permutation import Permutation, mix
@@ -47,17 +47,17 @@ _STREAM = 1 << 19
 """Bytes that seeds are expanded to at once."""
 
 
-def correction_bytes(share: Share, columns: int) -> int:
+def correction_bytes(share: NumberShare, columns: int) -> int:
     """Bytes of all corrections of a batch, up to whole words so that what follows is aligned."""
     return -(-packed_words(columns, share.lane, share.widths) * share.lane // 64) * 8
 
 
-def sum_bytes(share: Share, strips: int, groups: int) -> int:
+def sum_bytes(share: NumberShare, strips: int, groups: int) -> int:
     """Bytes of what B sends to complete the trees of a batch."""
     return 16 * len(share.form.shifts) * (strips - groups)
 
 
-def _shifts(share: Share) -> Ints:
+def _shifts(share: NumberShare) -> Ints:
     # A shift of 63 already moves everything out of a ring of at most 62 bits.
     return np.minimum(np.array(share.form.shifts, dtype=np.int64), 63)
 
@@ -73,7 +73,7 @@ _ENDS = "UniTuple(int64, 3)"
 class _Class:
     """The groups of a batch with the same number of members, and how one share of them lies in memory."""
 
-    def __init__(self, share: Share, batch: Batch, k: int) -> None:
+    def __init__(self, share: NumberShare, batch: StripBatch, k: int) -> None:
         heads = np.cumsum(batch.members) - batch.members
         width = batch.width[heads]
         self.of = np.flatnonzero(batch.members == k)
@@ -150,7 +150,7 @@ class _Expansion:
         return lines
 
 
-def _values(pi: Permutation, share: Share, batch: Batch) -> NDArray[Any]:
+def _values(pi: Permutation, share: NumberShare, batch: StripBatch) -> NDArray[Any]:
     """Room for one value a term and column, padded with zeros."""
     size, terms = groups(batch.columns, share.lane) * share.lane, len(share.form.shifts)
     flat = pi.scratch("values", -(-terms * size * share.lane // 128)).reshape(-1)
@@ -159,7 +159,7 @@ def _values(pi: Permutation, share: Share, batch: Batch) -> NDArray[Any]:
     return result
 
 
-def _reduce(share: Share, result: NDArray[Any]) -> NDArray[Any]:
+def _reduce(share: NumberShare, result: NDArray[Any]) -> NDArray[Any]:
     """Shares mod 2^ℓ."""
     result &= result.dtype.type((1 << share.bits) - 1)
     return result
@@ -167,10 +167,10 @@ def _reduce(share: Share, result: NDArray[Any]) -> NDArray[Any]:
 
 def send_distance(
     pi: Permutation,
-    share: Share,
+    share: NumberShare,
     rows: Words,
     delta: Words,
-    batch: Batch,
+    batch: StripBatch,
     factors: NDArray[Any],
     own: Ints,
     sums: Words,
@@ -201,9 +201,9 @@ def send_distance(
 
 def receive_distance(
     pi: Permutation,
-    share: Share,
+    share: NumberShare,
     rows: Words,
-    batch: Batch,
+    batch: StripBatch,
     bits: NDArray[np.uint8],
     own: Ints,
     sums: Words,

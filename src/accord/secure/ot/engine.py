@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import Entropy
-from accord.secure.blocks import Batch, Blocks, Table, batches, shapes
+from accord.secure.blocks import Blocks, StripBatch, Table, batches, shapes
 from accord.secure.circuit import Node, inputs
 from accord.secure.ot.batch import BatchSide, OwnRows, run_a, run_b
 from accord.secure.ot.compiler import compile_circuit
@@ -28,7 +28,7 @@ from accord.secure.transfer.permutation import Permutation
 from accord.secure.transfer.setup import set_up
 from accord.side import Side
 
-TAG = b"accord/ot/6 "
+TAG = b"accord/ot/1 "
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class OtEngine:
         plan = schedule(needs(program, shapes(blocks, limit, groups)), session.used, self.settings)
         ends, entropy = session.ends(plan.silent), session.ot.entropy
 
-        def work(batch: Batch) -> Party[None]:
+        def work(batch: StripBatch) -> Party[None]:
             bits = yield from side(BatchSide(ends, entropy, program, batch, own))
             batch.put(bits, result)
 

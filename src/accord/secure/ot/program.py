@@ -2,9 +2,9 @@
 
 Everything after the distances is one primitive: A knows a state y of a few bits, B an index j of a few bits,
 a public truth table says the answer T[y][j], and the two end with shares of it: XOR shares of a bit, or
-additive ones of a number. What is shared additively can be added up without a message (`Sum`). `compiler.py`
-says how comparisons, formulas and scores become lookups. A program is public: it depends on the circuit
-alone.
+additive ones of a number. What is shared additively can be added up without a message (`ShareSum`).
+`compiler.py` says how comparisons, formulas and scores become lookups. A program is public: it depends on the
+circuit alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def lane_of(bits: int) -> int:
 
 
 @dataclass(frozen=True)
-class Share:
+class NumberShare:
     """A number shared mod 2^bits: form + shift, plus `penalty` for each dummy of the pair.
 
     A row without the bit `where` counts as a dummy here: its inputs are taken for zero.
@@ -61,7 +61,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Sum:
+class ShareSum:
     """shift + Σ factor·share + Σ answers of lookups that give numbers, mod 2^bits; each side adds its own."""
 
     shares: tuple[tuple[int, int], ...]
@@ -164,8 +164,8 @@ class Lookup:
 class Program:
     """Shared numbers, their sums, then lookups; the last lookup is the answer."""
 
-    shares: tuple[Share, ...]
-    sums: tuple[Sum, ...]
+    shares: tuple[NumberShare, ...]
+    sums: tuple[ShareSum, ...]
     lookups: tuple[Lookup, ...]
 
     @property

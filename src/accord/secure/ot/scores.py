@@ -38,7 +38,7 @@ from accord.secure.circuit import (
 from accord.secure.forms import Added, Weights, cells, constant, every_cell, form_of
 from accord.secure.ideal import weigh as weigh_in_the_clear
 from accord.secure.ot.formula import Formula, Wire, join, split, truth_of, wires
-from accord.secure.ot.program import Bit, Lookup, Own, Share, Shared, Sum, lookup_weight
+from accord.secure.ot.program import Bit, Lookup, NumberShare, Own, Shared, ShareSum, lookup_weight
 from accord.side import Side
 
 ROOM = 4
@@ -50,7 +50,7 @@ Case = tuple[Formula | Wire, int]
 """A level: when it holds, and its weight."""
 
 
-class Builder(Protocol):
+class ScoreBuilder(Protocol):
     """What a program in the making does for a score."""
 
     @property
@@ -71,14 +71,14 @@ class Builder(Protocol):
 
     def gate(self, formula: Formula | Wire) -> Bit: ...
 
-    def share(self, share: Share) -> int: ...
+    def share(self, share: NumberShare) -> int: ...
 
     def add(
         self, shared: tuple[Shared, ...], own: tuple[Own, ...], truth: NDArray[Any], lane: int = 1
     ) -> Bit: ...
 
 
-def weigh(build: Builder, parts: tuple[Graded, ...], total: Sum) -> Sum:
+def weigh(build: ScoreBuilder, parts: tuple[Graded, ...], total: ShareSum) -> ShareSum:
     """The total less the weights of all parts."""
     tables: list[Weights] = []
     for part in parts:
@@ -88,7 +88,7 @@ def weigh(build: Builder, parts: tuple[Graded, ...], total: Sum) -> Sum:
             total = _weigh_one(build, part, total, tables)
     if not tables:
         return total
-    share = build.share(Share(form_of(Added(tuple(tables))), total.bits, 0, 0))
+    share = build.share(NumberShare(form_of(Added(tuple(tables))), total.bits, 0, 0))
     return replace(total, shares=(*total.shares, (share, -1)))
 
 
@@ -98,11 +98,11 @@ def most_without_values(part: Graded) -> int:
     return max(part.weights) if weight is None else weight
 
 
-def _weigh_one(build: Builder, part: Graded, total: Sum, tables: list[Weights]) -> Sum:
+def _weigh_one(build: ScoreBuilder, part: Graded, total: ShareSum, tables: list[Weights]) -> ShareSum:
     """The total less one weight; what a table gives is only noted."""
     before = build.weight
     plain = build.copy()
-    found: list[tuple[Builder, Sum, list[Weights]]] = [(plain, _plain(plain, part, total), [])]
+    found: list[tuple[ScoreBuilder, ShareSum, list[Weights]]] = [(plain, _plain(plain, part, total), [])]
     for where in _conditions(part):
         apart = build.copy()
         made = _apart(apart, part, where, total)
@@ -112,9 +112,9 @@ def _weigh_one(build: Builder, part: Graded, total: Sum, tables: list[Weights]) 
     if table is not None:
         found.append((build, total, [table]))
 
-    def weight(way: tuple[Builder, Sum, list[Weights]]) -> float:
+    def weight(way: tuple[ScoreBuilder, ShareSum, list[Weights]]) -> float:
         noted = form_of(Added(tuple(way[2]))) if way[2] else None
-        more = Share(noted, total.bits, 0, 0).weight if noted else 0
+        more = NumberShare(noted, total.bits, 0, 0).weight if noted else 0
         return way[0].weight - before + more
 
     best, total, noted = min(found, key=weight)
@@ -123,7 +123,7 @@ def _weigh_one(build: Builder, part: Graded, total: Sum, tables: list[Weights]) 
     return total
 
 
-def _plain(build: Builder, part: Graded, total: Sum) -> Sum:
+def _plain(build: ScoreBuilder, part: Graded, total: ShareSum) -> ShareSum:
     """By lookups over all wires."""
     first = len(build.lookups)
     build.compare_all(_comparisons(part), None)
@@ -137,7 +137,9 @@ def _comparisons(part: Graded) -> list[AtMost | Equal]:
     return [leaf for leaf in leaves(Reaches((part,), 0)) if isinstance(leaf, AtMost | Equal)]
 
 
-def _apart(build: Builder, part: Graded, where: Input, total: Sum) -> tuple[Sum, list[Weights]] | None:
+def _apart(
+    build: ScoreBuilder, part: Graded, where: Input, total: ShareSum
+) -> tuple[ShareSum, list[Weights]] | None:
     """By lookups for pairs with the bit `where`, and a table for others, if these all weigh the same."""
     missed = _weight_of(part, lambda leaf: False if leaf == Both(where) else _known(leaf))
     # Without the bit every comparison fails, so this is what the lookups then give, and the table takes back.
@@ -221,7 +223,7 @@ def table_of(part: Graded) -> Weights | None:
     return Weights(of_a, of_b, kinds.reshape(-1), distinct)
 
 
-def _fit(build: Builder, cases: list[Case], otherwise: int) -> Iterator[tuple[list[Case], int]]:
+def _fit(build: ScoreBuilder, cases: list[Case], otherwise: int) -> Iterator[tuple[list[Case], int]]:
     """The same as a sum of cases that each read few wires."""
     while len(_wires(cases)) > ROOM:
         widest = max(range(len(cases)), key=lambda i: len(wires(cases[i][0])))
@@ -235,7 +237,7 @@ def _fit(build: Builder, cases: list[Case], otherwise: int) -> Iterator[tuple[li
     yield cases, otherwise
 
 
-def _worth_it(build: Builder, bit: Bit, total: Sum, first: int) -> bool:
+def _worth_it(build: ScoreBuilder, bit: Bit, total: ShareSum, first: int) -> bool:
     """Whether the lookup that gives a bit had better give the weight itself.
 
     Only one that was made for this comparison: others may read an older one, in a formula of theirs.
@@ -249,7 +251,7 @@ def _wires(cases: list[Case]) -> dict[Wire, None]:
     return {wire: None for when, _ in cases for wire in wires(when)}
 
 
-def _look_up(build: Builder, cases: list[Case], otherwise: int, total: Sum, first: int) -> Sum:
+def _look_up(build: ScoreBuilder, cases: list[Case], otherwise: int, total: ShareSum, first: int) -> ShareSum:
     """The total less the weight of the first case that holds; lookups from the `first` on serve nothing
     else."""
     bits, own = split(_wires(cases))

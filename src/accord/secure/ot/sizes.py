@@ -21,7 +21,7 @@ _BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
-class Shape:
+class BatchShape:
     """What the sizes of a batch depend on, as in `blocks.Shapes`."""
 
     strips: int
@@ -55,7 +55,7 @@ class Sizes:
         )
 
 
-def batch_sizes(program: Program, rates: tuple[int, int], shape: Shape) -> Sizes:
+def batch_sizes(program: Program, rates: tuple[int, int], shape: BatchShape) -> Sizes:
     """The sizes for a batch of this shape; the rates are bits an OT, of the distances and of the lookups."""
     of_distances, of_lookups = rates
     levels = [[program.lookups[i] for i in level] for level in program.levels]

@@ -35,7 +35,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Stage:
+class SupplyStage:
     """Batches up to `last`, for which OTs are ready once the reserves were fed so often."""
 
     last: int
@@ -43,13 +43,13 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class SupplySchedule:
     """The stages of an evaluation, whether its OTs are silent, and what has been used after it.
 
     Pairs are for the two directions: the OTs of the distances, in which A chooses, and those of the lookups.
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[SupplyStage, ...]
     silent: tuple[bool, bool]
     after: tuple[Use, Use]
 
@@ -62,12 +62,12 @@ def needs(program: Program, sizes: Shapes) -> NDArray[np.int64]:
     return np.stack([-(-distances // 128) * 128, np.array(lookups, dtype=np.int64).reshape(-1)])
 
 
-def schedule(needed: NDArray[np.int64], before: tuple[Use, Use], settings: Settings) -> Schedule:
+def schedule(needed: NDArray[np.int64], before: tuple[Use, Use], settings: Settings) -> SupplySchedule:
     """When to feed which reserve, so that no batch asks for more than there is."""
     outputs = [code.outputs for code in settings.codes]
     uses = [replace(use, made=use.made + int(n.sum())) for use, n in zip(before, needed, strict=True)]
     silently = [settings.saves and use.made >= settings.many for use in uses]
-    stages: list[Stage] = []
+    stages: list[SupplyStage] = []
     # Batches wait for each other where a reserve is fed, so it is fed for all that are under way at once.
     for first in range(0, needed.shape[1], WINDOW):
         counts = needed[:, first : first + WINDOW].sum(axis=1).tolist()
@@ -78,9 +78,9 @@ def schedule(needed: NDArray[np.int64], before: tuple[Use, Use], settings: Setti
                 ready = uses[way].ready + feeds[way] * outputs[way] - counts[way]
                 uses[way] = replace(uses[way], ready=ready)
         if any(feeds) or not stages:
-            stages.append(Stage(first, (feeds[0], feeds[1])))
+            stages.append(SupplyStage(first, (feeds[0], feeds[1])))
         stages[-1] = replace(stages[-1], last=min(first + WINDOW, needed.shape[1]))
-    return Schedule(tuple(stages), (silently[0], silently[1]), (uses[0], uses[1]))
+    return SupplySchedule(tuple(stages), (silently[0], silently[1]), (uses[0], uses[1]))
 
 
 @dataclass(eq=False, repr=False)

@@ -13,7 +13,7 @@ from accord.secure.circuit import Edit, Input
 from accord.secure.edits import Known, ends
 from accord.secure.forms import Nearby, form_of
 from accord.secure.ot.formula import Formula, Wire, join
-from accord.secure.ot.program import Bit, Share, ShareBit, Short
+from accord.secure.ot.program import Bit, NumberShare, ShareBit, Short
 from accord.side import Side
 
 
@@ -35,29 +35,29 @@ class Text:
             del self.known[place]
 
 
-class Builder(Protocol):
+class TextBuilder(Protocol):
     """What a program in the making does for texts."""
 
-    def share(self, share: Share) -> int: ...
+    def share(self, share: NumberShare) -> int: ...
 
     def gate(self, formula: Formula | Wire) -> Bit: ...
 
 
-def share_letters(build: Builder, edits: list[Edit]) -> dict[Input, Text]:
+def share_letters(build: TextBuilder, edits: list[Edit]) -> dict[Input, Text]:
     """The shares of all texts whose edits are counted, wide enough for the largest bound of each."""
     texts = {}
     for of in dict.fromkeys(edit.of for edit in edits):
         reach = max(edit.bound for edit in edits if edit.of == of)
         bits = 2 * reach + 1
         shares = [
-            build.share(Share(form_of(Nearby(of, place, reach)), bits, exclusive=True))
+            build.share(NumberShare(form_of(Nearby(of, place, reach)), bits, exclusive=True))
             for place in range(of.length)
         ]
         texts[of] = Text(shares[0], reach)
     return texts
 
 
-def count_edits(build: Builder, node: Edit, text: Text) -> Formula:
+def count_edits(build: TextBuilder, node: Edit, text: Text) -> Formula:
     """The recurrence of `edits.py`, but for its last disjunction, which joins what is around it."""
     of = node.of
 

@@ -63,7 +63,7 @@ class PaillierSession:
 
 
 @dataclass(frozen=True)
-class Plan:
+class DistancePlan:
     """The distances of a circuit, and the circuit over their shares."""
 
     distances: tuple[Distance, ...]
@@ -75,7 +75,7 @@ class Plan:
         return min(room, default=1) if packed else 1
 
 
-def plan_of(circuit: Node, engine: str, bits: int = BITS) -> Plan:
+def plan_of(circuit: Node, engine: str, bits: int = BITS) -> DistancePlan:
     """The plan of a circuit, or an `UnsupportedError` that names the node that has none."""
     check_supported(circuit, engine)
     known = dict[Formed, Distance]()
@@ -83,7 +83,7 @@ def plan_of(circuit: Node, engine: str, bits: int = BITS) -> Plan:
         if not isinstance(leaf, Both | Edit) and constant(leaf) is None:
             form, _ = comparison_of(leaf)
             known.setdefault(form.of, distance_of(form, len(known), engine))
-    plan = Plan(tuple(known.values()), _over_shares(circuit, known))
+    plan = DistancePlan(tuple(known.values()), _over_shares(circuit, known))
     if plan.distances and not plan.rows_at_once(bits, packed=True):
         raise UnsupportedError(
             engine=engine, node=f"a distance that needs more than {bits} bits with its mask"
@@ -163,7 +163,7 @@ class PaillierEngine:
         return (yield from GarbledEngine().evaluate(session.garbled, plan.circuit, pairs, own))
 
     def _shares(
-        self, session: PaillierSession, plan: Plan, blocks: Blocks, table: Table
+        self, session: PaillierSession, plan: DistancePlan, blocks: Blocks, table: Table
     ) -> Party[list[Ints]]:
         """This side's shares of each distance, one a pair."""
         shares = [np.empty(blocks.pairs, dtype=np.int64) for _ in plan.distances]

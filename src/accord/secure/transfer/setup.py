@@ -31,7 +31,7 @@ from accord.secure.transfer.permutation import Permutation, hash_blocks
 from accord.secure.transfer.tree import SEED, grow_trees, rebuild_trees
 from accord.side import Side
 
-_TAG = b"accord/ot/permutation/2"
+_TAG = b"accord/ot/permutation/1"
 HALF = 32
 """Bytes that each side gives to the key of the permutation."""
 

@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from accord.errors import OutputError, UnsureOutputError
 from accord.table.address import Address, Database
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.table.sinks.duckdb import open_duckdb
 from accord.table.sinks.files import (
     is_same_file,
@@ -45,7 +45,7 @@ from accord.table.sinks.postgres import (
     table_identity,
 )
 from accord.table.sinks.sqlite import open_sqlite
-from accord.table.sinks.transaction import NO_TABLE, THERE, Heading, Kind, Refused, Transaction
+from accord.table.sinks.transaction import NO_TABLE, THERE, CellKind, Heading, Refused, Transaction
 
 _VEILED = (
     "is a query, a view or one of several parts, which may read it: a table of the same database is then "
@@ -92,7 +92,7 @@ def write_to_table(pairs: PairTable, address: Address, *, replace: bool) -> None
 def headings_of(pairs: PairTable) -> list[Heading]:
     """The columns that pairs take in a table."""
     return [
-        Heading(one.name, Kind.NUMBER if pa.types.is_integer(one.type) else Kind.TEXT)
+        Heading(one.name, CellKind.NUMBER if pa.types.is_integer(one.type) else CellKind.TEXT)
         for one in pairs.typed_schema
     ]
 
@@ -142,7 +142,7 @@ def _is_there(transaction: Transaction, headings: Sequence[Heading], replace: bo
 
 
 def _fits(found: Heading, wanted: Heading) -> bool:
-    kinds = set(Kind) if wanted.kind is None else {wanted.kind}
+    kinds = set(CellKind) if wanted.kind is None else {wanted.kind}
     return found.name == wanted.name and found.kind in kinds
 
 

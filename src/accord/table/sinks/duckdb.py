@@ -20,8 +20,8 @@ from accord.table.sinks.transaction import (
     LOCKED,
     NO_RIGHT,
     NO_TABLE,
+    CellKind,
     Heading,
-    Kind,
     Refused,
     statement,
 )
@@ -33,8 +33,8 @@ _SETTINGS = {
     "threads": "1",
     "memory_limit": "512MiB",
 }
-_TYPES = {Kind.TEXT: "VARCHAR", Kind.NUMBER: "BIGINT", None: "VARCHAR"}
-_KINDS = {"VARCHAR": Kind.TEXT, "BIGINT": Kind.NUMBER}
+_TYPES = {CellKind.TEXT: "VARCHAR", CellKind.NUMBER: "BIGINT", None: "VARCHAR"}
+_KINDS = {"VARCHAR": CellKind.TEXT, "BIGINT": CellKind.NUMBER}
 _REASONS = {
     "no space left": FULL,
     "file too large": FULL,

@@ -26,7 +26,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from accord.errors import OutputError
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.wording import sized
 
 ENDINGS = (".csv", ".parquet", ".arrow")

@@ -23,8 +23,8 @@ from accord.table.sinks.transaction import (
     NO_RIGHT,
     NO_TABLE,
     THERE,
+    CellKind,
     Heading,
-    Kind,
     Refused,
     statement,
 )
@@ -32,8 +32,8 @@ from accord.table.sources.postgres import explain
 
 MOST_NAME = 63
 """Octets of a name: PostgreSQL cuts a longer one and says nothing."""
-_TYPES = {Kind.TEXT: "TEXT", Kind.NUMBER: "BIGINT", None: "TEXT"}
-_KINDS = {"text": Kind.TEXT, "character varying": Kind.TEXT, "bigint": Kind.NUMBER}
+_TYPES = {CellKind.TEXT: "TEXT", CellKind.NUMBER: "BIGINT", None: "TEXT"}
+_KINDS = {"text": CellKind.TEXT, "character varying": CellKind.TEXT, "bigint": CellKind.NUMBER}
 _TABLES = ("r", "p")
 _PATIENCE = "60s"
 _STATES = {

@@ -17,16 +17,18 @@ from accord.table.sinks.transaction import (
     LOCKED,
     NO_RIGHT,
     NO_TABLE,
+    CellKind,
     Heading,
-    Kind,
     Refused,
     statement,
 )
 
 _PATIENCE = 60.0
 """Seconds that another writer may take."""
-_TYPES = {Kind.TEXT: "TEXT", Kind.NUMBER: "BIGINT", None: "TEXT"}
-_KINDS = {"TEXT": Kind.TEXT, "VARCHAR": Kind.TEXT} | dict.fromkeys(("BIGINT", "INTEGER", "INT"), Kind.NUMBER)
+_TYPES = {CellKind.TEXT: "TEXT", CellKind.NUMBER: "BIGINT", None: "TEXT"}
+_KINDS = {"TEXT": CellKind.TEXT, "VARCHAR": CellKind.TEXT} | dict.fromkeys(
+    ("BIGINT", "INTEGER", "INT"), CellKind.NUMBER
+)
 _REASONS = {
     "SQLITE_FULL": FULL,
     "SQLITE_IOERR": "the system does not let it be written, perhaps for lack of space",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from accord.arguments import as_path
 from accord.table.address import Address, find_address
-from accord.table.pairing import PairTable
+from accord.table.pairs import PairTable
 from accord.table.sinks.database import require_table, write_to_table
 from accord.table.sinks.files import require_target, write_table
 from accord.table.sinks.transaction import Heading

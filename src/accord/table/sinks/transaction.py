@@ -24,7 +24,7 @@ NO_RIGHT = "you have no right to write there"
 FULL = "there is no room left on its disk"
 
 
-class Kind(Enum):
+class CellKind(Enum):
     """What the cells of a column are."""
 
     TEXT = "text"
@@ -36,7 +36,7 @@ class Heading:
     """A column of a table; of no kind if that is not known yet, or if it is none of ours."""
 
     name: str
-    kind: Kind | None = None
+    kind: CellKind | None = None
 
 
 class Refused(Exception):

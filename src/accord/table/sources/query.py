@@ -17,7 +17,7 @@ import pyarrow as pa
 from accord.arguments import require_text, wrong
 from accord.errors import AccordError, UnreadableError
 from accord.table.address import Address, Database
-from accord.table.rows import batch_rows
+from accord.table.cell_text import batch_rows
 from accord.table.sources.database import CHUNK, Relation
 from accord.table.sources.duckdb import DuckdbRelation
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from accord.errors import UnreadableError
 from accord.table.address import Address
-from accord.table.rows import batch_rows
+from accord.table.cell_text import batch_rows
 from accord.table.sources.database import CHUNK, from_clause, plain_columns, select
 
 _TRY = "Try the query with the shell of SQLite, which says more."

@@ -1,0 +1,131 @@
+"""How the rounds of a run are shared out: the same for workers that compare and for those that are replayed.
+
+    1  both hellos said how many workers each side wants; with the counts it is known how much there is to do,
+       and the smaller number counts
+    2  the workers start and make their keys; the coordinators exchange the certificates (certificates.py)
+    3  worker i of one side connects to worker i of the other
+    4  each round is cut into shares (protocols/shares.py); worker i gets share i of every round in order, on
+       both sides, so that no word about it is needed
+
+Who the workers are is left to `PairedWorkers`: processes that are sent messages (pool.py), or a record of
+what they once received (replay/stand_ins.py).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accord.entropy import Entropy
+from accord.peer.handshake import Wish
+from accord.protocols.comparers import Comparer, InTurn
+from accord.protocols.journal import UNDER_WAY
+from accord.protocols.shares import Share, cut
+from accord.secure.blocks import Blocks, Table
+from accord.secure.circuit import Node
+from accord.secure.engine import Engine
+from accord.secure.party import Party
+from accord.side import Side
+from accord.workers.certificates import WorkerCertificate, exchange_certificates
+from accord.workers.routing import TOKEN, make_token
+
+Ints = NDArray[np.int64]
+
+MANY = 10**7
+"""Comparisons from which on workers are worth their start."""
+
+
+def count_workers(own: Wish, partner: Wish, most: int) -> int:
+    """How many workers each side has, for so many comparisons: the same on both sides."""
+    return min(wish.count if wish.always or most >= MANY else 1 for wish in (own, partner))
+
+
+@dataclass(frozen=True, eq=False)
+class SharedRound:
+    """A round that is shared out."""
+
+    shares: tuple[Share, ...]
+    found: dict[int, Ints] = field(default_factory=dict)
+    """By worker: the places in the round."""
+
+    @property
+    def is_answered(self) -> bool:
+        return len(self.found) == len(self.shares)
+
+    def answer(self, share: Share, places: Ints) -> None:
+        """The places of the matches within a share."""
+        self.found[share.worker] = share.first + places
+
+    @property
+    def places(self) -> Ints:
+        """Those of all matches, in order. *Requires*: the round is answered."""
+        return np.concatenate([np.zeros(0, np.int64), *(self.found[share.worker] for share in self.shares)])
+
+
+class PairedWorkers(Protocol):
+    """Workers of one side, each with one of the partner's at the other end of a connection."""
+
+    def dismiss(self) -> None:
+        """None are needed."""
+
+    def start(self, count: int, side: Side, engine: Engine, circuit: Node) -> list[bytes]:
+        """Start so many; their certificates."""
+
+    def meet(self, cards: list[bytes], tokens: list[bytes]) -> None:
+        """Have each meet the partner's with this certificate, by this token."""
+
+    def give(self, shared: SharedRound, rows: list[Table]) -> None:
+        """A round, with one's own rows of each share."""
+
+    def finish(self, shared: SharedRound) -> None:
+        """Return when this round, the first that was not finished, is answered."""
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Those who compare, once it is known how many they are."""
+
+    own: Wish
+    partner: Wish
+    workers: PairedWorkers
+
+    def gather(
+        self, side: Side, engine: Engine, circuit: Node, entropy: Entropy, most: int
+    ) -> Party[Comparer]:
+        count = count_workers(self.own, self.partner, most)
+        if count == 1:
+            self.workers.dismiss()
+            return (yield from InTurn().gather(side, engine, circuit, entropy, most))
+        cards = self.workers.start(count, side, engine, circuit)
+        own = [WorkerCertificate(card, entropy.bytes(TOKEN)) for card in cards]
+        theirs = yield from exchange_certificates(own)
+        of_a, of_b = (own, theirs) if side is Side.A else (theirs, own)
+        tokens = [make_token(a.half, b.half) for a, b in zip(of_a, of_b, strict=True)]
+        self.workers.meet([one.card for one in theirs], tokens)
+        return SharedRounds(self.workers, side, count)
+
+
+@dataclass(frozen=True)
+class SharedRounds:
+    """The workers as a comparer."""
+
+    workers: PairedWorkers
+    side: Side
+    count: int
+    under_way: int = UNDER_WAY
+    _asked: deque[SharedRound] = field(default_factory=deque)
+
+    def ask(self, blocks: Blocks, table: Table) -> None:
+        shared = SharedRound(cut(blocks.a_counts, blocks.b_counts, self.count))
+        self._asked.append(shared)
+        self.workers.give(shared, [share.rows(table, self.side is Side.A) for share in shared.shares])
+
+    def answer(self) -> Party[Ints]:
+        shared = self._asked.popleft()
+        self.workers.finish(shared)
+        yield from ()
+        return shared.places

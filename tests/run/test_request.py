@@ -1,0 +1,138 @@
+"""What a linkage is given: judged when it is made, kept with the run, and taken up again as it was."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.agreement.document import Agreement
+from accord.errors import StateError, UsageError
+from accord.peer.connection import Reach
+from accord.run.request import (
+    KeptRequest,
+    Output,
+    Part,
+    Request,
+    Resumption,
+    WorkerChoice,
+    keep,
+    read_request,
+)
+from accord.state.runs import Manifest, RunFolder
+from accord.table.layout import Layout
+from tests.protocols.worlds import agreement
+from tests.run.test_series_cuts import agreement as series_agreement
+
+AGREED, IN_SERIES = agreement(), series_agreement("plain")
+WAYS = st.sampled_from([Reach(listen=":7000"), Reach(connect="partner:7000")])
+LAYOUTS = st.builds(
+    Layout,
+    id=st.sampled_from(["id", "key"]),
+    delimiter=st.sampled_from([",", ";"]),
+    encoding=st.just("latin-1"),
+)
+OUTPUTS = st.builds(Output, st.sampled_from([None, Path("/tmp/pairs.csv")]), raw=st.booleans())
+WORKERS = st.sampled_from([WorkerChoice(), WorkerChoice(4), WorkerChoice("8@ray", True)])
+PARTS = st.builds(Part, st.just("monthly"), st.booleans(), st.booleans(), st.booleans())
+
+
+def request(agreed: Agreement = AGREED, **changes: Any) -> Request:
+    asked: dict[str, Any] = {"data": Path("/data/a.csv"), "agreement": agreed, "partner": "bob"}
+    return Request(**asked | {"dataset": "table", "reach": Reach(listen=":7000")} | changes)
+
+
+@given(WAYS, LAYOUTS, OUTPUTS, WORKERS, st.one_of(st.none(), st.just("2026-11"), PARTS))
+def test_what_is_kept_is_what_was_asked_for(
+    way: Reach, layout: Layout, output: Output, workers: WorkerChoice, name: str | Part | None
+) -> None:
+    asked = request(
+        IN_SERIES if isinstance(name, Part) else AGREED,
+        layout=layout,
+        output=output,
+        reach=way,
+        workers=workers,
+        snapshot=name if isinstance(name, str) else None,
+        series=name if isinstance(name, Part) else None,
+    )
+    kept = json.loads(json.dumps(keep(asked)))
+    assert KeptRequest(kept).again("0123", asked.agreement, "bob", "table") == asked
+
+
+def test_what_is_named_anew_replaces_what_was_kept() -> None:
+    asked = request(output=Output(Path("/tmp/pairs.csv"), raw=True), workers=WorkerChoice(4))
+    changes = Resumption(
+        data=Path("/data/moved.csv"),
+        output=Output(Path("/tmp/other.csv"), force=True),
+        reach=Reach(connect="partner:1"),
+        workers=WorkerChoice(2),
+    )
+    again = KeptRequest(keep(asked)).again("0123", AGREED, "bob", "table", changes)
+    assert again == replace(
+        asked,
+        data=Path("/data/moved.csv"),
+        output=Output(Path("/tmp/other.csv"), raw=True, force=True),
+        reach=changes.reach,
+        workers=changes.workers,
+    )
+
+
+def test_a_table_that_python_had_must_be_named_again() -> None:
+    import pyarrow as pa
+
+    kept = KeptRequest(keep(request(data=pa.table({"id": ["1"]}))))
+    with pytest.raises(UsageError, match="0123 was not given a file"):
+        kept.again("0123", AGREED, "bob", "table")
+
+
+WRONG: dict[str, tuple[Any, ...]] = {
+    "data": (7, None, b"a.csv"),
+    "agreement": ("agreement.toml", None),
+    "partner": (7, None),
+    "dataset": (7,),
+    "layout": ("a.toml", None),
+    "snapshot": (202611,),
+    "reach": (60,),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_argument_of_a_wrong_kind_is_named(name: str) -> None:
+    for value in WRONG[name]:
+        with pytest.raises(UsageError, match=f"`{name}=`"):
+            request(**{name: value})
+
+
+def test_every_field_of_a_request_is_judged_or_judges_itself() -> None:
+    of_their_own = {"series", "output", "workers"}
+    assert {field.name for field in fields(Request)} == of_their_own | set(WRONG)
+
+
+@pytest.mark.parametrize(
+    ("agreed", "changes", "told"),
+    [
+        (AGREED, {"series": Part("monthly")}, "declares no series"),
+        (IN_SERIES, {}, "Name it: `series=`"),
+        (IN_SERIES, {"series": Part("monthly"), "snapshot": "2026-11"}, "leave out `snapshot=`"),
+        (IN_SERIES, {"series": Part("monthly"), "layout": Layout(id_row=True)}, "name a column of ids"),
+        (AGREED, {"reach": Reach()}, "`listen=`"),
+        (AGREED, {"reach": Reach(listen=":1", connect="x:1")}, "`listen=`"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(agreed: Agreement, changes: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        request(agreed, **changes)
+
+
+@pytest.mark.parametrize("key", sorted(keep(request())))
+def test_a_kept_request_that_lost_a_part_cannot_be_read(tmp_path: Path, key: str) -> None:
+    kept = keep(request())
+    del kept[key]
+    known = Manifest("0123", "bob", "A", "table", "", 1, 1, "", "", request=kept)
+    with pytest.raises(StateError, match="cannot be read"):
+        read_request(RunFolder(tmp_path, known))
