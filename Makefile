@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 KEEPING := PYTHONDONTWRITEBYTECODE=
 PYTEST := $(KEEPING) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: install demo test check lint slow bench quality reproduce docs pictures clean
+.PHONY: install demo test whole check lint slow bench quality reproduce docs pictures clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -38,13 +38,17 @@ demo: $(VENV)/.runtime  ## the main job between two processes, on data that Acco
 test: $(VENV)/.dev  ## the fast tests
 	$(PYTEST)
 
+# Two processes: beside the fast tests there is no room for more, and the longest of these decides.
+whole: $(VENV)/.dev  ## things as users meet them: the site and pages in a browser, notebooks, docs as typed, a cluster
+	$(PYTEST) -n 2 -m "whole and not slow"
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-check: lint test  ## what every landing passes
+check: lint test whole  ## what every landing passes
 
 slow: $(VENV)/.dev  ## what is too long for every landing: slow tests, and properties with many more examples
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough

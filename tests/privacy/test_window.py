@@ -8,7 +8,6 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from accord.entropy import NOISE, Entropy, Seeded
 from accord.privacy.calibration import AnyNoise, as_claimed
@@ -121,6 +120,8 @@ def test_the_table_is_the_ideal_distribution_within_its_stated_distance(noise: A
 
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 def test_draws_follow_the_table(noise: AnyNoise) -> None:
+    from scipy.stats import chisquare
+
     drawn = draw(noise, DRAWS, Seeded(11))
     expected = np.array([float(Fraction(t, 2**256)) for t in noise.window.table]) * DRAWS
     seen = np.bincount(drawn, minlength=len(expected)).astype(np.float64)
@@ -137,6 +138,8 @@ def test_draws_follow_the_table(noise: AnyNoise) -> None:
 
 
 def test_a_wrong_table_would_be_noticed() -> None:
+    from scipy.stats import chisquare
+
     drawn = draw(SMALL, DRAWS, Seeded(11))
     other = Geometric(3, Fraction(1), Fraction(52, 100), 64).window
     expected = np.array([float(Fraction(t, 2**256)) for t in other.table[:15]]) * DRAWS

@@ -62,7 +62,7 @@ def noise(
     name = noise or AUTO
     found = audit(as_claimed(name, epsilon, delta, bins_per_record, records, records_per_person))
     if page is not None:
-        from accord.report.audited import describe_noise_audit
+        from accord.report.audit_page import describe_noise_audit
 
         write_page(page, describe_noise_audit(found), force, private=False)
     for warning in found.setting.warnings:

@@ -54,7 +54,7 @@ def agreement(
     sides = [side_facts(agreed, side, records) for side in Side]
     account = _account(agreed, records, dataset, party, named_state(context))
     if page is not None:
-        from accord.report.audited import describe_agreement_audit
+        from accord.report.audit_page import describe_agreement_audit
 
         write_page(page, describe_agreement_audit(agreed, sides, account), force, private=account is not None)
     facts = facts_of(agreed)
@@ -111,7 +111,7 @@ def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: A
 
 def _side_lines(facts: SideFacts) -> list[str]:
     from accord.privacy.number import show
-    from accord.protocols.people import whom
+    from accord.protocols.parts.people import whom
 
     if facts.public:
         return ["none: the agreement calls the bins of this side public"]

@@ -112,7 +112,7 @@ def protocol(
     for claimed in sorted({f.finding.epsilon_claimed for f in verdict.findings if not f.finding.can_refute}):
         say(f"Warning: {trials:,} runs cannot refute ε = {claimed:g}; use more.", err=True)
     if page is not None:
-        from accord.report.audited import describe_protocol_audit
+        from accord.report.audit_page import describe_protocol_audit
 
         write_page(page, describe_protocol_audit(name, verdict, trials), force, private=own)
     if as_json:

@@ -254,7 +254,7 @@ def check_file(
     agreement: Agreement, data: Place, side: Side | None, layout: Layout, named: Iterable[str]
 ) -> FileCheck:
     """Find out how the file is written, and read it; raises all its faults."""
-    from accord.agreement.by_pass import unplaced
+    from accord.agreement.by_pass import count_unplaced
     from accord.fields.load import Loading, Tally, load_records
     from accord.side import Side
 
@@ -270,7 +270,7 @@ def check_file(
             error.add_note(f"It was read as {told}.")
         raise
     # Where records of the two sides fall differs, but not whether they fall anywhere.
-    bins = unplaced(agreement, side or Side.A, records)
+    bins = count_unplaced(agreement, side or Side.A, records)
     return FileCheck(data, records.size, records.left_out, tally, *bins, found, records)
 
 

@@ -146,8 +146,8 @@ def link(
     from accord.agreement.file import read_agreement
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
-    from accord.run.link import link as run
     from accord.run.output import output_headings
+    from accord.run.verbs import link as run
     from accord.table.sinks.targets import as_target_or_none, require_free
     from accord.table.sources.opening import input_places
 
@@ -232,8 +232,8 @@ def resume(
 ) -> None:
     """Continue an interrupted run. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
-    from accord.run.link import resume as go_on
     from accord.run.request import read_request
+    from accord.run.verbs import resume as go_on
     from accord.table.sinks.targets import as_target_or_none
 
     table, state = find_table_or_none(data), named_state(context)

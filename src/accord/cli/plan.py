@@ -118,7 +118,7 @@ def plan(
     if write is not None and not found.missed:
         _write(found, write, agreement, force)
     if page is not None:
-        from accord.report.plan import describe_plan
+        from accord.report.plan_page import describe_plan
 
         write_page(page, describe_plan(found), force, private=found.from_data)
     if as_json:

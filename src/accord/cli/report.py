@@ -32,8 +32,8 @@ def report(
     it is for your own eyes.
     """
     from accord.errors import UsageError
-    from accord.report.receipted import share as share_run
-    from accord.report.run import describe_forgotten, describe_run
+    from accord.report.receipt_page import share as share_run
+    from accord.report.run_page import describe_forgotten, describe_run
     from accord.run.remembered import Forgotten, no_receipt, remember
     from accord.state.folder import open_state
 

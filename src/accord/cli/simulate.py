@@ -24,8 +24,8 @@ from accord.wording import counted, lasting, sized
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.protocols.mine import Status, Watch
-    from accord.report.simulated import PairCells
+    from accord.protocols.parts.own_side import Status, Watch
+    from accord.report.simulation_page import PairCells
     from accord.simulation.pair import Simulation
     from accord.simulation.report import Quality
     from accord.table.layout import Layout
@@ -86,7 +86,7 @@ def simulate(
     """
     from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement
-    from accord.report.simulated import NO_CELLS, describe_simulation
+    from accord.report.simulation_page import NO_CELLS, describe_simulation
     from accord.run.output import output_headings
     from accord.simulation.pair import peak_mib
     from accord.simulation.pair import simulate as run
@@ -143,7 +143,7 @@ def simulate(
 
 def _cells(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Place, Layout]]) -> PairCells:
     """What the rule reads of the pairs to look at: the page is for those who may see both tables."""
-    from accord.report.simulated import PairCells
+    from accord.report.simulation_page import PairCells
 
     columns, found = read_cells(quality, agreement, tables)
     return PairCells(columns, found["A"], found["B"])
