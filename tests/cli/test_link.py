@@ -36,7 +36,7 @@ def test_a_person_is_asked_with_the_numbers(
     assert said == [False, True]
     told = " ".join(capsys.readouterr().err.split())
     assert "8 are gone, and 12 records are new" in told
-    assert "say so: --mostly-new" in told
+    assert "say so: --accept mostly-new" in told
     assert "Is the table right as it is? [y/N]" in told
 
 

@@ -66,12 +66,12 @@ class Answers:
             if count > 1 or (name and _RESERVED.fullmatch(name)):
                 yield Fault(f"field '{name}'", "needs another name.", "Say it as TYPE:NAME.")
         for option, given, kinds in (
-            ("--field {}.values", self.values, LISTED),
-            ("--field {}.range", self.ranges, RANGED),
-            ("--field {}.within", self.within, APART),
-            ("--field {}.missing", self.missing, MEANINGS),
-            ("--field {}.missing_values", self.missing_values, MEANINGS),
-            ("--disclose {}", dict.fromkeys(self.disclose), MEANINGS),
+            ("`accord init --field {}.values`", self.values, LISTED),
+            ("`accord init --field {}.range`", self.ranges, RANGED),
+            ("`accord init --field {}.within`", self.within, APART),
+            ("`accord init --field {}.missing`", self.missing, MEANINGS),
+            ("`accord init --field {}.missing_values`", self.missing_values, MEANINGS),
+            ("`accord init --disclose {}`", dict.fromkeys(self.disclose), MEANINGS),
         ):
             for name in given:
                 yield from self._named(option, name, kinds)
@@ -122,7 +122,7 @@ class Answers:
         fit = [one.name for one in self.fields if one.kind in kinds]
         if name not in fit:
             hint = did_you_mean(name, fit, f"It can be: {', '.join(fit) or 'none of your fields'}.")
-            yield Fault(f"`accord init {option.format(name)}`", "names no such field of the draft.", hint)
+            yield Fault(option.format(name), "names no such field of the draft.", hint)
 
     @property
     def about_people(self) -> bool:
