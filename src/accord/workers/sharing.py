@@ -4,8 +4,8 @@
        and the smaller number counts
     2  the workers start and make their keys; the coordinators exchange the certificates (certificates.py)
     3  worker i of one side connects to worker i of the other
-    4  each round is cut into shares (protocols/parts/shares.py); worker i gets share i of every
-       round in order, on both sides, so that no word about it is needed
+    4  each round is cut into shares (protocols/parts/shares.py); worker i gets share i of every round in
+       order, on both sides, so that no word about it is needed
 
 Who the workers are is left to `PairedWorkers`: processes that are sent messages (pool.py), or a record of
 what they once received (replay/stand_ins.py).
