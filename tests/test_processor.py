@@ -23,7 +23,7 @@ def test_too_much_fails_unless_it_is_an_exception() -> None:
     processor.judge("tests/test_x.py::test_y", processor.REFUSED)
     for name in processor.EXCEPTIONS:
         processor.judge(f"{name}[some]", 100.0)
-    with pytest.raises(pytest.fail.Exception, match="used 5.1 s of a processor"):
+    with pytest.raises(pytest.fail.Exception, match=r"used 5\.1 s of a processor"):
         processor.judge("tests/test_x.py::test_y[some]", 5.1)
 
 
