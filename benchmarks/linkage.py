@@ -155,9 +155,10 @@ def link(
 ) -> subprocess.Popen[str]:
     way = "--listen" if side is Side.A else "--connect"
     return _start(
-        *("accord", "link", str(folder / f"{side.value}.parquet"), way, f"127.0.0.1:{port}"),
+        *("accord", "--state", str(folder / f"state-{side.value}")),
+        *("link", str(folder / f"{side.value}.parquet"), way, f"127.0.0.1:{port}"),
         *("--agreement", str(folder / "agreement.toml"), "--partner", agreed.party(side.other)),
-        *("--out", str(folder / f"out-{side.value}.parquet"), "--state", str(folder / f"state-{side.value}")),
+        *("--out", str(folder / f"out-{side.value}.parquet")),
         *("--yes", "--json", *(("--workers", str(workers)) if workers else ())),
         *(("--series", series) if series else ()),
     )

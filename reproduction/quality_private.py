@@ -44,7 +44,7 @@ def link_privately(a: Path, b: Path, agreement: Agreement, folder: Path) -> Priv
         place.mkdir(parents=True)
         (place / "agreement.toml").write_text(agreement.to_toml(), encoding="utf-8")
         _accord(place, "identity", "--name", agreement.party(side))
-        _accord(place, "ledger", "budget", ACCOUNT, "--unlimited")
+        _accord(place, "ledger", "budget", ACCOUNT, "--epsilon", "unlimited")
     for side, place in places.items():
         partner = agreement.party(side.other)
         _accord(place, "partner", "add", partner, str(places[side.other].absolute() / f"{partner}.card"))

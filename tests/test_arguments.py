@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 import accord
@@ -25,6 +24,14 @@ from tests.run import worlds
 SOURCE = Path(accord.__file__).parent
 AGREED = agreement()
 TABLE = worlds.table(worlds.A_ROWS, "a")
+
+
+class Connection:
+    """What is asked by a cursor. A real one, made here, would be open until the process ends."""
+
+    cursor = None
+
+
 TEXT, PATH, FLAG, FUNCTION = (7, b"x", ["x"]), (7, b"x", 1.5), ("no", 1, None), (True, "agree", 7)
 NUMBER = ("3", None, True, 1.5)
 
@@ -148,7 +155,7 @@ WRONG: dict[Callable[..., Any], tuple[dict[str, Any], dict[str, tuple[Any, ...]]
         },
     ),
     accord.Query: (
-        {"connection": duckdb.connect(), "sql": "SELECT 1"},
+        {"connection": Connection(), "sql": "SELECT 1"},
         {"connection": (7, None, "postgresql://me@host/db"), "sql": (*TEXT, None)},
     ),
     accord.Reach: (
@@ -346,10 +353,12 @@ def test_every_argument_that_a_message_names_is_one() -> None:
 
 
 def test_the_command_line_says_options() -> None:
-    assert as_options("only `force=True` does; or `id_row=True`") == "only --force does; or --id-row"
-    assert as_options("map it with `columns=`") == "map it with --column FIELD=COLUMN"
-    assert as_options("map it with `columns=`", "B") == "map it with --column-b FIELD=COLUMN"
-    assert as_options("with `id=` or `encoding=`", "AB") == "with --id-a or --id-b or --encoding"
+    assert as_options("only `force=True` does; or `id_row=True`") == (
+        "only --force does; or --id-row of `accord check`"
+    )
+    mapped = "map it with --column FIELD=COLUMN of `accord check`"
+    assert as_options("map it with `columns=`") == mapped
+    assert as_options("say `mostly_new=True`") == "say --accept mostly-new"
     assert as_options("run `accord resume x=1`, a == b") == "run `accord resume x=1`, a == b"
 
 

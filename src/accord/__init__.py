@@ -75,12 +75,12 @@ if TYPE_CHECKING:
     from accord.rules.words import score as score
     from accord.rules.words import within as within
     from accord.run.link import Linked as Linked
-    from accord.run.link import link as link
-    from accord.run.link import resume as resume
     from accord.run.narrator import narrate as narrate
     from accord.run.offer import Offer as Offer
     from accord.run.offer import agree as agree
     from accord.run.offer import ask as ask
+    from accord.run.verbs import link as link
+    from accord.run.verbs import resume as resume
     from accord.side import Side as Side
     from accord.simulation.pair import Promised as Promised
     from accord.simulation.pair import Simulation as Simulation
@@ -110,7 +110,8 @@ _HOME = {
     "accord.peer.connection": ("Reach",),
     "accord.peer.identity": ("Card",),
     "accord.peer.introduction": ("identity", "trust"),
-    "accord.run.link": ("Linked", "link", "resume"),
+    "accord.run.link": ("Linked",),
+    "accord.run.verbs": ("link", "resume"),
     "accord.run.narrator": ("narrate",),
     "accord.notices": (
         *("Notice", "Reading", "Listening", "Waiting", "Connected", "Charged", "Progress", "Done"),

@@ -32,8 +32,6 @@ class AccordError(Exception):
     """Something went wrong."""
 
     exit_code = 1
-    sides = ""
-    """Whose table it is about, where those of both sides are read: A, B or AB."""
 
     def __init__(self, **facts: object) -> None:
         sentence = " ".join((type(self).__doc__ or "").split())

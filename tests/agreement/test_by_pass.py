@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accord.agreement.by_pass import best_buckets, by_pass, unplaced
+from accord.agreement.by_pass import best_buckets, by_pass, count_unplaced
 from accord.agreement.document import Agreement
 from accord.side import Side
 from tests.protocols import worlds
@@ -67,4 +67,4 @@ def test_a_record_in_no_bin_of_any_pass() -> None:
     agreed = agreement("x", "y")
     rows: Any = [(0, 0), (None, 3), (None, None), (4, None)]
     held = worlds.records(rows, agreed)
-    assert unplaced(agreed, Side.A, held) == (1, {"pass 1": 2, "pass 2": 2})
+    assert count_unplaced(agreed, Side.A, held) == (1, {"pass 1": 2, "pass 2": 2})

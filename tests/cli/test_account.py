@@ -99,16 +99,16 @@ def test_limits_are_made_changed_and_refused(tmp_path: Path) -> None:
 
 def test_an_empty_account_is_removed(tmp_path: Path) -> None:
     accord.set_budget("Patients", unlimited=True, state=tmp_path / "s")
-    done = terminal.accord(tmp_path, "ledger", "--state", "s", "remove", "patients")
+    done = terminal.accord(tmp_path, "--state", "s", "ledger", "remove", "patients")
     assert (done.returncode, done.stdout) == (0, "Patients: removed.\n")
-    gone = terminal.accord(tmp_path, "ledger", "--state", "s", "remove", "patients")
+    gone = terminal.accord(tmp_path, "--state", "s", "ledger", "remove", "patients")
     assert (gone.returncode, gone.stdout) == (2, "")
     assert open_ledger(tmp_path / "s").budgets() == {}
 
 
 def test_a_large_budget_is_warned_about(tmp_path: Path) -> None:
     done = terminal.accord(
-        tmp_path, "ledger", "--state", "s", "budget", "d", "--epsilon", "11", "--delta", "0"
+        tmp_path, "--state", "s", "ledger", "budget", "d", "--epsilon", "11", "--delta", "0"
     )
     assert (done.returncode, done.stdout) == (0, "d: ε = 11, δ = 0\n")
     assert "ε = 11 is more than 10" in done.stderr

@@ -13,7 +13,9 @@ from accord.auditing.histories import histories
 from accord.auditing.programs import honest
 from accord.auditing.protocol import CaseFinding, Finding, Verdict
 from accord.auditing.questions import OneRun
-from accord.cli.audit_protocol import _words
+from accord.auditing.series_histories import series_histories
+from accord.cli.audit_protocol import IN_SERIES, OVER_TIME, _kind_of_case, _words
+from accord.errors import UsageError
 from tests.cli.test_privacy import Accord
 from tests.protocols import worlds
 
@@ -31,7 +33,7 @@ def write(agreed: Agreement, **tables: worlds.Rows) -> None:
         Path(f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 
-OWN = ("--agreement", "agreement.toml", "--a", "a.csv", "--b", "b.csv")
+OWN = ("--agreement", "agreement.toml", "--tables", "a.csv", "b.csv")
 
 
 # -- protocol ----------------------------------------------------------------------------------------------
@@ -114,24 +116,24 @@ def test_what_promises_nothing_is_judged_by_what_is_asked_of_it(accord: Accord, 
     assert "<polyline" in page.read_text()
 
 
-@pytest.mark.parametrize("side", ["a", pytest.param("b", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("side", ["A", pytest.param("B", marks=pytest.mark.slow)])
 def test_tables_of_ones_own(accord: Accord, side: str) -> None:
     other = [(15, 15), (5, 5)]
     write(worlds.agreement(greedy=False), a=[(0, 0), (5, 5)], b=[(9, 0), (5, 5)], n=other)
     code, out, err = accord(
-        "audit", "protocol", "laplace", *OWN, f"--{side}-neighbour", "n.csv", "--trials", "80", "--json"
+        "audit", "protocol", "laplace", *OWN, "--neighbour", side, "n.csv", "--trials", "80", "--json"
     )
     assert (code, err) == (0, "")
     (case,) = json.loads(out)["cases"]
-    assert (case["case"], case["side"], case["leaky"]) == ("own", side.upper(), False)
+    assert (case["case"], case["side"], case["leaky"]) == ("own", side, False)
 
 
 def test_what_cannot_be_audited_is_refused(accord: Accord) -> None:
     write(worlds.agreement(), a=[(0, 0), (5, 5)], b=[(0, 9), (5, 5)], n=[(0, 0), (12, 12)])
-    code, _, err = accord("audit", "protocol", "laplace", *OWN, "--a-neighbour", "n.csv")
+    code, _, err = accord("audit", "protocol", "laplace", *OWN, "--neighbour", "A", "n.csv")
     assert (code, "matches one of the partner" in err) == (2, True)
     code, _, err = accord("audit", "protocol", "laplace", *OWN)
-    assert (code, "--a-neighbour" in err) == (2, True)
+    assert (code, "--neighbour" in err) == (2, True)
     code, _, err = accord("audit", "protocol", "laplace", "--case", "odd")
     assert (code, "alone, matched, crowd, beside" in err) == (2, True)
     code, _, err = accord("audit", "protocol", "lapalce")
@@ -139,12 +141,28 @@ def test_what_cannot_be_audited_is_refused(accord: Accord) -> None:
     assert accord("audit", "protocol", "laplace", "--trials", "3")[0] == 2
     code, _, err = accord("audit", "protocol", "psi", "--epsilon", "1")
     assert (code, "promises (ε, δ) = (0, 0)" in err) == (2, True)
-    code, _, err = accord("audit", "protocol", "laplace", *OWN, "--a-neighbour", "n.csv", "--case", "alone")
+    code, _, err = accord(
+        "audit", "protocol", "laplace", *OWN, "--neighbour", "A", "n.csv", "--case", "alone"
+    )
     assert (code, "--case" in err) == (2, True)
     code, _, err = accord("audit", "protocol", "laplace", "--html", "x.gif")
     assert (code, ".html" in err) == (5, True)
     for wrong in (("--epsilon", "0"), ("--epsilon", "100"), ("--epsilon", "much"), ("--delta", "2")):
         assert accord("audit", "protocol", "laplace", *wrong)[0] == 2
+
+
+def test_cases_of_several_runs_are_chosen_by_name() -> None:
+    taken = options("laplace", "0.3", "1e-3")
+    for group, names, kind, made in (
+        ("over-time", OVER_TIME, "over time", histories(taken)),
+        ("series", IN_SERIES, "series", series_histories(taken)),
+    ):
+        assert {*names} == {one.name for one in made}
+        for name in (group, *names):
+            assert _kind_of_case("laplace", name) == kind
+            with pytest.raises(UsageError, match=f"leave out --case {name}"):
+                _kind_of_case("blocking", name)
+    assert _kind_of_case("laplace", None) == _kind_of_case("blocking", "alone") == "one run"
 
 
 def test_what_is_claimed_of_a_history_is_explained() -> None:

@@ -25,7 +25,7 @@ READING = [
 
 @pytest.mark.parametrize("words", READING, ids=" ".join)
 def test_a_command_that_only_reads_makes_no_state_folder(words: list[str], tmp_path: Path) -> None:
-    done = accord(tmp_path, *words, "--state", "mistyped")
+    done = accord(tmp_path, "--state", "mistyped", *words)
     assert done.returncode == 2, done.stderr
     assert "There is no state folder mistyped, and none was made. Check --state." in done.stderr
     assert not list(tmp_path.iterdir())
@@ -34,15 +34,15 @@ def test_a_command_that_only_reads_makes_no_state_folder(words: list[str], tmp_p
 def test_what_cannot_be_removed_is_not_to_be_made(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir(mode=0o700)
     for words in (["ledger", "remove", "fooo"], ["partner", "remove", "fooo"]):
-        done = accord(tmp_path, *words, "--state", "s")
+        done = accord(tmp_path, "--state", "s", *words)
         assert done.returncode == 2, done.stderr
         assert "budget" not in done.stderr
         assert "partner add" not in done.stderr
 
 
 def test_your_own_card_is_no_partners(tmp_path: Path) -> None:
-    accord(tmp_path, "identity", "--name", "north", "--state", "s")
-    done = accord(tmp_path, "partner", "add", "south", "north.card", "--state", "s")
+    accord(tmp_path, "--state", "s", "identity", "--name", "north")
+    done = accord(tmp_path, "--state", "s", "partner", "add", "south", "north.card")
     assert done.returncode == 2
     assert "you are 'north'" in done.stderr
 
@@ -76,9 +76,9 @@ def test_odd_names_are_told_like_others(name: str, tmp_path: Path) -> None:
     accord(tmp_path, "init", "--template", "products")
     accord(tmp_path, "generate", "products", "--records", "10")
     commands = [
-        ["check", "agreement.toml", "a.csv", "--write-layout", f"{name}.toml"],
+        ["check", "agreement.toml", "a.csv", "--layout", f"{name}.toml"],
         ["simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--out", f"{name}.csv"],
-        ["identity", "--name", "a", "--state", "s", "--out", f"{name}.card"],
+        ["--state", "s", "identity", "--name", "a", "--out", f"{name}.card"],
         ["init", "--template", "products", "--out", f"{name}.toml"],
     ]
     for words in commands:

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from accord.agreement.file import parse_agreement
-from accord.cli.check import check
+from accord.cli.check_typed import Typed
 from accord.cli.options import read_own_layout
-from accord.errors import UsageError
 from accord.fields.load import load_records
 from accord.table.layout import Layout, read_layout
-from tests.cli.terminal import Done, accord
+from tests.cli.terminal import COMMAND, Done, accord
 
 AGREEMENT = """\
 version = 1
@@ -58,7 +57,7 @@ def test_a_file_that_a_linkage_reads_as_it_is_needs_no_layout(folder: Path) -> N
     assert 'File       utf-8, delimiter comma, quotes "' in done.stdout
     assert "layout" not in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["a.csv", "agreement.toml"]
-    run(folder, "agreement.toml", "a.csv", "--write-layout", "mine.toml")
+    run(folder, "agreement.toml", "a.csv", "--layout", "mine.toml")
     assert read_layout(folder / "mine.toml") == Layout()
 
 
@@ -71,16 +70,16 @@ def test_what_is_found_is_written_and_read_by_a_linkage(folder: Path) -> None:
     found = tomllib.loads((folder / "a.csv.layout.toml").read_text())
     assert found["columns"] == {"birth": {"column": "birth", "format": "%d.%m.%Y"}}
     agreed = parse_agreement(AGREEMENT, "it")
-    layout = read_own_layout(agreed, folder / "a.csv.layout.toml")
+    layout = read_own_layout(agreed, folder / "a.csv.layout.toml", None)
     assert len(load_records(folder / "a.csv", agreed.fields, agreed.salt, (), layout)) == 2
     # Beside the table it is read, and named it is, too: nothing is left to be found.
     again = run(folder, "agreement.toml", "a.csv").stderr
     assert again == "Reading a.csv as a.csv.layout.toml says.\n"
-    named = run(folder, "agreement.toml", "a.csv", "--columns", "a.csv.layout.toml").stderr
+    named = run(folder, "agreement.toml", "a.csv", "--layout", "a.csv.layout.toml").stderr
     assert "Wrote" not in named
     assert "Reading" not in named
-    elsewhere = ("--columns", "a.csv.layout.toml", "--write-layout", "mine.toml")
-    assert "link with --columns mine.toml" in run(folder, "agreement.toml", "a.csv", *elsewhere).stderr
+    elsewhere = run(folder, "agreement.toml", "a.csv", "--layout", "mine.toml").stderr
+    assert "Wrote mine.toml: link with --layout mine.toml." in elsewhere
 
 
 def test_a_layout_beside_a_table_may_be_about_other_agreements_too(folder: Path) -> None:
@@ -89,7 +88,7 @@ def test_a_layout_beside_a_table_may_be_about_other_agreements_too(folder: Path)
     (folder / "a.csv.layout.toml").write_text(f'id = "nr"\ndelimiter = ";"\n{columns}')
     run(folder, "agreement.toml", "a.csv")
     # Named, it must be about this one.
-    run(folder, "agreement.toml", "a.csv", "--columns", "a.csv.layout.toml", code=2)
+    run(folder, "agreement.toml", "a.csv", "--layout", "a.csv.layout.toml", code=2)
 
 
 def test_a_layout_that_is_there_stays_unless_its_owner_insists(folder: Path) -> None:
@@ -99,13 +98,45 @@ def test_a_layout_that_is_there_stays_unless_its_owner_insists(folder: Path) -> 
     (folder / "a.csv.layout.toml").write_text('delimiter = ";"\n')
     (folder / "a.csv").write_text("id;name;birth\n1;x;31.12.2020\n")
     done = run(folder, "agreement.toml", "a.csv", code=2)
-    assert "says something else. --force replaces it" in done.stderr
+    assert "says something else. Change it there, or --force replaces it" in done.stderr
     assert (folder / "a.csv.layout.toml").read_text() == 'delimiter = ";"\n'
     (folder / "a.csv").write_text("id;name;birth\n1;x;2020-01-31\n")
     (folder / "a.csv.layout.toml").write_text('id = "key"\n')
     run(folder, "agreement.toml", "a.csv", "--force")
     assert read_layout(folder / "a.csv.layout.toml") == Layout(delimiter=";")
-    run(folder, "agreement.toml", "a.csv", "--write-layout", "none/x.toml", code=5)
+    run(folder, "agreement.toml", "a.csv", "--layout", "none/x.toml", code=5)
+
+
+def test_what_is_typed_is_written_next_to_the_table_and_added_to_what_stands_there(folder: Path) -> None:
+    (folder / "a.csv").write_text("nr;title;dob\n1;x;31.12.2020\n")
+    typed = ("--id", "nr", "--column", "name=title", "--column", "birth=dob")
+    assert "Wrote a.csv.layout.toml." in run(folder, "agreement.toml", "a.csv", *typed).stderr
+    path = folder / "a.csv.layout.toml"
+    before = read_layout(path)
+    assert (before.id, before.delimiter, before.source("name").column) == ("nr", ";", "title")
+    assert "Wrote" not in run(folder, "agreement.toml", "a.csv", *typed).stderr, "it stands there already"
+    # Of other agreements all is kept.
+    path.write_text(f'{path.read_text()}\n[columns.shoe_size]\ncolumn = "size"\n')
+    (folder / "a.csv").write_text("nr;label;dob;who\n1;x;31.12.2020;p\n")
+    run(folder, "agreement.toml", "a.csv", "--column", "name=label", "--person", "who")
+    after = read_layout(path)
+    assert (after.id, after.person, after.source("name").column) == ("nr", "who", "label")
+    assert after.source("birth") == before.source("birth")
+    assert after.source("shoe_size").column == "size"
+    # What its owner wrote by hand, with comments, is left as it is.
+    (folder / "a.csv").write_text("nr;label;dob;whose\n1;x;31.12.2020;p\n")
+    mine = f"{path.read_text()}# since 2026\n"
+    path.write_text(mine)
+    refused = run(folder, "agreement.toml", "a.csv", "--person", "whose", code=2)
+    assert "Change it there, or --force replaces it" in refused.stderr
+    assert path.read_text() == mine
+
+
+def test_a_layout_that_is_begun_anew_says_nothing_of_the_old_one(folder: Path) -> None:
+    (folder / "a.csv").write_text("id,name,birth\n1,x,2020-01-31\n")
+    (folder / "a.csv.layout.toml").write_text('id = "key"\n')
+    run(folder, "agreement.toml", "a.csv", "--force")
+    assert read_layout(folder / "a.csv.layout.toml") == Layout()
 
 
 @pytest.mark.parametrize("named", ["a.csv", "agreement.toml", "link.toml", "hard.toml"])
@@ -114,9 +145,9 @@ def test_a_layout_is_never_written_over_what_is_read(named: str, folder: Path) -
     (folder / "link.toml").symlink_to(folder / "a.csv")
     (folder / "hard.toml").hardlink_to(folder / "agreement.toml")
     before = {path.name: path.read_text() for path in folder.iterdir()}
-    done = run(folder, "agreement.toml", "a.csv", "--write-layout", named, "--force", code=5)
+    done = run(folder, "agreement.toml", "a.csv", "--layout", named, "--force", code=5)
     assert "which is read" in done.stderr
-    assert "--write-layout" in done.stderr
+    assert "--layout" in done.stderr
     assert {path.name: path.read_text() for path in folder.iterdir()} == before
 
 
@@ -129,7 +160,7 @@ def test_dates_that_can_be_read_in_two_ways_are_not_decided_by_accord(folder: Pa
     assert "column 'birth': has dates that can be read as %d/%m/%Y or %m/%d/%Y" in done.stderr
     assert "--date birth='%d/%m/%Y'" in done.stderr
     assert not (folder / "a.csv.layout.toml").exists()
-    named = ("agreement.toml", "a.csv", "--date", "birth=%m/%d/%Y", "--write-layout", "l.toml")
+    named = ("agreement.toml", "a.csv", "--date", "birth=%m/%d/%Y", "--layout", "l.toml")
     run(folder, *named)
     assert read_layout(folder / "l.toml").source("birth").format == "%m/%d/%Y"
     run(folder, "agreement.toml", "a.csv", "--date", "birth", code=2)
@@ -141,7 +172,7 @@ def test_at_a_terminal_the_owner_is_asked(folder: Path, monkeypatch: pytest.Monk
     keyboard = io.StringIO("3\n2\n")
     monkeypatch.setattr(keyboard, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", keyboard)
-    check(folder / "agreement.toml", str(folder / "a.csv"))
+    COMMAND.main(["check", str(folder / "agreement.toml"), str(folder / "a.csv")], standalone_mode=False)
     assert read_layout(folder / "a.csv.layout.toml").source("birth").format == "%m/%d/%Y"
 
 
@@ -157,15 +188,15 @@ def test_faults_come_with_how_the_file_was_read_and_nothing_is_written(folder: P
 def test_row_numbers_as_ids(folder: Path) -> None:
     (folder / "a.csv").write_text("id,name,birth\n7,x,2020-01-31\n7,y,2020-01-31\n")
     assert "--id-row" in run(folder, "agreement.toml", "a.csv", code=4).stderr
-    done = run(folder, "agreement.toml", "a.csv", "--id-row", "--write-layout", "l.toml")
+    done = run(folder, "agreement.toml", "a.csv", "--id-row", "--layout", "l.toml")
     assert "ids are row numbers" in done.stdout
     assert "shuffle the file first" in done.stdout
     assert read_layout(folder / "l.toml") == Layout(id_row=True)
     agreed = parse_agreement(AGREEMENT, "it")
-    assert read_own_layout(agreed, folder / "l.toml").id_row
-    assert read_own_layout(agreed, folder / "l.toml", id="name") == Layout(id="name")
-    with pytest.raises(UsageError, match="not by both"):
-        read_own_layout(agreed, None, id="name", id_row=True)
+    layout = read_own_layout(agreed, folder / "l.toml", None)
+    assert layout.id_row
+    assert Typed(id="name").onto(layout) == Layout(id="name")
+    run(folder, "agreement.toml", "a.csv", "--id", "name", "--id-row", code=2)
 
 
 def test_the_columns_of_a_file_on_request(folder: Path) -> None:
@@ -175,7 +206,7 @@ def test_the_columns_of_a_file_on_request(folder: Path) -> None:
     named = run(folder, "--columns-of", "a.csv", "--encoding", "latin-1", "--delimiter", ",")
     assert len(named.stdout.splitlines()) == 1
     (folder / "l.toml").write_text('delimiter = ","\n')
-    assert len(run(folder, "--columns-of", "a.csv", "--columns", "l.toml").stdout.splitlines()) == 1
+    assert len(run(folder, "--columns-of", "a.csv", "--layout", "l.toml").stdout.splitlines()) == 1
     run(folder, "--columns-of", "none.csv", code=4)
     run(folder, code=2)
 
@@ -193,6 +224,7 @@ def test_the_owner_is_told_of_people_and_of_rows_that_are_left_out(folder: Path)
     facts = json.loads(run(folder, "agreement.toml", "a.csv", "--person", "who", "--json").stdout)["data"]
     assert (facts["people"], facts["most_records_of_a_person"]) == (2, 3)
     assert [one["rows"] for one in facts["left_out_by"]] == [2, 1]
+    (folder / "a.csv.layout.toml").unlink()
     assert "people" not in json.loads(run(folder, "agreement.toml", "a.csv", "--json").stdout)["data"]
 
 
@@ -328,15 +360,18 @@ def test_a_list_of_ones_own_is_named_and_written_down(folder: Path) -> None:
     with_frequencies(folder, own)
     assert "ours does not ship: --list ours=FILE checks your copy" in run(folder, "agreement.toml").stdout
     refused = run(folder, "agreement.toml", "a.csv", code=4).stderr
-    assert "Say where your copy is with --list NAME=FILE, or under [lists] in the layout file" in refused
+    assert (
+        "Say where your copy is with --list NAME=FILE of `accord check`, or under [lists] in the layout file"
+        in refused
+    )
     wrong = run(folder, "agreement.toml", "--list", "ours=ours.csv", code=4).stderr
     assert f"has the digest {digest}" in wrong
     assert "write its digest under [fields.name_rarity] on both sides" in wrong
     with_frequencies(folder, own.replace(own.split('"')[7], digest))
-    done = run(folder, "agreement.toml", "a.csv", "--list", "ours=ours.csv", "--write-layout", "mine.toml")
+    done = run(folder, "agreement.toml", "a.csv", "--list", "ours=ours.csv", "--layout", "mine.toml")
     assert "List       ours for name_rarity: 2 in class 0, 0 in class 1" in done.stdout
     assert read_layout(folder / "mine.toml").list_files == {"ours": str(folder / "ours.csv")}
-    run(folder, "agreement.toml", "a.csv", "--columns", "mine.toml")
+    run(folder, "agreement.toml", "a.csv", "--layout", "mine.toml")
     assert "no list 'our'" in run(folder, "agreement.toml", "--list", "our=ours.csv", code=2).stderr
     assert run(folder, "--digest-of", "us-surnames-1990").stdout.strip() in RARE
     assert "cannot be read" in run(folder, "--digest-of", "us-surnames", code=4).stderr
@@ -347,7 +382,8 @@ def test_a_simulation_takes_lists_and_never_writes_over_one(folder: Path) -> Non
     digest = run(folder, "--digest-of", "ours.csv").stdout.strip()
     own = RARE.replace("us-surnames-1990", "ours")
     with_frequencies(folder, own.replace(own.split('"')[7], digest))
-    given = ["simulate", "a.csv", "a.csv", "--agreement", "agreement.toml", "--list", "ours=ours.csv"]
+    run(folder, "agreement.toml", "a.csv", "--list", "ours=ours.csv")
+    given = ["simulate", "a.csv", "a.csv", "--agreement", "agreement.toml"]
     done = accord(folder, *given, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["matches"] == 3

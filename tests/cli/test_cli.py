@@ -84,7 +84,7 @@ def test_examples_work_one_after_the_other(tmp_path: Path, monkeypatch: pytest.M
     )
     for words in order.split(", "):
         if words == "partner add":
-            accord(tmp_path, "identity", "--name", "south-shop", "--state", "theirs")
+            accord(tmp_path, "--state", "theirs", "identity", "--name", "south-shop")
         done = accord(tmp_path, *shown_example(tuple(words.split()))[1:])
         assert done.returncode == 0, done.stderr
 
@@ -147,7 +147,14 @@ def test_own_columns_are_mapped(shop: Path, tmp_path: Path) -> None:
     done = accord(tmp_path, *arguments, "--id", "sku", "--column", "name=title")
     assert done.returncode == 0, done.stderr
     (tmp_path / "columns.toml").write_text('id = "sku"\n[columns]\nname = "title"\n')
-    assert accord(tmp_path, *arguments, "--columns", "columns.toml").returncode == 0
+    assert accord(tmp_path, *arguments, "--layout", "columns.toml").returncode == 0
+    # What was typed is written next to the table: nobody types it again.
+    assert "Wrote mine.csv.layout.toml." in done.stderr
+    tables = ("simulate", "mine.csv", str(shop / "b.csv"), "--agreement", str(shop / "agreement.toml"))
+    linked = accord(tmp_path, *tables)
+    assert linked.returncode == 0, linked.stderr
+    assert "Reading mine.csv as mine.csv.layout.toml says." in linked.stderr
+    (tmp_path / "mine.csv.layout.toml").unlink()
     refused = accord(tmp_path, *arguments)
     assert refused.returncode == 4
     assert "column 'id': was not found" in refused.stderr
@@ -158,13 +165,7 @@ def test_own_columns_are_mapped(shop: Path, tmp_path: Path) -> None:
     (tmp_path / "columns.toml").write_text('id = "sku"\ndelimiter = ";"\n[columns]\nname = "title"\n')
     linked = accord(
         tmp_path, "simulate", "mine.csv", "b.csv", "--agreement", str(shop / "agreement.toml"),
-        "--columns-a", "columns.toml",
-    )  # fmt: skip
-    assert linked.returncode == 0, linked.stderr
-    (tmp_path / "mine.csv").write_text(text)
-    linked = accord(
-        tmp_path, "simulate", "mine.csv", "b.csv", "--agreement", str(shop / "agreement.toml"),
-        "--id-a", "sku", "--column-a", "name=title",
+        "--layout-a", "columns.toml",
     )  # fmt: skip
     assert linked.returncode == 0, linked.stderr
 
@@ -200,19 +201,17 @@ def test_bad_input_gives_one_message_and_its_exit_code(shop: Path, tmp_path: Pat
     refused(tmp_path, 4, "no such file", "check", "none.toml")
 
 
-def test_simulate_names_the_options_of_the_side_that_is_wrong(shop: Path, tmp_path: Path) -> None:
+def test_simulate_says_what_to_tell_check(shop: Path, tmp_path: Path) -> None:
     good = str(shop / "a.csv")
     header, first, *_ = (shop / "a.csv").read_text().splitlines()
     (tmp_path / "other.csv").write_text(f"{header.replace('name', 'nom')}\n{first}\n")
     (tmp_path / "twice.csv").write_text(f"{header}\n{first}\n{first}\n")
     agreed = ("--agreement", str(shop / "agreement.toml"))
-    mapped = "or map each with --column-{0} FIELD=COLUMN, the id with --id-{0}."
-    refused(tmp_path, 4, mapped.format("a"), "simulate", "other.csv", good, *agreed)
-    refused(tmp_path, 4, mapped.format("b"), "simulate", good, "other.csv", *agreed)
-    rows = "take another with --id-b, or rows with id_row = true in the file of --columns-b."
+    mapped = "or map each with --column FIELD=COLUMN of `accord check`, the id with --id of `accord check`."
+    refused(tmp_path, 4, mapped, "simulate", "other.csv", good, *agreed)
+    refused(tmp_path, 4, mapped, "simulate", good, "other.csv", *agreed)
+    rows = "take another with --id of `accord check`, or rows with --id-row of `accord check`."
     refused(tmp_path, 4, rows, "simulate", good, "twice.csv", *agreed)
-    both = "the id with --id-a or --id-b."
-    refused(tmp_path, 4, both, "simulate", "other.csv", "other.csv", *agreed)
 
 
 def test_pairs_in_a_csv_hold_no_formulas_unless_raw(shop: Path, tmp_path: Path) -> None:
@@ -230,7 +229,7 @@ def test_a_linkage_finds_out_nothing_and_says_who_does(shop: Path, tmp_path: Pat
     tables = ("simulate", "a.csv", str(shop / "b.csv"), "--agreement", str(shop / "agreement.toml"))
     refused(tmp_path, 4, "`accord check` finds out how a file is written", *tables)
     assert accord(tmp_path, "check", str(shop / "agreement.toml"), "a.csv").returncode == 0
-    assert accord(tmp_path, *tables, "--columns-a", "a.csv.layout.toml").returncode == 0
+    assert accord(tmp_path, *tables, "--layout-a", "a.csv.layout.toml").returncode == 0
 
 
 def test_bad_places(tmp_path: Path) -> None:
@@ -314,7 +313,7 @@ def test_a_leaky_protocol_says_so_first_and_cannot_be_agreed_on(shop: Path) -> N
 def test_options_of_local_dp(shop: Path, window: str) -> None:
     shown = accord(
         shop, "simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--json", "--seed", "1",
-        "--protocol", "local-dp", "--window", window, "--spread", "2", "--epsilon", "3",
+        "--protocol", "local-dp", "--set", f"window={window}", "--set", "spread=2", "--set", "epsilon=3",
     )  # fmt: skip
     assert shown.returncode == 0, shown.stderr
     facts = json.loads(shown.stdout)
@@ -337,8 +336,9 @@ def test_check_counts_the_records_of_each_person(shop: Path, tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     assert "for each person with up to 2 records, none of which matches anything" in done.stdout
     (tmp_path / "columns.toml").write_text('person = "who"\n')
-    assert accord(tmp_path, *check, "A", "--columns", "columns.toml").returncode == 0
+    assert accord(tmp_path, *check, "A", "--layout", "columns.toml").returncode == 0
     refused(tmp_path, 4, "rows 1, 2, 3, 4, 5 and 395 more, column 'who'", *check, "B", "--person", "who")
+    (tmp_path / "a.csv.layout.toml").unlink()
     assert accord(tmp_path, *check, "B").returncode == 0
     nobody = accord(tmp_path, *check[:-1], "--person", "who")
     assert nobody.returncode == 0
@@ -346,14 +346,28 @@ def test_check_counts_the_records_of_each_person(shop: Path, tmp_path: Path) -> 
     assert "how many records each person has, too" in nobody.stderr
 
 
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("epsilno=1", "Did you mean 'epsilon'?"),
+        ("epsilon", "--set OPTION=VALUE"),
+        ("prune=many", "--set prune is a whole number"),
+        ("greedy=maybe", "--set greedy is true or false"),
+        ("window=3", "laplace has no option window"),
+    ],
+)
+def test_slips_in_what_is_set(typed: str, message: str, shop: Path) -> None:
+    refused(shop, 2, message, "simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--set", typed)
+
+
 def test_simulate_for_people(shop: Path) -> None:
     typed = ("simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--seed", "1", "--json")
     plain, people = (
-        json.loads(accord(shop, *typed, *more).stdout) for more in ((), ("--records-per-person", "3"))
+        json.loads(accord(shop, *typed, *more).stdout) for more in ((), ("--set", "records_per_person=3"))
     )
     assert people["runs"][0]["dummies_a"] > 2.5 * plain["runs"][0]["dummies_a"]
     assert people["epsilon"] == plain["epsilon"]
-    done = accord(shop, *typed, "--protocol", "all-pairs", "--records-per-person", "3")
+    done = accord(shop, *typed, "--protocol", "all-pairs", "--set", "records_per_person=3")
     assert "all-pairs has no option records_per_person" in done.stderr
 
 
@@ -378,7 +392,7 @@ def test_people_with_dotted_dates_fit_the_agreement_for_people(tmp_path: Path) -
     assert accord(tmp_path, "init", "--template", "people").returncode == 0
     # The layout beside b.csv says how its dates are written.
     tables = ("simulate", "a.csv", "b.csv", "--agreement", "agreement.toml")
-    done = accord(tmp_path, *tables, "--truth", "truth.csv", "--epsilon", "20", "--json")
+    done = accord(tmp_path, *tables, "--truth", "truth.csv", "--set", "epsilon=20", "--json")
     facts = json.loads(done.stdout)
     assert facts["true_pairs"] == 20
     assert facts["truth_recall"] >= 0.8

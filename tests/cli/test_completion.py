@@ -113,7 +113,7 @@ def test_bash_is_given_words_as_they_would_be_typed(state: Path) -> None:
     ("words", "answers"),
     [
         ("accord re", "resume receipt"),
-        ("accord ledger --s", "--state"),
+        ("accord --st", "--state"),
         ("accord generate p", "products places people"),
         ("accord partner remove s", "south-shop"),
         ("accord link --dataset p", "products"),
@@ -122,7 +122,7 @@ def test_bash_is_given_words_as_they_would_be_typed(state: Path) -> None:
         ("accord resume 0", "0c2c3a72522b789d"),
         ("accord receipt verify 6", "64b0dc2671d70861"),
         ("accord forget 6", "64b0dc2671d70861"),
-        ("accord forget --state /nowhere 6", ""),
+        ("accord --state /nowhere forget 6", ""),
     ],
 )
 def test_bash_completes_every_kind_of_word(state: Path, words: str, answers: str) -> None:

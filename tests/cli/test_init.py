@@ -118,7 +118,7 @@ def test_cells_that_count_as_empty_are_no_other_sexes(tmp_path: Path) -> None:
     rows = "".join(f"{n},thing {n},{'fm'[n % 2]}\n" for n in range(19))
     (tmp_path / "shop.csv").write_text(f"id,title,sex\n{rows}19,thing,unknown\n")
     assert "none of f, m" in run(tmp_path, *FROM).stderr
-    told = run(tmp_path, *FROM, "--missing-values", "sex=Unknown", "--force").stderr
+    told = run(tmp_path, *FROM, "--field", "sex.missing_values=Unknown", "--force").stderr
     assert "none of f, m" not in told
 
 
@@ -131,7 +131,7 @@ def test_the_other_side_is_told_of_other_sexes(tmp_path: Path) -> None:
     assert "Some cells of 'Geschlecht' are none of f, m" in told
     assert "even where they mean one of these" in told
     assert "`values` under `[fields.sex]` of the agreement" in told
-    assert "--values" not in told
+    assert "--field" not in told
 
 
 def test_what_is_agreed_is_not_changed_for_one_table(tmp_path: Path) -> None:
@@ -142,10 +142,10 @@ def test_what_is_agreed_is_not_changed_for_one_table(tmp_path: Path) -> None:
     fit = ("--from", "laden.csv", "--for", "agreement.toml", "--yes", "--type", "Tag=date:sold")
     told = run(tmp_path, *fit, code=4).stderr
     assert 'agree with your partner on e.g. `missing_values = ["unknown"]` under `[fields.sold]`' in told
-    assert "--missing-values" not in told
-    told = run(tmp_path, *fit, "--missing-values", "sold=n/a", "--missing", "sold=skip", code=2).stderr
-    assert "--missing-values is part of the agreement, which --for does not change." in told
-    assert "--missing is part of the agreement, which --for does not change." in told
+    assert "--field" not in told
+    told = run(tmp_path, *fit, "--field", "sold.missing_values=n/a", "--rarity", code=2).stderr
+    assert "--field is part of the agreement, which --for does not change." in told
+    assert "--rarity is part of the agreement, which --for does not change." in told
     assert (tmp_path / "agreement.toml").read_bytes() == agreed
 
 
@@ -223,10 +223,10 @@ def test_cells_that_do_not_fit_are_told_with_the_answer_that_mends_them(shop: Pa
     done = run(shop, *typed, code=4)
     assert "row 2, column 'price'" in done.stderr
     assert "row 3, column 'price'" in done.stderr
-    assert "--missing-values" in done.stderr
+    assert "--field FIELD.missing_values" in done.stderr
     assert "SECRET" not in done.stderr
     assert not (shop / "agreement.toml").exists()
-    mended = ("--missing-values", "price=secret", "--range", "price=0..1000000")
+    mended = ("--field", "price.missing_values=secret", "--field", "price.range=0..1000000")
     run(shop, *typed, *mended)
 
 
@@ -236,10 +236,11 @@ def test_cells_that_do_not_fit_are_told_with_the_answer_that_mends_them(shop: Pa
         (["--type", "titel=text"], "Did you mean 'title'"),
         (["--type", "title"], "COLUMN=TYPE"),
         (["--type", "title=txet"], "Did you mean 'text'"),
-        (["--id", "sku", "--id-row"], "not by both"),
-        (["--range", "price"], "FIELD=VALUE"),
+        (["--type", "sku=id", "--id-row"], "not by both"),
+        (["--field", "price.range"], "FIELD.WORD=VALUE"),
+        (["--field", "price.ragne=0..5"], "Did you mean 'range'"),
         (["--date", "birth=%d.%m.%Y"], "no field or column 'birth' to map"),
-        (["--range", "price=a..b"], "--range price=a..b"),
+        (["--field", "price.range=a..b"], "--field price.range=a..b"),
         (["--records", "5", "20000001"], "from 1 to 20,000,000. More cannot be planned"),
         (["--template", "people"], "Say what to start from"),
     ],
@@ -325,7 +326,7 @@ def test_a_bad_answer_is_refused_at_once_and_asked_again(
         assert f"{question}:{refusal}" in shown
     agreed = read_agreement(shop / "agreement.toml")
     assert (agreed.parties.A, agreed.parties.B) == ("party-b", "south")
-    assert "--range price=0..500 --within price=2 " in shown
+    assert "--field price.range=0..500 --field price.within=2 " in shown
 
 
 def test_what_the_command_line_says_wrongly_is_not_asked_for(
@@ -334,7 +335,7 @@ def test_what_the_command_line_says_wrongly_is_not_asked_for(
     monkeypatch.chdir(shop)
     answer(monkeypatch, "")
     with pytest.raises(AgreementError, match="max must not be below min"):
-        init(table="shop.csv", range_=["price=5..1"])
+        init(table="shop.csv", field=["price.range=5..1"])
 
 
 def test_answers_that_end_stop_the_questions(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,7 +414,9 @@ def test_tables_with_equal_answers_give_equal_drafts(
         writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
         writer.writerows([row[at] for at in order] for row in [header, *cells])
     types = tuple(f"{name}={kind}" for name, kind in zip(header, KINDS, strict=True))
-    told = Told(table, True, types, (2_000, 3_000), delimiter=delimiter, encoding="utf-8")
+    written = tmp_path / "written.toml"
+    written.write_text(f'delimiter = "{"tab" if delimiter == chr(9) else delimiter}"\nencoding = "utf-8"\n')
+    told = Told(table, str(table), True, types, (2_000, 3_000), layout=written)
     out = tmp_path / "drawn.toml"
     draft_from(told, out, force=True)
     usual = tmp_path / "usual.toml"

@@ -20,6 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A draft, two tables and their labels."""
     monkeypatch.setattr(evidence, "_MADE_UP", 300)
     (tmp_path / "draft.toml").write_text(DRAFT)
+    (tmp_path / "odd.toml").write_text('[columns]\nx = "y"\n')
     made = generate_people(200, None, 4)
     for name, table in (("a", made.a), ("b", made.b), ("labels", made.truth.select(["id_a", "id_b"]))):
         pyarrow.csv.write_csv(table, tmp_path / f"{name}.csv")
@@ -89,9 +90,10 @@ def test_from_a_model_of_splink(folder: Path) -> None:
     assert refused.returncode == 4
     assert 'The nearest is same() on a field with derive = "soundex"' in refused.stderr
     assert "--column FIELD=COLUMN" in refused.stderr
+    (folder / "dob.toml").write_text('[columns]\nbirth = "dob"\n')
     mapped = accord(
         folder, "learn", "draft.toml", "--splink", str(save(folder, model(exact("dob")))),
-        "--learnt-from", "B", "--column", "birth=dob",
+        "--learnt-from", "B", "--layout", "dob.toml",
     )  # fmt: skip
     assert mapped.returncode == 0, mapped.stderr
 
@@ -106,7 +108,7 @@ def test_from_a_model_of_splink(folder: Path) -> None:
         (("draft.toml", "--compare", "gven"), 2, "Did you mean 'given'?"),
         (("draft.toml", "--compare", "shoes"), 2, "'shoes' is not a field of the draft"),
         (("draft.toml", "--compare", "postcode", "--precision", "0.99"), 2, "Ask for less with --precision"),
-        (("draft.toml", "a.csv", "--learnt-from", "A", "--column", "x=y"), 2, "no field or column 'x'"),
+        (("draft.toml", "a.csv", "--learnt-from", "A", "--layout", "odd.toml"), 2, "no field or column 'x'"),
     ],
 )
 def test_what_cannot_be_done_is_said(folder: Path, typed: tuple[str, ...], code: int, problem: str) -> None:

@@ -81,10 +81,12 @@ def test_an_address_that_names_no_table_or_too_much(desk: Path, out: str, comman
 def test_link_tries_the_table_before_it_asks_anything(desk: Path, home: Home) -> None:
     office = worlds.introduce(desk, agreement())[0]
     home.run("CREATE TABLE pairs (precious text)")
-    typed = ("link", "a.csv", "--partner", "bob", "--listen", "127.0.0.1:0", "--agreement", "agreement.toml")
-    named = ("--out", str(home.address()), "--state", str(office.state.folder))
+    typed = (
+        *("--state", str(office.state.folder), "link", "a.csv", "--partner", "bob"),
+        *("--listen", "127.0.0.1:0", "--agreement", "agreement.toml", "--out", str(home.address())),
+    )
     for more, problem in (((), "only --force replaces it"), (("--force",), "it has other columns")):
-        done = accord(desk, *typed, *named, *more)
+        done = accord(desk, *typed, *more)
         assert done.returncode == 5, done.stderr
         assert problem in done.stderr
         assert "Continue?" not in done.stdout + done.stderr
@@ -95,7 +97,8 @@ def test_a_receipt_fits_the_table_until_somebody_changes_it(desk: Path, home: Ho
     a, b = worlds.introduce(desk, agreement())
     linked, _ = worlds.link_both(a, b, a_options={"out": str(home.address())})
     assert isinstance(linked, Linked), linked
-    typed = ("receipt", "verify", linked.run, "--out", str(home.address()), "--state", str(a.state.folder))
+    where = ("--state", str(a.state.folder))
+    typed = (*where, "receipt", "verify", linked.run, "--out", str(home.address()))
     done = accord(desk, *typed)
     assert done.returncode == 0, done.stderr
     assert f"{home.address()} holds exactly the pairs that both signed" in done.stdout

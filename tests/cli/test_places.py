@@ -49,7 +49,7 @@ def test_simulate_finds_the_same_pairs(shop: Path) -> None:
     files = accord(shop, "simulate", "a.csv", "b.csv", *common, "--out", "files.csv")
     assert files.returncode == 0, files.stderr
     databases = accord(
-        shop, "simulate", "duckdb:a.duckdb?table=sales", "sqlite:b.sqlite", "--query-b", "b.sql", *common,
+        shop, "simulate", "duckdb:a.duckdb?table=sales", "sqlite:b.sqlite?query=@b.sql", *common,
         "--out", "databases.csv",
     )  # fmt: skip
     assert databases.returncode == 0, databases.stderr
@@ -65,11 +65,11 @@ def test_check_reads_databases_and_writes_their_layout_beside_them(shop: Path) -
     listed = accord(shop, "check", "--columns-of", home)
     assert listed.stdout.split() == (shop / "b.csv").read_text().splitlines()[0].replace('"', "").split(",")
     (shop / "renamed.sql").write_text("SELECT id AS number, name, brand, day, price FROM sales")
-    asked = ("sqlite:b.sqlite", "--query", "renamed.sql", "--id", "number")
-    done = accord(shop, "check", "agreement.toml", *asked, "--write-layout", "b.sqlite.layout.toml")
+    asked = "sqlite:b.sqlite?query=@renamed.sql"
+    done = accord(shop, "check", "agreement.toml", asked, "--id", "number")
     assert done.returncode == 0, done.stderr
     assert 'id = "number"' in (shop / "b.sqlite.layout.toml").read_text()
-    done = accord(shop, "check", "agreement.toml", *asked[:3])
+    done = accord(shop, "check", "agreement.toml", asked)
     assert done.returncode == 0, done.stderr
     assert "Reading sqlite:b.sqlite (query) as b.sqlite.layout.toml says." in done.stderr
 
@@ -83,11 +83,11 @@ def test_init_drafts_from_a_database(tmp_path: Path) -> None:
     assert f"accord check agreement.toml '{home}'" in done.stderr
     (tmp_path / "q.sql").write_text("SELECT id, name, born FROM people")
     again = accord(
-        tmp_path, "init", "--from", "sqlite:people.sqlite", "--query", "q.sql", "--yes", "--force",
+        tmp_path, "init", "--from", "sqlite:people.sqlite?query=@q.sql", "--yes", "--force",
         "--records", "40", "40",
     )  # fmt: skip
     assert again.returncode == 0, again.stderr
-    assert "accord check agreement.toml sqlite:people.sqlite --query q.sql" in again.stderr
+    assert "accord check agreement.toml 'sqlite:people.sqlite?query=@q.sql'" in again.stderr
 
 
 @pytest.mark.slow  # a plan measures the machine first
@@ -121,19 +121,12 @@ def test_an_address_with_a_password_is_not_repeated(typed: tuple[str, ...], shop
     ("typed", "code", "said"),
     [
         (("check", "agreement.toml", "duckdb:a.duckdb"), 2, "neither a table nor a query"),
-        (("check", "agreement.toml", "a.csv", "--query", "q.sql"), 2, "--query asks a database"),
-        (("check", "agreement.toml", "--query", "q.sql"), 2, "--query asks a database"),
-        (("check", "agreement.toml", "duckdb:a.duckdb", "--query", "no.sql"), 4, "no such file"),
-        (("check", "agreement.toml", "duckdb:a.duckdb?table=sales", "--query", "q.sql"), 2, "already"),
+        (("check", "agreement.toml", "duckdb:a.duckdb?query=@no.sql"), 4, "no such file"),
+        (("check", "agreement.toml", "duckdb:a.duckdb?table=sales&query=@q.sql"), 2, "a table or a query"),
         (("check", "agreement.toml", "duckdb:a.duckdb?table=nothing"), 4, "no such table"),
         (("plan", "agreement.toml", "duckdb:a.duckdb?table=nothing", "--party", "A"), 4, "no such table"),
         (("check", "agreement.toml", "duckdb:a.duckdb?table=sales", "--id-row"), 2, "with --id"),
         (("check", "agreement.toml", "a.duckdb"), 4, "`duckdb:a.duckdb?table=NAME`"),
-        (
-            ("simulate", "a.csv", "b.csv", "--agreement", "agreement.toml", "--query-a", "q.sql"),
-            2,
-            "--query-a",
-        ),
     ],
 )
 def test_what_cannot_be_read_is_said(typed: tuple[str, ...], code: int, said: str, shop: Path) -> None:
@@ -180,14 +173,14 @@ def test_places_of_layouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_files_of_queries(tmp_path: Path) -> None:
     file = tmp_path / "q.sql"
     file.write_bytes(b"\xef\xbb\xbfSELECT 'caf\xc3\xa9'")
-    found = find_table("duckdb:a.db", file)
+    found = find_table(f"duckdb:a.db?query=@{file}")
     assert isinstance(found, Address)
     assert found.query == "SELECT 'café'"
     assert "SELECT" not in shown(found)
     for content, said in ((b"\xff", "it is not UTF-8"), (b"x" * ((1 << 20) + 1), "longer than 1 MiB")):
         file.write_bytes(content)
         with pytest.raises(UnreadableError, match=said):
-            find_table("duckdb:a.db", file)
+            find_table(f"duckdb:a.db?query=@{file}")
     file.write_bytes(b" \n")
     with pytest.raises(UsageError, match=r"q\.sql is empty"):
-        find_table("duckdb:a.db", file)
+        find_table(f"duckdb:a.db?query=@{file}")

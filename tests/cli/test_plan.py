@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str, code: int = 0) -> Done:
-    done = accord(folder, "plan", "agreement.toml", *arguments, "--state", str(folder / "state"))
+    done = accord(folder, "--state", str(folder / "state"), "plan", "agreement.toml", *arguments)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -51,7 +51,7 @@ def test_one_object_of_json_and_nothing_else(folder: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--html", "--write"])
 def test_a_series_writes_no_file_and_says_so(folder: Path, option: str) -> None:
-    done = run(folder, "--records", "50", "60", "--series", "4", option, "x.html", code=2)
+    done = run(folder, "--records", "50", "60", "--series", "4", "2%", option, "x.html", code=2)
     assert f"leave out {option}" in done.stderr
 
 

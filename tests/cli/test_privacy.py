@@ -110,11 +110,11 @@ def test_half_a_budget_is_refused(accord: Accord, limits: tuple[str, ...]) -> No
     assert err.startswith("accord: ")
 
 
-def test_the_state_folder_can_be_named_before_and_after_the_command(accord: Accord, tmp_path: Path) -> None:
+def test_the_state_folder_is_named_before_the_command(accord: Accord, tmp_path: Path) -> None:
     other = str(tmp_path / "other")
-    accord("ledger", "--state", other, "budget", "x", "--unlimited")
-    accord("ledger", "budget", "y", "--unlimited", "--state", other)
-    names = [a["dataset"] for a in json.loads(accord("ledger", "--state", other, "--json")[1])["accounts"]]
+    accord("--state", other, "ledger", "budget", "x", "--epsilon", "unlimited")
+    accord(f"--state={other}", "ledger", "budget", "y", "--epsilon", "unlimited")
+    names = [a["dataset"] for a in json.loads(accord("--state", other, "ledger", "--json")[1])["accounts"]]
     assert names == ["x", "y"]
     assert json.loads(accord("ledger", "--json")[1])["accounts"] == []
 
@@ -144,7 +144,6 @@ def test_forgetting_what_is_not_there(accord: Accord) -> None:
 AUDIT = (
     "audit",
     "noise",
-    "--noise",
     "geometric",
     "--epsilon",
     "1.6",
@@ -175,7 +174,7 @@ def test_an_audit_as_text(accord: Accord) -> None:
 
 
 def test_an_audit_finds_the_paper_out(accord: Accord) -> None:
-    _, out, _ = accord("audit", "noise", "--noise", "paper-2017", "--epsilon", "0.1", "--delta", "1e-5")
+    _, out, _ = accord("audit", "noise", "paper-2017", "--epsilon", "0.1", "--delta", "1e-5")
     assert "1.00891e-05  (NOT kept)" in out
 
 
@@ -187,7 +186,7 @@ def test_an_audit_warns_on_stderr(accord: Accord) -> None:
 
 
 def test_an_audit_of_nonsense_is_refused(accord: Accord) -> None:
-    code, out, err = accord("audit", "noise", "--noise", "geometric", "--epsilon", "0")
+    code, out, err = accord("audit", "noise", "geometric", "--epsilon", "0")
     assert (code, out) == (2, "")
     assert "ε must be above 0" in err
 
@@ -214,6 +213,6 @@ def test_an_audit_for_people(accord: Accord) -> None:
     assert single["expected_dummies_one_by_one"] is None
     at = {point["epsilon"]: point["delta"] for point in body["curve"]}
     assert at[1.6] == body["delta_exact"]
-    code, out, err = accord("audit", "noise", "--noise", "paper", "--records-per-person", "3")
+    code, out, err = accord("audit", "noise", "paper", "--records-per-person", "3")
     assert (code, out) == (2, "")
     assert "needs the noise 'auto', 'geometric' or 'gaussian'" in err

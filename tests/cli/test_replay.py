@@ -20,7 +20,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def type_in(office: Office, *arguments: object) -> Done:
-    return accord(office.data.parent, *map(str, arguments), "--state", str(office.state.folder))
+    return accord(office.data.parent, "--state", str(office.state.folder), *map(str, arguments))
 
 
 def test_a_side_replays_itself_and_before_the_others_evidence(tmp_path: Path) -> None:

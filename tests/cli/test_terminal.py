@@ -198,7 +198,7 @@ def shops(tmp_path: Path) -> dict[str, Path]:
         type_in(
             folder, f"identity --name {name}", "init --template products", "generate products --records 2000"
         )
-        type_in(folder, "ledger budget products --unlimited")
+        type_in(folder, "ledger budget products --epsilon unlimited")
     # One agreement, since each has a salt of its own.
     (folders["south-shop"] / "agreement.toml").write_bytes(
         (folders["north-shop"] / "agreement.toml").read_bytes()

@@ -33,11 +33,17 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
             missing={"birth": "ignore"},
         )
     told = str(raised.value)
-    for word in ("--records", "'?': cannot", "Did you mean 'birth'", "--values` birth", "--range birth=1..2"):
+    for word in (
+        "--records",
+        "'?': cannot",
+        "Did you mean 'birth'",
+        "--field birth.values`",
+        "birth.range=1..2",
+    ):
         assert word in told
     for word in ("'a': cannot be a party's name. A and B name the sides", "--rarity`: weighs family names"):
         assert word in told
-    for word in ("--range price=0..x", "--within price=-1", "--missing birth=ignore", "longitude"):
+    for word in ("price.range=0..x", "price.within=-1", "birth.missing=ignore", "longitude"):
         assert word in told
 
 

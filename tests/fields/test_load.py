@@ -12,7 +12,7 @@ from accord.errors import DataError, UnreadableError, UsageError
 from accord.fields import load
 from accord.fields.columns import Integers
 from accord.fields.frequencies import read_frequencies
-from accord.fields.load import Tally, load_records
+from accord.fields.load import Loading, Tally, load_records
 from accord.fields.schema import FieldSpec
 from accord.table.layout import Layout, Source
 from accord.table.sources import csv as sources_csv
@@ -210,7 +210,7 @@ def test_rows_that_are_left_out_count_for_their_person(tmp_path: Path) -> None:
 
 def test_records_say_whose_they_are_if_asked(tmp_path: Path) -> None:
     path = people(tmp_path / "t.csv", "Ann", "b", "left out", " b", "ANN ")
-    found = load_records(path, FIELDS, "00", (), PERSON, per_person=2, keep_people=True)
+    found = load_records(path, FIELDS, "00", (), PERSON, per_person=2, how=Loading(keep_people=True))
     assert found.people is not None
     assert list(zip(found.ids.to_pylist(), found.people.to_pylist(), strict=True)) == [
         ("0", "ann"), ("1", "b"), ("3", "b"), ("4", "ann"),
@@ -268,11 +268,11 @@ def test_a_tally_for_the_owner(tmp_path: Path) -> None:
     fields = TypeAdapter(dict[str, FieldSpec]).validate_python({"n": number})
     rows = {"id": [*"abcde"], "n": [1, None, 99, 10, 2], "who": ["p", "P ", "q", None, "p"]}
     tally = Tally()
-    load_records(pa.table(rows), fields, "00", (), PERSON, tally=tally)
+    load_records(pa.table(rows), fields, "00", (), PERSON, how=Loading(tally))
     assert tally.left_out == {("n", "outside the agreed range 0 to 9"): 2, ("n", "empty"): 1}
     assert (tally.people, tally.most_of_one) == (2, 3)
     plain = Tally()
-    load_records(pa.table(rows), fields, "00", (), tally=plain)
+    load_records(pa.table(rows), fields, "00", (), how=Loading(plain))
     assert (plain.people, plain.most_of_one) == (None, 0)
 
 
@@ -314,7 +314,7 @@ def frequency(**options: object) -> dict[str, FieldSpec]:
 def test_the_class_of_a_value_is_disclosed_and_not_the_value() -> None:
     table = pa.table({"id": ["1", "2", "3", "4"], "surname": [" SMITH", "Johnson", "Xqz", None]})
     tally = Tally()
-    records = load_records(table, frequency(), "00", ["rare"], tally=tally)
+    records = load_records(table, frequency(), "00", ["rare"], how=Loading(tally))
     column = records.columns["rare"]
     assert isinstance(column, Integers)
     assert column.values.tolist() == [0, 1, 2, 0]

@@ -13,7 +13,7 @@ from accord.agreement.file import parse_agreement
 from accord.datasets.starter import starter
 from accord.errors import UsageError
 from accord.fields.schema import Letters
-from accord.learning.drafts import compare_fields, rule_lines, score_of, weighed, with_score, write_into
+from accord.learning.drafts import compare_fields, put_weights, rule_lines, score_of, with_score, write_into
 from accord.rules.text import parse_rule
 from tests.learning.worlds import DRAFT, with_rule
 
@@ -30,7 +30,7 @@ def test_a_score_alone_or_in_a_conjunction() -> None:
     alone = score_of(parse_rule(SCORE))
     joined = parse_rule(f"{SCORE} and (same(c) or same(d))")
     assert score_of(joined) == alone
-    changed = with_score(joined, weighed(alone.comparisons, ((5, -5), (3, -3)), 4))
+    changed = with_score(joined, put_weights(alone.comparisons, ((5, -5), (3, -3)), 4))
     assert str(changed) == (
         "score(same(a) -> 5, otherwise -> -5; same(b) -> 3, otherwise -> -3) >= 4 and (same(c) or same(d))"
     )
@@ -53,7 +53,7 @@ def test_no_score_or_several_are_refused_with_what_to_write(rule: str, found: st
 
 def test_comparisons_that_decide_nothing_are_left_out() -> None:
     alone = score_of(parse_rule(SCORE))
-    assert len(weighed(alone.comparisons, ((0, 0), (3, -3)), 1).comparisons) == 1
+    assert len(put_weights(alone.comparisons, ((0, 0), (3, -3)), 1).comparisons) == 1
 
 
 def test_fields_are_compared_in_the_usual_ways() -> None:

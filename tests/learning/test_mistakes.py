@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from accord.fields.load import load_records
 from accord.fields.schema import FieldSpec
-from accord.learning.mistakes import Rates, relaxed, with_errors
+from accord.learning.mistakes import Rates, relax, with_errors
 from accord.rules.words import dice, same
 from accord.table.layout import Layout
 
@@ -95,10 +95,10 @@ def test_each_kind_happens_where_it_can_and_as_often_as_said() -> None:
 
 def test_a_copy_with_every_error_still_loads_and_encodes_alike() -> None:
     found = made(**vars(Rates().scaled(4)))
-    copy = load_records(found, relaxed(FIELDS), "00", (), LAYOUT)
+    copy = load_records(found, relax(FIELDS), "00", (), LAYOUT)
     own = load_records(table(), FIELDS, "00", (), LAYOUT)
     assert len(copy) > 0.9 * ROWS
-    same_rows = load_records(made(), relaxed(FIELDS), "00", (), LAYOUT)
+    same_rows = load_records(made(), relax(FIELDS), "00", (), LAYOUT)
     for name in FIELDS:
         mine, theirs = (vars(records.columns[name]) for records in (own, same_rows))
         assert all(np.array_equal(mine[key], theirs[key]) for key in mine)

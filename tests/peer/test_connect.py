@@ -46,11 +46,11 @@ def until_b_ends(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who listens waits until the other has ended, whatever the clock says, and a little for what it sent."""
     real, over = ports.Acceptor.accept, both[1].ended
 
-    def accept(door: ports.Acceptor[Any], seconds: float) -> Any:
+    def accept(acceptor: ports.Acceptor[Any], seconds: float) -> Any:
         found, late = None, 20
         while found is None and late:
-            found = real(door, 0.05)
-            late -= over.is_set() and (late if door.dropped else 1)
+            found = real(acceptor, 0.05)
+            late -= over.is_set() and (late if acceptor.dropped else 1)
         return found
 
     monkeypatch.setattr(ports.Acceptor, "accept", accept)

@@ -170,25 +170,25 @@ def run(*words: str) -> str:
 def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     mine, theirs = ("--state", "mine"), ("--state", "theirs")
-    told = run("identity", "--name", "Hospital A/1", *mine)
+    told = run(*mine, "identity", "--name", "Hospital A/1")
     assert (tmp_path / "Hospital-A-1.card").is_file()
-    assert run("identity", *mine) == told, "a second call made another identity"
-    facts = json.loads(run("identity", "--json", *mine))
+    assert run(*mine, "identity") == told, "a second call made another identity"
+    facts = json.loads(run(*mine, "identity", "--json"))
     assert facts["fingerprint"] in told
-    assert facts["fingerprint"] in run("partner", "add", "hospital-a", "Hospital-A-1.card", *theirs)
-    assert json.loads(run("partner", "list", "--json", *theirs))["hospital-a"]["name"] == "Hospital A/1"
-    assert facts["fingerprint"] in run("partner", "list", *theirs)
-    assert facts["fingerprint"] not in run("identity", "--renew", "--force", *mine)
-    run("partner", "remove", "hospital-a", *theirs)
-    assert run("partner", "list", *theirs) == ""
+    assert facts["fingerprint"] in run(*theirs, "partner", "add", "hospital-a", "Hospital-A-1.card")
+    assert json.loads(run(*theirs, "partner", "list", "--json"))["hospital-a"]["name"] == "Hospital A/1"
+    assert facts["fingerprint"] in run(*theirs, "partner", "list")
+    assert facts["fingerprint"] not in run(*mine, "identity", "--renew", "--force")
+    run(*theirs, "partner", "remove", "hospital-a")
+    assert run(*theirs, "partner", "list") == ""
 
 
 def test_a_second_name_needs_a_word(tmp_path: Path) -> None:
-    words = ["--state", str(tmp_path / "s"), "--out", str(tmp_path / "c")]
+    words = ["--state", str(tmp_path / "s"), "identity", "--out", str(tmp_path / "c")]
     runner = CliRunner()
-    assert isinstance(runner.invoke(app, ["identity", *words]).exception, UsageError)
-    runner.invoke(app, ["identity", "--name", "a", *words])
-    again = runner.invoke(app, ["identity", "--name", "b", *words])
+    assert isinstance(runner.invoke(app, words).exception, UsageError)
+    runner.invoke(app, [*words, "--name", "a"])
+    again = runner.invoke(app, [*words, "--name", "b"])
     assert isinstance(again.exception, UsageError)
     assert "`renew=True`" in str(again.exception)
 
@@ -198,7 +198,7 @@ def test_a_card_takes_nobody_elses_place(tmp_path: Path) -> None:
     own.write_text("id\n1\n")
     (tmp_path / "link.card").symlink_to(own)
     (tmp_path / "hard.card").hardlink_to(own)
-    words = ["identity", "--name", "a", "--state", str(state), "--out"]
+    words = ["--state", str(state), "identity", "--name", "a", "--out"]
     for name in ("own.csv", "link.card", "hard.card"):
         refused = CliRunner().invoke(app, [*words, str(tmp_path / name)]).exception
         assert isinstance(refused, OutputError)
@@ -219,5 +219,5 @@ def test_a_card_takes_nobody_elses_place(tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_card_can_have_is_a_wrong_call(tmp_path: Path) -> None:
-    words = ["identity", "--name", "x" * 65, "--state", str(tmp_path / "s"), "--out", str(tmp_path / "c")]
+    words = ["--state", str(tmp_path / "s"), "identity", "--name", "x" * 65, "--out", str(tmp_path / "c")]
     assert isinstance(CliRunner().invoke(app, words).exception, UsageError)

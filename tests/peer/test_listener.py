@@ -258,8 +258,8 @@ def test_who_connects_gives_up_when_the_wait_ends_and_names_host_and_reason(tmp_
     tunnel = serve_nothing(port, there)
     try:
         state = str(both[Side.B].state.folder)
-        where = ["--wait", 2, "--connect", f"127.0.0.1:{port}", "--state", state]
-        done = accord(tmp_path, *map(str, [*link_arguments(both[Side.B]), *where]))
+        where = ["--wait", 2, "--connect", f"127.0.0.1:{port}"]
+        done = accord(tmp_path, "--state", state, *map(str, [*link_arguments(both[Side.B]), *where]))
     finally:
         there.set()
         tunnel.join()
@@ -287,8 +287,8 @@ def test_people_read_whom_a_listener_dropped(tmp_path: Path) -> None:
     mine = both[Side.A]
     port = free_port()
     command = [
-        sys.executable, "-c", "from accord.cli import main; main()", *map(str, link_arguments(mine)),
-        "--state", str(mine.state.folder), "--wait", "6", "--listen", f"127.0.0.1:{port}",
+        sys.executable, "-c", "from accord.cli import main; main()", "--state", str(mine.state.folder),
+        *map(str, link_arguments(mine)), "--wait", "6", "--listen", f"127.0.0.1:{port}",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

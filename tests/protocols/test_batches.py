@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.fields.columns import Records
-from accord.fields.load import load_records
+from accord.fields.load import Loading, load_records
 from accord.protocols.batches import (
     Batch,
     Changes,
@@ -45,7 +45,7 @@ def records(table: Table, people: Mapping[str, str] | None = None) -> Records:
         return load_records(pa.table(columns), agreed.fields, agreed.salt, ("x", "y"))
     columns["who"] = pa.array([people[name] for name in table], pa.string())
     own, layout = (agreed.fields, agreed.salt, ("x", "y")), Layout(person="who")
-    return load_records(pa.table(columns), *own, layout, 99, keep_people=True)
+    return load_records(pa.table(columns), *own, layout, 99, Loading(keep_people=True))
 
 
 def members(table: Table) -> Members:

@@ -14,19 +14,19 @@ from accord.datasets.starter import starter
 from accord.forecast.plan import plan
 from accord.privacy.budget import Budget
 from accord.privacy.calibration import as_claimed, audit
-from accord.report.audited import describe_noise_audit, describe_protocol_audit
-from accord.report.plan import describe_plan
-from accord.report.receipted import share
-from accord.report.run import describe_forgotten, describe_run
-from accord.report.simulated import PairCells, describe_simulation
+from accord.report.audit_page import describe_noise_audit, describe_protocol_audit
+from accord.report.plan_page import describe_plan
+from accord.report.receipt_page import share
+from accord.report.run_page import describe_forgotten, describe_run
+from accord.report.simulation_page import PairCells, describe_simulation
 from accord.run.remembered import Forgotten, Remembered, remember
 from accord.side import Side
 from accord.simulation.pair import simulate
 from tests.browser import LOOKS, Look, complain, photograph
 from tests.report.hostile import ALL, TAG, spoil
 from tests.report.outline import Outline, require_quiet
-from tests.report.test_audited import agreement_page, verdict
-from tests.report.test_in_series import make_series
+from tests.report.test_audit_page import agreement_page, verdict
+from tests.report.test_series_section import make_series
 from tests.run import faults
 
 if TYPE_CHECKING:

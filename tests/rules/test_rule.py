@@ -18,7 +18,7 @@ from accord.rules.rule import (
     Same,
     Similar,
     Within,
-    compared,
+    compared_fields,
     fields_of,
     read_by,
 )
@@ -50,8 +50,8 @@ def test_crossed_words() -> None:
     assert str(accord.within("birth", "swapped", days=2)) == "within(birth, swapped, 2 days)"
     rule = accord.same("last", "middle") & (accord.euclidean("x", "y") <= 1) & accord.missing("z", "B")
     assert fields_of(rule) == ("last", "middle", "x", "y", "z")
-    assert compared(Same("last", field_b="middle")) == (("last", "middle"),)
-    assert compared(Euclidean(("x", "y"), Fraction(1))) == (("x", "x"), ("y", "y"))
+    assert compared_fields(Same("last", field_b="middle")) == (("last", "middle"),)
+    assert compared_fields(Euclidean(("x", "y"), Fraction(1))) == (("x", "x"), ("y", "y"))
 
 
 def test_rarity_counts_classes_from_one_on() -> None:

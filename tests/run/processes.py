@@ -152,9 +152,9 @@ def start(office: Office, *arguments: object, most_bytes: int | None = None) -> 
         sys.executable,
         "-c",
         _PEAK.format(str(status)) + _MAIN,
-        *map(str, arguments),
         "--state",
         str(office.state.folder),
+        *map(str, arguments),
         "--json",
     ]
     if most_bytes is not None:

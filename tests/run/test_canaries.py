@@ -161,7 +161,7 @@ def command(own: Organisation, folder: Path, agreement: Agreement, *way: str) ->
     out = folder / f"out-{own.side.value}"
     out.mkdir(exist_ok=True)
     named = ["--agreement", str(terms), "--partner", partner, "--out", str(out / "pairs.csv")]
-    return ["link", str(data), *named, *way, "--state", str(own.state.folder), "--yes"]
+    return ["--state", str(own.state.folder), "link", str(data), *named, *way, "--yes"]
 
 
 def start(folder: Path, arguments: list[str]) -> subprocess.Popen[bytes]:

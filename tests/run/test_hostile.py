@@ -34,8 +34,8 @@ from accord.peer.connection import Reach
 from accord.peer.frames import HEADER, Kind, encode_header
 from accord.peer.handshake import HELLO, Hello, encode_hello
 from accord.peer.partners import find_partner
-from accord.run.link import link
 from accord.run.offer import agree
+from accord.run.verbs import link
 from accord.side import Side
 from accord.state.runs import list_runs
 from tests.run import faults

@@ -61,14 +61,14 @@ def test_more_matches_than_agreed_end_the_run_on_both_sides(both: Both) -> None:
         assert open_run(own.state, row.run).manifest.state == "most_matches"
         assert find_unfinished(own.state, agreed.party(own.side.other), agreed.to_toml()) == ()
         where = "--state", str(own.state.folder)
-        listed = terminal.accord(own.state.folder, "runs", *where)
+        listed = terminal.accord(own.state.folder, *where, "runs")
         assert "ended by most_matches" in " ".join(listed.stdout.split())
         assert "Go on with" not in listed.stderr
-        (told,) = json.loads(terminal.accord(own.state.folder, "runs", "--json", *where).stdout)
+        (told,) = json.loads(terminal.accord(own.state.folder, *where, "runs", "--json").stdout)
         assert (told["ended"], told["done"], told["closed"]) == ("most_matches", False, False)
         # No run waits: it is not chosen, and by its name it is told what comes of it.
-        assert "No run waits" in terminal.accord(own.state.folder, "resume", *where).stderr
-        named = terminal.accord(own.state.folder, "resume", row.run, "--data", "none.csv", *where)
+        assert "No run waits" in terminal.accord(own.state.folder, *where, "resume").stderr
+        named = terminal.accord(own.state.folder, *where, "resume", row.run, "--data", "none.csv")
         assert "It would end there again" in " ".join(named.stderr.split())
 
 
@@ -253,9 +253,10 @@ def test_two_processes_from_the_command_line(both: Both, tmp_path: Path) -> None
         side = own.side
         return subprocess.Popen(
             [
-                *(sys.executable, "-m", "accord", "link", f"{side.value}.csv", *way, "--yes", "--json"),
+                *(sys.executable, "-m", "accord", "--state", str(own.state.folder)),
+                *("link", f"{side.value}.csv", *way, "--yes", "--json"),
                 *("--agreement", "agreement.toml", "--partner", agreed.party(side.other)),
-                *("--out", f"out-{side.value}.csv", "--state", str(own.state.folder)),
+                *("--out", f"out-{side.value}.csv"),
             ],
             cwd=tmp_path,
             stdout=subprocess.PIPE,
@@ -307,7 +308,7 @@ def test_a_promise_to_people(both: Both) -> None:
     assert parties["A"]["records_per_person"] == 2
     assert "records_per_person" not in parties["B"], "for one record receipts are what they were"
     said = terminal.accord(
-        left.receipt.parent, "receipt", "show", "receipt", "--state", str(both[0].state.folder)
+        left.receipt.parent, "--state", str(both[0].state.folder), "receipt", "show", "receipt"
     )
     assert said.stdout.count("for each person with up to 2 records;") == 1
 
@@ -320,11 +321,12 @@ def test_people_from_the_command_line(both: Both, tmp_path: Path) -> None:
     (tmp_path / "agreement.toml").write_text(for_people().to_toml())
     pyarrow.csv.write_csv(of_people("p", "p", "q", "p"), tmp_path / "a.csv")
     link = ("link", "a.csv", "--agreement", "agreement.toml", "--partner", agreement().party(Side.B))
-    typed = (*link, "--listen", "127.0.0.1:0", "--yes", "--state", str(both[0].state.folder))
+    typed = ("--state", str(both[0].state.folder), *link, "--listen", "127.0.0.1:0", "--yes")
     done = terminal.accord(tmp_path, *typed)
     assert done.returncode == 2, done.stderr
     assert "Name that column with --person" in done.stderr
-    done = terminal.accord(tmp_path, *typed, "--person", "who")
+    (tmp_path / "a.csv.layout.toml").write_text('person = "who"\n')
+    done = terminal.accord(tmp_path, *typed)
     assert done.returncode == 4, done.stderr
     assert "rows 1, 2, 4, column 'who'" in done.stderr
     assert "more than 2 records" in done.stderr

@@ -29,8 +29,8 @@ from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost
 from accord.protocols import mine
-from accord.run.link import link
 from accord.run.offer import Offer
+from accord.run.verbs import link
 from accord.side import Side
 from accord.simulation.pair import simulate
 from accord.state.ledger import Ledger

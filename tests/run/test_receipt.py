@@ -45,7 +45,7 @@ def receipt_of(office: Office) -> Path:
 
 def accord(office: Office, *arguments: str) -> str:
     """What a command prints; its error is raised."""
-    found = CliRunner().invoke(app, [*arguments, "--state", str(office.state.folder)])
+    found = CliRunner().invoke(app, ["--state", str(office.state.folder), *arguments])
     if found.exception is not None:
         raise found.exception
     return found.stdout
@@ -138,7 +138,7 @@ def test_formulas_in_ids_are_quoted_and_verify_takes_the_quotes_away(tmp_path: P
 
 
 def verified(folder: Path, receipt: Path, *more: str) -> Result:
-    return CliRunner().invoke(app, ["receipt", "verify", str(receipt), "--state", str(folder), *more])
+    return CliRunner().invoke(app, ["--state", str(folder), "receipt", "verify", str(receipt), *more])
 
 
 def test_a_receipt_of_cards_that_are_not_known_is_refused(done: dict[Side, Office], tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_well_signed_receipt_of_another_form_is_refused(done: dict[Side, Offic
 def test_runs_are_listed_with_how_to_go_on(done: dict[Side, Office], tmp_path: Path) -> None:
     both = faults.offices(tmp_path)
     assert "No run" in accord(both[Side.A], "runs")
-    listing = ["runs", "--json", "--state", str(both[Side.A].state.folder)]
+    listing = ["--state", str(both[Side.A].state.folder), "runs", "--json"]
     faults.link(both, Wire(frames=30))
     run = both[Side.A].run
     assert run

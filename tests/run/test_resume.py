@@ -229,10 +229,10 @@ def test_a_new_run_mentions_the_one_that_waits(tmp_path: Path) -> None:
     ):
         assert find_unfinished(office.state, partner, agreed) == found
     # In a terminal: the run is named before anybody is waited for.
-    said = terminal.accord(tmp_path, "resume", "--state", str(office.state.folder), "--data", "gone.csv")
+    said = terminal.accord(tmp_path, "--state", str(office.state.folder), "resume", "--data", "gone.csv")
     assert f"Resuming the latest, {name}: with {known.partner}, begun 20" in said.stderr
     named = terminal.accord(
-        tmp_path, "resume", name, "--state", str(office.state.folder), "--data", "gone.csv"
+        tmp_path, "--state", str(office.state.folder), "resume", name, "--data", "gone.csv"
     )
     assert "Resuming" not in named.stderr
     open_run(office.state, name).change(done=True)

@@ -111,10 +111,10 @@ def test_a_receipt_names_series_run_and_declared_sizes(both: Both) -> None:
             "versions": 1,
         }
         assert [said["parties"][side]["records"] for side in "AB"] == [20 + 10 * number] * 2
-    shown = terminal.accord(both[0].state.folder, "series", "--state", str(both[0].state.folder))
+    shown = terminal.accord(both[0].state.folder, "--state", str(both[0].state.folder), "series")
     assert "monthly" in shown.stdout
     out = both[0].state.folder.parent / "all.csv"
-    terminal.accord(out.parent, "series", "monthly", "--out", str(out), "--state", str(both[0].state.folder))
+    terminal.accord(out.parent, "--state", str(both[0].state.folder), "series", "monthly", "--out", str(out))
     found = {tuple(line.replace('"', "").split(",")[:2]) for line in out.read_text().splitlines()[1:]}
     assert found == FOUND[0] | FOUND[1]
 
@@ -173,9 +173,9 @@ def test_a_partner_at_another_run_or_in_another_series_is_refused(both: Both) ->
 def test_a_series_whose_run_was_forgotten_does_not_go_on(both: Both) -> None:
     left, _ = run(both, A_TABLES[0], B_TABLES[0])
     where = "--state", str(both[0].state.folder)
-    refused = terminal.accord(both[0].state.folder, "forget", left.run, *where)
+    refused = terminal.accord(both[0].state.folder, *where, "forget", left.run)
     assert "is a run of the series 'monthly'" in refused.stderr
-    terminal.accord(both[0].state.folder, "forget", left.run, "--force", *where)
+    terminal.accord(both[0].state.folder, *where, "forget", left.run, "--force")
     again, _ = run(both, A_TABLES[1], B_TABLES[1])
     assert isinstance(again, SeriesError)
     assert "was forgotten" in str(again)

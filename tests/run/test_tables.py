@@ -13,10 +13,11 @@ import pyarrow.parquet
 import pytest
 
 from accord.errors import AccordError, OutputError, UnsureOutputError
-from accord.run.link import link, reopen
+from accord.run.link import reopen
 from accord.run.offer import Offer
 from accord.run.request import Output, Resumption, read_request
 from accord.run.stages import Linked, go_on
+from accord.run.verbs import link
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state.ledger import Ledger

@@ -142,10 +142,10 @@ def test_after_three_wrong_answers_the_run_is_closed(tmp_path: Path) -> None:
         faults.resume(both, name)
     assert faults.stored(both[Side.A], name) == before
     state = ("--state", str(both[Side.A].state.folder))
-    refused = accord(tmp_path, "resume", name, "--listen", "127.0.0.1:0", *state)
+    refused = accord(tmp_path, *state, "resume", name, "--listen", "127.0.0.1:0")
     assert (refused.returncode, "is closed" in refused.stderr) == (7, True)
-    assert "No run waits" in accord(tmp_path, "resume", *state).stderr
-    assert "closed" in accord(tmp_path, "runs", *state).stdout
+    assert "No run waits" in accord(tmp_path, *state, "resume").stderr
+    assert "closed" in accord(tmp_path, *state, "runs").stdout
     # The way out costs nothing, since the release is that of a snapshot.
     faults.require_done(faults.link(both), both, EXPECTED["plain"])
 

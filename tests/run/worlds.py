@@ -18,8 +18,9 @@ from accord.peer.connection import Reach
 from accord.peer.identity import Card, make_identity
 from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
-from accord.run.link import Linked, link
+from accord.run.link import Linked
 from accord.run.offer import agree
+from accord.run.verbs import link
 from accord.side import Side
 from accord.state.folder import State, open_state
 from accord.state.ledger import Ledger

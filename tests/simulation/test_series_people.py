@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.fields.columns import Records
-from accord.fields.load import load_records
+from accord.fields.load import Loading, load_records
 from accord.side import Side
 from accord.simulation.series import SeriesSide
 from accord.table.layout import Layout
@@ -46,7 +46,7 @@ def table(agreed: Agreement, bins: dict[str, int]) -> Records:
         "y": [12 for _ in (*bins, "other")],
     }
     own = agreed.fields, agreed.salt, ("x", "y"), Layout(person="who")
-    return load_records(pa.table(rows), *own, MOST, keep_people=True)
+    return load_records(pa.table(rows), *own, MOST, Loading(keep_people=True))
 
 
 def counts_of(agreed: Agreement, history: tuple[Bins, Bins]) -> tuple[int, ...]:

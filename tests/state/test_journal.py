@@ -134,13 +134,13 @@ def test_a_run_with_a_damaged_journal_ends_before_the_partner_is_called(tmp_path
     damaged = whole[:place] + b"\xff" + whole[place + 1 :]
     path.write_bytes(damaged)
     state = ("--state", str(office.state.folder))
-    done = accord(tmp_path, "resume", name, "--listen", "127.0.0.1:0", *state)
+    done = accord(tmp_path, *state, "resume", name, "--listen", "127.0.0.1:0")
     assert done.returncode == 6, done.stderr
     assert (
         f"the answer of step 2, at byte {place}, is damaged. Nothing was changed. Restore it" in done.stderr
     )
     assert path.read_bytes() == damaged
-    listed = accord(tmp_path, "runs", *state)
+    listed = accord(tmp_path, *state, "runs")
     assert "the answer of step 2" in listed.stderr
     assert f"accord forget {name}" in listed.stderr
 

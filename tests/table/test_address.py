@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,12 +93,12 @@ def test_an_address_says_what_is_read_or_written() -> None:
     bare = Address(Database.DUCKDB, "a.db")
     with pytest.raises(UsageError, match="neither a table nor a query"):
         bare.require_relation()
-    asked = bare.with_query("SELECT 1")
+    asked = replace(bare, query="SELECT 1")
     assert asked.require_relation() is asked
     with pytest.raises(UsageError, match="needs `table=NAME`"):
         asked.require_table()
-    with pytest.raises(UsageError, match="already"):
-        asked.with_query("SELECT 2")
+    with pytest.raises(UsageError, match="a table or a query, not both"):
+        replace(asked, table="t")
     assert "SELECT" not in asked.name
     assert asked.settle().place.startswith("/")
 

@@ -17,7 +17,7 @@ from accord.protocols.base import Protocol
 from accord.protocols.registry import protocol_named
 
 
-def adjust(
+def adjust(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
     agreement: Agreement,
     *,
     protocol: str | None = None,

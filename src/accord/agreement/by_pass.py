@@ -126,7 +126,7 @@ def _grouped(agreement: Agreement) -> list[list[Pass]]:
     return list(groups.values())
 
 
-def unplaced(agreement: Agreement, side: Side, records: Records) -> tuple[int, dict[str, int]]:
+def count_unplaced(agreement: Agreement, side: Side, records: Records) -> tuple[int, dict[str, int]]:
     """How many records are in no bin at all, and how many in none of each pass: for their owner alone."""
     none, each = np.ones(len(records), np.bool_), {}
     for passes in _grouped(agreement):

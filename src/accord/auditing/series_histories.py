@@ -39,7 +39,7 @@ from accord.auditing.views import View, WatchedEngine, record_view
 from accord.entropy import Entropy
 from accord.errors import PeerError
 from accord.fields.columns import Records
-from accord.fields.load import load_records
+from accord.fields.load import Loading, load_records
 from accord.protocols.base import Ints, Release
 from accord.protocols.batches import Released
 from accord.protocols.mine import Mine
@@ -141,7 +141,7 @@ class SeriesHistory:
         # Every record is another person's, where the promise is to people.
         people = any((self.agreement.protocol.records_per_person(side) or 1) > 1 for side in Side)
         own = self.agreement.fields, self.agreement.salt, ["x", "y"], Layout(person="id")
-        return load_records(pa.table(rows), *own, 1, keep_people=people)
+        return load_records(pa.table(rows), *own, 1, Loading(keep_people=people))
 
 
 @dataclass

@@ -21,7 +21,7 @@ from accord.cli.demo import demo
 from accord.cli.generate import generate
 from accord.cli.init import init
 from accord.cli.learn import learn
-from accord.cli.options import example
+from accord.cli.options import StateFolder, example
 from accord.cli.plan import plan
 from accord.cli.report import report
 from accord.cli.runs import runs
@@ -86,6 +86,7 @@ def _root(
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
+    state: StateFolder = None,
 ) -> None:
     """What stands before a command."""
 
@@ -98,7 +99,7 @@ def main() -> None:
         app()
     except AccordError as error:
         for line in (f"accord: {error}", *getattr(error, "__notes__", ())):
-            say(as_options(line, error.sides), err=True)
+            say(as_options(line), err=True)
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
         say("accord: stopped.", err=True)

@@ -36,7 +36,11 @@ app.command(epilog=example("accord audit protocol laplace --case crowd --trials 
 def noise(
     noise: Annotated[
         str | None,
-        typer.Option(help="geometric, gaussian, paper, paper-2017 or negligible; default: the least noise."),
+        typer.Argument(
+            metavar="NAME",
+            help="geometric, gaussian, paper, paper-2017 or negligible; default: the least noise.",
+            show_default=False,
+        ),
     ] = None,
     epsilon: Annotated[str, typer.Option(help="The claimed ε.")] = "1.6",
     delta: Annotated[str, typer.Option(help="The claimed δ, such as 1e-9 or 2^-40.")] = "2^-40",
@@ -58,7 +62,7 @@ def noise(
     name = noise or AUTO
     found = audit(as_claimed(name, epsilon, delta, bins_per_record, records, records_per_person))
     if page is not None:
-        from accord.report.audited import describe_noise_audit
+        from accord.report.audit_page import describe_noise_audit
 
         write_page(page, describe_noise_audit(found), force, private=False)
     for warning in found.setting.warnings:

@@ -10,7 +10,7 @@ import typer
 
 from accord.cli.completion import complete_account
 from accord.cli.ledger import open_ledger
-from accord.cli.options import Json, StateOption
+from accord.cli.options import Json, named_state
 from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.terminal import say
 from accord.wording import counted
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def agreement(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
     records: Annotated[
         int | None, typer.Option(min=1, help="Rows of a table, if they may be stated.")
@@ -35,7 +36,6 @@ def agreement(
     party: Annotated[str | None, typer.Option(help="Whose data set it is: A, B or the party's name.")] = None,
     page: HtmlFile = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file of --html.")] = False,
-    state: StateOption = None,
     as_json: Json = False,
 ) -> None:
     """Say what an agreement promises and what is true of it.
@@ -52,9 +52,9 @@ def agreement(
         require_page(page, (file,), force)
     agreed = read_agreement(file)
     sides = [side_facts(agreed, side, records) for side in Side]
-    account = _account(agreed, records, dataset, party, state)
+    account = _account(agreed, records, dataset, party, named_state(context))
     if page is not None:
-        from accord.report.audited import describe_agreement_audit
+        from accord.report.audit_page import describe_agreement_audit
 
         write_page(page, describe_agreement_audit(agreed, sides, account), force, private=account is not None)
     facts = facts_of(agreed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,16 +26,10 @@ if TYPE_CHECKING:
 EPSILON, DELTA = "1.6", "1e-5"
 """The paper's; for the built-in cases, and to judge what promises nothing."""
 
+OVER_TIME = ("left-out", "move", "insert", "delete", "partners", "renamed")
+IN_SERIES = ("replaced", "moved", "nothing", "gone", "returned", "disclosed")
+_GROUPS = ("over-time", "series")
 _Kind = Literal["one run", "over time", "series"]
-
-
-@dataclass(frozen=True)
-class _Files:
-    """What was named for one side."""
-
-    table: Path | None
-    neighbour: Path | None
-    layout: Path | None
 
 
 def protocol(
@@ -52,33 +45,29 @@ def protocol(
     agreement: Annotated[
         Path | None, typer.Option("--agreement", help="Take the options, and what tables mean, from here.")
     ] = None,
-    a: Annotated[
-        Path | None, typer.Option(help="A table of A to audit with, instead of built-in ones.")
+    tables: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(metavar="A B", help="Tables of A and B to audit with, instead of built-in ones."),
     ] = None,
-    b: Annotated[Path | None, typer.Option(help="A table of B.")] = None,
-    a_neighbour: Annotated[
-        Path | None, typer.Option(help="A's table with one record replaced, which matches nothing.")
+    neighbour: Annotated[
+        tuple[Side, Path] | None,
+        typer.Option(
+            metavar="A|B FILE",
+            help="The table of A, or of B, with one record replaced, which matches nothing; it is laid out "
+            "like the other.",
+        ),
     ] = None,
-    b_neighbour: Annotated[Path | None, typer.Option(help="B's instead of A's.")] = None,
-    columns_a: Annotated[Path | None, typer.Option(help="A's layout, see `accord check --columns`.")] = None,
-    columns_b: Annotated[Path | None, typer.Option(help="B's layout.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="Another ε; 1.6 without an agreement.")] = None,
     delta: Annotated[str | None, typer.Option(help="Another δ; 1e-5 without an agreement.")] = None,
     case: Annotated[
         str | None,
         typer.Option(
-            help="One built-in case: alone, matched, crowd, beside or passes; over time left-out, move, "
-            "insert, delete, partners or renamed; of series replaced, moved, nothing, gone, returned or "
-            "disclosed; default: all."
+            help=f"One built-in case: alone, matched, crowd, beside or passes; default: all of these. Of "
+            f"several runs in a row, through loader and ledger: {', '.join(OVER_TIME)}, or all: over-time. "
+            f"Of series of twelve runs at one ε, laplace alone: {', '.join(IN_SERIES)}, or all: series.",
+            show_default=False,
         ),
     ] = None,
-    over_time: Annotated[
-        bool,
-        typer.Option("--over-time", help="Audit several runs in a row, through loader and ledger."),
-    ] = False,
-    series: Annotated[
-        bool, typer.Option("--series", help="Audit whole series of twelve runs at one ε; laplace alone.")
-    ] = False,
     trials: Annotated[int, typer.Option(help="Runs with each table, in each case.")] = 2_000,
     confidence: Annotated[
         float, typer.Option(help="1 minus the rate of false alarms, all cases together.")
@@ -92,7 +81,7 @@ def protocol(
 
     Runs a protocol many times on each of them.
     """
-    from accord.auditing.cases import Case
+    from accord.auditing.cases import Case, options
     from accord.auditing.programs import BROKEN, honest
     from accord.auditing.protocol import ask
     from accord.auditing.questions import OneRun
@@ -103,19 +92,19 @@ def protocol(
     asked = promise(epsilon or EPSILON, delta or DELTA)
     _require_meant(base, epsilon, delta)
     if page is not None:
-        require_page(page, (agreement, a, b, a_neighbour, b_neighbour, columns_a, columns_b), force)
-    files = {Side.A: _Files(a, a_neighbour, columns_a), Side.B: _Files(b, b_neighbour, columns_b)}
-    own = any(named.table or named.neighbour for named in files.values())
+        read = (agreement, *(tables or ()), *((neighbour or ())[1:]))
+        require_page(page, read, force)
+    own = tables is not None or neighbour is not None
+    if own and case is not None:
+        raise UsageError(problem="--case names built-in tables; leave it out, or your own tables.")
+    agreed = None if agreement is None else _adjust(base, agreement, epsilon, delta)
     if own:
-        if case is not None:
-            raise UsageError(problem="--case names built-in tables; leave it out, or your own tables.")
-        if over_time or series:
-            option = "--over-time" if over_time else "--series"
-            raise UsageError(problem=f"{option} has tables of its own; leave it out, or your own tables.")
-        cases: Sequence[Case | History | SeriesHistory] = [_own_case(base, agreement, files, epsilon, delta)]
+        cases: Sequence[Case | History | SeriesHistory] = [_own_case(agreed, tables, neighbour)]
     else:
-        kind = _kind_of_cases(name, over_time, series)
-        cases = _built_in(base, agreement, epsilon, delta, case, kind)
+        taken = options(base, epsilon or EPSILON, delta or DELTA)
+        if agreed is not None:
+            taken = agreed.protocol.model_dump(mode="json")
+        cases = _built_in(taken, case, _kind_of_case(name, case))
     maker = BROKEN.get(name, honest)
     questions = [OneRun.of(each, maker) if isinstance(each, Case) else each for each in cases]
     with progress("Auditing") as advance:
@@ -123,7 +112,7 @@ def protocol(
     for claimed in sorted({f.finding.epsilon_claimed for f in verdict.findings if not f.finding.can_refute}):
         say(f"Warning: {trials:,} runs cannot refute ε = {claimed:g}; use more.", err=True)
     if page is not None:
-        from accord.report.audited import describe_protocol_audit
+        from accord.report.audit_page import describe_protocol_audit
 
         write_page(page, describe_protocol_audit(name, verdict, trials), force, private=own)
     if as_json:
@@ -148,38 +137,34 @@ def _require_meant(name: str, epsilon: str | None, delta: str | None) -> None:
         raise UsageError(problem=f"{name} promises δ = 0; leave out --delta.")
 
 
-def _kind_of_cases(name: str, over_time: bool, series: bool) -> _Kind:
-    """Which tables to audit with: only what may be agreed on has an account, or a series."""
+def _kind_of_case(name: str, case: str | None) -> _Kind:
+    """What is audited: only what may be agreed on has an account, or a series."""
     from accord.auditing.programs import BROKEN
     from accord.errors import UsageError
     from accord.protocols.registry import protocol_named
 
-    if over_time and series:
-        raise UsageError(problem="Either --over-time or --series: a series is over time by itself.")
-    if over_time and (name in BROKEN or protocol_named(name).leaky):
-        raise UsageError(problem=f"{name} cannot be agreed on, so no ledger knows it; leave out --over-time.")
-    if series and (name in BROKEN or not protocol_named(name).in_series):
-        raise UsageError(problem=f"A series runs laplace and not {name}; leave out --series.")
-    return "over time" if over_time else "series" if series else "one run"
+    if case in (*OVER_TIME, "over-time"):
+        if name in BROKEN or protocol_named(name).leaky:
+            raise UsageError(
+                problem=f"{name} cannot be agreed on, so no ledger knows it; leave out --case {case}."
+            )
+        return "over time"
+    if case in (*IN_SERIES, "series"):
+        if name in BROKEN or not protocol_named(name).in_series:
+            raise UsageError(problem=f"A series runs laplace and not {name}; leave out --case {case}.")
+        return "series"
+    return "one run"
 
 
 def _built_in(
-    name: str,
-    agreement: Path | None,
-    epsilon: str | None,
-    delta: str | None,
-    case: str | None,
-    kind: _Kind,
+    taken: Mapping[str, object], case: str | None, kind: _Kind
 ) -> Sequence[Case | History | SeriesHistory]:
-    """The built-in tables or histories, under the options of the agreement if there is one."""
-    from accord.auditing.cases import built_in, options
+    """The built-in tables or histories, under these options."""
+    from accord.auditing.cases import built_in
     from accord.auditing.histories import histories
     from accord.auditing.series_histories import series_histories
     from accord.errors import UsageError
 
-    taken = options(name, epsilon or EPSILON, delta or DELTA)
-    if agreement is not None:
-        taken = _adjust(name, agreement, epsilon, delta).protocol.model_dump(mode="json")
     found: Sequence[Case | History | SeriesHistory] = (
         histories(taken)
         if kind == "over time"
@@ -187,9 +172,9 @@ def _built_in(
         if kind == "series"
         else built_in(taken)
     )
-    chosen = [each for each in found if case in (None, each.name)]
+    chosen = [each for each in found if case in (None, each.name, *_GROUPS)]
     if not chosen:
-        known = ", ".join(dict.fromkeys(each.name for each in found))
+        known = ", ".join([*dict.fromkeys(each.name for each in found), *OVER_TIME, *IN_SERIES, *_GROUPS])
         raise UsageError(problem=f"There is no case '{case}'. The built-in ones are {known}.")
     return chosen
 
@@ -210,31 +195,24 @@ def _adjust(name: str, agreement: Path, epsilon: str | None, delta: str | None) 
 
 
 def _own_case(
-    name: str,
-    agreement: Path | None,
-    files: Mapping[Side, _Files],
-    epsilon: str | None,
-    delta: str | None,
+    agreed: Agreement | None, tables: tuple[Path, Path] | None, neighbour: tuple[Side, Path] | None
 ) -> Case:
+    """Tables of one's own, each laid out as the file next to it says."""
     from accord.auditing.cases import Case
     from accord.errors import UsageError
     from accord.fields.load import load_records
 
-    tables = {side: named.table for side, named in files.items() if named.table}
-    neighbours = [(side, named.neighbour) for side, named in files.items() if named.neighbour]
-    if agreement is None or len(tables) != 2 or len(neighbours) != 1:
+    if agreed is None or tables is None or neighbour is None:
         raise UsageError(
-            problem="An audit on tables of your own needs --agreement, --a, --b and either --a-neighbour or "
-            "--b-neighbour."
+            problem="An audit on tables of your own needs --agreement, --tables A B and --neighbour A|B FILE."
         )
-    agreed = _adjust(name, agreement, epsilon, delta)
+    of, (side, other) = dict(zip(Side, tables, strict=True)), neighbour
+    layouts = {one: read_own_layout(agreed, None, table) for one, table in of.items()}
 
     def read(side: Side, file: Path) -> Records:
-        own = read_own_layout(agreed, files[side].layout)
-        return load_records(file, agreed.fields, agreed.salt, agreed.disclosed(side), own)
+        return load_records(file, agreed.fields, agreed.salt, agreed.disclosed(side), layouts[side])
 
-    ((side, neighbour),) = neighbours
-    three = read(side, tables[side]), read(side, neighbour), read(side.other, tables[side.other])
+    three = read(side, of[side]), read(side, other), read(side.other, of[side.other])
     return Case("own", "your own tables", agreed, side, *three)
 
 

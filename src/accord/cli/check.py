@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.options import (
+from accord.cli.check_typed import (
     ColumnPairs,
     DateFormats,
     Delimiter,
     Encoding,
     IdColumn,
     IdRow,
-    Json,
-    LayoutFile,
     ListFiles,
     PersonColumn,
-    StateOption,
-    read_own_layout,
+    Typed,
 )
-from accord.cli.places import TABLE, QueryFile, find_table, find_table_or_none, layout_beside, shown
+from accord.cli.options import Json, named_state
+from accord.cli.places import TABLE, find_table, find_table_or_none, shown
 from accord.cli.terminal import say
 from accord.cli.words import as_options
 from accord.errors import FaultyError, UsageError
@@ -31,7 +29,7 @@ from accord.wording import counted
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.cli.check_layout import FileCheck
+    from accord.cli.check_layout import FileCheck, Known
     from accord.side import Side
     from accord.table.sources.opening import Place
 
@@ -42,6 +40,7 @@ _ROWS = (
 
 
 def check(
+    context: typer.Context,
     agreement: Annotated[
         Path | None, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")
     ] = None,
@@ -49,7 +48,14 @@ def check(
         str | None, typer.Argument(metavar="DATA", help=f"Your table: {TABLE}", path_type=str)
     ] = None,
     party: Annotated[str | None, typer.Option(help="Whose data it is: A, B or the party's name.")] = None,
-    columns: LayoutFile = None,
+    layout: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where it is written how your table is laid out; default: DATA.layout.toml.",
+            show_default=False,
+        ),
+    ] = None,
     column: ColumnPairs = None,
     id: IdColumn = None,
     encoding: Encoding = None,
@@ -58,11 +64,9 @@ def check(
     date: DateFormats = None,
     id_row: IdRow = False,
     lists: ListFiles = None,
-    write_layout: Annotated[
-        Path | None,
-        typer.Option(help="Where to write how your file is laid out; default: DATA.layout.toml, if needed."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing layout file.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin a new layout file, whatever the old one says.")
+    ] = False,
     columns_of: Annotated[
         str | None,
         typer.Option(help="List the names of this table's columns, and nothing else.", path_type=str),
@@ -79,40 +83,46 @@ def check(
             metavar="FIELD", help="Show ten of its values before and after, to you alone; repeatable."
         ),
     ] = None,
-    state: StateOption = None,
     as_json: Json = False,
-    query: QueryFile = None,
 ) -> None:
     """List all faults in an agreement and in your data.
 
-    Says what the partner will learn, and finds out how your file is written.
+    Says what the partner will learn, finds out how your file is written, and writes that down with what you
+    say of it here, for all other commands.
     """
-    if columns_of is not None:
-        from accord.cli.check_layout import list_columns
+    from accord.agreement.file import read_agreement
+    from accord.cli.check_layout import list_columns, read_known
 
-        list_columns(find_table(columns_of, query), columns, encoding, delimiter, as_json)
+    typed = Typed(
+        columns=tuple(column or ()),
+        id=id,
+        id_row=id_row,
+        dates=tuple(date or ()),
+        lists=tuple(lists or ()),
+        person=person,
+        encoding=encoding,
+        delimiter=delimiter,
+    )
+    if columns_of is not None:
+        list_columns(find_table(columns_of), layout, typed, as_json)
         return
     if digest_of is not None:
         from accord.cli.check_lists import print_digest
 
         print_digest(digest_of, as_json)
         return
-    data = find_table_or_none(table, query)
+    data = find_table_or_none(table)
     if agreement is None:
         raise UsageError(problem="Name the agreement: accord check AGREEMENT [DATA].")
     if show and data is None:
         raise UsageError(problem="Values can be shown only with data: accord check AGREEMENT DATA.")
-    if write_layout is not None:
-        from accord.table.sinks.files import require_no_input
-        from accord.table.sources.opening import input_files
-
-        require_no_input(write_layout, [agreement, *input_files(data)], "write_layout")
+    _require_no_input(layout, agreement, data)
     try:
-        # A layout that is to be replaced says nothing.
-        beside = layout_beside(data) if columns is None and not force else None
-        told = data if beside is not None else None
-        own = columns, column, id, encoding, delimiter, person, date, id_row, lists, told
-        found, facts, side, file = _judge(agreement, data, party, own, show or [], state, beside)
+        found = read_agreement(agreement)
+        side = side_of(found, party) if party is not None else None
+        known = read_known(found, data, layout, typed, force)
+        facts, file = _judge(found, data, side, known, show or [])
+        facts |= _outlook(found, side, file, named_state(context))
     except FaultyError as error:
         if as_json:
             typer.echo(_json_faults(error))
@@ -122,11 +132,20 @@ def check(
     else:
         say(_words(agreement, data, facts))
     if file is not None:
-        file.keep(agreement, columns, write_layout, force)
+        file.keep(known, agreement, force)
     if as_json:
         return
-    if data is not None and side is None and (unchecked := _unchecked(found, person)):
+    if data is not None and side is None and (unchecked := _unchecked(found, known.layout.person)):
         say(f"Name your side with --party to check {unchecked}, too.", err=True)
+
+
+def _require_no_input(layout: Path | None, agreement: Path, data: Place | None) -> None:
+    """Raise before any work if the layout would be written over what is read."""
+    from accord.table.sinks.files import require_no_input
+    from accord.table.sources.opening import input_files
+
+    if layout is not None:
+        require_no_input(layout, [agreement, *input_files(data)], "layout")
 
 
 def _json_faults(error: FaultyError) -> str:
@@ -139,43 +158,23 @@ def _json_faults(error: FaultyError) -> str:
 
 
 def _judge(
-    agreement: Path,
-    data: Place | None,
-    party: str | None,
-    own: tuple[Any, ...],
-    show: list[str],
-    state: Path | None,
-    beside: Path | None,
-) -> tuple[Agreement, dict[str, Any], Side | None, FileCheck | None]:
-    """The agreement and the facts about it and the data; raises all faults."""
-    from accord.agreement.file import read_agreement
-
-    found = read_agreement(agreement)
-    side = side_of(found, party) if party is not None else None
-    facts, file = facts_of(found), None
-    layout = read_own_layout(found, *own)
-    if found.lists:
+    agreement: Agreement, data: Place | None, side: Side | None, known: Known, show: list[str]
+) -> tuple[dict[str, Any], FileCheck | None]:
+    """The facts about the agreement and the data; raises all faults."""
+    facts, file = facts_of(agreement), None
+    if agreement.lists:
         from accord.cli.check_lists import facts_of_lists
 
-        facts["lists"] = facts_of_lists(found, layout, data)
+        facts["lists"] = facts_of_lists(agreement, known.layout, data)
     if data is not None:
         from accord.cli.check_layout import check_file
 
-        file = check_file(found, data, side, layout, _named(own[0] or beside, *own[1:]))
+        file = check_file(agreement, data, side, known.layout, known.named)
         facts |= file.facts
         facts["advice"] += [_ROWS] if file.layout.id_row else []
-        facts |= {"shown": file.show(found, show)} if show else {}
-    facts["advice"] += _warnings(found, side, file.records if file is not None else None)
-    facts |= _outlook(found, side, file, state)
-    return found, facts, side, file
-
-
-def _named(file: Path | None, *told: Any) -> set[str]:
-    """What of a layout its owner has named, on the command line or in a file."""
-    from accord.table.layout import named_in
-
-    options = zip(("columns", "id", "encoding", "delimiter"), told, strict=False)
-    return {name for name, value in options if value} | (named_in(file) if file is not None else set())
+        facts |= {"shown": file.show(agreement, show)} if show else {}
+    facts["advice"] += _warnings(agreement, side, file.records if file is not None else None)
+    return facts, file
 
 
 def _unchecked(agreement: Agreement, person: str | None) -> str:

@@ -1,8 +1,13 @@
-"""What `accord check` does for a file: find out how it is written, ask where that is open, write it down."""
+"""What `accord check` does for a file: find out how it is written, ask where that is open, write it down.
+
+What is written keeps all that the layout file said before, also of other agreements: only what was typed is
+changed, and what it did not say is added. One with comments of its owner's is not written over, nor one that
+says something else, where nothing was typed."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
@@ -11,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from accord.cli.places import layout_of, shown
+from accord.cli.places import layout_beside, layout_of, shown
 from accord.cli.terminal import Counter, say
 from accord.errors import DataError, Fault, FaultyError, UsageError
 
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from accord.agreement.document import Agreement
+    from accord.cli.check_typed import Typed
     from accord.fields.columns import Records
     from accord.fields.date_formats import Dates
     from accord.fields.load import Tally
@@ -27,8 +33,55 @@ if TYPE_CHECKING:
     from accord.table.layout import Layout
     from accord.table.sources.opening import Place
 
+_OURS = "written by Accord."
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _WORDS = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year (two digits)"}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a table's layout before the table is looked at."""
+
+    path: Path | None
+    """Where it is written; None without a table."""
+    wanted: bool
+    """Whether its owner named that place, where nothing is yet."""
+    stored: Layout | None
+    """All that is written there; None if there is nothing, or it is to be replaced."""
+    before: Layout
+    """What of it is about the agreement."""
+    typed: Typed
+    layout: Layout
+    """The same with what was typed."""
+    named: frozenset[str]
+    """What is taken as it is, and not found out."""
+
+    def complete(self, found: Layout) -> Layout:
+        """The layout that was found, with what is written of other agreements."""
+        if self.stored is None:
+            return found
+        columns, lists = {**self.stored.columns, **found.columns}, {**self.stored.lists, **found.lists}
+        return replace(found, columns=columns, lists=lists)
+
+
+def read_known(
+    agreement: Agreement, data: Place | None, named: Path | None, typed: Typed, force: bool
+) -> Known:
+    """What the command line says of a layout, and the layout file, unless that is to be replaced."""
+    from accord.table.layout import Layout, named_in, read_layout
+
+    path = named or (layout_of(data) if data is not None else None)
+    wanted = named is not None and data is not None and not os.path.exists(named)  # whatever its name is
+    words, stored, before = typed.named, None, Layout()
+    if path is not None and not wanted and not force and (named is not None or path.is_file()):
+        stored = before = read_layout(path)
+        words |= named_in(path)
+        if named is None and data is not None:
+            before = stored.about(agreement.names, agreement.lists)
+            say(f"Reading {shown(data)} as {path} says.", err=True)
+    layout = typed.onto(before)
+    layout.require_known(agreement.names, agreement.lists)
+    return Known(path, wanted, stored, before, typed, layout, words)
 
 
 def find_layout(
@@ -135,8 +188,6 @@ class FileCheck:
     in_no_bin_of: Mapping[str, int]
     """By pass."""
     layout: Layout
-    found: bool
-    """Whether something is in the layout that its owner had not named."""
     read: Records
 
     @property
@@ -168,21 +219,22 @@ class FileCheck:
             }
         return found
 
-    def keep(self, agreement: Path, named: Path | None, target: Path | None, force: bool) -> None:
-        """Write the layout where its owner says, else where it came from, else beside the data; nothing where
-        a linkage reads the file as it is."""
+    def keep(self, known: Known, agreement: Path, force: bool) -> None:
+        """Write the layout where its owner says, else beside the data; nothing where a linkage reads the file
+        as it is, or as is written there already."""
         from accord.table.sinks.files import require_no_input
         from accord.table.sources.opening import input_files
 
-        if target is None and not self.found:
+        path = known.path
+        assert path is not None
+        if not (known.wanted or self.layout != known.before or (force and path.exists())):
             return
-        path = target or named or layout_of(self.data)
-        require_no_input(path, [agreement, *input_files(self.data)], "write_layout")
-        is_new = write_layout(self.layout, self.data, path, force)
-        told = f"Wrote {path}" if is_new else f"{path} says so already"
+        require_no_input(path, [agreement, *input_files(self.data)], "layout")
+        may_replace = force or (bool(known.typed) and not _has_comments(path))
+        write_layout(known.complete(self.layout), self.data, path, may_replace)
         # Beside the table it is found.
-        how = "" if path == layout_of(self.data) else f": link with --columns {path}"
-        say(f"{told}{how}.", err=True)
+        how = "" if path == layout_of(self.data) else f": link with --layout {path}"
+        say(f"Wrote {path}{how}.", err=True)
 
 
 def _encoded(spec: FieldSpec) -> str:
@@ -202,8 +254,8 @@ def check_file(
     agreement: Agreement, data: Place, side: Side | None, layout: Layout, named: Iterable[str]
 ) -> FileCheck:
     """Find out how the file is written, and read it; raises all its faults."""
-    from accord.agreement.by_pass import unplaced
-    from accord.fields.load import Tally, load_records
+    from accord.agreement.by_pass import count_unplaced
+    from accord.fields.load import Loading, Tally, load_records
     from accord.side import Side
 
     found, tally = find_layout(agreement, data, layout, named, side), Tally()
@@ -211,52 +263,49 @@ def check_file(
     per_person = agreement.protocol.records_per_person(side) if side is not None else None
     try:
         with closing(Counter()) as watch:
-            records = load_records(
-                data, agreement.fields, agreement.salt, shown, found, per_person, tally, watch=watch
-            )
+            how = Loading(tally, watch=watch)
+            records = load_records(data, agreement.fields, agreement.salt, shown, found, per_person, how)
     except FaultyError as error:
         if told := describe_layout(facts_of_layout(data, found)):
             error.add_note(f"It was read as {told}.")
         raise
     # Where records of the two sides fall differs, but not whether they fall anywhere.
-    bins = unplaced(agreement, side or Side.A, records)
-    return FileCheck(data, records.size, records.left_out, tally, *bins, found, found != layout, records)
+    bins = count_unplaced(agreement, side or Side.A, records)
+    return FileCheck(data, records.size, records.left_out, tally, *bins, found, records)
 
 
-def write_layout(layout: Layout, data: Place, path: Path, force: bool) -> bool:
-    """Write a layout file, or leave the one that says the same, and tell which; another one that is there
-    stays, unless its owner insists."""
-    from accord.table.layout import read_layout
+def write_layout(layout: Layout, data: Place, path: Path, may_replace: bool) -> None:
+    """Write a layout file; one that is there stays, unless it may be replaced."""
     from accord.table.sinks.files import require_writable, write_file
 
-    require_writable(path, "write_layout", ())
-    if path.exists() and not force:
-        if read_layout(path) == layout:
-            return False
+    require_writable(path, "layout", ())
+    if path.exists() and not may_replace:
         raise UsageError(
-            problem=f"{path} already exists and says something else. --force replaces it, --write-layout "
-            "names another place."
+            problem=f"{path} already exists and says something else. Change it there, or --force replaces "
+            "it; --layout names another place."
         )
     name = data.name if isinstance(data, Path) else shown(data)
-    text = f"# How {name} is written, found by Accord.\n{layout.to_toml(isinstance(data, Path))}"
-    write_file(path, text.encode(), "write_layout", replace=force)
-    return True
+    text = f"# How {name} is laid out, {_OURS}\n{layout.to_toml(isinstance(data, Path))}"
+    write_file(path, text.encode(), "layout", replace=may_replace)
 
 
-def list_columns(
-    file: Place, layout_file: Path | None, encoding: str | None, delimiter: str | None, as_json: bool
-) -> None:
+def _has_comments(path: Path) -> bool:
+    """Whether a layout file has comments of its owner's, which would be lost."""
+    if not path.exists():
+        return False
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return any("#" in line for line in lines if not (line.startswith("# How ") and line.endswith(_OURS)))
+
+
+def list_columns(file: Place, named: Path | None, typed: Typed, as_json: bool) -> None:
     """Print the names of a file's columns, one a line, for its owner, who asks for them."""
     from accord.cli.link import plain
     from accord.table.layout import Layout, named_in, read_layout
     from accord.table.sniffing import sniff_text
     from accord.table.sources.opening import column_names
 
-    layout = read_layout(layout_file) if layout_file is not None else Layout()
-    named = set(named_in(layout_file)) if layout_file is not None else set()
-    if encoding is not None:
-        layout, named = replace(layout, encoding=encoding), named | {"encoding"}
-    if delimiter is not None:
-        layout, named = replace(layout, delimiter=delimiter), named | {"delimiter"}
-    names = column_names(file, sniff_text(file, layout, named, ()))
+    path = named or layout_beside(file)
+    layout = read_layout(path) if path is not None else Layout()
+    words = typed.named | (named_in(path) if path is not None else frozenset())
+    names = column_names(file, sniff_text(file, typed.onto(layout), words, ()))
     typer.echo(json.dumps(names) if as_json else "\n".join(plain(name) for name in names))

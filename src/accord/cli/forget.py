@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.completion import complete_run
-from accord.cli.options import StateOption
+from accord.cli.options import named_state
 from accord.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def forget(
+    context: typer.Context,
     run: Annotated[
         str,
         typer.Argument(
@@ -34,7 +35,6 @@ def forget(
             "which then cannot continue, and what a replay needs.",
         ),
     ] = False,
-    state: StateOption = None,
 ) -> None:
     """Remove what a run stored: noise, slots, journal, receipt. Its cost stays in the ledger.
 
@@ -47,7 +47,7 @@ def forget(
     from accord.state.ledger import Ledger
     from accord.state.runs import hold
 
-    opened = open_state(state, os.environ, new=False)
+    opened = open_state(named_state(context), os.environ, new=False)
     ledger = Ledger(opened.ledger)
     kept = [entry for entry in ledger.runs() if entry.run == run and entry.stored and entry.snapshot]
     if kept and not force:

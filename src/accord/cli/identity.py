@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.completion import complete_partner
-from accord.cli.options import Json, StateOption, example
+from accord.cli.options import Json, example, named_state
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 
@@ -26,12 +26,12 @@ partner = typer.Typer(
 
 
 def identity(
+    context: typer.Context,
     name: Annotated[str | None, typer.Option(help="What your card calls you.", show_default=False)] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the card; default: NAME.card")] = None,
     renew: Annotated[
         bool, typer.Option("--renew", help="Make a new key and card; the old card is no longer used.")
     ] = False,
-    state: StateOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -39,7 +39,7 @@ def identity(
     from accord.peer.introduction import default_place
     from accord.peer.introduction import identity as make
 
-    card = make(name, out=out, renew=renew, force=force, state=state)
+    card = make(name, out=out, renew=renew, force=force, state=named_state(context))
     path = out or default_place(card.name)
     if as_json:
         typer.echo(json.dumps(_facts(card) | {"card": str(path)}, ensure_ascii=False))
@@ -50,6 +50,7 @@ def identity(
 
 @partner.command(epilog=example("accord partner add south-shop south-shop.card"))
 def add(
+    context: typer.Context,
     name: Annotated[
         str,
         typer.Argument(
@@ -65,14 +66,13 @@ def add(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the card that you know this partner by.")
     ] = False,
-    state: StateOption = None,
 ) -> None:
     """Trust this card, and no other, for this partner."""
     from accord.peer.introduction import trust
     from accord.peer.partners import partners
 
-    old = partners(_open(state)).get(name)
-    found = trust(name, card, force=force, state=state)
+    old = partners(_open(named_state(context))).get(name)
+    found = trust(name, card, force=force, state=named_state(context))
     say(
         f"{name}\nFingerprint  {found.fingerprint}\nCalls itself {found.name}, valid to {found.ends:%Y-%m-%d}"
     )
@@ -82,11 +82,11 @@ def add(
 
 
 @partner.command("list", epilog=example("accord partner list"))
-def list_(state: StateOption = None, as_json: Json = False) -> None:
+def list_(context: typer.Context, as_json: Json = False) -> None:
     """List the partners you know."""
     from accord.peer.partners import partners
 
-    known = partners(_open(state, new=False))
+    known = partners(_open(named_state(context), new=False))
     if as_json:
         typer.echo(json.dumps({name: _facts(card) for name, card in known.items()}, ensure_ascii=False))
         return
@@ -99,18 +99,18 @@ def list_(state: StateOption = None, as_json: Json = False) -> None:
 
 @partner.command(epilog=example("accord partner remove south-shop"))
 def remove(
+    context: typer.Context,
     name: Annotated[
         str,
         typer.Argument(
             metavar="NAME", help="The partner.", show_default=False, autocompletion=complete_partner
         ),
     ],
-    state: StateOption = None,
 ) -> None:
     """Stop trusting this partner."""
     from accord.peer.partners import remove_partner
 
-    remove_partner(_open(state, new=False), name)
+    remove_partner(_open(named_state(context), new=False), name)
     say(f"{name}: removed.")
 
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from accord.cli.options import DateFormats, Delimiter, Encoding, IdColumn, IdRow
-from accord.cli.places import TABLE, QueryFile, find_table, layout_of
+from accord.cli.check_typed import DateFormats, IdRow
+from accord.cli.places import TABLE, find_table, layout_of
 from accord.cli.terminal import say
 from accord.errors import UsageError
 
@@ -25,10 +25,6 @@ class Kind(StrEnum):
 
 _USUAL = Path("agreement.toml")
 _Many = list[str] | None
-
-
-def _pairs(metavar: str, help: str) -> object:
-    return typer.Option(metavar=metavar, help=f"{help}; repeatable.", show_default=False)
 
 
 def init(
@@ -62,30 +58,36 @@ def init(
     parties: Annotated[
         tuple[str, str] | None, typer.Option(metavar="A B", help="The names of both parties.")
     ] = None,
-    disclose: Annotated[_Many, _pairs("FIELD", "What a match shows besides its id")] = None,
-    values: Annotated[_Many, _pairs("FIELD=V,V", "The agreed values of a category or of sex")] = None,
-    range_: Annotated[
+    disclose: Annotated[
         _Many,
         typer.Option(
-            "--range", metavar="FIELD=MIN..MAX", help="The range of a date or a number; repeatable."
+            metavar="FIELD", help="What a match shows besides its id; repeatable.", show_default=False
         ),
     ] = None,
-    within: Annotated[
-        _Many, _pairs("FIELD=N", "How far apart matching prices, dates or places may be")
-    ] = None,
-    missing: Annotated[_Many, _pairs("FIELD=differs|skip|error", "What an empty cell means")] = None,
-    missing_values: Annotated[
-        _Many, _pairs("FIELD=V,V", "Cells that count as empty, such as unknown")
+    field: Annotated[
+        _Many,
+        typer.Option(
+            metavar="FIELD.WORD=VALUE",
+            help="What the agreement says of a field: values=V,V of a category or of sex; range=MIN..MAX of "
+            "a date or a number; within=N, how far apart matching prices, dates or places may be; "
+            "missing=differs|skip|error, what an empty cell means; missing_values=V,V, cells that count as "
+            "empty; repeatable.",
+            show_default=False,
+        ),
     ] = None,
     rarity: Annotated[
         bool, typer.Option("--rarity", help="Rare surnames weigh more, by a public list (US census).")
     ] = False,
-    id: IdColumn = None,
     id_row: IdRow = False,
     date: DateFormats = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    query: QueryFile = None,
+    layout: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A layout file, where it is known how the table is written: its encoding, say.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Draft an agreement for your own table, or from a template.
 
@@ -103,8 +105,7 @@ def init(
     if table is None:
         answers = {
             "--for": agreement, "--type": type_, "--records": records, "--parties": parties,
-            "--disclose": disclose, "--values": values, "--range": range_, "--within": within,
-            "--missing": missing, "--missing-values": missing_values, "--rarity": rarity,
+            "--disclose": disclose, "--field": field, "--rarity": rarity,
         }  # fmt: skip
         if idle := [option for option, given in answers.items() if given]:
             raise UsageError(problem=f"{idle[0]} is for --from. Edit the example once it is written.")
@@ -114,24 +115,18 @@ def init(
     from accord.cli.init_told import Told
 
     told = Told(
-        table=find_table(table, query),
+        table=find_table(table),
+        typed=table,
         yes=yes,
         types=tuple(type_ or ()),
         records=records,
         parties=parties,
         disclose=tuple(disclose or ()),
-        values=tuple(values or ()),
-        ranges=tuple(range_ or ()),
-        within=tuple(within or ()),
-        missing=tuple(missing or ()),
-        missing_values=tuple(missing_values or ()),
+        fields=tuple(field or ()),
         rarity=rarity,
-        id=id,
         id_row=id_row,
         dates=tuple(date or ()),
-        encoding=encoding,
-        delimiter=delimiter,
-        query=query,
+        layout=layout,
     )
     if agreement is None:
         draft_from(told, out or _USUAL, force)

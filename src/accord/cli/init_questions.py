@@ -12,11 +12,11 @@ import sys
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from accord.cli.init_told import answers_of
+from accord.cli.init_told import answers_of, said_of_fields
 from accord.cli.table import lay_out
 from accord.cli.terminal import say, width_of
 from accord.errors import FaultyError, UsageError
@@ -180,7 +180,7 @@ def _number(typed: str) -> int:
 def _ask_values(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
     from accord.drafting.kinds import ColumnKind
 
-    for one in _open(fields, told.values, (ColumnKind.SEX, ColumnKind.CATEGORY)):
+    for one in _open(fields, told, "values", (ColumnKind.SEX, ColumnKind.CATEGORY)):
         question, usual = f"{one.name}: the agreed values, with commas; Enter for any (they are hashed)", ""
         if one.kind is ColumnKind.SEX:
             question, usual = "sex: the letters or digits that both sides write", "f,m"
@@ -191,9 +191,9 @@ def _ask_values(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
 def _ask_ranges(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
     from accord.drafting.answers import RANGED
 
-    for one in _open(fields, told.ranges, RANGED):
+    for one in _open(fields, told, "range", RANGED):
         usual = "..".join(RANGED[one.kind])
-        told = _settle(seen, f"{one.name}: from .. to", usual, partial(_add, told, "ranges", one.name, usual))
+        told = _settle(seen, f"{one.name}: from .. to", usual, partial(_add, told, "range", one.name, usual))
     return told
 
 
@@ -208,26 +208,25 @@ def _ask_within(seen: Seen, fields: list[Confirmed], told: Told) -> Told:
         ColumnKind.PRICE: "as prices",
         ColumnKind.LATITUDE: "degrees, of places",
     }
-    for one in _open(fields, told.within, APART):
+    for one in _open(fields, told, "within", APART):
         usual = APART[one.kind]
         question = f"{one.name}: how far apart two matching values may be ({units[one.kind]})"
         told = _settle(seen, question, usual, partial(_add, told, "within", one.name, usual))
     return told
 
 
-def _add(told: Told, where: str, field: str, usual: str, answer: str) -> Told:
+def _add(told: Told, word: str, field: str, usual: str, answer: str) -> Told:
     """With an answer about a field; what is usual need not be said."""
     if answer == usual:
         return told
-    given: dict[str, Any] = {where: (*getattr(told, where), f"{field}={answer}")}
-    return replace(told, **given)
+    return replace(told, fields=(*told.fields, f"{field}.{word}={answer}"))
 
 
 def _open(
-    fields: list[Confirmed], told: tuple[str, ...], kinds: Container[ColumnKind]
+    fields: list[Confirmed], told: Told, word: str, kinds: Container[ColumnKind]
 ) -> Iterator[Confirmed]:
-    """Fields of these types of which the command line says nothing."""
-    known = {pair.partition("=")[0].strip() for pair in told}
+    """Fields of these types of which the command line does not say that."""
+    known = said_of_fields(told.fields)[word]
     return (one for one in fields if one.kind in kinds and one.name not in known)
 
 
@@ -270,21 +269,16 @@ def _ask(question: str, usual: str) -> str:
 
 def command_line(told: Told) -> str:
     """The command that gives the same answers."""
-    words = ["accord", "init", "--from", *told.typed, "--yes"]
+    words = ["accord", "init", "--from", told.typed, "--yes"]
     options = (
         ("--type", told.types),
         ("--disclose", told.disclose),
-        ("--values", told.values),
-        ("--range", told.ranges),
-        ("--within", told.within),
-        ("--missing", told.missing),
-        ("--missing-values", told.missing_values),
+        ("--field", told.fields),
         ("--date", told.dates),
     )
     words += [word for option, given in options for one in given for word in (option, one)]
     words += ["--parties", *told.parties] if told.parties else []
     words += ["--records", *map(str, told.records)] if told.records else []
     words += ["--id-row"] * told.id_row + ["--rarity"] * told.rarity
-    single = (("--encoding", told.encoding), ("--delimiter", told.delimiter))
-    words += [word for option, one in single if one for word in (option, one)]
+    words += ["--layout", str(told.layout)] if told.layout else []
     return shlex.join(words)

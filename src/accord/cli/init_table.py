@@ -50,9 +50,9 @@ def draft_from(told: Told, out: Path, force: bool) -> None:
     draft = make_draft(answers, secrets.token_hex(16))
     check = _try(draft.agreement, seen, told)
     write_file(out, draft.text.encode(), replace=force)
-    write_layout(check.layout, told.table, beside, force=True)
+    write_layout(check.layout, told.table, beside, may_replace=True)
     _tell(told, draft, seen, out, beside)
-    if others := _other_sexes(draft.agreement, seen, "--values sex=…"):
+    if others := _other_sexes(draft.agreement, seen, "--field sex.values=…"):
         say(others, err=True)
 
 
@@ -81,7 +81,7 @@ def lay_out_for(agreement: Path, told: Told, force: bool) -> None:
     elif _unmapped(agreed, seen):
         _tell_left_out(seen)
     check = _try(agreed, seen, told, fixed=True)
-    write_layout(check.layout, told.table, beside, force=True)
+    write_layout(check.layout, told.table, beside, may_replace=True)
     say(f"{shown(told.table)} fits {agreement}: {counted(check.records, 'record')}.", err=True)
     _tell_layout(told, beside)
     if others := _other_sexes(agreed, seen, "`values` under `[fields.sex]` of the agreement"):
@@ -105,22 +105,22 @@ def _tell_layout(told: Told, beside: Path) -> None:
 
 def _look(told: Told) -> Seen:
     """The table, with guesses and with what the command line says of its columns."""
-    from accord.drafting.confirming import change, name_rows, take_guesses
+    from accord.drafting.confirming import change, find_id, name_rows, take_guesses
     from accord.drafting.guessing import guess_kinds
     from accord.drafting.sampling import look_at
-    from accord.table.layout import Layout
+    from accord.table.layout import Layout, named_in, read_layout
     from accord.table.sniffing import sniff_text
 
-    if told.id is not None and told.id_row:
-        raise UsageError(problem="Name records by a column, --id, or by their rows, --id-row, not by both.")
-    known = Layout(encoding=told.encoding or Layout.encoding, delimiter=told.delimiter or Layout.delimiter)
-    named = [name for name in ("encoding", "delimiter") if getattr(told, name) is not None]
+    known = read_layout(told.layout) if told.layout is not None else Layout()
+    named = named_in(told.layout) if told.layout is not None else frozenset()
     layout = sniff_text(told.table, known, named, ())
     look = look_at(told.table, layout)
     columns = take_guesses(guess_kinds(look.samples))
-    if told.id_row:
+    if told.id_row or known.id_row:
         columns = name_rows(columns)
-    columns = change(columns, [*([f"{told.id}=id"] if told.id else []), *told.types])
+    columns = change(columns, [*([f"{known.id}=id"] if "id" in named else []), *told.types])
+    if told.id_row and find_id(columns) is not None:
+        raise UsageError(problem="Name records by a column or by their rows, --id-row, not by both.")
     return Seen(look, layout, columns)
 
 
@@ -164,8 +164,9 @@ def _try(agreement: Agreement, seen: Seen, told: Told, fixed: bool = False) -> F
     where = map_names(seen.columns, agreement.names)
     layout = replace(seen.layout, id=id_column or "id", id_row=id_column is None)
     layout = replace(layout, columns={name: column for name, column in where.items() if name != column})
-    layout = layout.map_dates(told.dates)
-    layout.require_known(agreement.names)
+    formats = {name: how for name in seen.layout.columns if (how := seen.layout.source(name).format)}
+    layout = layout.read_dates(formats).map_dates(told.dates)
+    layout.require_known(agreement.names, agreement.lists)
     try:
         return check_file(agreement, told.table, None, layout, _WRITTEN)
     except FaultyError as error:
@@ -188,7 +189,7 @@ def _lacks_id(seen: Seen, told: Told) -> list[Fault]:
 
     return (
         []
-        if told.id_row or find_id(seen.columns)
+        if told.id_row or seen.layout.id_row or find_id(seen.columns)
         else [_NO_ID if isinstance(told.table, Path) else replace(_NO_ID, mend=_NAME_ID)]
     )
 
@@ -201,15 +202,16 @@ def _require_id(seen: Seen, told: Told) -> None:
 
 _WRITTEN = ("encoding", "delimiter", "quote")
 """Found out when the table was looked at."""
-_NAME_ID = "Name one with --id COLUMN; rows of a database have no numbers."
+_NAME_ID = "Name one with --type COLUMN=id; rows of a database have no numbers."
 _NO_ID = Fault(
     "",
     "No column names the records.",
-    "Name one with --id COLUMN; --id-row names them by their rows, 1, 2, …",
+    "Name one with --type COLUMN=id; --id-row names them by their rows, 1, 2, …",
 )
 _MENDS = (
-    "Nothing was written. Fix the cells; or answer in another way: --missing-values FIELD=unknown says what "
-    "counts as empty, --range FIELD=MIN..MAX which values there are, --type COLUMN=skip leaves a column out."
+    "Nothing was written. Fix the cells; or answer in another way: --field FIELD.missing_values=unknown says "
+    "what counts as empty, --field FIELD.range=MIN..MAX which values there are, --type COLUMN=skip leaves "
+    "a column out."
 )
 
 
@@ -300,5 +302,5 @@ def _tell(told: Told, draft: Draft, seen: Seen, out: Path, beside: Path) -> None
     say(f"Records are compared by: {way}.", err=True)
     say(f"Wrote {out}, a draft for both of you: read it, and change what you like.", err=True)
     _tell_layout(told, beside)
-    names = shlex.quote(str(out)), shlex.join(told.typed)
+    names = shlex.quote(str(out)), shlex.quote(told.typed)
     say(f"Next: `accord check {names[0]} {names[1]}`, and what it costs: `accord plan {names[0]}`.", err=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.errors import UsageError
+from accord.wording import did_you_mean
 
 if TYPE_CHECKING:
     from accord.drafting.answers import Answers
@@ -17,37 +18,27 @@ if TYPE_CHECKING:
     from accord.table.layout import Layout
     from accord.table.sources.opening import Place
 
+_WORDS = ("values", "range", "within", "missing", "missing_values")
+
 
 @dataclass(frozen=True)
 class Told:
     """The command line, as it was typed."""
 
     table: Place
+    typed: str
+    """The table, as it stood there."""
     yes: bool = False
     types: tuple[str, ...] = ()
     records: tuple[int, int] | None = None
     parties: tuple[str, str] | None = None
     disclose: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
-    ranges: tuple[str, ...] = ()
-    within: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    missing_values: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    """What is said of fields: FIELD.WORD=VALUE."""
     rarity: bool = False
-    id: str | None = None
     id_row: bool = False
     dates: tuple[str, ...] = ()
-    encoding: str | None = None
-    delimiter: str | None = None
-    query: Path | None = None
-    """The file of the query, if the table has one from there."""
-
-    @property
-    def typed(self) -> list[str]:
-        """The table, as it stood on the command line."""
-        if self.query is None or isinstance(self.table, Path):
-            return [str(self.table)]
-        return [str(replace(self.table, query=None)), "--query", str(self.query)]
+    layout: Path | None = None
 
     @property
     def agreed(self) -> list[str]:
@@ -56,11 +47,7 @@ class Told:
             "--records": self.records,
             "--parties": self.parties,
             "--disclose": self.disclose,
-            "--values": self.values,
-            "--range": self.ranges,
-            "--within": self.within,
-            "--missing": self.missing,
-            "--missing-values": self.missing_values,
+            "--field": self.fields,
             "--rarity": self.rarity,
         }
         return [option for option, value in given.items() if value]
@@ -85,34 +72,39 @@ def answers_of(seen: Seen, told: Told) -> Answers:
     from accord.drafting.answers import Answers, in_order
     from accord.drafting.confirming import fields_by_column
 
+    said = said_of_fields(told.fields)
     return Answers(
         fields=in_order([*fields_by_column(seen.columns).values()]),
         records=told.records or (1, 1),
         parties=told.parties or Answers.parties,
         disclose=told.disclose,
-        values=_lists("--values", told.values),
-        ranges={name: _range(pair) for name, pair in _split("--range", told.ranges).items()},
-        within=_split("--within", told.within),
-        missing=_split("--missing", told.missing),
-        missing_values=_lists("--missing-values", told.missing_values),
+        values=_lists(said["values"]),
+        ranges={name: _range(text) for name, text in said["range"].items()},
+        within=said["within"],
+        missing=said["missing"],
+        missing_values=_lists(said["missing_values"]),
         rarity=told.rarity,
         as_guessed=not told.asks and any(one.guessed for one in seen.columns),
     )
 
 
-def _split(option: str, pairs: Iterable[str]) -> dict[str, str]:
-    found = {}
+def said_of_fields(pairs: Iterable[str]) -> dict[str, dict[str, str]]:
+    """What was said of fields: for each word, the value by field."""
+    found: dict[str, dict[str, str]] = {word: {} for word in _WORDS}
     for pair in pairs:
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not (name and equals and value):
-            raise UsageError(problem=f"{option} is FIELD=VALUE, not '{pair}'.")
-        found[name] = value
+        place, equals, value = (part.strip() for part in pair.partition("="))
+        name, dot, word = place.rpartition(".")
+        if not (name and dot and equals and value):
+            raise UsageError(problem=f"--field is FIELD.WORD=VALUE, such as sex.values=f,m, not '{pair}'.")
+        if word not in found:
+            hint = did_you_mean(word, _WORDS, f"Known are: {', '.join(_WORDS)}.")
+            raise UsageError(problem=f"--field knows no word '{word}'. {hint}")
+        found[word][name] = value
     return found
 
 
-def _lists(option: str, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    split = _split(option, pairs).items()
-    return {name: tuple(one.strip() for one in text.split(",") if one.strip()) for name, text in split}
+def _lists(said: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(one.strip() for one in text.split(",") if one.strip()) for name, text in said.items()}
 
 
 def _range(text: str) -> tuple[str, str]:

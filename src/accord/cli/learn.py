@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.cli.options import (
-    ColumnPairs,
-    DateFormats,
-    Delimiter,
-    Encoding,
-    IdColumn,
-    IdRow,
-    Json,
-    LayoutFile,
-    read_own_layout,
-)
+from accord.cli.options import Json, LayoutFile, read_own_layout
+from accord.cli.places import layout_beside
 from accord.cli.terminal import say
 from accord.cli.words import as_options
 
@@ -76,14 +67,11 @@ def learn(
         float, typer.Option(min=0, max=100, help="Multiply the usual number of made-up errors by this.")
     ] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same errors.")] = 0,
-    columns: LayoutFile = None,
-    column: ColumnPairs = None,
-    id: IdColumn = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    date: DateFormats = None,
-    id_row: IdRow = False,
-    other_columns: Annotated[Path | None, typer.Option(help="The layout file of --other.")] = None,
+    layout: LayoutFile = None,
+    other_layout: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="How --other is laid out; default: the file next to it."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the draft with the learned rule in it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file of --out.")] = False,
     as_json: Json = False,
@@ -98,10 +86,10 @@ def learn(
     from accord.table.sinks.files import require_target, write_file
 
     agreed = read_agreement(draft)
+    layouts = (layout or layout_beside(table), other_layout or layout_beside(other))
     if out is not None:
-        given = (draft, table, other, labels, splink, columns, other_columns)
+        given = (draft, table, other, labels, splink, *layouts)
         require_target(out, [path for path in given if path is not None], force, endings=())
-    layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row)
     found = run(
         agreed,
         table,
@@ -116,8 +104,8 @@ def learn(
         precision=precision,
         errors=errors,
         seed=seed,
-        layout=layout,
-        other_layout=read_own_layout(agreed, other_columns),
+        layout=read_own_layout(agreed, layout, table),
+        other_layout=read_own_layout(agreed, other_layout, other),
     )
     text = found.write_into(draft.read_text(encoding="utf-8"))
     if as_json:

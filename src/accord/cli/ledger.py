@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.completion import complete_account
-from accord.cli.options import StateOption, example
+from accord.cli.options import example, named_state
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.wording import counted
@@ -35,15 +35,13 @@ app = typer.Typer(
 def ledger(
     context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    state: StateOption = None,
 ) -> None:
     """Show what was spent on every data set, and every run."""
     if context.invoked_subcommand is not None:
-        context.obj = state
         return
     from accord.state.accounts import accounts
 
-    opened = open_ledger(state, new=False)
+    opened = open_ledger(named_state(context), new=False)
     runs = opened.runs()
     found = accounts(runs, opened.budgets())
     if as_json:
@@ -64,25 +62,31 @@ def budget(
             metavar="NAME", help="The data set.", show_default=False, autocompletion=complete_account
         ),
     ],
-    epsilon: Annotated[str | None, typer.Option(help="All releases together: at most this ε.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(help="All releases together: at most this ε; or 'unlimited'.")
+    ] = None,
     delta: Annotated[str | None, typer.Option(help="All releases together: at most this δ.")] = None,
     runs: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="At most this many runs; or 'unlimited'.")
     ] = None,
-    unlimited: Annotated[bool, typer.Option("--unlimited", help="No limit on ε and δ.")] = False,
-    state: StateOption = None,
 ) -> None:
     """Create an account, or change what it may release.
 
-    A new account needs --epsilon and --delta, or --unlimited. For an existing one, what is not named stays
-    as it is; what is spent stays spent.
+    A new account needs --epsilon and --delta, or --epsilon unlimited. For an existing one, what is not named
+    stays as it is; what is spent stays spent.
     """
     from accord.privacy.calibration import warnings
     from accord.state.accounts import set_budget
 
-    where, most = state or context.obj, _read_runs(runs)
+    where, most = named_state(context), _read_runs(runs)
+    unlimited = epsilon == "unlimited"
     limits = set_budget(
-        name.strip(), epsilon=epsilon, delta=delta, runs=most, unlimited=unlimited, state=where
+        name.strip(),
+        epsilon=None if unlimited else epsilon,
+        delta=delta,
+        runs=most,
+        unlimited=unlimited,
+        state=where,
     )
     if limits.cost is not None:
         for warning in warnings(limits.cost.epsilon, limits.cost.delta, None):
@@ -97,13 +101,12 @@ def remove(
     name: Annotated[
         str, typer.Argument(help="The data set.", show_default=False, autocompletion=complete_account)
     ],
-    state: StateOption = None,
 ) -> None:
     """Remove an account that was created by mistake.
 
     It must be one to which no run was ever charged.
     """
-    removed = open_ledger(state or context.obj, new=False).remove_account(name.strip())
+    removed = open_ledger(named_state(context), new=False).remove_account(name.strip())
     say(f"{removed}: removed.")
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,21 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.completion import complete_account, complete_partner, complete_waiting_run
-from accord.cli.options import (
-    ColumnPairs,
-    DateFormats,
-    Delimiter,
-    Encoding,
-    IdColumn,
-    IdRow,
-    LayoutFile,
-    ListFiles,
-    PersonColumn,
-    Raw,
-    StateOption,
-    read_own_layout,
-)
-from accord.cli.places import PAIRS, TABLE, QueryFile, find_table, find_table_or_none, layout_beside
+from accord.cli.options import LayoutFile, Raw, named_state, read_own_layout
+from accord.cli.places import PAIRS, TABLE, find_table, find_table_or_none, layout_beside
 from accord.cli.terminal import say
 from accord.cli.words import as_options
 from accord.errors import DeclinedError, OtherIdsError, UsageError
@@ -80,7 +68,16 @@ TrustCluster = Annotated[
 ]
 
 
+class Accept(StrEnum):
+    """What a run of a series does only if its owner says so."""
+
+    unchanged_only = "unchanged-only"
+    mostly_new = "mostly-new"
+    let_wait = "let-wait"
+
+
 def link(
+    context: typer.Context,
     data: Annotated[
         str,
         typer.Argument(metavar="DATA", help=f"Your table: {TABLE}", show_default=False, path_type=str),
@@ -122,40 +119,23 @@ def link(
             show_default=False,
         ),
     ] = None,
-    unchanged_only: Annotated[
-        bool,
-        typer.Option("--unchanged-only", help="In a series: records that changed no longer take part."),
-    ] = False,
-    mostly_new: Annotated[
-        bool,
-        typer.Option("--mostly-new", help="In a series: the table is right, though most of it is new."),
-    ] = False,
-    let_wait: Annotated[
-        bool,
+    accept: Annotated[
+        list[Accept] | None,
         typer.Option(
-            "--let-wait",
-            help="In a series: if more came than is declared, the rest waits for a later run; for those who "
-            "come then (ε, δ) does not hold.",
+            help="In a series, repeatable. unchanged-only: records that changed no longer take part. "
+            "mostly-new: the table is right, though most of it is new. let-wait: if more came than is "
+            "declared, the rest waits for a later run; for those who come then (ε, δ) does not hold.",
+            show_default=False,
         ),
-    ] = False,
-    columns: LayoutFile = None,
-    column: ColumnPairs = None,
-    id: IdColumn = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    person: PersonColumn = None,
-    date: DateFormats = None,
-    id_row: IdRow = False,
-    lists: ListFiles = None,
+    ] = None,
+    layout: LayoutFile = None,
     wait: Wait = 600,
     timeout: Silence = 60,
-    state: StateOption = None,
     force: Force = False,
     as_json: Events = False,
     quiet: Quiet = False,
     raw: Raw = False,
     workers: Workers = None,
-    query: QueryFile = None,
     trust_cluster: TrustCluster = False,
 ) -> None:
     """Link your table with the partner's.
@@ -166,18 +146,17 @@ def link(
     from accord.agreement.file import read_agreement
     from accord.cli.account import choose_account
     from accord.cli.progress import Display
-    from accord.run.link import link as run
     from accord.run.output import output_headings
+    from accord.run.verbs import link as run
     from accord.table.sinks.targets import as_target_or_none, require_free
     from accord.table.sources.opening import input_places
 
-    agreed, table = read_agreement(agreement), find_table(data, query)
-    layout = read_own_layout(
-        agreed, columns, column, id, encoding, delimiter, person, date, id_row, lists, table
-    )
+    agreed, table, state = read_agreement(agreement), find_table(data), named_state(context)
+    laid_out = read_own_layout(agreed, layout, table)
+    accepted = set(accept or ())
     target = _require_file(as_target_or_none("out", out), as_json)
     if target is not None:
-        read = [*input_places(table), agreement, columns or layout_beside(table)]
+        read = [*input_places(table), agreement, layout or layout_beside(table)]
         require_free(target, [place for place in read if place is not None], force, output_headings(agreed))
     with Display(as_json, quiet) as display:
         account = choose_account(dataset, state, asking=not yes)
@@ -192,7 +171,7 @@ def link(
             force=force,
             dataset=account,
             snapshot=snapshot,
-            layout=layout,
+            layout=laid_out,
             state=state,
             confirm=_confirm(yes, yes and (quiet or as_json)),
             tell=display.tell,
@@ -201,10 +180,10 @@ def link(
             workers=_number_or_name(workers),
             trust_cluster=trust_cluster,
             series=series,
-            unchanged_only=unchanged_only,
-            let_wait=let_wait,
+            unchanged_only=Accept.unchanged_only in accepted,
+            let_wait=Accept.let_wait in accepted,
         )
-        linked = _ask_of_ids(start, mostly_new, asking=not yes)
+        linked = _ask_of_ids(start, Accept.mostly_new in accepted, asking=not yes)
     _show(linked, as_json, raw)
 
 
@@ -226,6 +205,7 @@ def _ask_of_ids(start: Callable[..., Linked], mostly_new: bool, asking: bool) ->
 
 
 def resume(
+    context: typer.Context,
     run: Annotated[
         str | None,
         typer.Argument(
@@ -244,22 +224,19 @@ def resume(
     connect: Connect = "",
     wait: Wait = 600,
     timeout: Silence = 60,
-    state: StateOption = None,
     force: Force = False,
     as_json: Events = False,
     quiet: Quiet = False,
-    raw: Raw = False,
     workers: Workers = None,
-    query: QueryFile = None,
     trust_cluster: TrustCluster = False,
 ) -> None:
     """Continue an interrupted run. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
-    from accord.run.link import resume as go_on
     from accord.run.request import read_request
+    from accord.run.verbs import resume as go_on
     from accord.table.sinks.targets import as_target_or_none
 
-    table = find_table_or_none(data, query)
+    table, state = find_table_or_none(data), named_state(context)
     name = run or _latest(state)
     kept = _stored(name, state)
     known, asked = kept.manifest, read_request(kept)
@@ -290,11 +267,10 @@ def resume(
             force=force,
             tell=display.tell,
             reach=_reach(wait, timeout),
-            raw=raw,
             workers=_number_or_name(workers),
             trust_cluster=trust_cluster,
         )
-    _show(linked, as_json, raw or asked.raw)
+    _show(linked, as_json, asked.raw)
 
 
 def _number_or_name(workers: str | None) -> int | str | None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import glob
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from accord.errors import UnreadableError, UsageError
 
@@ -20,38 +19,28 @@ TABLE = (
     "postgres:SERVICE?…"
 )
 PAIRS = ".csv, .parquet, .arrow, or a table: duckdb:FILE?table=NAME, sqlite:…, postgres:SERVICE?table=NAME"
-QueryFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--query", metavar="FILE.sql", help="The query, where the address names no table.", show_default=False
-    ),
-]
-_ASKS = "asks a database: name one, such as duckdb:FILE, as the table."
 _LONGEST = 1 << 20
 _WILD = re.compile(r"[*?\[\]]")
 
 
-def find_table(typed: str, query: Path | None = None, option: str = "--query") -> Place:
-    """What was typed as a table; the query is read from its file."""
+def find_table(typed: str) -> Place:
+    """What was typed as a table; `query=@FILE` is the query in that file."""
     from accord.table.address import Address
     from accord.table.sources.opening import find_place
 
     place = find_place(typed)
     assert place is not None
     if isinstance(place, Address):
-        return (place if query is None else place.with_query(_read_query(query))).require_relation()
-    if query is not None:
-        raise UsageError(problem=f"{option} {_ASKS}")
+        # No query begins with @.
+        if place.query is not None and place.query.startswith("@"):
+            place = replace(place, query=_read_query(Path(place.query[1:])))
+        return place.require_relation()
     return place
 
 
-def find_table_or_none(typed: str | None, query: Path | None = None) -> Place | None:
+def find_table_or_none(typed: str | None) -> Place | None:
     """The same, where there may be none."""
-    if typed is not None:
-        return find_table(typed, query)
-    if query is not None:
-        raise UsageError(problem=f"--query {_ASKS}")
-    return None
+    return None if typed is None else find_table(typed)
 
 
 def _read_query(path: Path) -> str:

@@ -8,20 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import (
-    ColumnPairs,
-    DateFormats,
-    Delimiter,
-    Encoding,
-    IdColumn,
-    IdRow,
-    Json,
-    LayoutFile,
-    StateOption,
-    read_own_layout,
-)
+from accord.cli.options import Json, LayoutFile, named_state, read_own_layout
 from accord.cli.pages import HtmlFile, require_page, write_page
-from accord.cli.places import TABLE, QueryFile, find_table_or_none
+from accord.cli.places import TABLE, find_table_or_none
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.errors import UnmetError, UsageError
@@ -39,6 +28,7 @@ _FOR_YOUR_EYES = (
 
 
 def plan(
+    context: typer.Context,
     agreement: Annotated[Path, typer.Argument(metavar="AGREEMENT", help="The agreement, a TOML file.")],
     table: Annotated[
         str | None,
@@ -77,23 +67,15 @@ def plan(
         ),
     ] = None,
     series: Annotated[
-        int | None,
-        typer.Option(metavar="RUNS", help="Price a series of this many runs over growing tables."),
+        tuple[int, str] | None,
+        typer.Option(
+            metavar="RUNS SHARE",
+            help="Price a series of this many runs over growing tables; new records per run, as a share of "
+            "the first table: 12 2%.",
+        ),
     ] = None,
-    arrivals: Annotated[
-        str,
-        typer.Option(metavar="SHARE", help="New records per run of a series, as a share of the first table."),
-    ] = "2%",
-    columns: LayoutFile = None,
-    column: ColumnPairs = None,
-    id: IdColumn = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    date: DateFormats = None,
-    id_row: IdRow = False,
-    state: StateOption = None,
+    layout: LayoutFile = None,
     as_json: Json = False,
-    query: QueryFile = None,
 ) -> None:
     """Price every sensible way to run an agreement, and choose one.
 
@@ -108,8 +90,8 @@ def plan(
         files = {"--write": write, "--html": page}
         if idle := [option for option, path in files.items() if path is not None]:
             raise UsageError(problem=f"A series is priced in words or with --json: leave out {idle[0]}.")
-        return show_series(agreement, records, series, arrivals, as_json)
-    data = find_table_or_none(table, query)
+        return show_series(agreement, records, *series, as_json)
+    data = find_table_or_none(table)
     if write is not None and data is not None:
         raise UsageError(problem=_FOR_YOUR_EYES)
     if page is not None:
@@ -117,13 +99,12 @@ def plan(
 
         require_page(page, (agreement, *input_files(data), write), force)
     agreed = read_agreement(agreement)
-    layout = read_own_layout(agreed, columns, column, id, encoding, delimiter, None, date, id_row, table=data)
     found = make(
         agreed,
         data,
         party=party,
         records=records,
-        layout=layout,
+        layout=read_own_layout(agreed, layout, data),
         overlap=overlap,
         network=network,
         recall=recall,
@@ -131,13 +112,13 @@ def plan(
         max_bytes=max_bytes,
         max_epsilon=max_epsilon,
         dataset=dataset,
-        state=state,
+        state=named_state(context),
         workers=workers,
     )
     if write is not None and not found.missed:
         _write(found, write, agreement, force)
     if page is not None:
-        from accord.report.plan import describe_plan
+        from accord.report.plan_page import describe_plan
 
         write_page(page, describe_plan(found), force, private=found.from_data)
     if as_json:

@@ -56,5 +56,5 @@ def _read_share(arrivals: str) -> Fraction:
     except ValueError:
         share = Fraction(-1)
     if not arrivals.strip().endswith("%") or not 0 <= share <= 10:
-        raise UsageError(problem="--arrivals is a share of the first table, such as 2%.")
+        raise UsageError(problem="New records per run are a share of the first table: --series 12 2%.")
     return share

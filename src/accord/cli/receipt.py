@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.completion import complete_finished_run
-from accord.cli.options import StateOption, example
+from accord.cli.options import example, named_state
 from accord.cli.places import find_table, shown
 from accord.cli.terminal import say
 from accord.wording import counted, tell_kept
@@ -41,9 +41,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command(epilog=example("accord receipt show 64b0dc2671d70861"))
-def show(which: Which, as_json: Json = False, state: StateOption = None) -> None:
+def show(context: typer.Context, which: Which, as_json: Json = False) -> None:
     """Print what a receipt says; both signatures must be valid."""
-    receipt, _ = _open(which, state)
+    receipt, _ = _open(which, named_state(context))
     facts = receipt.facts
     if as_json:
         # In ASCII: a column's name may hold what steers a terminal.
@@ -76,6 +76,7 @@ def show(which: Which, as_json: Json = False, state: StateOption = None) -> None
 
 @app.command(epilog=example("accord receipt verify 64b0dc2671d70861 --out pairs.csv"))
 def verify(
+    context: typer.Context,
     which: Which,
     out: Annotated[
         str | None,
@@ -87,13 +88,12 @@ def verify(
         ),
     ] = None,
     as_json: Json = False,
-    state: StateOption = None,
 ) -> None:
     """Verify both signatures and that both cards are known.
 
     With --out, also that a file or a table is the output.
     """
-    receipt, opened = _open(which, state)
+    receipt, opened = _open(which, named_state(context))
     signers = {side.value: _signer(receipt, side, opened) for side in receipt.cards}
     trusted = all(signer["trusted"] for signer in signers.values())
     place = None if out is None else find_table(out)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.completion import complete_run
-from accord.cli.options import Json, LayoutFile, StateOption
+from accord.cli.options import Json, named_state
 from accord.cli.terminal import say
 from accord.errors import UsageError
 from accord.wording import counted
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 def replay(
+    context: typer.Context,
     run: Annotated[
         str,
         typer.Argument(
@@ -37,7 +38,14 @@ def replay(
         Path | None,
         typer.Option(help="The table; default: where it was. An auditor takes it from its source."),
     ] = None,
-    columns: LayoutFile = None,
+    layout: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="How the table is laid out; default: as in the run.",
+            show_default=False,
+        ),
+    ] = None,
     against: Annotated[
         Path | None,
         typer.Option(help="The partner's evidence of what you signed.", show_default=False),
@@ -59,7 +67,6 @@ def replay(
     partner_data: Annotated[
         Path | None, typer.Option(help="The partner's table; default: where it was.", show_default=False)
     ] = None,
-    state: StateOption = None,
     as_json: Json = False,
 ) -> None:
     """Replay your side of an accountable run.
@@ -69,7 +76,7 @@ def replay(
     """
     from accord.state.folder import open_state
 
-    opened = open_state(state, os.environ, new=False)
+    opened = open_state(named_state(context), os.environ, new=False)
     if partner_data is not None and partner_state is None:
         raise UsageError(problem="The partner's table needs --partner-state, which has its seed.")
     if against is not None and partner_state is not None:
@@ -79,12 +86,12 @@ def replay(
     if evidence is not None:
         _write_evidence(opened, run, evidence)
         return
-    layout = _read_layout(columns)
+    laid_out = _read_layout(layout)
     if partner_state is None:
-        found = [_replay_one(opened, run, data, layout, against)]
+        found = [_replay_one(opened, run, data, laid_out, against)]
     else:
         found = _replay_two(
-            opened, open_state(partner_state, os.environ, new=False), run, data, layout, partner_data
+            opened, open_state(partner_state, os.environ, new=False), run, data, laid_out, partner_data
         )
     if as_json:
         typer.echo(json.dumps({"replayed": [asdict(one) for one in found]}, ensure_ascii=False))
@@ -113,10 +120,10 @@ def _tell_column(pair: tuple[str, str]) -> str:
     return name if name == column else f"{name} ('{column}')"
 
 
-def _read_layout(columns: Path | None) -> Layout | None:
+def _read_layout(file: Path | None) -> Layout | None:
     from accord.table.layout import read_layout
 
-    return None if columns is None else read_layout(columns)
+    return None if file is None else read_layout(file)
 
 
 def _replay_one(

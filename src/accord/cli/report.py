@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from accord.cli.completion import complete_run
-from accord.cli.options import StateOption
+from accord.cli.options import named_state
 from accord.cli.pages import require_page, write_page
 from accord.cli.terminal import say
 
 
 def report(
+    context: typer.Context,
     run: Annotated[
         str,
         typer.Argument(metavar="RUN", help="As `accord runs` names it.", autocompletion=complete_run),
@@ -24,7 +25,6 @@ def report(
         bool, typer.Option("--share", help="For others: from the agreement and the receipt alone.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    state: StateOption = None,
 ) -> None:
     """Describe a run on one page for a browser.
 
@@ -32,13 +32,13 @@ def report(
     it is for your own eyes.
     """
     from accord.errors import UsageError
-    from accord.report.receipted import share as share_run
-    from accord.report.run import describe_forgotten, describe_run
+    from accord.report.receipt_page import share as share_run
+    from accord.report.run_page import describe_forgotten, describe_run
     from accord.run.remembered import Forgotten, no_receipt, remember
     from accord.state.folder import open_state
 
     require_page(out, (), force, "out")
-    found = remember(open_state(state, os.environ, new=False), run)
+    found = remember(open_state(named_state(context), os.environ, new=False), run)
     if isinstance(found, Forgotten):
         if share:
             raise UsageError(

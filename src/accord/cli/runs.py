@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.cli.options import StateOption
+from accord.cli.options import named_state
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.wording import tell_kept
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def runs(
+    context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
-    state: StateOption = None,
 ) -> None:
     """List the runs that are kept here.
 
@@ -28,7 +28,7 @@ def runs(
     from accord.state.folder import open_state
     from accord.state.runs import list_runs
 
-    found, broken = list_runs(open_state(state, os.environ, new=False))
+    found, broken = list_runs(open_state(named_state(context), os.environ, new=False))
     steps = {run.manifest.run: _steps(run) for run in found}
     for name in broken:
         say(f"accord: the run {name} cannot be read. `accord forget {name}` removes it.", err=True)

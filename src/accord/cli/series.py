@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.cli.completion import complete_account, complete_partner
-from accord.cli.options import Raw, StateOption
+from accord.cli.options import Raw, named_state
 from accord.cli.table import print_table
 from accord.cli.terminal import say
 from accord.wording import counted
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 def series(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(metavar="NAME", help="Show all pairs of this series.", show_default=False),
@@ -45,7 +46,6 @@ def series(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     raw: Raw = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the list of series as JSON.")] = False,
-    state: StateOption = None,
 ) -> None:
     """List the series that are kept here, or write all pairs of one.
 
@@ -53,7 +53,7 @@ def series(
     """
     from accord.state.folder import open_state
 
-    opened = open_state(state, os.environ, new=False)
+    opened = open_state(named_state(context), os.environ, new=False)
     if name is None:
         _show_list(opened, as_json)
     else:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord.cli.changes import read_changes
 from accord.cli.link import plain
-from accord.cli.options import Delimiter, Encoding, Json, ListFiles, Raw, read_own_layout
+from accord.cli.options import Json, Raw, read_own_layout
 from accord.cli.pages import HtmlFile, require_page, write_page
 from accord.cli.places import PAIRS, TABLE, find_table, layout_beside, shown
 from accord.cli.simulate_quality import facts_of, read_cells, summary
@@ -24,14 +25,14 @@ from accord.wording import counted, lasting, sized
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
     from accord.protocols.mine import Status, Watch
-    from accord.report.simulated import PairCells
+    from accord.report.simulation_page import PairCells
     from accord.simulation.pair import Simulation
     from accord.simulation.report import Quality
     from accord.table.layout import Layout
     from accord.table.sources.opening import Place
 
 _PROTOCOLS = (
-    "Instead of the agreed: laplace, all-pairs, psi, psi-expand, local-dp; or, leaky and for simulations "
+    "Instead of the agreed: laplace, all-pairs, local-dp, psi, psi-expand; or, leaky and for simulations "
     "only, blocking, laplace-suppress."
 )
 
@@ -56,42 +57,28 @@ def simulate(
         str,
         typer.Option(help="ideal (in the clear), or the real thing: ot, garbled, paillier, paillier-packed."),
     ] = "ideal",
-    epsilon: Annotated[str | None, typer.Option(help="Another ε for both sides.")] = None,
-    delta: Annotated[str | None, typer.Option(help="Another δ for both sides, such as 2^-40.")] = None,
-    noise: Annotated[str | None, typer.Option(help="Another noise for both; paper-2017, too.")] = None,
-    records_per_person: Annotated[
-        int | None,
-        typer.Option(help="The promise is for people with up to this many records, on both sides."),
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="OPTION=VALUE",
+            help="Another option of the protocol, on both sides, instead of the agreed: epsilon, delta, "
+            "noise, records_per_person, prune, greedy; of local-dp window, spread; repeatable.",
+        ),
     ] = None,
-    prune: Annotated[int | None, typer.Option(help="Stop at this percentile of noisy sizes.")] = None,
-    greedy: Annotated[
-        bool | None, typer.Option("--greedy/--no-greedy", help="Greedy Match & Clean, instead of the agreed.")
-    ] = None,
-    window: Annotated[int | None, typer.Option(help="local-dp: bins that a bin is compared with.")] = None,
-    spread: Annotated[int | None, typer.Option(help="local-dp: bins that are likely; 1 is basic.")] = None,
     runs: Annotated[int, typer.Option(min=1, max=10_000, help="Repeat with fresh noise.")] = 1,
     seed: Annotated[int | None, typer.Option(help="Same seed, same run.")] = None,
-    columns_a: Annotated[Path | None, typer.Option(help="A's layout, see `accord check --columns`.")] = None,
-    columns_b: Annotated[Path | None, typer.Option(help="B's layout.")] = None,
-    column_a: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD=COLUMN", help="Of A; repeatable.")
+    layout_a: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="How A's table is laid out; default: the file next to it, which `accord check` writes.",
+        ),
     ] = None,
-    column_b: Annotated[
-        list[str] | None, typer.Option(metavar="FIELD=COLUMN", help="Of B; repeatable.")
-    ] = None,
-    id_a: Annotated[str | None, typer.Option(help="A's id column.")] = None,
-    id_b: Annotated[str | None, typer.Option(help="B's id column.")] = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    lists: ListFiles = None,
+    layout_b: Annotated[Path | None, typer.Option(metavar="FILE", help="The same for B.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the files that are written.")] = False,
     raw: Raw = False,
     as_json: Json = False,
-    query_a: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.sql", help="The query, where A's address names no table."),
-    ] = None,
-    query_b: Annotated[Path | None, typer.Option(metavar="FILE.sql", help="The same for B.")] = None,
 ) -> None:
     """Run the protocol on two tables in one process.
 
@@ -99,7 +86,7 @@ def simulate(
     """
     from accord.agreement.adjusting import adjust
     from accord.agreement.file import read_agreement
-    from accord.report.simulated import NO_CELLS, describe_simulation
+    from accord.report.simulation_page import NO_CELLS, describe_simulation
     from accord.run.output import output_headings
     from accord.simulation.pair import peak_mib
     from accord.simulation.pair import simulate as run
@@ -107,22 +94,13 @@ def simulate(
     from accord.table.sinks.targets import as_target_or_none, require_free, write_pairs
     from accord.table.sources.opening import input_files, input_places
 
-    a, b = find_table(table_a, query_a, "--query-a"), find_table(table_b, query_b, "--query-b")
-    agreed = adjust(
-        read_agreement(agreement),
-        protocol=protocol,
-        epsilon=epsilon,
-        delta=delta,
-        records_per_person=records_per_person,
-        prune=prune,
-        greedy=greedy,
-        window=window,
-        spread=spread,
-    )
-    layout_a = read_own_layout(agreed, columns_a, column_a, id_a, encoding, delimiter, lists=lists, table=a)
-    layout_b = read_own_layout(agreed, columns_b, column_b, id_b, encoding, delimiter, lists=lists, table=b)
-    files = [Path(file) for layout in (layout_a, layout_b) for file in layout.list_files.values()]
-    layouts = (columns_a or layout_beside(a), columns_b or layout_beside(b))
+    a, b = find_table(table_a), find_table(table_b)
+    changed = read_changes(change or ())
+    noise = changed.pop("noise", None)
+    agreed = adjust(read_agreement(agreement), protocol=protocol, **changed)
+    own = {"A": (a, read_own_layout(agreed, layout_a, a)), "B": (b, read_own_layout(agreed, layout_b, b))}
+    files = [Path(file) for _, laid_out in own.values() for file in laid_out.list_files.values()]
+    layouts = (layout_a or layout_beside(a), layout_b or layout_beside(b))
     named = [path for path in (agreement, truth, *layouts, *files) if path is not None]
     target = as_target_or_none("out", out)
     if target is not None:
@@ -140,8 +118,8 @@ def simulate(
             noise=noise,
             runs=runs,
             seed=seed,
-            layout_a=layout_a,
-            layout_b=layout_b,
+            layout_a=own["A"][1],
+            layout_b=own["B"][1],
             watch=watch,
         )
     facts = report(result)
@@ -151,25 +129,23 @@ def simulate(
     if target is not None:
         write_pairs(result.found, target, raw=raw, replace=force)
     if page is not None:
-        cells = NO_CELLS if quality is None else _cells(quality, agreed, (a, layout_a), (b, layout_b))
+        cells = NO_CELLS if quality is None else _cells(quality, agreed, own)
         write_page(page, describe_simulation(result, quality, cells), force, private=True)
     if as_json:
         typer.echo(json.dumps(facts))
     else:
         say(words(facts, result))
         if quality is not None:
-            _say_quality(quality, agreed, {"A": (a, layout_a), "B": (b, layout_b)})
+            _say_quality(quality, agreed, own)
     if target is not None:
         say(f"Wrote {shown(target)}.", err=True)
 
 
-def _cells(
-    quality: Quality, agreement: Agreement, a: tuple[Place, Layout], b: tuple[Place, Layout]
-) -> PairCells:
+def _cells(quality: Quality, agreement: Agreement, tables: Mapping[str, tuple[Place, Layout]]) -> PairCells:
     """What the rule reads of the pairs to look at: the page is for those who may see both tables."""
-    from accord.report.simulated import PairCells
+    from accord.report.simulation_page import PairCells
 
-    columns, found = read_cells(quality, agreement, {"A": a, "B": b})
+    columns, found = read_cells(quality, agreement, tables)
     return PairCells(columns, found["A"], found["B"])
 
 

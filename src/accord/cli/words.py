@@ -2,7 +2,7 @@
 
 A message is written once, for whoever calls a function: it names an argument as `force=True` or `snapshot=`,
 between backticks and with its equals sign. Nothing else in a message looks so, and here it becomes the option
-that is typed instead.
+that is typed instead. How a table is laid out is said to `accord check`, whichever command stumbles over it.
 """
 
 from __future__ import annotations
@@ -10,29 +10,28 @@ from __future__ import annotations
 import re
 
 _ARGUMENT = re.compile(r"`(?:reach=accord\.Reach\()?([a-z_]+)=(?:True|…\))?`")
+_OF_CHECK = "{} of `accord check`"
 _OTHERWISE = {
-    "columns": "--column FIELD=COLUMN",
-    "format": "--date FIELD=FORMAT",
-    "lists": "--list NAME=FILE",
+    "columns": _OF_CHECK.format("--column FIELD=COLUMN"),
+    "format": _OF_CHECK.format("--date FIELD=FORMAT"),
+    "lists": _OF_CHECK.format("--list NAME=FILE"),
+    "id": _OF_CHECK.format("--id"),
+    "id_row": _OF_CHECK.format("--id-row"),
+    "person": _OF_CHECK.format("--person"),
+    "encoding": _OF_CHECK.format("--encoding"),
+    "delimiter": _OF_CHECK.format("--delimiter"),
+    "unchanged_only": "--accept unchanged-only",
+    "mostly_new": "--accept mostly-new",
+    "let_wait": "--accept let-wait",
+    "unlimited": "--epsilon unlimited",
 }
 """Where the option is not the argument's name with dashes."""
 
 
-_OF_A_SIDE = {
-    "columns": "--column-{} FIELD=COLUMN",
-    "id": "--id-{}",
-    "id_row": "id_row = true in the file of --columns-{}",
-    "format": "format in the file of --columns-{}",
-}
-"""Where a command reads the tables of both sides, and has an option for either."""
+def as_options(message: object) -> str:
+    """The message with options in place of arguments."""
+    return _ARGUMENT.sub(lambda found: _option(found[1]), str(message))
 
 
-def as_options(message: object, sides: str = "") -> str:
-    """The message with options in place of arguments; about the tables of these sides, if of any."""
-    return _ARGUMENT.sub(lambda found: _option(found[1], sides), str(message))
-
-
-def _option(argument: str, sides: str) -> str:
-    if sides and argument in _OF_A_SIDE:
-        return " or ".join(_OF_A_SIDE[argument].format(side.lower()) for side in sides)
+def _option(argument: str) -> str:
     return _OTHERWISE.get(argument, f"--{argument.replace('_', '-')}")

@@ -306,7 +306,7 @@ def _figures() -> Text:
 def _digits(numbers: Ints, width: int) -> Text:
     """Numbers of so many digits as texts."""
     digits = numbers[:, None] // 10 ** np.arange(width - 1, -1, -1) % 10
-    return padded((digits + ord("0")).astype(np.uint8).view(f"S{width}").reshape(len(numbers)))
+    return pad((digits + ord("0")).astype(np.uint8).view(f"S{width}").reshape(len(numbers)))
 
 
 def draw_emails(rng: np.random.Generator, given: Text, surname: Text, birth: Days) -> Text:
@@ -331,8 +331,8 @@ def join(*parts: Text | bytes) -> Text:
     text = np.asarray(parts[0])
     for part in parts[1:]:
         text = np.char.add(text, np.asarray(part))
-    return padded(text)
+    return pad(text)
 
 
-def padded(text: Text) -> Text:
+def pad(text: Text) -> Text:
     return text.astype(f"S{max(WIDTH, text.dtype.itemsize + 2)}")

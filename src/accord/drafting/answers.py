@@ -66,12 +66,12 @@ class Answers:
             if count > 1 or (name and _RESERVED.fullmatch(name)):
                 yield Fault(f"field '{name}'", "needs another name.", "Say it as TYPE:NAME.")
         for option, given, kinds in (
-            ("`accord init --values`", self.values, LISTED),
-            ("`accord init --range`", self.ranges, RANGED),
-            ("`accord init --within`", self.within, APART),
-            ("`accord init --missing`", self.missing, MEANINGS),
-            ("`accord init --missing-values`", self.missing_values, MEANINGS),
-            ("`accord init --disclose`", dict.fromkeys(self.disclose), MEANINGS),
+            ("--field {}.values", self.values, LISTED),
+            ("--field {}.range", self.ranges, RANGED),
+            ("--field {}.within", self.within, APART),
+            ("--field {}.missing", self.missing, MEANINGS),
+            ("--field {}.missing_values", self.missing_values, MEANINGS),
+            ("--disclose {}", dict.fromkeys(self.disclose), MEANINGS),
         ):
             for name in given:
                 yield from self._named(option, name, kinds)
@@ -92,7 +92,7 @@ class Answers:
         for name, policy in self.missing.items():
             if policy not in POLICIES:
                 yield Fault(
-                    f"`accord init --missing {name}={policy}`",
+                    f"`accord init --field {name}.missing={policy}`",
                     "is unknown.",
                     f"Known are: {', '.join(POLICIES)}.",
                 )
@@ -101,13 +101,13 @@ class Answers:
             if not all(map(is_sound, limits)):
                 mend = "Write both with two dots between, such as 1900-01-01..2029-12-31 or 0..500."
                 yield Fault(
-                    f"`accord init --range {name}={limits[0]}..{limits[1]}`",
+                    f"`accord init --field {name}.range={limits[0]}..{limits[1]}`",
                     "does not give two days or numbers.",
                     mend,
                 )
         for name, far in self.within.items():
             if not _is_number(far) or far.startswith("-"):
-                yield Fault(f"`accord init --within {name}={far}`", "is not a number of at least 0.")
+                yield Fault(f"`accord init --field {name}.within={far}`", "is not a number of at least 0.")
         if self.parties[0] == self.parties[1]:
             yield Fault("`accord init --parties`", "the two parties must have different names.")
         for party in self.parties:
@@ -122,7 +122,7 @@ class Answers:
         fit = [one.name for one in self.fields if one.kind in kinds]
         if name not in fit:
             hint = did_you_mean(name, fit, f"It can be: {', '.join(fit) or 'none of your fields'}.")
-            yield Fault(f"{option} {name}", "names no such field of the draft.", hint)
+            yield Fault(f"`accord init {option.format(name)}`", "names no such field of the draft.", hint)
 
     @property
     def about_people(self) -> bool:

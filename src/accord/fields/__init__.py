@@ -1,1 +1,11 @@
-"""Cells to arrays: the agreed fields, how their values are cleaned and made, and encoders."""
+"""Cells to arrays: the agreed fields, how their values are cleaned and made, and encoders.
+
+    schema, recipe                    an agreed field, and how its value is made from cells
+    folding, cleaning, frequencies    texts as they are compared, cleaned and derived; public lists
+    making, encoders                  cells → values → codes and bits (siphash, letters)
+    columns, gathering, load          a table in memory, the batches that become it, and all faults on the way
+    vectors                           whether two installations make the same of texts
+    date_formats, showing             what an owner asks of the own table; no linkage comes here
+
+A table comes in by `load`. Nothing here knows of rules.
+"""

@@ -65,101 +65,6 @@ Watch = Callable[[int], None]
 """Hears how many rows have been read."""
 
 
-def load_records(
-    source: TableLike,
-    fields: Mapping[str, FieldSpec],
-    salt: str,
-    disclose: Sequence[str] = (),
-    layout: Layout | None = None,
-    per_person: int | None = None,
-    tally: Tally | None = None,
-    scratch: Scratch | None = None,
-    watch: Watch = lambda rows: None,
-    by_id: bool = False,
-    keep_people: bool = False,
-) -> Records:
-    """Read, check and encode one party's table.
-
-    With `per_person` nobody may have more records than that, as the layout's person column tells. One record
-    may go without such a column, since then the promise is to records; None asks for none. A `tally` takes
-    what its owner may want to know, people included if their column is named. What is too much for memory
-    goes to `scratch`; `watch` hears how many rows are read. Rows of a database are put in the order of ids,
-    and with `by_id` those of any source. With `keep_people` the records say whose they are.
-    """
-    try:
-        own = (layout or Layout(), per_person, tally, scratch or Scratch(), watch, by_id, keep_people)
-        return _load(source, fields, salt, disclose, *own)
-    except MemoryError:
-        # Arrow's own is one, too. A small file may hold very much: by compression, or one cell many times.
-        place = find_place(source)
-        path = place.name if isinstance(place, Address) else place or "The table"
-        reason = "it takes more memory than there is"
-        raise UnreadableError(path=path, reason=reason, mend=_NO_MEMORY) from None
-
-
-def _load(
-    source: TableLike,
-    fields: Mapping[str, FieldSpec],
-    salt: str,
-    disclose: Sequence[str],
-    layout: Layout,
-    per_person: int | None,
-    tally: Tally | None,
-    scratch: Scratch,
-    watch: Watch,
-    by_id: bool,
-    keep_people: bool,
-) -> Records:
-    person = _person_column(layout, 1 if per_person is None and tally is not None else per_person)
-    tally = tally or Tally()
-    classes = find_classes(fields, layout.list_files)
-    where = {name: layout.source(name).column for name in agreed_columns(fields, disclose)}
-    named = () if layout.id_row else (layout.id,)
-    table = open_table(source, list(dict.fromkeys([*named, *where.values(), *person])), layout)
-    if layout.id_row and not table.has_order:
-        raise UsageError(problem=_NO_ROWS)
-    faults = Faults(table)
-    as_text = _read_as_text([*named, *where.values()], fields, where)
-    # Fields judge what they read, and whoever has no id is told so.
-    unread = {*where.values(), *person} - {where[name] for name in agreed_columns(fields)} - {*named}
-    gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
-    people: list[pa.Array] = []
-    parsed: Parsed = {}
-    numbered = not layout.id_row
-    for batch in table.batches:
-        _judge_cells(batch, as_text, faults)
-        _judge_kinds(batch, unread, faults)
-        some = _row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id))
-        if not layout.id_row:
-            ids.add(some)
-            numbered &= is_whole(batch.schema.field(layout.id))
-        cells = _cells(batch, fields, layout, parsed, classes)
-        people += [_as_person(batch.column(name)) for name in person]
-        whose = people[-1] if keep_people and person else None
-        gathering.add(_encode_batch(batch, some, cells, whose, fields, salt, disclose, layout, faults, tally))
-        for name in person if per_person is not None else ():
-            faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
-        faults.first += batch.num_rows
-        watch(faults.first)
-    read = faults.first
-    repeated = None if layout.id_row else ids.repeated()
-    if repeated is not None:
-        faults.first = 0
-        faults.note(repeated, layout.id, _REPEATED + (_OR_ROWS if table.has_order else ""))
-    for name in person:
-        tally.count_people(people)
-        if per_person is not None:
-            _judge_people(people, name, per_person, faults)
-    if not table.has_order and faults:
-        table.places = ids.places()
-    if found := [*table.broken.values(), *faults.in_order()]:
-        raise DataError(table.name, found, table.counting)
-    if not read and table.is_file:
-        raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
-    in_order = by_id or not table.has_order
-    return replace(gathering.whole(in_order, keep_people and bool(person)), numbered=numbered and bool(read))
-
-
 @dataclass
 class Tally:
     """What the owner of a table may want to know of it, and nobody else is told."""
@@ -185,18 +90,120 @@ class Tally:
         self.people, self.most_of_one = len(counts), pc.max(counts).as_py() or 0
 
 
+@dataclass(frozen=True)
+class Loading:
+    """What else is wanted of a table that is read."""
+
+    tally: Tally | None = None
+    """Takes what its owner may want to know, people included if their column is named."""
+    scratch: Scratch = field(default_factory=Scratch)
+    """Where that goes which is too much for memory."""
+    watch: Watch = lambda rows: None
+    """Hears how many rows are read."""
+    by_id: bool = False
+    """Rows of any source are put in the order of ids, as those of a database always are."""
+    keep_people: bool = False
+    """The records say whose they are."""
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """What the cells of a table mean, and what of them is shown."""
+
+    fields: Mapping[str, FieldSpec]
+    salt: str
+    disclose: Sequence[str]
+    layout: Layout
+
+
+def load_records(
+    source: TableLike,
+    fields: Mapping[str, FieldSpec],
+    salt: str,
+    disclose: Sequence[str] = (),
+    layout: Layout | None = None,
+    per_person: int | None = None,
+    how: Loading | None = None,
+) -> Records:
+    """Read, check and encode one party's table.
+
+    With `per_person` nobody may have more records than that, as the layout's person column tells. One record
+    may go without such a column, since then the promise is to records; None asks for none.
+    """
+    try:
+        meaning = _Meaning(fields, salt, disclose, layout or Layout())
+        return _load(source, meaning, per_person, how or Loading())
+    except MemoryError:
+        # Arrow's own is one, too. A small file may hold very much: by compression, or one cell many times.
+        place = find_place(source)
+        path = place.name if isinstance(place, Address) else place or "The table"
+        reason = "it takes more memory than there is"
+        raise UnreadableError(path=path, reason=reason, mend=_NO_MEMORY) from None
+
+
+def _load(source: TableLike, meaning: _Meaning, per_person: int | None, how: Loading) -> Records:
+    fields, disclose, layout = meaning.fields, meaning.disclose, meaning.layout
+    person = _person_column(layout, 1 if per_person is None and how.tally is not None else per_person)
+    tally, scratch = how.tally or Tally(), how.scratch
+    classes = find_classes(fields, layout.list_files)
+    where = {name: layout.source(name).column for name in agreed_columns(fields, disclose)}
+    named = () if layout.id_row else (layout.id,)
+    table = open_table(source, list(dict.fromkeys([*named, *where.values(), *person])), layout)
+    if layout.id_row and not table.has_order:
+        raise UsageError(problem=_NO_ROWS)
+    faults = Faults(table)
+    as_text = _read_as_text([*named, *where.values()], fields, where)
+    # Fields judge what they read, and whoever has no id is told so.
+    unread = {*where.values(), *person} - {where[name] for name in agreed_columns(fields)} - {*named}
+    gathering, ids = Gathering(_empty(fields, classes), disclose, scratch), Ids(scratch)
+    people: list[pa.Array] = []
+    parsed: Parsed = {}
+    numbered = not layout.id_row
+    for batch in table.batches:
+        _judge_cells(batch, as_text, faults)
+        _judge_kinds(batch, unread, faults)
+        some = _row_numbers(faults.first, batch) if layout.id_row else to_text(batch.column(layout.id))
+        if not layout.id_row:
+            ids.add(some)
+            numbered &= is_whole(batch.schema.field(layout.id))
+        cells = _cells(batch, fields, layout, parsed, classes)
+        people += [_as_person(batch.column(name)) for name in person]
+        whose = people[-1] if how.keep_people and person else None
+        gathering.add(_encode_batch(batch, some, cells, whose, meaning, faults, tally))
+        for name in person if per_person is not None else ():
+            faults.note(np.asarray(pc.is_null(people[-1])), name, _NOBODY)
+        faults.first += batch.num_rows
+        how.watch(faults.first)
+    read = faults.first
+    repeated = None if layout.id_row else ids.repeated()
+    if repeated is not None:
+        faults.first = 0
+        faults.note(repeated, layout.id, _REPEATED + (_OR_ROWS if table.has_order else ""))
+    for name in person:
+        tally.count_people(people)
+        if per_person is not None:
+            _judge_people(people, name, per_person, faults)
+    if not table.has_order and faults:
+        table.places = ids.places()
+    if found := [*table.broken.values(), *faults.in_order()]:
+        raise DataError(table.name, found, table.counting)
+    if not read and table.is_file:
+        raise DataError(table.name, [_NOTHING if table.has_order else _NO_ROW])
+    in_order = how.by_id or not table.has_order
+    found_all = gathering.whole(in_order, how.keep_people and bool(person))
+    return replace(found_all, numbered=numbered and bool(read))
+
+
 def _encode_batch(
     batch: pa.RecordBatch,
     ids: pa.Array,
     cells: Cells,
     people: pa.Array | None,
-    fields: Mapping[str, FieldSpec],
-    salt: str,
-    disclose: Sequence[str],
-    layout: Layout,
+    meaning: _Meaning,
     faults: Faults,
     tally: Tally,
 ) -> Records:
+    fields, disclose, layout = meaning.fields, meaning.disclose, meaning.layout
     columns: dict[str, Column] = {}
     made_texts: dict[str, pa.Array] = {}
     noted: dict[tuple[str, str], NDArray[np.bool_]] = {}
@@ -204,7 +211,7 @@ def _encode_batch(
     sources = {name: layout.source(name) for name in agreed_columns(fields)}
     for name, spec in fields.items():
         made = make(name, spec, cells)
-        encoded = encode_made(name, spec, made, salt)
+        encoded = encode_made(name, spec, made, meaning.salt)
         if isinstance(spec, FrequencyField):
             tally.count_listed(name, cells.listed(name, spec))
         columns[name] = encoded.column

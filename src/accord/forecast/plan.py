@@ -47,7 +47,7 @@ _MOST_BATCHES = 16
 """Of rows that errors are made up for."""
 
 
-def plan(
+def plan(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
     agreement: Agreement,
     data: TableLike | None = None,
     *,

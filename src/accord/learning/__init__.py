@@ -1,1 +1,10 @@
-"""Weights and threshold of a score, learnt on one's own side."""
+"""Weights and threshold of a score, learnt on one's own side.
+
+    learn                                        from a draft to a rule with weights
+    drafts                                       the score of a draft, and what was learnt in its place
+    evidence, mistakes                           what is learnt from; made-up errors
+    patterns, weights, threshold                 counts of pairs → weights → where to draw the line
+    splink_model, splink_sql, nearest            models of Splink, and what Accord has for their measures
+
+No record leaves the side that learns.
+"""

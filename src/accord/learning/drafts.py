@@ -101,7 +101,7 @@ def _usual(name: str, spec: FieldSpec) -> Levels:
     return Levels(tuple(Level(when, 0) for when in whens), 0)
 
 
-def weighed(comparisons: Comparisons, weights: Weights, least: int) -> Score:
+def put_weights(comparisons: Comparisons, weights: Weights, least: int) -> Score:
     """The score with these weights, without comparisons that decide nothing."""
     found = []
     for each, given in zip(comparisons, weights, strict=True):

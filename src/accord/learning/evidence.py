@@ -22,7 +22,7 @@ from accord.errors import UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.fields.schema import FieldSpec, agreed_columns
-from accord.learning.mistakes import Rates, relaxed, with_errors
+from accord.learning.mistakes import Rates, relax, with_errors
 from accord.learning.patterns import Comparisons, PatternCounts, Weights, count
 from accord.learning.splink_model import read_splink
 from accord.learning.threshold import ScoreSpread, spread_of, spread_of_levels
@@ -98,7 +98,7 @@ def from_people(asked: LearningTask) -> LearntWeights:
         raise UsageError(problem=f"{problem} Give a table of yours, one that is not to be linked.")
     made = generate_people(_MADE_UP, OVERLAP, asked.seed, errors=Errors().scaled(asked.errors))
     # Nobody can mend what is wrong with them.
-    specs = relaxed(asked.fields)
+    specs = relax(asked.fields)
     a, b = (load_records(table, specs, asked.salt, (), Layout()) for table in (made.a, made.b))
     return _weigh(asked, a, b, _rows_of(made.truth, a, b), len(a))
 
@@ -132,7 +132,7 @@ def from_mistakes(asked: LearningTask, table: TableLike, layout: Layout) -> Lear
     rates = Rates().scaled(asked.errors)
     copy = with_errors(cells, asked.score, asked.fields, layout, rates, rng)
     a = asked.load(cells, layout)
-    b = load_records(copy, relaxed(asked.fields), asked.salt, (), layout)
+    b = load_records(copy, relax(asked.fields), asked.salt, (), layout)
     return _weigh(asked, a, b, _rows_of(pa.table({"id_a": a.ids, "id_b": a.ids}), a, b), size)
 
 

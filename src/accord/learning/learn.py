@@ -27,7 +27,7 @@ from accord.arguments import (
     wrong,
 )
 from accord.errors import UsageError
-from accord.learning.drafts import compare_fields, score_of, weighed, with_score, write_into
+from accord.learning.drafts import compare_fields, put_weights, score_of, with_score, write_into
 from accord.learning.evidence import (
     OVERLAP,
     LearningTask,
@@ -78,7 +78,7 @@ class Learnt:
         return write_into(draft, self.agreement)
 
 
-def learn(
+def learn(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
     draft: Agreement,
     table: TableLike | None = None,
     *,
@@ -116,7 +116,7 @@ def learn(
     own = layout or Layout()
     if splink is not None:
         found = from_splink(Path(splink), draft.fields, own)
-        rule: Rule = weighed(found.comparisons, found.weights, 0)
+        rule: Rule = put_weights(found.comparisons, found.weights, 0)
     else:
         rule = compare_fields(compare, draft.fields) if compare else draft.rule
         score = score_of(rule)
@@ -216,14 +216,14 @@ def _finish(
     strangers: float,
     precision: float | None,
 ) -> Learnt:
-    useful = weighed(found.comparisons, found.weights, 0)
+    useful = put_weights(found.comparisons, found.weights, 0)
     if not useful.comparisons:
         raise UsageError(problem="Nothing that is compared tells matches from others. Compare other fields.")
     points = curve(found.spread, strangers)
     # From 0 on, a pair of which nothing is known would match.
     allowed = tuple(point for point in points if max(useful.lowest, 0) < point.least <= useful.highest)
     chosen = choose(allowed, precision)
-    learnt = with_score(rule, weighed(found.comparisons, found.weights, chosen.least))
+    learnt = with_score(rule, put_weights(found.comparisons, found.weights, chosen.least))
     made = draft.model_copy(update={"rule": learnt, "learnt_from": origin})
     # Another rule may want more disclosed, or another protocol.
     require_sound(made)

@@ -45,7 +45,7 @@ class Rates:
         return Rates(**{one.name: min(1.0, factor * getattr(self, one.name)) for one in fields(self)})
 
 
-def relaxed(specs: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
+def relax(specs: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
     """The fields for a copy: they encode as before, and no error that was made up is a fault."""
     changed = {}
     for name, spec in specs.items():

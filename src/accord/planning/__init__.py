@@ -1,1 +1,11 @@
-"""What a run will cost, before it is run; how to choose."""
+"""What a run will cost, before it is run; how to choose. Pure.
+
+    plan, choose                      all options with their bills, and the one policy of choosing
+    variants                          what else could be agreed on
+    spread, groups, costs, machine    sizes of bins and who hangs together → comparisons → time on a machine
+    saved, recall                     what cleaning saves; what an option finds
+    series                            growing tables
+    figures                           what a plan says, as data
+
+All of it follows from public numbers, or from one's own table.
+"""

@@ -26,7 +26,7 @@ from accord.rules.blocking.base import Blocking
 from accord.rules.blocking.grid import GridPart
 from accord.rules.blocking.key import KeyPart
 from accord.rules.blocking.lsh import LshPart
-from accord.rules.blocking.passes import Part, Pass
+from accord.rules.blocking.passes import Pass, PassPart
 from accord.rules.evaluate import Indices
 from accord.side import Side
 
@@ -86,7 +86,7 @@ class _Drawn:
 
     equal: frozenset[str] = frozenset()
 
-    def __init__(self, part: Part, skew: float, rng: np.random.Generator) -> None:
+    def __init__(self, part: PassPart, skew: float, rng: np.random.Generator) -> None:
         self._part, self._skew, self._rng = part, skew, rng
         self.size = part.size
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from accord.protocols.base import Blockings, Fault, Options, Task
 from accord.protocols.intersection import Intersecting
-from accord.rules.rule import And, Missing, Not, Or, Rarity, Rule, Same, Score, compared, predicates
+from accord.rules.rule import And, Missing, Not, Or, Rarity, Rule, Same, Score, compared_fields, predicates
 from accord.rules.thresholds import Fields
 from accord.side import Side
 
@@ -27,7 +27,10 @@ class Psi(Intersecting):
     def sought(self, rule: Rule) -> Rule:
         """All values that the rule compares are the same."""
         found = [
-            pair for p in predicates(rule) if not isinstance(p, Missing | Rarity) for pair in compared(p)
+            pair
+            for p in predicates(rule)
+            if not isinstance(p, Missing | Rarity)
+            for pair in compared_fields(p)
         ]
         return And(tuple(Same(of_a, field_b=of_b) for of_a, of_b in dict.fromkeys(found)))
 

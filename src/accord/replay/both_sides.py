@@ -28,7 +28,16 @@ from accord.replay.one_side import Replayed, run_attempt
 from accord.replay.pledged import Attempt, PledgedSide
 from accord.replay.signed import require_seals
 from accord.replay.stand_ins import MemoryJournal, ReplayedConnection
-from accord.replay.verdict import Objection, causes_first, in_order, misstated, name_message, went_on, where
+from accord.replay.verdict import (
+    Objection,
+    causes_first,
+    gravest,
+    in_order,
+    misstated,
+    name_message,
+    went_on,
+    where,
+)
 from accord.secure.party import Buffer
 from accord.side import Side
 
@@ -247,11 +256,7 @@ def _run_both(
 
 def _judge(attempt: int, own: _Seen, other: _Seen) -> Objection | None:
     """What is wrong with what a side signed, if anything."""
-    found = [_judge_connection(attempt, number, own, other) for number in causes_first(own.signed)]
-    objections = [objection for objection in found if objection is not None]
-    return next(
-        (objection for objection in objections if objection.departed), objections[0] if objections else None
-    )
+    return gravest(_judge_connection(attempt, number, own, other) for number in causes_first(own.signed))
 
 
 def _judge_connection(attempt: int, number: int, own: _Seen, other: _Seen) -> Objection | None:

@@ -18,7 +18,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.errors import AccordError, DepartedError, RefusedError, StateError, UsageError
 from accord.fields.columns import Records
-from accord.fields.load import load_records
+from accord.fields.load import Loading, load_records
 from accord.fields.vectors import readers, texts_digest
 from accord.peer.handshake import Hello, decode_hello
 from accord.peer.identity import Card
@@ -189,7 +189,7 @@ def _load(agreement: Agreement, side: Side, data: TableLike, layout: Layout) -> 
     shown, per_person = agreement.disclosed(side), agreement.protocol.records_per_person(side)
     own = (agreement.fields, agreement.salt, shown, layout, per_person)
     people = agreement.series is not None and (per_person or 1) > 1
-    return load_records(data, *own, by_id=True, keep_people=people)
+    return load_records(data, *own, Loading(by_id=True, keep_people=people))
 
 
 def _open_attempt(subject: PledgedSide, folder: Path) -> Attempt:

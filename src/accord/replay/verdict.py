@@ -47,11 +47,15 @@ def judge(
             if not _all_came(connections.get(number), one):
                 return lost(attempt, number)
     waits = not ended or any(connection.starved for connection in connections.values())
-    objections = [
+    return gravest(
         _judge_connection(attempt, n, connections.get(n), signed[n], waits) for n in causes_first(signed)
-    ]
-    found = [objection for objection in objections if objection is not None]
-    return next((objection for objection in found if objection.departed), found[0] if found else None)
+    )
+
+
+def gravest(found: Iterable[Objection | None]) -> Objection | None:
+    """The first by which a side departed, or else the first."""
+    objections = [one for one in found if one is not None]
+    return next((one for one in objections if one.departed), objections[0] if objections else None)
 
 
 def causes_first(numbers: Iterable[int]) -> list[int]:

@@ -37,7 +37,7 @@ MOST_RECORDS = 5_000
 """Of a connected part, for which the best set is looked for."""
 
 
-class Component(NamedTuple):
+class Part(NamedTuple):
     """A connected part of the pairs, and a set of them: what steps 2 and 3 work on, and change."""
 
     starts: Annotated[Ints, "int64[::1]"]
@@ -126,7 +126,7 @@ def _choose_part(a: Ints, b: Ints, worth: Ints, n: int, m: int) -> Mask:
     mate, holder = _assign(a, b, worth, n, m), np.full(m, -1, np.int64)
     holder[mate[mate >= 0]] = np.flatnonzero(mate >= 0)
     starts, zeros = np.searchsorted(a, np.arange(n + 1)), (np.zeros(n, np.int64), np.zeros(m, np.int64))
-    part = Component(starts, b, worth, mate, holder, *zeros)
+    part = Part(starts, b, worth, mate, holder, *zeros)
     if not _price(part):
         raise RuntimeError("scipy's assignment is not the best one: a fault in it, or in what it was given")
     _put_first(part)
@@ -154,8 +154,8 @@ def _take_best_first(order: Ints, a: Ints, b: Ints, used_a: Mask, used_b: Mask, 
             kept[pair] = used_a[a[pair]] = used_b[b[pair]] = True
 
 
-@kernel("boolean(Component)", Component)
-def _price(part: Component) -> bool:
+@kernel("boolean(Part)", Part)
+def _price(part: Part) -> bool:
     """Fill in the least prices and the gains at them; whether they prove that the set is best.
 
     Bellman and Ford's rounds, in which a record is looked at again once the price of its partner rose: prices
@@ -184,8 +184,8 @@ def _price(part: Component) -> bool:
     return proven
 
 
-@kernel("boolean(Component, int64, int64, boolean[::1])", Component)
-def _raise_prices(part: Component, i: int, own: int, due: Mask) -> bool:
+@kernel("boolean(Part, int64, int64, boolean[::1])", Part)
+def _raise_prices(part: Part, i: int, own: int, due: Mask) -> bool:
     """Raise the prices of what A's record i would rather have than its own; whether there was nothing."""
     part.gain[i] = own - part.price[part.mate[i]] if part.mate[i] >= 0 else 0
     none = True
@@ -199,8 +199,8 @@ def _raise_prices(part: Component, i: int, own: int, due: Mask) -> bool:
     return none
 
 
-@kernel("void(Component)", Component)
-def _put_first(part: Component) -> None:
+@kernel("void(Part)", Part)
+def _put_first(part: Part) -> None:
     """Turn the set into the first by id among those with the largest sum.
 
     A record a of A may take b instead of what it has if whoever loses by it can be served: from b one goes to
@@ -227,8 +227,8 @@ def _put_first(part: Component) -> None:
             search.fixed[part.mate[i]] = True
 
 
-@kernel("int64(Component, Search, int64, int64)", Component, Search)
-def _find_way(part: Component, search: Search, i: int, k: int) -> int:
+@kernel("int64(Part, Search, int64, int64)", Part, Search)
+def _find_way(part: Part, search: Search, i: int, k: int) -> int:
     """The last node, which has A's record i, of a way from B's record k to there; −1 if there is none."""
     n, nobody = len(part.mate), len(part.mate) + len(part.price)
     last = n + part.mate[i] if part.mate[i] >= 0 else nobody
@@ -256,8 +256,8 @@ def _reach(search: Search, node: int, before: int, height: int) -> int:
     return height + 1
 
 
-@kernel("int64(Component, Search, int64, int64)", Component, Search)
-def _go_on_from(part: Component, search: Search, x: int, height: int) -> int:
+@kernel("int64(Part, Search, int64, int64)", Part, Search)
+def _go_on_from(part: Part, search: Search, x: int, height: int) -> int:
     """Where A's record x can turn to."""
     n = len(part.mate)
     for e in range(part.starts[x], part.starts[x + 1]):
@@ -267,8 +267,8 @@ def _go_on_from(part: Component, search: Search, x: int, height: int) -> int:
     return _reach(search, n + len(part.price), x, height) if part.gain[x] == 0 else height
 
 
-@kernel("int64(Component, Search, int64, int64)", Component, Search)
-def _go_on_from_nobody(part: Component, search: Search, i: int, height: int) -> int:
+@kernel("int64(Part, Search, int64, int64)", Part, Search)
+def _go_on_from_nobody(part: Part, search: Search, i: int, height: int) -> int:
     """Whom nobody can turn to, of those that are not settled before A's record i."""
     n, m = len(part.mate), len(part.price)
     for x in range(i + 1, n):
@@ -280,8 +280,8 @@ def _go_on_from_nobody(part: Component, search: Search, i: int, height: int) -> 
     return height
 
 
-@kernel("void(Component, Search, int64, int64)", Component, Search)
-def _exchange(part: Component, search: Search, i: int, last: int) -> None:
+@kernel("void(Part, Search, int64, int64)", Part, Search)
+def _exchange(part: Part, search: Search, i: int, last: int) -> None:
     """Give everything on the way to A's record i to whom it was reached from."""
     n, nobody = len(part.mate), len(part.mate) + len(part.price)
     node = last

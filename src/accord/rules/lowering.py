@@ -48,7 +48,7 @@ from accord.rules.rule import (
     Score,
     Similar,
     Within,
-    compared,
+    compared_fields,
 )
 from accord.rules.thresholds import Fields, cosine_table, linear_weights, squared_steps, within_steps
 from accord.secure import circuit
@@ -110,7 +110,9 @@ class _Lowering:
     def where_present(self, rule: Comparison, node: Node) -> Node:
         """The predicate, and both values of each of its fields that may be missing are there."""
         may_miss = [
-            pair for pair in compared(rule) if any(self.fields[name].missing == "differs" for name in pair)
+            pair
+            for pair in compared_fields(rule)
+            if any(self.fields[name].missing == "differs" for name in pair)
         ]
         return circuit.And((node, *(self.both_present(*pair) for pair in may_miss))) if may_miss else node
 

@@ -344,6 +344,6 @@ def read_by(side: Side, predicate: Predicate) -> tuple[str, ...]:
             return (predicate.field if side is Side.A else predicate.field_b,)
 
 
-def compared(predicate: Comparison) -> tuple[tuple[str, str], ...]:
+def compared_fields(predicate: Comparison) -> tuple[tuple[str, str], ...]:
     """The pairs (A's field, B's field) that a predicate compares."""
     return tuple(zip(read_by(Side.A, predicate), read_by(Side.B, predicate), strict=True))

@@ -1,4 +1,4 @@
-"""A linkage between two organisations, from one's own side: `link`, and `resume` after a cut.
+"""A linkage between two organisations, from one's own side, from its request on; and again after a cut.
 
     1  read the agreement, the data and the cards; ask the ledger; ask the owner    nothing leaves
     2  connect                                                                      (connection.py)
@@ -14,54 +14,50 @@ called.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
-from accord.arguments import as_path_or_none, require, require_flag, require_function, require_text, wrong
+from accord.arguments import wrong
 from accord.entropy import System
 from accord.errors import DeclinedError, StateError, UsageError
 from accord.fields.columns import Records
-from accord.fields.load import load_records
+from accord.fields.load import Loading, load_records
 from accord.forecast.expected import look_ahead
 from accord.forecast.room import warn_of_room
 from accord.notices import Mended, Reading, Tell, tell_nobody
 from accord.peer.channel import TlsChannel
-from accord.peer.connection import Reach, open_channel
+from accord.peer.connection import open_channel
 from accord.peer.identity import require_own_card, require_valid
 from accord.peer.partners import find_partner, require_other
 from accord.protocols.mine import require_size
 from accord.protocols.slots import Slots, table_digest
 from accord.run.offer import Offer, make_offer
 from accord.run.output import require_ids, require_place
-from accord.run.request import Output, Part, Request, Resumption, WorkerChoice, read_request
+from accord.run.request import Request, Resumption, read_request
 from accord.run.series import go_on_with, take_up
 from accord.run.stages import Kept, Linked, Ready, begin, go_on
 from accord.run.standing import OwnStanding, OwnTable, name_table
 from accord.secure.party import run
 from accord.side import Side
 from accord.spill import Scratch
-from accord.state.folder import State, open_state
+from accord.state.folder import State
 from accord.state.ledger import Ledger
 from accord.state.runs import Manifest, RunFolder, find_unfinished, open_run
 from accord.table.address import Address
-from accord.table.layout import Layout
-from accord.table.sinks.targets import Target, as_target_or_none
-from accord.table.sources.opening import TableLike, find_place, require_table
+from accord.table.sources.opening import find_place
 from accord.table.sources.query import Query
 from accord.workers.choice import WorkerSource, choose_workers
 from accord.workers.pool import ProcessPool
 from accord.workers.resources import Peak
 
-__all__ = ["Linked", "get_ready", "link", "link_request", "own_side", "reopen", "resume"]
+__all__ = ["Linked", "get_ready", "link_request", "own_side", "reopen", "resume_run"]
 
 Confirm = Callable[[Offer], bool]
 _TOLD = 1 << 18
@@ -71,78 +67,6 @@ _CHANGED = (
     "Rows of a database change: name the data as it was with `data=`, such as a copy in another table, or "
     "start a new run. A table that is copied before it is linked (CREATE TABLE … AS SELECT …) stays as it is."
 )
-
-
-def link(
-    data: TableLike,
-    agreement: Agreement,
-    *,
-    partner: str,
-    confirm: Confirm,
-    listen: str = "",
-    connect: str = "",
-    out: Target | str | None = None,
-    dataset: str | None = None,
-    snapshot: str | None = None,
-    layout: Layout | None = None,
-    state: Path | str | None = None,
-    force: bool = False,
-    tell: Tell = tell_nobody,
-    reach: Reach | None = None,
-    raw: bool = False,
-    workers: int | str | None = None,
-    trust_cluster: bool = False,
-    series: str | None = None,
-    unchanged_only: bool = False,
-    mostly_new: bool = False,
-    let_wait: bool = False,
-) -> Linked:
-    """Link your own table (a file, or anything that speaks Arrow) with the partner's.
-
-    `partner` is the other party, as the agreement names it and as its card was added. One side listens at
-    HOST:PORT, the other connects there. The pairs are returned, and written to `out` if that is given: a file
-    (.csv, .parquet, .arrow) or a table, such as 'duckdb:FILE?table=NAME'. The account that is charged is
-    `dataset`, one that its owner has made with `set_budget`; by default the only one. `snapshot` says that
-    this is the table as of that name: its noise is drawn and paid for once, and repeated in later runs under
-    the name; without one every run is paid for. `layout` says how the file is laid out; `state` is the folder
-    of identity, ledger and runs, if not the usual one. A file or a table that is already there is replaced
-    only with `force`. `tell` is called with what happens, in this thread; `reach` says how long to wait. In a
-    csv, cells that a spreadsheet would take for formulas get a quote in front, unless `raw` is set. `workers`
-    processes share the comparisons, as many as the side that wants fewer allows; by default one, and from ten
-    million comparisons on one for each core. They may be on your Ray cluster: "ray", "ray://HOST:PORT",
-    "8@ray" for at most eight; one that lets anybody in is refused, unless you vouch for it with
-    `trust_cluster`. `series` names the series of runs that this one begins or continues, if the agreement
-    declares one: give the whole table as it is now, and only what is new in it is compared; with
-    `unchanged_only`, records that changed since they were first linked no longer take part. A table most of
-    which is gone and most of which is new is refused, since its ids may have been renumbered, unless you say
-    that it is `mostly_new`; so are more arrivals than declared, unless you `let_wait` those in excess, who
-    are then not covered by (ε, δ).
-
-    `confirm` decides whether to spend what the offer says: `accord.ask` shows it to a person at a terminal,
-    `accord.agree` says yes to whatever it is, for scripts; or any function of the `Offer`. Nothing is sent
-    before it has been asked. Raises an `AccordError`; if it names a run, `resume` can continue that run.
-    """
-    said = {"unchanged_only": unchanged_only, "mostly_new": mostly_new, "let_wait": let_wait}
-    for flag, value in said.items():
-        require_flag(flag, value)
-    if series is None and any(said.values()):
-        named = next(f"`{flag}=`" for flag, value in said.items() if value)
-        raise UsageError(problem=f"{named} is about a series: name it with `series=`, or leave it out.")
-    request = Request(
-        data=data,
-        agreement=agreement,
-        partner=partner,
-        dataset=dataset,
-        layout=layout or Layout(),
-        snapshot=snapshot,
-        series=None if series is None else Part(series, **said),
-        output=Output(as_target_or_none("out", out), raw, force),
-        reach=_way(reach, listen, connect),
-        workers=WorkerChoice(workers, trust_cluster),
-    )
-    require_function("confirm", confirm, "a function of an Offer, such as accord.ask or accord.agree")
-    require_function("tell", tell, "a function of a Notice")
-    return link_request(request, open_state(as_path_or_none("state", state), os.environ), confirm, tell)
 
 
 def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = tell_nobody) -> Linked:
@@ -167,54 +91,16 @@ def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = 
                 return run(begin(replace(own, team=pool, peak=peak.read), channel), channel)
 
 
-def resume(
-    name: str,
-    *,
-    data: TableLike | None = None,
-    listen: str = "",
-    connect: str = "",
-    out: Target | str | None = None,
-    state: Path | str | None = None,
-    force: bool = False,
-    tell: Tell = tell_nobody,
-    reach: Reach | None = None,
-    raw: bool = False,
-    workers: int | str | None = None,
-    trust_cluster: bool = False,
-) -> Linked:
-    """Continue an interrupted run: same noise, same slots, fresh masks, no second charge.
-
-    What is not named stays as it was; either side may listen. The data must be what the run began with. A
-    finished run can be resumed, too, for a partner that was interrupted before it had the receipt; an
-    intersection can be resumed only for that. Parameters and errors are those of `link`.
-    """
-    require_text("name", name)
-    if data is not None:
-        require_table("data", data)
-    require_function("tell", tell, "a function of a Notice")
-    changes = Resumption(
-        data=data,
-        output=Output(as_target_or_none("out", out), raw, force),
-        reach=_way(reach, listen, connect),
-        workers=WorkerChoice(workers, trust_cluster),
-    )
-    opened = open_state(as_path_or_none("state", state), os.environ, new=False)
+def resume_run(state: State, name: str, changes: Resumption, tell: Tell = tell_nobody) -> Linked:
+    """Continue a run with what is named anew."""
     with (
         Peak() as peak,
-        reopen(opened, name, changes, tell) as (own, kept),
+        reopen(state, name, changes, tell) as (own, kept),
         _choose_workers(own) as chosen,
         ProcessPool(chosen.wish, own.request.reach, chosen.make) as pool,
         _open_channel(own, pool) as channel,
     ):
         return run(go_on(replace(own, team=pool, peak=peak.read), kept, channel), channel)
-
-
-def _way(reach: object, listen: str, connect: str) -> Reach:
-    """How to come to the partner."""
-    if reach is not None:
-        require("reach", reach, "a Reach", Reach)
-    given = reach if isinstance(reach, Reach) else Reach()
-    return replace(given, listen=listen, connect=connect)
 
 
 def _choose_workers(own: Ready) -> AbstractContextManager[WorkerSource]:
@@ -294,15 +180,14 @@ def _load(request: Request, side: Side, state: State, tell: Tell) -> Records:
     agreement, watch = request.agreement, _Watch(tell)
     per_person = agreement.protocol.records_per_person(side)
     own = agreement.fields, agreement.salt, agreement.disclosed(side), request.layout, per_person
-    records = load_records(
-        request.data,
-        *own,
+    how = Loading(
         scratch=Scratch(state.folder, "Make room there; nothing was charged."),
         watch=watch,
         # So that whoever extracts the table again, in whatever order, has the table that was committed to.
         by_id=agreement.accountable,
         keep_people=request.series is not None and (per_person or 1) > 1,
     )
+    records = load_records(request.data, *own, how)
     if watch.told:
         tell(Reading(watch.rows, done=True))
     return records

@@ -24,7 +24,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.arguments import require, require_function, require_text, require_text_or_none
 from accord.entropy import Entropy, Seeded, System
-from accord.errors import AccordError, DataError, UsageError
+from accord.errors import DataError, UsageError
 from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.protocols.base import Ints, Release, prepare
@@ -179,7 +179,7 @@ class Simulation(Paired):
         return 1 - self.candidate_pairs / live if live else 0.0
 
 
-def simulate(
+def simulate(  # noqa: PLR0913 — a public function: one keyword for each thing that may be said
     a: TableLike,
     b: TableLike,
     agreement: Agreement,
@@ -383,10 +383,7 @@ def load_both(
         try:
             shown = agreement.disclosed(side)
             loaded.append(load_records(source, agreement.fields, agreement.salt, shown, layout))
-        except AccordError as error:
-            error.sides = side.value
-            if not isinstance(error, DataError):
-                raise
+        except DataError as error:
             faulty.append(error)
     if len(faulty) == 2:
         both = [
@@ -395,9 +392,7 @@ def load_both(
             for fault in error.faults
         ]
         mends = dict.fromkeys(error.mend for error in faulty if error.mend)
-        together = DataError("A's and B's data together", both, "\n".join(mends))
-        together.sides = "AB"
-        raise together
+        raise DataError("A's and B's data together", both, "\n".join(mends))
     if faulty:
         raise faulty[0]
     return loaded[0], loaded[1]

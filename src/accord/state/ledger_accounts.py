@@ -73,5 +73,5 @@ def _say_how(name: str) -> str:
     given = shlex.quote(name)
     return (
         f"Its owner makes it: `accord ledger budget {given} --epsilon … --delta …` limits what all runs may "
-        f"release together, `accord ledger budget {given} --unlimited` sets no limit."
+        f"release together, `accord ledger budget {given} --epsilon unlimited` sets no limit."
     )

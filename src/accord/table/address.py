@@ -90,12 +90,6 @@ class Address:
         """This address with its file from the root on: a run may go on from another folder."""
         return self if self.file is None else replace(self, place=str(self.file))
 
-    def with_query(self, query: str) -> Address:
-        """This address with a query, where it has neither that nor a table."""
-        if self.table is not None or self.query is not None:
-            raise UsageError(problem="The address has a table or a query already: leave it out, or the file.")
-        return replace(self, query=query)
-
     def require_relation(self) -> Address:
         """This address, if it says what is to be read there."""
         if self.table is None and self.query is None:

@@ -153,7 +153,9 @@ class Layout:
         body = _File.model_validate_json(self.to_json()).model_dump(exclude_none=True)
         silent = {"id"} if self.id_row else set()
         silent |= set() if is_file else {"encoding", "delimiter", "quote"}
-        silent |= {"lists"} if not self.lists else set()
+        silent |= {name for name in ("id_row", "columns", "lists") if not body[name]}
+        # A column alone is its name, as people write it.
+        body["columns"] = {n: one if "format" in one else one["column"] for n, one in body["columns"].items()}
         return tomli_w.dumps({key: value for key, value in body.items() if key not in silent})
 
     def about(self, names: Iterable[str], lists: Iterable[str]) -> Layout:

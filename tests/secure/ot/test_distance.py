@@ -13,7 +13,7 @@ from accord.errors import PeerError
 from accord.secure.blocks import Limit, StripBatch, batches
 from accord.secure.circuit import Bilinear, Input, Product
 from accord.secure.forms import choice_bits, factors, form_of, own_part
-from accord.secure.ot.distance import correction_bytes, receive_distance, send_distance, sum_bytes
+from accord.secure.ot.distance import Parts, correction_bytes, receive_distance, send_distance, sum_bytes
 from accord.secure.ot.program import NumberShare
 from accord.secure.transfer.extension import correction_words, padded_count
 from accord.side import Side
@@ -64,9 +64,9 @@ class World:
         factor = factors(FORM, self.read(Side.B))
         of_b, of_a = self.own(Side.B), self.own(Side.A)
         pi, delta = b.sender.pi, b.sender.delta
-        right = send_distance(pi, self.share, theirs, delta, batch, factor, of_b, sums, sent)
+        right = send_distance(pi, self.share, theirs, delta, batch, factor, of_b, Parts(sums, sent))
         change(sent)
-        left = receive_distance(a.receiver.pi, self.share, mine, batch, bits, of_a, sums, sent)
+        left = receive_distance(a.receiver.pi, self.share, mine, batch, bits, of_a, Parts(sums, sent))
         return left, right
 
     def expected(self) -> NDArray[np.int64]:

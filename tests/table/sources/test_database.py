@@ -15,7 +15,7 @@ import pytest
 
 import accord
 from accord.errors import DataError, UnreadableError, UsageError
-from accord.fields.load import load_records
+from accord.fields.load import Loading, load_records
 from accord.protocols.slots import table_digest
 from accord.spill import Scratch
 from accord.table.address import Address, find_address
@@ -61,7 +61,8 @@ def asking(text: str, query: str) -> Address:
 
 
 def digest(source: TableLike, scratch: Scratch | None = None) -> str:
-    return table_digest(load_records(source, FIELDS, "00", DISCLOSED, scratch=scratch)).hex()
+    how = Loading(scratch=scratch or Scratch())
+    return table_digest(load_records(source, FIELDS, "00", DISCLOSED, how=how)).hex()
 
 
 def test_every_home_gives_the_same_digest(tmp_path: Path, postgres: Server) -> None:

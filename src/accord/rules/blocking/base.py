@@ -39,7 +39,7 @@ from accord.fields.schema import Spec
 from accord.rules.blocking.grid import GridPart, GridSpec
 from accord.rules.blocking.key import KeyPart, KeySpec
 from accord.rules.blocking.lsh import LshPart, LshSpec
-from accord.rules.blocking.passes import Part, Pass
+from accord.rules.blocking.passes import Pass, PassPart
 from accord.rules.evaluate import Indices, Mask, Tables
 from accord.rules.implied import ways
 from accord.rules.rule import And, Rule, Score
@@ -219,7 +219,7 @@ def build_blocking(passes: Sequence[PassSpec], fields: Fields, salt: str) -> Blo
     return Blocking(tuple(found))
 
 
-def _part(spec: AnyPart, fields: Fields, salt: str, table: int) -> Part:
+def _part(spec: AnyPart, fields: Fields, salt: str, table: int) -> PassPart:
     match spec:
         case KeySpec():
             return KeyPart(spec, fields)

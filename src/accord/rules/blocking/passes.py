@@ -24,7 +24,7 @@ from accord.rules.rule import Rule
 from accord.side import Side
 
 
-class Part(Protocol):
+class PassPart(Protocol):
     """One factor of a pass."""
 
     @property
@@ -57,7 +57,7 @@ class Pass:
 
     name: str
     """As agreed; the tables of one lsh part have one name."""
-    parts: tuple[Part, ...]
+    parts: tuple[PassPart, ...]
 
     @cached_property
     def bins(self) -> int:

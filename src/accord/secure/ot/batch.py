@@ -22,7 +22,7 @@ from accord.entropy import Entropy
 from accord.secure.blocks import StripBatch
 from accord.secure.circuit import Input
 from accord.secure.forms import Reader, choice_bits, factors, own_part
-from accord.secure.ot.distance import receive_distance, send_distance
+from accord.secure.ot.distance import Parts, receive_distance, send_distance
 from accord.secure.ot.lookup import (
     answer,
     ask,
@@ -196,7 +196,8 @@ def run_a(mine: BatchSide) -> Party[Answer]:
     pi, count = mine.ends.receiver.pi, len(program.shares)
     for share, key, bit, sums in zip(program.shares, keys, bits, parts[:count], strict=True):
         got, own = parts[count].view(f"<u{share.lane // 8}"), mine.own_part(share)
-        mine.shares.append(receive_distance(pi, share, key, mine.batch, bit, own, sums.view("<u8"), got))
+        sent = Parts(sums.view("<u8"), got)
+        mine.shares.append(receive_distance(pi, share, key, mine.batch, bit, own, sent))
         parts.pop(count)
     del parts[:count]
     for number, level in enumerate(levels):
@@ -284,9 +285,9 @@ def _correct(mine: BatchSide, choices: NDArray[np.uint64], parts: list[Bytes]) -
         rows = collect(end.extend(choices, sum(counts)), 2)
     keys, sums, corrections = _per_share(rows[0], counts), parts[: len(shares)], parts[len(shares) :]
     for number, (share, key) in enumerate(zip(shares, keys, strict=True)):
-        sent, total = corrections[number].view(f"<u{share.lane // 8}"), sums[number].view("<u8")
+        sent = Parts(sums[number].view("<u8"), corrections[number].view(f"<u{share.lane // 8}"))
         factor, own = mine.factors(number), mine.own_part(share)
-        mine.shares.append(send_distance(end.pi, share, key, end.delta, mine.batch, factor, own, total, sent))
+        mine.shares.append(send_distance(end.pi, share, key, end.delta, mine.batch, factor, own, sent))
 
 
 def _ask(mine: BatchSide, number: int, question: Bytes) -> tuple[NDArray[np.uint64], Bytes]:

@@ -25,7 +25,7 @@ made, added to u, and added to the line of its x.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,6 +165,15 @@ def _reduce(share: NumberShare, result: NDArray[Any]) -> NDArray[Any]:
     return result
 
 
+class Parts(NamedTuple):
+    """What travels of a share, from B to A."""
+
+    sums: Words
+    """Of the trees, level by level."""
+    corrections: NDArray[Any]
+    """Packed."""
+
+
 def send_distance(
     pi: Permutation,
     share: NumberShare,
@@ -173,15 +182,14 @@ def send_distance(
     batch: StripBatch,
     factors: NDArray[Any],
     own: Ints,
-    sums: Words,
-    corrections: NDArray[Any],
+    sent: Parts,
 ) -> NDArray[Any]:
-    """B's shares, one a pair; fills sums and corrections. `factors` is (terms, rows of B)."""
+    """B's shares, one a pair; fills what is sent. `factors` is (terms, rows of B)."""
     result = own.astype(f"u{share.lane // 8}")
     if not len(share.form.shifts):
         return _reduce(share, result)
     factor = factors.astype(result.dtype, order="C", copy=False)
-    values, sums = _values(pi, share, batch), sums.reshape(-1, 2)
+    values, sums, corrections = _values(pi, share, batch), sent.sums.reshape(-1, 2), sent.corrections
     for k in np.unique(batch.members).tolist():
         of = _Class(share, batch, k)
         trees = of.rows(rows)
@@ -206,14 +214,13 @@ def receive_distance(
     batch: StripBatch,
     bits: NDArray[np.uint8],
     own: Ints,
-    sums: Words,
-    corrections: NDArray[Any],
+    parts: Parts,
 ) -> NDArray[Any]:
     """A's shares, one a pair. `bits` is (terms, strips), `own` a number a pair."""
     result = own.astype(f"u{share.lane // 8}")
     if not len(share.form.shifts):
         return _reduce(share, result)
-    values, sums = _values(pi, share, batch), sums.reshape(-1, 2)
+    values, sums, corrections = _values(pi, share, batch), parts.sums.reshape(-1, 2), parts.corrections
     got = np.empty_like(values)
     used = packed_words(batch.columns, share.lane, share.widths)
     unpack(corrections[:used], share.widths, batch.columns, got)
@@ -225,8 +232,8 @@ def receive_distance(
         leaves = np.zeros((len(trees), 1 << k, 2), dtype=np.uint64)
         rebuild(pi, trees, points, sums[of.sums].reshape(len(trees), k - 1, 2), leaves)
         expansion = _Expansion(pi, of, leaves, points)
-        for some, parts in of.parts():
-            lines = expansion.sum(some, parts, values)
+        for some, blocks in of.parts():
+            lines = expansion.sum(some, blocks, values)
             places = tuple(part[some] for part in of.places)
             holes = expansion.holes[:, some]
             _COLLECT[share.lane](places, k, holes, of.shifts, share.exclusive, values, got, result)
@@ -252,7 +259,7 @@ def _spread(inner: Words, hashes: Ints, ends: Ends, result: Words) -> None:
                 place += count
 
 
-def _gather(
+def _gather(  # noqa: PLR0913 — a compiled loop takes arrays, not objects that hold them
     stream: Any,
     inner: Any,
     holes: Any,

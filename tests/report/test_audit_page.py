@@ -20,7 +20,7 @@ from accord.datasets.starter import starter
 from accord.exact import text
 from accord.privacy.budget import Budget
 from accord.privacy.calibration import as_claimed, audit
-from accord.report.audited import describe_agreement_audit, describe_noise_audit, describe_protocol_audit
+from accord.report.audit_page import describe_agreement_audit, describe_noise_audit, describe_protocol_audit
 from accord.report.markup import escape
 from accord.side import Side
 from tests.report.outline import Outline, require_quiet, rows_of

@@ -13,7 +13,7 @@ from accord.exact import text
 from accord.privacy.calibration import Audit, Setting, audit, one_by_one
 from accord.privacy.number import show
 from accord.protocols.people import whom
-from accord.report import receipted
+from accord.report import receipt_page
 from accord.report.charts import Bar, bars
 from accord.report.curves import Axis, CurveLine, lines
 from accord.report.markup import Markup, join
@@ -109,9 +109,9 @@ def describe_agreement_audit(agreement: Agreement, sides: list[SideFacts], accou
         Section("The verdict", join([_judged(agreement, one) for one in sides] + _allowed(account))),
         *(_side(agreement, one) for one in sides),
         *([Section(f"The account of {account.dataset}", _account(account))] if account is not None else []),
-        receipted.agreed(agreement),
-        receipted.guarantee(agreement),
-        receipted.learned(agreement),
+        receipt_page.tell_agreement(agreement),
+        receipt_page.guarantee(agreement),
+        receipt_page.tell_learned(agreement),
     ]
     parties = " and ".join(agreement.party(side) for side in Side)
     return page(f"Audit of the agreement of {parties}", lead, sections)

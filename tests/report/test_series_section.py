@@ -12,9 +12,9 @@ import pytest
 
 from accord.privacy.events import NO_COST
 from accord.protocols.standing import Meeting
-from accord.report import in_series
-from accord.report.receipted import share
-from accord.report.run import describe_forgotten, describe_run
+from accord.report import series_section
+from accord.report.receipt_page import share
+from accord.report.run_page import describe_forgotten, describe_run
 from accord.run.receipt import read_receipt
 from accord.run.remembered import Forgotten, Found, Remembered, remember
 from accord.side import Side
@@ -116,7 +116,7 @@ def test_the_funnel_is_that_of_the_batches_that_had_not_met(done: Done, side: Si
     assert known.bins is not None
     said, task = known.receipt.facts, known.agreement.task
     declared, before = 8 + 4 * (run - 1), 8 + 4 * (run - 2) if run > 1 else 0
-    assert in_series.all_pairs(known.agreement, said) == (declared**2, declared**2 - before**2)
+    assert series_section.all_pairs(known.agreement, said) == (declared**2, declared**2 - before**2)
     slots, theirs = folder.slots(), folder.partner_counts()
     assert theirs is not None
     met = run - 1
@@ -174,7 +174,7 @@ def test_others_are_shown_the_series_and_nothing_of_one_side(done: Done) -> None
 def test_what_met_in_a_run_is_said(met: tuple[int, int], batches: tuple[int, int], told: str) -> None:
     """Several batches at once: of an account with several partners."""
     said = {"met": dict(zip("AB", met, strict=True)), "batches": dict(zip("AB", batches, strict=True))}
-    assert in_series.compared(said).startswith(f"Compared were {told}")
+    assert series_section.tell_compared(said).startswith(f"Compared were {told}")
     assert len(Meeting(met, batches).pairs()[0]) == batches[0] * batches[1] - met[0] * met[1]
 
 

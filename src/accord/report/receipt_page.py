@@ -14,7 +14,7 @@ from typing import Any
 from accord.agreement.disclosure import CONDITION, DisclosureStage, advice, finds_all, learned_by_stage
 from accord.agreement.document import Agreement
 from accord.privacy.number import show
-from accord.report import in_series
+from accord.report import series_section
 from accord.report.charts import Bar, bars
 from accord.report.markup import Markup, element, join
 from accord.report.page import Section, bullets, facts, page, paragraph, table, unfold
@@ -30,7 +30,7 @@ def share(agreement: Agreement, receipt: Receipt) -> str:
     """The page for others."""
     said = receipt.facts
     names = {side: agreement.party(side) for side in Side}
-    which = f", {in_series.name_run(said)}" if "series" in said else ""
+    which = f", {series_section.name_run(said)}" if "series" in said else ""
     new = "new pair" if "series" in said else "pair"
     lead = (
         f"{names[Side.A]} and {names[Side.B]} linked their tables{which}: "
@@ -38,22 +38,22 @@ def share(agreement: Agreement, receipt: Receipt) -> str:
         "the receipt that both have signed, and from nothing else."
     )
     sections = [
-        agreed(agreement),
+        tell_agreement(agreement),
         *in_its_series(agreement, said),
         guarantee(agreement),
-        learned(agreement, said, LEARNED),
+        tell_learned(agreement, said, LEARNED),
         funnel(agreement, said, None),
-        signed(agreement, receipt),
+        tell_signatures(agreement, receipt),
     ]
     return page(f"Linkage {said['run']}", lead, sections)
 
 
 def in_its_series(agreement: Agreement, said: Mapping[str, Any]) -> list[Section]:
     """What a run was in its series, where it is of one."""
-    return [in_series.describe(agreement, said)] if "series" in said else []
+    return [series_section.describe(agreement, said)] if "series" in said else []
 
 
-def agreed(agreement: Agreement) -> Section:
+def tell_agreement(agreement: Agreement) -> Section:
     """What was agreed, in words."""
     plan = agreement.plan
     finds = "no match is missed" if finds_all(agreement) else "matches may be missed"
@@ -69,7 +69,7 @@ def agreed(agreement: Agreement) -> Section:
             for side in Side
         ),
         ("Protocol", f"{agreement.protocol.name}, with the engine {agreement.engine.name}"),
-        *([("Series", in_series.declared(agreement))] if agreement.series is not None else []),
+        *([("Series", series_section.tell_declared(agreement))] if agreement.series is not None else []),
         ("Digest", element("code", agreement.digest)),
     ]
     whole = unfold("The whole agreement", agreement.to_toml())
@@ -97,7 +97,7 @@ def guarantee(agreement: Agreement) -> Section:
         several = agreement.protocol.records_per_person(side) or 1
         whom = f"each person with up to {several:,} records" if several > 1 else "each record"
         if agreement.series is not None:
-            whom = in_series.whom(agreement.series, several)
+            whom = series_section.whom(agreement.series, several)
         numbers = [show(x) if x is not None else "none" for x in (told.epsilon, told.delta)]
         rows.append([f"{agreement.party(side)} ({side.value})", *numbers, whom])
     promise = (
@@ -107,7 +107,7 @@ def guarantee(agreement: Agreement) -> Section:
     condition = CONDITION + (
         " It does not cover sizes, or records that match; those whose match is found are disclosed."
         if agreement.series is None
-        else f" {in_series.CONDITION}"
+        else f" {series_section.CONDITION}"
     )
     return Section(
         "What is guaranteed, and when",
@@ -121,7 +121,7 @@ def guarantee(agreement: Agreement) -> Section:
     )
 
 
-def learned(
+def tell_learned(
     agreement: Agreement, said: Mapping[str, Any] | None = None, title: str = "What each side learns"
 ) -> Section:
     """Who learns what, step by step; with the numbers of a receipt, if there is one."""
@@ -166,7 +166,7 @@ def _in_numbers(
 
 def funnel(agreement: Agreement, said: Mapping[str, Any], real: int | None) -> Section:
     """From all pairs to the matches; `real` are the comparisons with a record of one's own, for own eyes."""
-    drawn, made = in_series.widest_bars(agreement, said) if "series" in said else _widest_bars(said)
+    drawn, made = series_section.widest_bars(agreement, said) if "series" in said else _widest_bars(said)
     drawn.append(Bar("compared in secret", said["comparisons"]))
     if real is not None:
         drawn.append(Bar("with a real record of yours", real))
@@ -205,7 +205,7 @@ def part_of(compared: int, pairs: int) -> str:
     return f" ({compared / max(1, pairs):.2%})"
 
 
-def signed(agreement: Agreement, receipt: Receipt) -> Section:
+def tell_signatures(agreement: Agreement, receipt: Receipt) -> Section:
     """The receipt, and who signed it."""
     said = receipt.facts
     rows = []

@@ -9,7 +9,7 @@ import pytest
 from accord.datasets.starter import starter
 from accord.forecast.plan import plan
 from accord.planning.figures import Plan
-from accord.report.plan import describe_plan
+from accord.report.plan_page import describe_plan
 from accord.wording import lasting
 from tests.report.outline import Outline, require_quiet, rows_of
 

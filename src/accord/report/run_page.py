@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from accord.privacy.events import Cost
 from accord.privacy.number import show
-from accord.report import in_series, receipted
+from accord.report import receipt_page, series_section
 from accord.report.charts import Bar, bars, fill
 from accord.report.markup import Markup, element, join, prose
 from accord.report.page import Section, facts, page, paragraph
@@ -29,9 +29,9 @@ def describe_run(run: Remembered) -> str:
     agreement = run.agreement
     sections = [
         _what_happened(run),
-        receipted.agreed(agreement),
+        receipt_page.tell_agreement(agreement),
         *_in_its_series(run),
-        receipted.guarantee(agreement),
+        receipt_page.guarantee(agreement),
         _learned(run),
         _spent(run),
         _funnel(run),
@@ -78,8 +78,8 @@ def _output(run: Remembered) -> str:
 def _learned(run: Remembered) -> Section:
     if run.ended == "done":
         said = run.receipt.facts if run.receipt is not None else None
-        return receipted.learned(run.agreement, said, receipted.LEARNED)
-    return receipted.learned(run.agreement, title="What each side learns in a run that is done")
+        return receipt_page.tell_learned(run.agreement, said, receipt_page.LEARNED)
+    return receipt_page.tell_learned(run.agreement, title="What each side learns in a run that is done")
 
 
 def _table(run: Remembered) -> list[tuple[str, Markup | str | int]]:
@@ -96,9 +96,9 @@ def _table(run: Remembered) -> list[tuple[str, Markup | str | int]]:
 
 def _in_its_series(run: Remembered) -> list[Section]:
     if run.receipt is not None:
-        return receipted.in_its_series(run.agreement, run.receipt.facts)
+        return receipt_page.in_its_series(run.agreement, run.receipt.facts)
     none = f"The receipt says which batches met. {no_receipt(run.ended)}"
-    return [] if run.series is None else [Section(in_series.TITLE, _missing(none))]
+    return [] if run.series is None else [Section(series_section.TITLE, _missing(none))]
 
 
 def _tell_found(run: Remembered, series: InSeries) -> Markup | str:
@@ -178,7 +178,7 @@ def _funnel(run: Remembered) -> Section:
             "From all pairs to the matches", _missing(f"There are no numbers. {no_receipt(run.ended)}")
         )
     compared = run.bins.compared if run.bins is not None else None
-    return receipted.funnel(run.agreement, run.receipt.facts, compared)
+    return receipt_page.funnel(run.agreement, run.receipt.facts, compared)
 
 
 def _bins(run: Remembered) -> Section:
@@ -239,7 +239,7 @@ def _traffic(octets: int, by_phase: Mapping[str, int] | None, since: str) -> Mar
 def _receipt(run: Remembered) -> Section:
     if run.receipt is None:
         return Section("The receipt", _missing(no_receipt(run.ended)))
-    found = receipted.signed(run.agreement, run.receipt)
+    found = receipt_page.tell_signatures(run.agreement, run.receipt)
     if run.agreement.accountable and not run.replayable:
         gone = "What a replay of your own part needs is not, or not all, in the folder of the run any more."
         found = Section(found.title, join([found.body, _missing(gone)]))

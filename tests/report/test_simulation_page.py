@@ -9,7 +9,7 @@ from accord.agreement.adjusting import adjust
 from accord.datasets.people import generate_people
 from accord.datasets.places import generate_places
 from accord.datasets.starter import starter
-from accord.report.simulated import PairCells, describe_simulation
+from accord.report.simulation_page import PairCells, describe_simulation
 from accord.side import Side
 from accord.simulation.pair import Simulation, simulate
 from tests.report.outline import Outline, require_quiet, rows_of

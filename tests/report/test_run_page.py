@@ -12,8 +12,8 @@ import pytest
 
 from accord.agreement.adjusting import adjust
 from accord.errors import AccordError
-from accord.report.receipted import share
-from accord.report.run import describe_run
+from accord.report.receipt_page import share
+from accord.report.run_page import describe_run
 from accord.run.remembered import Remembered, remember
 from accord.side import Side
 from tests.report.outline import Outline, require_quiet

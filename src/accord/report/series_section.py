@@ -1,4 +1,4 @@
-"""What a run was in its series, in words: a function of the agreement and of the receipt, as receipted.py is.
+"""What a run was in its series, in words: a function of agreement and receipt, as the receipt's page is.
 
 Sizes are the declared ones, and batches are counted by what both sides know of them. How many records a batch
 really had, its owner's page alone can say.
@@ -27,7 +27,7 @@ def name_run(said: Mapping[str, Any]) -> str:
     return f"run {told['run']:,} of the series '{told['name']}'"
 
 
-def declared(agreement: Agreement) -> str:
+def tell_declared(agreement: Agreement) -> str:
     """What an agreement declares of its series."""
     series = agreement.series
     assert series is not None
@@ -69,7 +69,7 @@ def describe(agreement: Agreement, said: Mapping[str, Any]) -> Section:
     parts = [
         paragraph(f"This is {name_run(said)} between the two."),
         table("Batches, and the sizes that are declared for them", heads, rows),
-        paragraph(compared(told)),
+        paragraph(tell_compared(told)),
     ]
     if getattr(agreement.protocol, "greedy", False) and told["run"] > 1:
         parts.append(
@@ -82,7 +82,7 @@ def describe(agreement: Agreement, said: Mapping[str, Any]) -> Section:
     return Section(TITLE, join(parts))
 
 
-def compared(told: Mapping[str, Any]) -> str:
+def tell_compared(told: Mapping[str, Any]) -> str:
     """Which batches met in a run, by what its receipt tells of the series."""
     (met_a, met_b), (all_a, all_b) = ([told[of][side.value] for side in Side] for of in ("met", "batches"))
     if not met_a and not met_b:

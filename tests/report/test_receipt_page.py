@@ -18,8 +18,8 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.privacy.budget import Budget
-from accord.report.receipted import share
-from accord.report.run import describe_run
+from accord.report.receipt_page import share
+from accord.report.run_page import describe_run
 from accord.run.link import Linked
 from accord.run.remembered import Remembered, remember
 from accord.side import Side

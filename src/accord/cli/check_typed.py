@@ -1,0 +1,83 @@
+"""How one's own table is laid out, as `accord check` is told: it writes it down, and all other commands read
+what is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from accord.errors import UsageError
+
+if TYPE_CHECKING:
+    from accord.table.layout import Layout
+
+ColumnPairs = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="FIELD=COLUMN", help="Where the names differ; repeatable."),
+]
+IdColumn = Annotated[str | None, typer.Option("--id", help="The column that identifies each record.")]
+IdRow = Annotated[
+    bool, typer.Option("--id-row", help="Use row numbers 1, 2, … as ids; no id column is read.")
+]
+DateFormats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--date", metavar="FIELD=FORMAT", help="The format of dates not written 2026-11-15; repeatable."
+    ),
+]
+ListFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--list", metavar="NAME=FILE", help="A list of frequencies that is not built in; repeatable."
+    ),
+]
+PersonColumn = Annotated[
+    str | None,
+    typer.Option("--person", help="The column that says whose record it is: nobody may have too many."),
+]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Of a CSV file: utf-8, latin-1, …")]
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of a CSV file: one character, or tab.")]
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What stands on the command line about a layout."""
+
+    columns: tuple[str, ...] = ()
+    id: str | None = None
+    id_row: bool = False
+    dates: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    person: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.id is not None and self.id_row:
+            raise UsageError(
+                problem="Name records by a column, --id, or by their rows, --id-row, not by both."
+            )
+
+    def __bool__(self) -> bool:
+        return self != Typed()
+
+    @property
+    def named(self) -> frozenset[str]:
+        """What is not to be found out, since its owner says it."""
+        words = {"columns": self.columns, "id": self.id}
+        words |= {"encoding": self.encoding, "delimiter": self.delimiter}
+        return frozenset(word for word, value in words.items() if value)
+
+    def onto(self, layout: Layout) -> Layout:
+        """The layout, overridden by what was typed."""
+        changed = replace(
+            layout,
+            id=self.id or layout.id,
+            encoding=self.encoding or layout.encoding,
+            delimiter=self.delimiter or layout.delimiter,
+            person=self.person or layout.person,
+            id_row=self.id_row or (layout.id_row and self.id is None),
+        )
+        return changed.map_columns(self.columns).map_dates(self.dates).map_lists(self.lists)
