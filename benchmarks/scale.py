@@ -40,7 +40,7 @@ from accord.forecast.expected import agreed_network
 from accord.forecast.speed import Speedometer
 from accord.planning.machine import SLOW
 from accord.planning.plan import Own, PlanQuestion, price_agreed
-from accord.protocols.slots import commitments, content_digest, make_slots
+from accord.protocols.parts.slots import commitments, content_digest, make_slots
 from accord.side import Side
 from accord.table.sinks.files import write_table
 from benchmarks.linkage import introduce, link, outcomes, ports

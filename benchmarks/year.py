@@ -38,8 +38,8 @@ from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.planning.costs import price_sizes
 from accord.planning.variants import with_epsilon
-from accord.protocols.batches import Known, take_rows
-from accord.protocols.standing import Meeting
+from accord.protocols.parts.batches import Known, take_rows
+from accord.protocols.parts.standing import Meeting
 from accord.rules.evaluate import Tables
 from accord.rules.join import meeting_pairs
 from accord.side import Side

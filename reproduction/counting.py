@@ -31,8 +31,8 @@ from accord.fields.columns import Records, rows_of
 from accord.kernel import kernel
 from accord.protocols.base import Release
 from accord.protocols.binned import Binned
-from accord.protocols.schedule import Round, Schedule
-from accord.protocols.slots import Slots
+from accord.protocols.parts.schedule import Round, Schedule
+from accord.protocols.parts.slots import Slots
 from accord.ranges import contained, distinct, ranges
 from accord.rules.blocking.base import Blocking
 from accord.rules.join import Index

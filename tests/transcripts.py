@@ -25,7 +25,7 @@ from accord.datasets.places import generate_places
 from accord.datasets.products import generate_products
 from accord.datasets.starter import starter
 from accord.privacy import events
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.outcome import Outcome
 from accord.run.receipt import read_receipt
 from accord.secure.party import Wire, run_pair
 from accord.side import Side

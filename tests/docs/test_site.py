@@ -276,7 +276,7 @@ def test_a_page_without_a_place_stands_in_the_last_chapter() -> None:
         ("CONTRIBUTING.md", "[maths](docs/maths.md#1-definitions)", "[maths](maths.md#1-definitions)"),
         ("docs/data.md", "[lab](../reproduction/README.md)", "[lab](reproduction.md)"),
         ("reproduction/README.md", "[how](../CONTRIBUTING.md)", "[how](contributing.md)"),
-        ("docs/wire.md", "[the journal](../src/accord/protocols/journal.py)", "the journal"),
+        ("docs/wire.md", "[the journal](../src/accord/protocols/parts/journal.py)", "the journal"),
         (
             "docs/protocols/psi.md",
             "[limits](../security.md#limitations)",

@@ -16,9 +16,9 @@ from accord.peer.channel import Patience, TlsChannel
 from accord.peer.connection import Reach
 from accord.peer.frames import Kind, Reason
 from accord.peer.handshake import Hello, Wish, encode_hello
-from accord.protocols import disclosed
-from accord.protocols.journal import UNDER_WAY
-from accord.protocols.mine import MOST_RECORDS
+from accord.protocols.parts import disclosed
+from accord.protocols.parts.journal import UNDER_WAY
+from accord.protocols.parts.own_side import MOST_RECORDS
 from accord.run import receipt
 from accord.run.link import Linked
 from accord.secure.party import Buffer

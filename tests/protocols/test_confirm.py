@@ -14,8 +14,8 @@ from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.protocols import confirm as confirm_module
 from accord.protocols.confirm import confirm, output_digest
-from accord.protocols.outcome import Digest, Outcome
-from accord.protocols.phases import Phases
+from accord.protocols.parts.outcome import Digest, Outcome
+from accord.protocols.parts.phases import Phases
 from accord.secure.party import Party, Receive, Send, Wire, run_pair
 from accord.side import Side
 from accord.spill import Scratch

@@ -22,8 +22,8 @@ from accord.errors import AgreementError, PeerError, UsageError
 from accord.fields.columns import Records
 from accord.privacy.events import NO_COST, encode
 from accord.protocols.base import Protocol, prepare
+from accord.protocols.parts.slots import commitments
 from accord.protocols.registry import PROTOCOLS, protocol_named
-from accord.protocols.slots import commitments
 from accord.secure.engines import engine_named
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import run_pair

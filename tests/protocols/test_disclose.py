@@ -13,8 +13,8 @@ from accord.agreement.document import Agreement
 from accord.errors import PeerError
 from accord.protocols import disclose
 from accord.protocols.disclose import cut_slices
-from accord.protocols.disclosed import Disclosed
 from accord.protocols.found import disclose as show
+from accord.protocols.parts.disclosed import Disclosed
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party
 from accord.side import Side

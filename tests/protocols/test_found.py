@@ -14,7 +14,7 @@ from accord import spill
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.protocols import greedy
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.outcome import Outcome
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import run_pair
 from accord.side import Side

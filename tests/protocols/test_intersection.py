@@ -17,11 +17,11 @@ from accord.entropy import Seeded
 from accord.errors import PeerError, UsageError
 from accord.protocols import intersection as module
 from accord.protocols.base import prepare
-from accord.protocols.disclosed import Disclosed, encode, take
 from accord.protocols.intersection import Intersecting, lists
 from accord.protocols.lines import LINE, open_lines, rank_rows
-from accord.protocols.mine import Mine, Status
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.disclosed import Disclosed, encode, take
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide, Status
 from accord.protocols.psi import Psi
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
@@ -42,7 +42,7 @@ EXPAND = worlds.agreement(protocol="psi-expand")
 EQUAL = worlds.agreement(protocol="psi", rule="same(x) and same(y)")
 
 
-def inner(mine: Mine) -> Any:
+def inner(mine: OwnSide) -> Any:
     """What a side of EQUAL knows in the middle of its run."""
     assert isinstance(EQUAL.protocol, Intersecting)
     return module._Side(EQUAL.task, EQUAL.protocol, mine, IdealEngine())

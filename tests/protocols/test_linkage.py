@@ -13,7 +13,7 @@ from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.protocols.base import prepare
-from accord.protocols.mine import Status
+from accord.protocols.parts.own_side import Status
 from accord.rules.evaluate import Tables
 from accord.secure.engine import Engine
 from accord.secure.garbled.engine import GarbledEngine

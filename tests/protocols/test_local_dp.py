@@ -22,8 +22,8 @@ from accord.privacy.release import Snapshot
 from accord.protocols.base import prepare
 from accord.protocols.greedy import GreedyClean
 from accord.protocols.local_dp import LocalDp
-from accord.protocols.mine import Mine
-from accord.protocols.slots import shuffle_slots
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.slots import shuffle_slots
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
@@ -56,7 +56,7 @@ def agreement(
     return Agreement.model_validate(plain)
 
 
-def side(agreed: Agreement, which: Side, rows: worlds.Rows, entropy: Seeded, partner: int = 1) -> Mine:
+def side(agreed: Agreement, which: Side, rows: worlds.Rows, entropy: Seeded, partner: int = 1) -> OwnSide:
     held, own = worlds.records(rows, agreed, which.value), entropy.stream(which.value)
     release = agreed.protocol.release(agreed.task, which, len(held))
     assert release.event is not None
@@ -248,7 +248,7 @@ def test_a_partner_with_another_number_of_slots_than_records_is_refused() -> Non
     own_a = side(agreed, Side.A, [(5, 5)], entropy)
     held = worlds.records([(5, 5)], agreed, "B")
     slots = shuffle_slots(np.array([0, -1]), np.array([5, 6]), 16, held, entropy)
-    own_b = Mine(Side.B, held, 1, slots, entropy)
+    own_b = OwnSide(Side.B, held, 1, slots, entropy)
     with pytest.raises(PeerError, match="another number of slots than of records"):
         run_pair(run(agreed.task, own_a, IdealEngine()), run(agreed.task, own_b, IdealEngine()))
 

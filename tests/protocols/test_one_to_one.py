@@ -19,8 +19,8 @@ from accord.fields.columns import Integers, Records
 from accord.fields.load import load_records
 from accord.protocols import intersection, linkage
 from accord.protocols.base import prepare
-from accord.protocols.disclosed import Disclosed
 from accord.protocols.one_to_one import keep_best
+from accord.protocols.parts.disclosed import Disclosed
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import run_pair
 from accord.side import Side

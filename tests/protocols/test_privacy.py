@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
-from accord.protocols.mine import Mine
-from accord.protocols.slots import Slots
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.slots import Slots
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
@@ -50,7 +50,7 @@ def shape(
     """All that has a size, a number or an order in A's view."""
     entropy, wire = Seeded(9), Wire()
     own_a = worlds.side(agreed, Side.A, a, entropy, partner=len(b))
-    own_b = Mine(Side.B, worlds.records(b, agreed, "B"), len(a), slots, entropy.stream("B"))
+    own_b = OwnSide(Side.B, worlds.records(b, agreed, "B"), len(a), slots, entropy.stream("B"))
     left, _ = run_pair(worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine), wire)
     output = worlds.pairs_of_a(left), left.partner_ids.to_pylist()
     return wire.sizes[Side.A], wire.sizes[Side.B], wire.rounds, left.comparisons, left.rounds, *output
@@ -167,7 +167,7 @@ def view(agreed: Agreement, b: worlds.Rows, counts: tuple[int, int], placed: lis
     tape, entropy, engine = Tape(), Seeded(5), IdealEngine()
     own_a = worlds.side(agreed, Side.A, A_ROWS, entropy, 1, len(b))
     slots = Slots(np.array(counts), np.array(placed), bytes(64))
-    own_b = Mine(Side.B, worlds.records(b, agreed, "B"), len(A_ROWS), slots, entropy.stream("B"))
+    own_b = OwnSide(Side.B, worlds.records(b, agreed, "B"), len(A_ROWS), slots, entropy.stream("B"))
     left, _ = run_pair(worlds.run(agreed.task, own_a, engine), worlds.run(agreed.task, own_b, engine), tape)
     commitment, opened, *rest = tape.sent
     assert len(worlds.pairs_of_a(left)) == 2, "the second match is found by closure alone"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from accord.entropy import Seeded
 from accord.fields.columns import rows_of
 from accord.protocols import rounds
-from accord.protocols.mine import Mine
+from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.rounds import Rounds
 from accord.secure.blocks import Blocks, Table
 from accord.secure.ideal import IdealEngine
@@ -36,7 +36,7 @@ class Looked:
         patch.setattr(rounds, "rows_of", spy)
 
 
-def one_side(dummies: int = DUMMIES) -> tuple[Mine, Rounds]:
+def one_side(dummies: int = DUMMIES) -> tuple[OwnSide, Rounds]:
     agreed = worlds.agreement(greedy=False)
     mine = worlds.side(agreed, Side.A, ROWS, Seeded(3), dummies)
     schedule: Any = None

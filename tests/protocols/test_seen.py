@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accord.errors import PeerError
 from accord.fields.columns import Integers
-from accord.protocols.disclosed import Disclosed, take
+from accord.protocols.parts.disclosed import Disclosed, take
 from accord.protocols.seen import Hashes, Seen
 from accord.side import Side
 from accord.spill import Scratch

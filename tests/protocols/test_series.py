@@ -16,8 +16,8 @@ from accord.entropy import Seeded
 from accord.errors import AgreementError
 from accord.privacy.accounting import exact
 from accord.privacy.events import Cost, decode, encode
+from accord.protocols.parts.standing import Meeting
 from accord.protocols.series import series_slots
-from accord.protocols.standing import Meeting
 from accord.side import Side
 from tests.protocols import worlds
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from accord.protocols.base import Task
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
 from accord.secure.engine import Engine
 from accord.secure.party import Buffer, Wire, run_pair
 from accord.side import Side
@@ -34,7 +34,7 @@ class _Tape(Wire):
         self.said[sender].append(bytes(buffer))
 
 
-def views(task: Task, a: Mine, b: Mine, engine: Engine) -> dict[Side, View]:
+def views(task: Task, a: OwnSide, b: OwnSide, engine: Engine) -> dict[Side, View]:
     """Run the task on two small tables and keep what each side saw."""
     tape = _Tape()
     left, right = run_pair(run(task, a, engine), run(task, b, engine), tape)

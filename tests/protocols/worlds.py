@@ -13,8 +13,8 @@ from accord.entropy import Entropy, Seeded
 from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.protocols.base import Task, prepare
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Party, Wire, run_pair
@@ -80,7 +80,7 @@ def side(
     entropy: Entropy,
     dummies: int | NDArray[np.int64] = 2,
     partner: int = 1000,
-) -> Mine:
+) -> OwnSide:
     """One side with this many dummies in every bin, against a table of this size; none for all-pairs."""
     if isinstance(dummies, int):
         few = dummies if agreed.protocol.name == "laplace" else 0
@@ -90,7 +90,7 @@ def side(
     )
 
 
-def run(task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+def run(task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
     """One side of the task's protocol."""
     return task.protocol.party(task, mine, engine)
 

@@ -13,9 +13,9 @@ import pytest
 from accord.agreement.document import Agreement
 from accord.errors import DepartedError, StateError
 from accord.protocols import series_greedy
-from accord.protocols.batches import Batch, Look, decode_look, encode_look
+from accord.protocols.parts.batches import Batch, Look, decode_look, encode_look
+from accord.protocols.parts.shown import Shown, encode_shown
 from accord.protocols.series_greedy import SeriesGreedy
-from accord.protocols.shown import Shown, encode_shown
 from accord.replay.both_sides import replay_both
 from accord.replay.evidence import decode_evidence, encode_evidence
 from accord.replay.one_side import Replayed, make_evidence, replay_side
@@ -25,7 +25,7 @@ from accord.run.receipt import read_receipt
 from accord.side import Side
 from accord.state.runs import list_runs, open_run
 from accord.table.layout import Layout
-from tests.protocols.test_batches import Table
+from tests.protocols.parts.test_batches import Table
 from tests.run import cheats, test_series_cuts
 from tests.run.faults import Wire
 from tests.run.test_series import A_TABLES, B_TABLES, FOUND

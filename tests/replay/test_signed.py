@@ -16,7 +16,8 @@ from accord.accountable.transcript import Seal, signed_bytes
 from accord.errors import AccordError, ScratchError, StateError, UsageError
 from accord.peer import handshake
 from accord.peer.identity import sign
-from accord.protocols import disclose, disclosed
+from accord.protocols import disclose
+from accord.protocols.parts import disclosed
 from accord.replay import pledged
 from accord.replay.both_sides import replay_both
 from accord.replay.evidence import Evidence, Signatures, decode_evidence, encode_evidence

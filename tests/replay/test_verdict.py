@@ -14,7 +14,8 @@ from accord.accountable.seed import decode_seed
 from accord.accountable.stored import StoredTranscript, attempts
 from accord.accountable.transcript import Chain, Meeting, Seal, Transcript, signed_bytes
 from accord.errors import DepartedError, StateError
-from accord.protocols import bound, disclose
+from accord.protocols import disclose
+from accord.protocols.parts import bound
 from accord.replay.both_sides import replay_both
 from accord.replay.one_side import make_evidence
 from accord.replay.pledged import open_pledged_side

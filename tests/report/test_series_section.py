@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from accord.privacy.events import NO_COST
-from accord.protocols.standing import Meeting
+from accord.protocols.parts.standing import Meeting
 from accord.report import series_section
 from accord.report.receipt_page import share
 from accord.report.run_page import describe_forgotten, describe_run

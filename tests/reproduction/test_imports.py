@@ -83,7 +83,7 @@ def test_the_list_holds_nothing_that_is_not_used() -> None:
         ("from accord.run.link import link", "accord.run.link"),
         ("import accord.cli.terminal as t", "accord.cli.terminal"),
         ("def f():\n    from accord.kernel import kernel", "accord.kernel"),
-        ("from accord.protocols.schedule import Round", "accord.protocols.schedule"),
+        ("from accord.protocols.parts.schedule import Round", "accord.protocols.parts.schedule"),
         ("from accord.simulations import x", "accord.simulations"),
         ("from accord import run", "accord.run"),
         ("import accord\naccord.run.link", "accord.run"),

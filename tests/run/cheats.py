@@ -31,7 +31,7 @@ from accord.accountable import transcript
 from accord.agreement.document import Agreement
 from accord.fields.columns import Bits, Records
 from accord.protocols.disclose import DiscloseAtEnd
-from accord.protocols.slots import table_digest
+from accord.protocols.parts.slots import table_digest
 from accord.run import stages
 from accord.secure.garbled import engine as garbled_engine
 from accord.secure.garbled.batch import BatchSide as GarbledSide

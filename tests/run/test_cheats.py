@@ -10,7 +10,7 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.errors import PeerError, TooManyMatchesError
-from accord.protocols import disclosed
+from accord.protocols.parts import disclosed
 from accord.run.stages import Linked
 from accord.side import Side
 from accord.state.runs import open_run

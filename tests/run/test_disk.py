@@ -25,7 +25,7 @@ from accord.errors import (
 from accord.notices import tell_nobody
 from accord.peer.channel import TlsChannel
 from accord.peer.frames import Reason
-from accord.protocols.slots import Slots
+from accord.protocols.parts.slots import Slots
 from accord.run.link import get_ready, reopen
 from accord.run.request import Output, Resumption
 from accord.run.stages import Linked, begin, go_on

@@ -23,7 +23,7 @@ from accord.errors import AccordError
 from accord.peer import handshake
 from accord.peer.frames import decode_header, decode_reason
 from accord.peer.identity import parse_card
-from accord.protocols import disclosed
+from accord.protocols.parts import disclosed
 from accord.run import receipt
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Receive, Send

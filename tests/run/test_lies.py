@@ -28,8 +28,8 @@ from accord.peer.channel import Patience, TlsChannel
 from accord.peer.connect import HostPort, connect
 from accord.peer.frames import Kind, encode_header
 from accord.peer.handshake import HELLO, Hello, encode_hello
-from accord.protocols import disclosed
 from accord.protocols.greedy import GreedyClean
+from accord.protocols.parts import disclosed
 from accord.run.link import reopen
 from accord.run.stages import Linked, begin, go_on
 from accord.secure.party import Buffer, Party, Receive, Send, receive, run

@@ -24,7 +24,7 @@ from accord.notices import Done, Progress, encode_notice
 from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost
-from accord.protocols import slots
+from accord.protocols.parts import slots
 from accord.run.link import Linked
 from accord.run.offer import Offer
 from accord.run.receipt import read_receipt

@@ -28,7 +28,7 @@ from accord.peer.connection import Reach
 from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
 from accord.privacy.events import Cost
-from accord.protocols import mine
+from accord.protocols.parts import own_side as mine
 from accord.run.offer import Offer
 from accord.run.verbs import link
 from accord.side import Side

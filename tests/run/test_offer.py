@@ -20,7 +20,7 @@ from accord.privacy.budget import Budget
 from accord.privacy.events import AllPairs
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release
-from accord.protocols.slots import content_digest
+from accord.protocols.parts.slots import content_digest
 from accord.run.offer import SeriesOffer, describe, make_offer
 from accord.side import Side
 from accord.state.ledger import Ask, Ledger

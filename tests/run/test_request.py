@@ -17,9 +17,9 @@ from accord.peer.connection import Reach
 from accord.run.request import (
     KeptRequest,
     Output,
-    Part,
     Request,
     Resumption,
+    SeriesPart,
     WorkerChoice,
     keep,
     read_request,
@@ -39,7 +39,7 @@ LAYOUTS = st.builds(
 )
 OUTPUTS = st.builds(Output, st.sampled_from([None, Path("/tmp/pairs.csv")]), raw=st.booleans())
 WORKERS = st.sampled_from([WorkerChoice(), WorkerChoice(4), WorkerChoice("8@ray", True)])
-PARTS = st.builds(Part, st.just("monthly"), st.booleans(), st.booleans(), st.booleans())
+PARTS = st.builds(SeriesPart, st.just("monthly"), st.booleans(), st.booleans(), st.booleans())
 
 
 def request(agreed: Agreement = AGREED, **changes: Any) -> Request:
@@ -49,16 +49,16 @@ def request(agreed: Agreement = AGREED, **changes: Any) -> Request:
 
 @given(WAYS, LAYOUTS, OUTPUTS, WORKERS, st.one_of(st.none(), st.just("2026-11"), PARTS))
 def test_what_is_kept_is_what_was_asked_for(
-    way: Reach, layout: Layout, output: Output, workers: WorkerChoice, name: str | Part | None
+    way: Reach, layout: Layout, output: Output, workers: WorkerChoice, name: str | SeriesPart | None
 ) -> None:
     asked = request(
-        IN_SERIES if isinstance(name, Part) else AGREED,
+        IN_SERIES if isinstance(name, SeriesPart) else AGREED,
         layout=layout,
         output=output,
         reach=way,
         workers=workers,
         snapshot=name if isinstance(name, str) else None,
-        series=name if isinstance(name, Part) else None,
+        series=name if isinstance(name, SeriesPart) else None,
     )
     kept = json.loads(json.dumps(keep(asked)))
     assert KeptRequest(kept).again("0123", asked.agreement, "bob", "table") == asked
@@ -116,10 +116,10 @@ def test_every_field_of_a_request_is_judged_or_judges_itself() -> None:
 @pytest.mark.parametrize(
     ("agreed", "changes", "told"),
     [
-        (AGREED, {"series": Part("monthly")}, "declares no series"),
+        (AGREED, {"series": SeriesPart("monthly")}, "declares no series"),
         (IN_SERIES, {}, "Name it: `series=`"),
-        (IN_SERIES, {"series": Part("monthly"), "snapshot": "2026-11"}, "leave out `snapshot=`"),
-        (IN_SERIES, {"series": Part("monthly"), "layout": Layout(id_row=True)}, "name a column of ids"),
+        (IN_SERIES, {"series": SeriesPart("monthly"), "snapshot": "2026-11"}, "leave out `snapshot=`"),
+        (IN_SERIES, {"series": SeriesPart("monthly"), "layout": Layout(id_row=True)}, "name a column of ids"),
         (AGREED, {"reach": Reach()}, "`listen=`"),
         (AGREED, {"reach": Reach(listen=":1", connect="x:1")}, "`listen=`"),
     ],

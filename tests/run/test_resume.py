@@ -16,7 +16,7 @@ from accord.errors import AccountError, LedgerError, PeerError, RefusedError, St
 from accord.notices import tell_nobody
 from accord.privacy.budget import Budget
 from accord.protocols import intersection
-from accord.protocols.journal import Answer
+from accord.protocols.parts.journal import Answer
 from accord.run.link import get_ready
 from accord.run.receipt import read_receipt
 from accord.run.request import Output, read_request

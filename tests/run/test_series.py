@@ -18,7 +18,7 @@ from accord.run.receipt import read_receipt
 from accord.state.ledger import Ledger
 from accord.state.runs import list_runs
 from tests.cli import terminal
-from tests.protocols.test_batches import Table
+from tests.protocols.parts.test_batches import Table
 from tests.protocols.test_series import agreement
 from tests.run import worlds
 

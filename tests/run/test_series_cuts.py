@@ -11,15 +11,15 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.notices import tell_nobody
-from accord.protocols.batches import Look, encode_look
+from accord.protocols.parts.batches import Look, encode_look
 from accord.run.link import get_ready
-from accord.run.request import Part
+from accord.run.request import SeriesPart
 from accord.run.stages import Linked, Ready
 from accord.side import Side
 from accord.state.folder import open_state
 from accord.state.runs import list_runs
 from accord.table.layout import Layout
-from tests.protocols.test_batches import Table
+from tests.protocols.parts.test_batches import Table
 from tests.run import faults
 from tests.run.faults import Wire
 from tests.run.test_series import A_TABLES, B_TABLES, FOUND
@@ -33,7 +33,7 @@ Pairs = set[tuple[str, str]]
 class SeriesOffice(faults.Office):
     """One organisation that goes on with a series."""
 
-    part: Part = field(default_factory=lambda: Part("monthly"))
+    part: SeriesPart = field(default_factory=lambda: SeriesPart("monthly"))
     layout: Layout = field(default_factory=Layout)
 
     def ready(self) -> Ready:

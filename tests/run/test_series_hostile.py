@@ -17,10 +17,10 @@ import pytest
 from accord.errors import DepartedError, PeerError, StateError
 from accord.peer import handshake_series
 from accord.peer.handshake_series import Opening
-from accord.protocols.batches import Batch, Look, decode_looks, encode_looks
-from accord.protocols.disclosed import Disclosed
+from accord.protocols.parts.batches import Batch, Look, decode_looks, encode_looks
+from accord.protocols.parts.disclosed import Disclosed
+from accord.protocols.parts.shown import Shown
 from accord.protocols.series_greedy import SeriesGreedy
-from accord.protocols.shown import Shown
 from accord.replay.series import Earlier
 from accord.run import series
 from accord.run.series import OwnSeries

@@ -14,7 +14,7 @@ from accord.peer.identity import make_identity, own_card
 from accord.peer.partners import add_partner
 from accord.privacy.budget import Budget
 from accord.privacy.events import NO_COST
-from accord.protocols.batches import Look, encode_look
+from accord.protocols.parts.batches import Look, encode_look
 from accord.run.receipt import read_receipt
 from accord.run.stages import Linked
 from accord.side import Side
@@ -22,7 +22,7 @@ from accord.state.accounts import account
 from accord.state.folder import open_state
 from accord.state.ledger import Ledger
 from accord.state.runs import RunFolder, list_runs
-from tests.protocols.test_batches import Table
+from tests.protocols.parts.test_batches import Table
 from tests.run import faults
 from tests.run.test_series import A_TABLES, B_TABLES, FOUND
 from tests.run.test_series_cuts import SeriesOffice, agreement, offices, pairs

@@ -13,7 +13,7 @@ from accord.agreement.document import Agreement
 from accord.errors import DataError, UsageError
 from accord.notices import tell_nobody
 from accord.privacy.events import Cost, NoisyCounts
-from accord.protocols.batches import Known
+from accord.protocols.parts.batches import Known
 from accord.run.link import get_ready
 from accord.run.receipt import read_receipt
 from accord.run.stages import Linked, Ready

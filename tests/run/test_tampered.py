@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from accord.errors import AccordError, PeerError
-from accord.protocols.slots import Slots, make_slots
+from accord.protocols.parts.slots import Slots, make_slots
 from accord.run.stages import Linked
 from accord.secure.ot.batch import run_b
 from accord.secure.party import Party, Send

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from accord.entropy import Seeded
 from accord.errors import PeerError, UsageError
 from accord.fields.columns import Records
-from accord.protocols.batches import (
+from accord.protocols.binned import Binned
+from accord.protocols.parts.batches import (
     Known,
 )
-from accord.protocols.binned import Binned
-from accord.protocols.standing import Meeting
+from accord.protocols.parts.standing import Meeting
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
 from accord.side import Side
 from accord.simulation.series import SeriesSide, rehearse, rehearse_run
 from tests.protocols import worlds
-from tests.protocols.test_batches import Table, records
+from tests.protocols.parts.test_batches import Table, records
 from tests.protocols.test_series import agreement
 
 Ints = NDArray[np.int64]

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
 from accord.fields.columns import Records
-from accord.protocols.batches import (
+from accord.protocols.binned import Binned
+from accord.protocols.parts.batches import (
     Known,
     Released,
     find_changes,
@@ -24,13 +25,12 @@ from accord.protocols.batches import (
     rows_released,
     take_rows,
 )
-from accord.protocols.binned import Binned
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.shown import Shown
+from accord.protocols.parts.slots import Slots
+from accord.protocols.parts.standing import Disclosures, Meeting
 from accord.protocols.series import stand
-from accord.protocols.shown import Shown
-from accord.protocols.slots import Slots
-from accord.protocols.standing import Meeting, Remembered
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
@@ -38,7 +38,7 @@ from accord.secure.party import Buffer, Party, Wire, run_pair
 from accord.side import Side
 from accord.simulation.series import SeriesSide
 from accord.table.pairs import Rows
-from tests.protocols.test_batches import Table, records
+from tests.protocols.parts.test_batches import Table, records
 from tests.protocols.test_series import agreement
 
 Ints = NDArray[np.int64]
@@ -115,7 +115,7 @@ def coupled(
 
 
 def party(
-    agreed: Agreement, mine: Mine, meeting: Meeting, old: Ints, before: Remembered, engine: Engine
+    agreed: Agreement, mine: OwnSide, meeting: Meeting, old: Ints, before: Disclosures, engine: Engine
 ) -> Party[Outcome]:
     """One side of a run that goes on from this."""
     assert agreed.series is not None
@@ -139,10 +139,10 @@ def shapes(agreed: Agreement, history: History, counts: list[Ints], engine: Engi
         taken = take_rows(table, rows.rows, series.announced(Side.B, number + 1))
         every = looks.shown.left(np.concatenate(counts[: number + 1]))
         slots = coupled(agreed, taken, rows.batch, every, number, looks.shown.rows(rows.member))
-        other = Mine(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(f"b {number}"))
+        other = OwnSide(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(f"b {number}"))
         meeting, wire = Meeting((number, number), (number + 1, number + 1)), Wire()
         parties = [
-            party(agreed, mine, meeting, before, Remembered(shown, of), engine)
+            party(agreed, mine, meeting, before, Disclosures(shown, of), engine)
             for mine, before, shown, of in (
                 (own, every[: number * bins], a.shown, entered.rows),
                 (other, old, looks.shown, rows),
@@ -257,13 +257,13 @@ def view(agreed: Agreement, number: int, b: Table, counts: tuple[int, ...], plac
         )
     slots = Slots(np.array(counts), np.array(placed), bytes(64))
     taken = take_rows(records_of(agreed, b), np.arange(len(b)), series.announced(Side.B, number + 1))
-    other = Mine(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(5))
+    other = OwnSide(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(5))
     meeting = Meeting((number, number), (number + 1, number + 1))
     before = np.array(counts)[: 2 * number], side.counts[: 2 * number]
     engine, shown = IdealEngine(), (side.shown, Shown.nothing(agreed.task.shape(Side.A, 0)))
     none = np.zeros(0, np.int64)
     parties = [
-        party(agreed, mine, meeting, old, Remembered(known, rows), engine)
+        party(agreed, mine, meeting, old, Disclosures(known, rows), engine)
         for mine, old, known, rows in zip(
             (own, other), before, shown, (entered.rows, Released(none, none, none)), strict=True
         )

@@ -11,7 +11,7 @@ import pytest
 from accord.datasets.people import generate_people
 from accord.entropy import Seeded
 from accord.fields.load import load_records
-from accord.protocols.batches import members_of, take_rows
+from accord.protocols.parts.batches import members_of, take_rows
 from accord.side import Side
 from accord.simulation.series import rehearse
 from benchmarks.year import (

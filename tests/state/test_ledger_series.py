@@ -15,11 +15,11 @@ import pytest
 from accord.errors import BudgetError, SeriesError
 from accord.privacy.budget import Budget
 from accord.privacy.events import NO_COST, Cost, Promise
-from accord.protocols.batches import Batch, Look, encode_look
+from accord.protocols.parts.batches import Batch, Look, encode_look
 from accord.state.accounts import account
 from accord.state.ledger import Ask, Ledger
 from accord.state.ledger_series import SeriesLook
-from tests.protocols.test_batches import members
+from tests.protocols.parts.test_batches import members
 from tests.spent import SpentError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -19,9 +19,9 @@ from accord.entropy import Seeded
 from accord.errors import ConnectionLostError, PeerError, StoppedError, WorkerError
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
-from accord.protocols import schedule
-from accord.protocols.comparers import InTurn, Staff
-from accord.protocols.journal import UNDER_WAY
+from accord.protocols.parts import schedule
+from accord.protocols.parts.comparers import InTurn, Staff
+from accord.protocols.parts.journal import UNDER_WAY
 from accord.run.link import reopen
 from accord.run.receipt import read_receipt
 from accord.run.stages import Linked, begin, go_on

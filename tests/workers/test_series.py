@@ -10,7 +10,7 @@ import pytest
 from accord.run.receipt import read_receipt
 from accord.side import Side
 from accord.state.runs import list_runs
-from tests.protocols.test_batches import Table
+from tests.protocols.parts.test_batches import Table
 from tests.run import faults
 from tests.run.faults import Wire
 from tests.run.test_series_cuts import SeriesOffice, copied, go_on, offices, pairs, unfinished

@@ -25,11 +25,11 @@ import numpy as np
 from accord.errors import PeerError
 from accord.peer.identity import Card, sign, verify
 from accord.privacy.release import fold_name
-from accord.protocols.batches import (
+from accord.protocols.parts.batches import (
     Look,
     encode_looks,
 )
-from accord.protocols.standing import Meeting
+from accord.protocols.parts.standing import Meeting
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 from accord.state.folder import State

@@ -2,8 +2,8 @@
 
 It holds public facts only: names, fields, rule, blocking, privacy, protocol, what is disclosed with a match,
 engine. Version 1 fixes every default, so that two installations never read one file in two ways; the
-canonical bytes spell them out (but for options that came later, see `one_to_one`, protocols/people.py and
-fields/recipe.py), and their digest is what the parties compare before anything else.
+canonical bytes spell them out (but for options that came later, see `one_to_one`, protocols/parts/people.py
+and fields/recipe.py), and their digest is what the parties compare before anything else.
 Comments, the order of keys and the spelling of numbers and of the rule do not change the digest.
 """
 
@@ -37,8 +37,8 @@ from accord.fields.recipe import ColumnName
 from accord.fields.schema import FieldSpec, FrequencyField, Name, Spec, TextField, agreed_columns
 from accord.network import Network
 from accord.protocols.base import Leakage, Task
-from accord.protocols.bound import Bounds, MostRecords
-from accord.protocols.mine import MOST_RECORDS
+from accord.protocols.parts.bound import Bounds, MostRecords
+from accord.protocols.parts.own_side import MOST_RECORDS
 from accord.protocols.registry import PROTOCOLS, ProtocolOptions
 from accord.protocols.series import Series
 from accord.rules.blocking.base import (

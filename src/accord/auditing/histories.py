@@ -43,7 +43,7 @@ from accord.privacy.budget import Budget
 from accord.privacy.events import NO_COST, Cost
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, prepare
-from accord.protocols.slots import content_digest
+from accord.protocols.parts.slots import content_digest
 from accord.secure.engine import Engine
 from accord.secure.party import Party, run_pair
 from accord.side import Side

@@ -25,8 +25,8 @@ from accord.fields.columns import Records
 from accord.privacy.calibration import as_claimed
 from accord.protocols.base import Release, prepare
 from accord.protocols.laplace import NoisyCounts
-from accord.protocols.mine import Mine
-from accord.protocols.slots import exchange_commitments, exchange_counts
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.slots import exchange_commitments, exchange_counts
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
@@ -35,7 +35,7 @@ from accord.simulation.pair import make_mine, release_of
 Program = Callable[[Side, Records, int, Entropy, Engine], Party[Any]]
 """(side, its records, how many the partner has, randomness, engine)"""
 Maker = Callable[[Agreement], Program]
-Owner = Callable[[Side, Records, int, Entropy], Mine]
+Owner = Callable[[Side, Records, int, Entropy], OwnSide]
 
 ABORTED = 20
 
@@ -49,7 +49,7 @@ def unshuffled(agreement: Agreement) -> Program:
     """Slots in the order of the table."""
     shuffled = _owner(agreement)
 
-    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Mine:
+    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> OwnSide:
         made = shuffled(side, records, partner, entropy)
         bins = np.repeat(np.arange(len(made.slots.counts)), made.slots.counts)
         # −1 is a dummy; as an unsigned number it is the largest.
@@ -63,7 +63,7 @@ def half_noise(agreement: Agreement) -> Program:
     """Noise at half its scale."""
     release = _releases(agreement)
 
-    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Mine:
+    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> OwnSide:
         found = release(side, records.size)
         if found.setting is None:
             raise UsageError(problem="This protocol draws no noise that could be halved.")
@@ -87,7 +87,7 @@ def forgotten_pass(agreement: Agreement) -> Program:
         promised = agreed.epsilon, agreed.delta, bins, records, agreed.records_per_person
         return replace(found, setting=as_claimed(agreed.name, *promised))
 
-    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> Mine:
+    def own(side: Side, records: Records, partner: int, entropy: Entropy) -> OwnSide:
         return make_mine(weaker(side, records.size), records, partner, entropy)
 
     return _program(agreement, own)

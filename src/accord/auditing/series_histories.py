@@ -41,11 +41,11 @@ from accord.errors import PeerError
 from accord.fields.columns import Records
 from accord.fields.load import Loading, load_records
 from accord.protocols.base import Ints, Release
-from accord.protocols.batches import Released
-from accord.protocols.mine import Mine
+from accord.protocols.parts.batches import Released
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.slots import Slots
+from accord.protocols.parts.standing import Meeting
 from accord.protocols.series import Entered, series_slots
-from accord.protocols.slots import Slots
-from accord.protocols.standing import Meeting
 from accord.secure.party import Party, Send, receive, run_pair
 from accord.side import Side
 from accord.simulation.series import SeriesSide
@@ -154,7 +154,7 @@ class _Owner(SeriesSide):
 
     def announce_and_take_part(
         self, table: Records, number: int, entropy: Entropy
-    ) -> tuple[int, Mine, Entered]:
+    ) -> tuple[int, OwnSide, Entered]:
         """The size that it announces, its side of the run, and what takes part."""
         release = self.task.protocol.release(self.task, self.side, 1)
         self.noise.append(release.draw(table, entropy.stream("noise")))
@@ -164,7 +164,7 @@ class _Owner(SeriesSide):
         arrived = len(entered.changes.arrived)
         return arrived if self.broken == "true sizes" else mine.records.size, mine, entered
 
-    def _other_slots(self, mine: Mine, rows: Released, release: Release, entropy: Entropy) -> Slots:
+    def _other_slots(self, mine: OwnSide, rows: Released, release: Release, entropy: Entropy) -> Slots:
         """Of batches whose noise is drawn anew, or that lose what is gone."""
         plan, noise = self.task.blocking, np.concatenate(self.noise)
         if self.broken == "redrawn":

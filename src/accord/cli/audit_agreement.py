@@ -111,7 +111,7 @@ def _words(path: Path, facts: dict[str, Any], sides: list[SideFacts], account: A
 
 def _side_lines(facts: SideFacts) -> list[str]:
     from accord.privacy.number import show
-    from accord.protocols.people import whom
+    from accord.protocols.parts.people import whom
 
     if facts.public:
         return ["none: the agreement calls the bins of this side public"]

@@ -24,7 +24,7 @@ from accord.wording import counted, lasting, sized
 
 if TYPE_CHECKING:
     from accord.agreement.document import Agreement
-    from accord.protocols.mine import Status, Watch
+    from accord.protocols.parts.own_side import Status, Watch
     from accord.report.simulation_page import PairCells
     from accord.simulation.pair import Simulation
     from accord.simulation.report import Quality

@@ -24,8 +24,8 @@ from accord.agreement.document import Agreement
 from accord.agreement.limits import MOST_BYTES, load_bounded
 from accord.errors import DifferentAgreementError, PeerError, RefusedError
 from accord.fields.vectors import readers, texts_digest
-from accord.protocols.mine import MOST_RECORDS
-from accord.protocols.slots import COMMITMENT
+from accord.protocols.parts.own_side import MOST_RECORDS
+from accord.protocols.parts.slots import COMMITMENT
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 

@@ -26,7 +26,7 @@ from accord.planning.figures import Range, TimeSpent
 from accord.planning.machine import Speed
 from accord.planning.spread import Spread
 from accord.protocols.base import Release, Task
-from accord.protocols.schedule import fewest_rounds
+from accord.protocols.parts.schedule import fewest_rounds
 from accord.secure.blocks import LONGEST, Blocks
 from accord.secure.cost import Price, Tab, price_like, set_up_bytes
 from accord.secure.ot.settings import USUAL, Settings

@@ -22,7 +22,7 @@ from accord.planning.costs import Drawn, PriceRound, Spared, Walk
 from accord.planning.figures import Range
 from accord.planning.spread import Spread
 from accord.protocols.base import Task
-from accord.protocols.schedule import BATCH, Round, fewest_rounds
+from accord.protocols.parts.schedule import BATCH, Round, fewest_rounds
 from accord.ranges import distinct, ranges
 from accord.secure.blocks import Blocks
 

@@ -20,8 +20,8 @@ from accord.privacy import events
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import Binned
 from accord.protocols.linkage import link_bins
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
@@ -57,7 +57,7 @@ class AllPairs(Binned):
     ) -> Release:
         return WholeTable(task, side, events.AllPairs())
 
-    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+    def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
         return link_bins(task, self, mine, engine)
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:

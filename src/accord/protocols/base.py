@@ -32,13 +32,13 @@ from accord.fields.columns import Records
 from accord.fields.schema import is_shown
 from accord.privacy.calibration import Setting, warnings
 from accord.privacy.events import Event
-from accord.protocols.bound import Bounds, Most
-from accord.protocols.disclosed import Shape
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
-from accord.protocols.schedule import Schedule
-from accord.protocols.slots import ANY_PADDING, NO_PADDING, Padding, Slots
-from accord.protocols.standing import ALONE, Meeting
+from accord.protocols.parts.bound import Bounds, Most
+from accord.protocols.parts.disclosed import Shape
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.schedule import Schedule
+from accord.protocols.parts.slots import ANY_PADDING, NO_PADDING, Padding, Slots
+from accord.protocols.parts.standing import ALONE, Meeting
 from accord.rules.blocking.base import AnyPart, Blocking
 from accord.rules.lowering import Lowered, lower
 from accord.rules.rule import Rule, fields_of
@@ -271,7 +271,7 @@ class Protocol(Spec):
     # -- a run --------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+    def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
         """One side of the protocol."""
 
     def require_engine(self, task: Task, engine: Engine) -> None:
@@ -362,7 +362,7 @@ def prepare(
     entropy: Entropy,
     released: tuple[Event, ...] = (),
     padding: Padding = ANY_PADDING,
-) -> Mine:
+) -> OwnSide:
     """My side of a new run. *Requires* noise that was drawn for this very table, as its release draws it."""
     slots = task.protocol.make_slots(task, side, records, noise, entropy)
-    return Mine(side, records, partner_size, slots, entropy, released, padding)
+    return OwnSide(side, records, partner_size, slots, entropy, released, padding)

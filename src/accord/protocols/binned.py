@@ -14,11 +14,11 @@ from accord.entropy import Entropy
 from accord.errors import PeerError
 from accord.fields.columns import Columns, Records
 from accord.protocols.base import Ints, Protocol, Task
-from accord.protocols.journal import UNDER_WAY
-from accord.protocols.outcome import CONFIRMED
-from accord.protocols.schedule import GROWN, Schedule, most_rows, order_pairs
-from accord.protocols.slots import Padding, Slots, exchanged_bytes, make_slots, require_possible
-from accord.protocols.standing import ALONE, Meeting
+from accord.protocols.parts.journal import UNDER_WAY
+from accord.protocols.parts.outcome import CONFIRMED
+from accord.protocols.parts.schedule import GROWN, Schedule, most_rows, order_pairs
+from accord.protocols.parts.slots import Padding, Slots, exchanged_bytes, make_slots, require_possible
+from accord.protocols.parts.standing import ALONE, Meeting
 from accord.rules.evaluate import Indices
 from accord.rules.join import has_index
 from accord.rules.rule import fields_of

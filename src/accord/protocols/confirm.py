@@ -21,7 +21,7 @@ import pyarrow as pa
 from accord.entropy import Entropy
 from accord.errors import PeerError
 from accord.fields.encoders import text_buffers
-from accord.protocols.outcome import Digest, Outcome
+from accord.protocols.parts.outcome import Digest, Outcome
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 from accord.table.pairs import Pairs

@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.protocols.base import Task
-from accord.protocols.bound import require_within
-from accord.protocols.disclosed import Disclosed
 from accord.protocols.found import Found, disclose, require_hit
-from accord.protocols.mine import Mine
 from accord.protocols.one_to_one import require_matches
-from accord.protocols.shown import Shown
+from accord.protocols.parts.bound import require_within
+from accord.protocols.parts.disclosed import Disclosed
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.shown import Shown
 from accord.ranges import contained, distinct
 from accord.secure.party import Party
 from accord.side import Side
@@ -48,7 +48,7 @@ FIRST, LARGEST = 16, 1 << 16
 class DiscloseAtEnd:
     """Keeps the matched slots until the end."""
 
-    def __init__(self, task: Task, mine: Mine, found: Found) -> None:
+    def __init__(self, task: Task, mine: OwnSide, found: Found) -> None:
         self._task, self._mine, self._found = task, mine, found
         self._pairs = Growing(mine.scratch)
         """As A's slot · B's slots + B's slot: the same numbers on both sides."""

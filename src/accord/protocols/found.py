@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.fields.columns import Columns
 from accord.protocols.base import Task
-from accord.protocols.disclosed import Disclosed, exchange, partner_records, take
-from accord.protocols.journal import Answer, step
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
-from accord.protocols.phases import Phases
+from accord.protocols.parts.disclosed import Disclosed, exchange, partner_records, take
+from accord.protocols.parts.journal import Answer, step
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.phases import Phases
+from accord.protocols.parts.slots import SomeInts, slots_among
 from accord.protocols.seen import Seen
-from accord.protocols.slots import SomeInts, slots_among
 from accord.ranges import contained
 from accord.secure.party import Party
 from accord.side import Side
@@ -37,7 +37,7 @@ T = TypeVar("T")
 class Found:
     """Disclosed records of the partner by number, and matches."""
 
-    def __init__(self, task: Task, mine: Mine, counts: Ints) -> None:
+    def __init__(self, task: Task, mine: OwnSide, counts: Ints) -> None:
         self._task, self._mine = task, mine
         size, slots = mine.partner_size, int(counts.sum())
         self._shape = task.shape(mine.side.other, size, slots)
@@ -118,7 +118,7 @@ class Found:
             yield (own, partner) if self._mine.side is Side.A else (partner, own)
 
 
-def disclose(task: Task, mine: Mine, of: SomeInts, slots: SomeInts, records: Ints) -> Disclosed:
+def disclose(task: Task, mine: OwnSide, of: SomeInts, slots: SomeInts, records: Ints) -> Disclosed:
     """These own records in the order of their ids, each with its slots; `of` has the record of each of the
     slots, ascending."""
     records = order_by_id(mine, records)
@@ -134,7 +134,7 @@ def require_hit(theirs: Disclosed, slots: Ints) -> None:
         raise PeerError(problem="a record whose slot did not match")
 
 
-def order_by_id(mine: Mine, records: Ints) -> Ints:
+def order_by_id(mine: OwnSide, records: Ints) -> Ints:
     """The order of the table is nobody's business; that of the ids follows from what is disclosed."""
     by_id = mine.records.by_id
     return by_id.rows[np.sort(by_id.places[records])].astype(np.int64)

@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.protocols.base import Task
 from accord.protocols.binned import Binned
-from accord.protocols.bound import require_within
-from accord.protocols.disclosed import Disclosed
 from accord.protocols.found import Found, disclose, order_by_id, require_hit
-from accord.protocols.mine import Mine
-from accord.protocols.schedule import Schedule
-from accord.protocols.shown import Shown
+from accord.protocols.parts.bound import require_within
+from accord.protocols.parts.disclosed import Disclosed
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.schedule import Schedule
+from accord.protocols.parts.shown import Shown
 from accord.ranges import contained, distinct
 from accord.rules.evaluate import Tables
 from accord.rules.join import Index, Meetings
@@ -51,7 +51,7 @@ _MOST_LISTS = 64
 class GreedyClean:
     """Discloses, closes and cleans after every round that has a match."""
 
-    def __init__(self, task: Task, options: Binned, mine: Mine, schedule: Schedule, found: Found) -> None:
+    def __init__(self, task: Task, options: Binned, mine: OwnSide, schedule: Schedule, found: Found) -> None:
         self._task, self._options, self._mine = task, options, mine
         self._schedule, self._found = schedule, found
         self._me = 0 if mine.side is Side.A else 1

@@ -46,10 +46,7 @@ from accord.fields.columns import Records
 from accord.privacy import events
 from accord.protocols.balls import MOST_LINES, Balls, expansion, values_of
 from accord.protocols.base import NOTHING_TOLD, Guarantee, Protocol, Release, Task
-from accord.protocols.bound import require_within
 from accord.protocols.confirm import confirm
-from accord.protocols.disclosed import Disclosed, exchange, memory, partner_records, take
-from accord.protocols.journal import Answer, step, whole
 from accord.protocols.lines import (
     CHUNK,
     HALF,
@@ -65,11 +62,14 @@ from accord.protocols.lines import (
     rank_rows,
     rank_tokens,
 )
-from accord.protocols.mine import Mine, Status
 from accord.protocols.one_to_one import keep_best, require_matches, work_of
-from accord.protocols.outcome import CONFIRMED, Outcome
-from accord.protocols.phases import Phases
-from accord.protocols.slots import COMMITMENT, Slots, exchange_commitments, shuffle_slots
+from accord.protocols.parts.bound import require_within
+from accord.protocols.parts.disclosed import Disclosed, exchange, memory, partner_records, take
+from accord.protocols.parts.journal import Answer, step, whole
+from accord.protocols.parts.outcome import CONFIRMED, Outcome
+from accord.protocols.parts.own_side import OwnSide, Status
+from accord.protocols.parts.phases import Phases
+from accord.protocols.parts.slots import COMMITMENT, Slots, exchange_commitments, shuffle_slots
 from accord.ranges import distinct
 from accord.rules.rule import Rule
 from accord.secure.engine import Engine
@@ -130,7 +130,7 @@ class Intersecting(Protocol):
         nothing = np.zeros(0, np.int64)
         return shuffle_slots(nothing, nothing, 0, records, entropy)
 
-    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+    def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
         return intersect(task, self, mine, engine)
 
     def require_engine(self, task: Task, engine: Engine) -> None:
@@ -173,7 +173,7 @@ def lists(side: Side, own: int, partner: int, size: int) -> bool:
     return (own < partner) == (size > 1)
 
 
-def intersect(task: Task, options: Intersecting, mine: Mine, engine: Engine) -> Party[Outcome]:
+def intersect(task: Task, options: Intersecting, mine: OwnSide, engine: Engine) -> Party[Outcome]:
     """One side of an intersection."""
     clock = mine.stopwatch
     run = _Side(task, options, mine, engine)
@@ -194,7 +194,7 @@ def intersect(task: Task, options: Intersecting, mine: Mine, engine: Engine) -> 
 class _Side:
     """What one side knows between the sizes and the outcome."""
 
-    def __init__(self, task: Task, options: Intersecting, mine: Mine, engine: Engine) -> None:
+    def __init__(self, task: Task, options: Intersecting, mine: OwnSide, engine: Engine) -> None:
         self.task, self.own, self.partner_size = task, mine, mine.partner_size
         domain = b"accord psi 1\0" + task.salt.encode()
         self.group: Group = Clear(domain) if engine.name == "ideal" else Ed25519(domain)

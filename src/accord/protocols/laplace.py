@@ -28,10 +28,10 @@ from accord.privacy.noise import AUTO, FOR_PEOPLE, ONLY_FOR_PEOPLE, draw
 from accord.protocols.base import Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import OF_MATCHES, Sorted, tell_bins
 from accord.protocols.linkage import link_bins
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
-from accord.protocols.people import Protected, whom
-from accord.protocols.slots import Padding, most_dummies
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.people import Protected, whom
+from accord.protocols.parts.slots import Padding, most_dummies
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
@@ -115,7 +115,7 @@ class Laplace(Sorted):
         setting = self.release(task, side, records)._setting
         return most_dummies(setting.noise.window, task.blocking.bins)
 
-    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+    def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
         return link_bins(task, self, mine, engine)
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:

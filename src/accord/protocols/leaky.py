@@ -24,9 +24,9 @@ from accord.privacy import noise_suppress
 from accord.protocols.base import Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import OF_MATCHES, Sorted, tell_bins
 from accord.protocols.linkage import link_bins
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
-from accord.protocols.slots import Slots, shuffle_slots
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.slots import Slots, shuffle_slots
 from accord.rules.blocking.base import Blocking
 from accord.secure.engine import Engine
 from accord.secure.party import Party
@@ -53,7 +53,7 @@ class PlainBlocking(Sorted):
     ) -> Release:
         return Release(task, side, None)
 
-    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+    def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
         return link_bins(task, self, mine, engine)
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:
@@ -102,7 +102,7 @@ class Suppress(Sorted):
     def make_slots(self, task: Task, side: Side, records: Records, noise: Ints, entropy: Entropy) -> Slots:
         return suppress_slots(task.blocking, side, records, noise, entropy)
 
-    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+    def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
         return link_bins(task, self, mine, engine)
 
     def guarantee(self, task: Task, side: Side) -> Guarantee:

@@ -31,21 +31,21 @@ from accord.protocols.confirm import confirm
 from accord.protocols.disclose import DiscloseAtEnd
 from accord.protocols.found import Found
 from accord.protocols.greedy import GreedyClean
-from accord.protocols.journal import Answer, step, whole
-from accord.protocols.mine import Mine
 from accord.protocols.one_to_one import keep_best, work_of
-from accord.protocols.outcome import Outcome
-from accord.protocols.phases import Phases, Stopwatch
+from accord.protocols.parts.journal import Answer, step, whole
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.phases import Phases, Stopwatch
+from accord.protocols.parts.schedule import Schedule
+from accord.protocols.parts.slots import exchange_commitments, exchange_counts, partner_counts
 from accord.protocols.rounds import Disclosing, Rounds
-from accord.protocols.schedule import Schedule
 from accord.protocols.series_greedy import SeriesGreedy
-from accord.protocols.slots import exchange_commitments, exchange_counts, partner_counts
 from accord.secure.engine import Engine
 from accord.secure.party import Party
 from accord.side import Side
 
 
-def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[Outcome]:
+def link_bins(task: Task, options: Binned, mine: OwnSide, engine: Engine) -> Party[Outcome]:
     """One side of the linkage.
 
     *Requires*: its slots are those of all its batches, and its records and the partner's are as many as were
@@ -66,7 +66,7 @@ def link_bins(task: Task, options: Binned, mine: Mine, engine: Engine) -> Party[
     return (yield from compare_bins(task, options, mine, engine, schedule, found, disclosing, clock))
 
 
-def _disclosing(task: Task, options: Binned, mine: Mine, schedule: Schedule, found: Found) -> Disclosing:
+def _disclosing(task: Task, options: Binned, mine: OwnSide, schedule: Schedule, found: Found) -> Disclosing:
     """What becomes of the matches: the one place that asks."""
     remembered = mine.standing.remembered
     if not options.greedy:
@@ -76,7 +76,7 @@ def _disclosing(task: Task, options: Binned, mine: Mine, schedule: Schedule, fou
     return SeriesGreedy(task, options, mine, schedule, found, remembered)
 
 
-def _require_counts(task: Task, options: Binned, mine: Mine, counts: Ints) -> None:
+def _require_counts(task: Task, options: Binned, mine: OwnSide, counts: Ints) -> None:
     """Raise unless the partner's counts go on from those that it has shown: noise that is drawn again would
     weaken the first, on whichever side. New ones must be possible for the size of their batch, each by
     itself."""
@@ -91,7 +91,7 @@ def _require_counts(task: Task, options: Binned, mine: Mine, counts: Ints) -> No
 def compare_bins(
     task: Task,
     options: Binned,
-    mine: Mine,
+    mine: OwnSide,
     engine: Engine,
     schedule: Schedule,
     found: Found,
@@ -117,7 +117,7 @@ def compare_bins(
     return replace(outcome, digest=digest, shown=disclosing.shown())
 
 
-def open_counts(mine: Mine, bins: int, judge: Callable[[Ints], None]) -> Party[Ints]:
+def open_counts(mine: OwnSide, bins: int, judge: Callable[[Ints], None]) -> Party[Ints]:
     """The partner's counts in so many bins, to which it was committed before it saw ours; `judge` raises
     before they are kept if they cannot be."""
     made = whole(exchange_commitments(mine.slots, mine.side))

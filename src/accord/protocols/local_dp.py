@@ -39,10 +39,10 @@ from accord.privacy.randomised_response import Response, best_spread, compared, 
 from accord.protocols.base import Blockings, Fault, Guarantee, Ints, Options, Release, Task
 from accord.protocols.binned import OF_MATCHES, Binned, tell_true_bins
 from accord.protocols.linkage import link_bins
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
-from accord.protocols.people import Protected, whom
-from accord.protocols.slots import Slots, shuffle_slots
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.people import Protected, whom
+from accord.protocols.parts.slots import Slots, shuffle_slots
 from accord.rules.blocking.base import PassSpec, build_blocking
 from accord.rules.blocking.key import KeySpec
 from accord.rules.evaluate import Indices
@@ -197,7 +197,7 @@ class LocalDp(Binned):
         left = np.repeat(np.arange(bins), self.window)
         return left, (left + np.tile(np.arange(self.window), bins)) % bins
 
-    def party(self, task: Task, mine: Mine, engine: Engine) -> Party[Outcome]:
+    def party(self, task: Task, mine: OwnSide, engine: Engine) -> Party[Outcome]:
         return link_bins(task, self, mine, engine)
 
     # -- what it leaks ------------------------------------------------------------------------------------

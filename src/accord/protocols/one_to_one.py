@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.fields.columns import Columns
 from accord.protocols.base import Task
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
 from accord.rules.assignment import alone, choose
 from accord.rules.evaluate import Tables, holds, scores
 from accord.rules.rule import And, Rule, Score
@@ -48,7 +48,7 @@ def work_of(task: Task, pairs: int) -> int:
     return pairs * (_WORK_A_MATCH + _WORK_TO_CHOOSE * task.one_to_one)
 
 
-def keep_best(task: Task, mine: Mine, outcome: Outcome) -> Outcome:
+def keep_best(task: Task, mine: OwnSide, outcome: Outcome) -> Outcome:
     """The outcome with the pairs that both keep."""
     if not task.one_to_one:
         return outcome
@@ -65,14 +65,14 @@ def keep_best(task: Task, mine: Mine, outcome: Outcome) -> Outcome:
     return replace(outcome, pairs=best, partner_fields={}, matches_found=len(pairs))
 
 
-def require_matches(task: Task, mine: Mine, theirs: Columns, own: Ints, partner: Ints) -> None:
+def require_matches(task: Task, mine: OwnSide, theirs: Columns, own: Ints, partner: Ints) -> None:
     """Raise unless the rule accepts every pair of own rows and the partner's records with these fields."""
     tables = Tables(task.fields, *_by_side(mine, mine.records.columns, theirs))
     if len(own) and not holds(task.rule, tables, *_by_side(mine, own, partner)).all():
         raise PeerError(problem="a match that the rule denies")
 
 
-def _by_side(mine: Mine, own: T, partner: T) -> tuple[T, T]:
+def _by_side(mine: OwnSide, own: T, partner: T) -> tuple[T, T]:
     """A's, then B's."""
     return (own, partner) if mine.side is Side.A else (partner, own)
 

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.fields.columns import rows_of
 from accord.protocols.base import Task
-from accord.protocols.comparers import Comparer
-from accord.protocols.journal import Answer, unfit
-from accord.protocols.mine import Mine, Status
-from accord.protocols.phases import Lap, Stopwatch
-from accord.protocols.schedule import Round, Schedule
-from accord.protocols.shown import Shown
+from accord.protocols.parts.comparers import Comparer
+from accord.protocols.parts.journal import Answer, unfit
+from accord.protocols.parts.own_side import OwnSide, Status
+from accord.protocols.parts.phases import Lap, Stopwatch
+from accord.protocols.parts.schedule import Round, Schedule
+from accord.protocols.parts.shown import Shown
 from accord.rules.rule import fields_of
 from accord.secure.blocks import Blocks, Table
 from accord.secure.party import Buffer, Party
@@ -66,7 +66,7 @@ class Rounds:
     """One side of all rounds, and what they came to."""
 
     def __init__(
-        self, task: Task, mine: Mine, comparer: Comparer, schedule: Schedule, clock: Stopwatch
+        self, task: Task, mine: OwnSide, comparer: Comparer, schedule: Schedule, clock: Stopwatch
     ) -> None:
         self._task, self._mine, self._comparer = task, mine, comparer
         self._schedule, self._clock = schedule, clock

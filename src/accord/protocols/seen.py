@@ -18,7 +18,7 @@ from accord.fields.encoders import text_buffers
 from accord.fields.gathering import GrowingColumn, Texts
 from accord.fields.siphash import hash_texts, key
 from accord.protocols.base import Task
-from accord.protocols.disclosed import Disclosed
+from accord.protocols.parts.disclosed import Disclosed
 from accord.side import Side
 from accord.spill import Scratch
 

@@ -38,7 +38,7 @@ from accord.fields.columns import Records, rows_of
 from accord.privacy.events import MOST_VERSIONS, Cost, Event, NoisyCounts
 from accord.privacy.number import show
 from accord.protocols.base import Fault, Guarantee, Protocol, Task
-from accord.protocols.batches import (
+from accord.protocols.parts.batches import (
     Changes,
     Known,
     Look,
@@ -50,10 +50,10 @@ from accord.protocols.batches import (
     rows_released,
     take_rows,
 )
-from accord.protocols.bound import MostRecords
-from accord.protocols.shown import Shown
-from accord.protocols.slots import Slots, shuffle_slots
-from accord.protocols.standing import Meeting, Remembered, Standing
+from accord.protocols.parts.bound import MostRecords
+from accord.protocols.parts.shown import Shown
+from accord.protocols.parts.slots import Slots, shuffle_slots
+from accord.protocols.parts.standing import Disclosures, Meeting, Standing
 from accord.rules.blocking.base import Blocking
 from accord.side import Side
 from accord.spec import Spec
@@ -184,11 +184,11 @@ class Entered:
 
     def standing(self, meeting: Meeting, partner_counts: Ints, shown: Shown) -> Standing:
         """What the run goes on from, once it is known how many batches the partner has."""
-        return stand(self.series, self.side, meeting, partner_counts, Remembered(shown, self.rows))
+        return stand(self.series, self.side, meeting, partner_counts, Disclosures(shown, self.rows))
 
 
 def stand(
-    series: Series, side: Side, meeting: Meeting, partner_counts: Ints, remembered: Remembered
+    series: Series, side: Side, meeting: Meeting, partner_counts: Ints, remembered: Disclosures
 ) -> Standing:
     """What a side's run of a series goes on from."""
     partner = side.other

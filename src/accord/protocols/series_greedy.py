@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from accord.errors import PeerError
 from accord.protocols.base import Task
 from accord.protocols.binned import Binned
-from accord.protocols.disclosed import Disclosed
 from accord.protocols.found import Found
 from accord.protocols.greedy import GreedyClean
-from accord.protocols.journal import Answer, step
-from accord.protocols.mine import Mine
-from accord.protocols.schedule import Schedule
-from accord.protocols.shown import Shown, joined, padded, without_slots
-from accord.protocols.standing import Remembered
+from accord.protocols.parts.disclosed import Disclosed
+from accord.protocols.parts.journal import Answer, step
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.schedule import Schedule
+from accord.protocols.parts.shown import Shown, joined, padded, without_slots
+from accord.protocols.parts.standing import Disclosures
 from accord.ranges import distinct
 from accord.secure.party import Party, Send, receive
 
@@ -47,10 +47,10 @@ class SeriesGreedy(GreedyClean):
         self,
         task: Task,
         options: Binned,
-        mine: Mine,
+        mine: OwnSide,
         schedule: Schedule,
         found: Found,
-        before: Remembered,
+        before: Disclosures,
     ) -> None:
         super().__init__(task, options, mine, schedule, found)
         self._before, self._member = before.shown, before.rows.member

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from accord.accountable.stored import StoredTranscript, read_certificates
 from accord.accountable.transcript import Meeting
 from accord.errors import StateError, UsageError
-from accord.protocols.shown import Shown
+from accord.protocols.parts.shown import Shown
 from accord.replay.evidence import Signatures, judge_seals, records
 from accord.replay.one_side import Replayed, run_attempt
 from accord.replay.pledged import Attempt, PledgedSide

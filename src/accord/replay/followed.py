@@ -14,8 +14,8 @@ from accord.entropy import Entropy
 from accord.errors import StateError
 from accord.fields.columns import Records
 from accord.protocols.base import Task
-from accord.protocols.slots import Slots, table_digest
-from accord.protocols.standing import ALONE, Standing
+from accord.protocols.parts.slots import Slots, table_digest
+from accord.protocols.parts.standing import ALONE, Standing
 from accord.replay.series import Earlier, NotKept, find_in_series
 from accord.side import Side
 from accord.state.folder import State

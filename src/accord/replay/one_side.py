@@ -29,8 +29,8 @@ from accord.accountable.transcript import about_run, meeting_of
 from accord.agreement.file import parse_agreement
 from accord.entropy import Derived
 from accord.errors import NoRoomError, PeerError, StateError, TooManyMatchesError, UsageError
-from accord.protocols.mine import Mine
-from accord.protocols.shown import Shown
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.shown import Shown
 from accord.replay.evidence import Evidence, Signatures, collect_all
 from accord.replay.pledged import Attempt, PledgedSide
 from accord.replay.series import Earlier
@@ -114,7 +114,7 @@ def run_attempt(
 def _run_again(
     subject: PledgedSide,
     attempt: Attempt,
-    mine: Mine,
+    mine: OwnSide,
     journal: MemoryJournal,
     connect: Callable[[int], ReplayedConnection],
 ) -> Ended:

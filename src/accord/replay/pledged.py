@@ -22,8 +22,8 @@ from accord.fields.load import Loading, load_records
 from accord.fields.vectors import readers, texts_digest
 from accord.peer.handshake import Hello, decode_hello
 from accord.peer.identity import Card
-from accord.protocols.mine import Mine
-from accord.protocols.shown import Shown, encode_shown
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.shown import Shown, encode_shown
 from accord.replay.followed import Followed, find_followed
 from accord.replay.series import Earlier, NotKept
 from accord.replay.verdict import Objection
@@ -77,7 +77,7 @@ class PledgedSide:
         return self.followed.records
 
     @cached_property
-    def mine(self) -> Mine:
+    def mine(self) -> OwnSide:
         """The side as it was fixed then."""
         task, size, entropy = self.agreement.task, self.manifest.partner_records, self.commitment.slots()
         try:
@@ -86,9 +86,9 @@ class PledgedSide:
             raise self.incomplete(str(error)) from None
         padding = task.protocol.padding(task, self.side.other, size)
         own = self.side, self.records, size, slots, entropy, (), padding
-        return Mine(*own, standing=self.followed.standing)
+        return OwnSide(*own, standing=self.followed.standing)
 
-    def party_of(self, mine: Mine) -> Party[Shown | None]:
+    def party_of(self, mine: OwnSide) -> Party[Shown | None]:
         """The program of the side; in a series it ends in what both have disclosed by then."""
         task, engine = self.agreement.task, self.agreement.engine.build()
         return (yield from task.protocol.party(task, mine, engine)).shown

@@ -21,11 +21,11 @@ from accord.entropy import Entropy
 from accord.errors import AccordError, StateError
 from accord.fields.columns import Records
 from accord.protocols.base import Task
-from accord.protocols.batches import Look, encode_looks
+from accord.protocols.parts.batches import Look, encode_looks
+from accord.protocols.parts.shown import Shown, encode_shown
+from accord.protocols.parts.slots import Slots, table_digest
+from accord.protocols.parts.standing import Meeting, Standing
 from accord.protocols.series import Entered, Entering, Series, enter
-from accord.protocols.shown import Shown, encode_shown
-from accord.protocols.slots import Slots, table_digest
-from accord.protocols.standing import Meeting, Standing
 from accord.run.receipt import read_receipt
 from accord.side import Side
 from accord.state.folder import State

@@ -17,8 +17,8 @@ from accord.accountable.transcript import Chain, Meeting, around
 from accord.entropy import MASKS, Derived, Entropy
 from accord.errors import NoRoomError, PeerError
 from accord.peer.handshake import Hello
-from accord.protocols.journal import Answer
-from accord.protocols.shares import Share
+from accord.protocols.parts.journal import Answer
+from accord.protocols.parts.shares import Share
 from accord.replay.evidence import Signatures
 from accord.secure.blocks import Table
 from accord.secure.circuit import Node

@@ -12,7 +12,7 @@ from accord.auditing.telling import NO_PROOF, claim_of, tell_trials, tell_verdic
 from accord.exact import text
 from accord.privacy.calibration import Audit, Setting, audit, one_by_one
 from accord.privacy.number import show
-from accord.protocols.people import whom
+from accord.protocols.parts.people import whom
 from accord.report import receipt_page
 from accord.report.charts import Bar, bars
 from accord.report.curves import Axis, CurveLine, lines

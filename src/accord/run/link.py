@@ -36,8 +36,8 @@ from accord.peer.channel import TlsChannel
 from accord.peer.connection import open_channel
 from accord.peer.identity import require_own_card, require_valid
 from accord.peer.partners import find_partner, require_other
-from accord.protocols.mine import require_size
-from accord.protocols.slots import Slots, table_digest
+from accord.protocols.parts.own_side import require_size
+from accord.protocols.parts.slots import Slots, table_digest
 from accord.run.offer import Offer, make_offer
 from accord.run.output import require_ids, require_place
 from accord.run.request import Request, Resumption, read_request

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from accord.agreement.document import Agreement
 from accord.fields.columns import Records
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.outcome import Outcome
 from accord.side import Side
 from accord.table.address import Address
 from accord.table.layout import Layout

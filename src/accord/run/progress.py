@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from accord.notices import Progress
-from accord.protocols.mine import Status
+from accord.protocols.parts.own_side import Status
 from accord.workers.pool import Figures
 
 

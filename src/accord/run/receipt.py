@@ -36,7 +36,7 @@ from accord.fields.recipe import ColumnName
 from accord.fields.schema import Spec
 from accord.peer.identity import Card, parse_card, sign, verify
 from accord.protocols.confirm import output_digest
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.outcome import Outcome
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 from accord.spill import Scratch

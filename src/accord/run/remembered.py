@@ -17,7 +17,7 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.errors import SeriesError, StateError, TrustError, UnreadableError
 from accord.privacy.events import Cost
-from accord.protocols.standing import Meeting
+from accord.protocols.parts.standing import Meeting
 from accord.run.receipt import Receipt, read_receipt
 from accord.run.request import read_request
 from accord.side import Side

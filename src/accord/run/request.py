@@ -33,7 +33,7 @@ from accord.workers.choice import OnCluster, require_workers
 
 
 @dataclass(frozen=True)
-class Part:
+class SeriesPart:
     """What the owner of a table says of the series that it takes part in."""
 
     name: str
@@ -97,7 +97,7 @@ class Request:
     layout: Layout = field(default_factory=Layout)
     snapshot: str | None = None
     """What the table is called, whose noise is drawn once under that name."""
-    series: Part | None = None
+    series: SeriesPart | None = None
     """The series that the table takes part in."""
     output: Output = field(default_factory=Output)
     reach: Reach = field(default_factory=Reach)
@@ -151,7 +151,7 @@ class _Kept:
     out: str
     raw: bool
     snapshot: str | None
-    series: Part | None
+    series: SeriesPart | None
     listen: str
     connect: str
     workers: int | str | None

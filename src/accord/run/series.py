@@ -41,14 +41,14 @@ from accord.peer.handshake_series import Opening, counts_digest, exchange_openin
 from accord.privacy.events import NoisyCounts
 from accord.privacy.release import fold_name, series_key
 from accord.protocols.base import Release
-from accord.protocols.batches import Changes, Known, Look, encode_looks
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.batches import Changes, Known, Look, encode_looks
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.shown import Shown, encode_shown
+from accord.protocols.parts.slots import Slots
+from accord.protocols.parts.standing import Meeting, Standing
 from accord.protocols.series import NO_COUNTS, Entered, Entering, enter
-from accord.protocols.shown import Shown, encode_shown
-from accord.protocols.slots import Slots
-from accord.protocols.standing import Meeting, Standing
 from accord.run.offer import Offer, SeriesOffer
-from accord.run.request import Part
+from accord.run.request import SeriesPart
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state.folder import State
@@ -89,7 +89,7 @@ class OwnSeries:
     shown: Shown = field(repr=False)
     """What both had shown before."""
     entropy: Entropy = field(repr=False)
-    part: Part
+    part: SeriesPart
     standing: bytes = b""
     """A digest of the series as it stands, where a run is accountable and new."""
 
@@ -210,7 +210,7 @@ def go_on_with(
     state: State,
     account: str,
     agreement: Agreement,
-    part: Part,
+    part: SeriesPart,
     table: Records,
     release: Release,
     entropy: Entropy,
@@ -242,7 +242,7 @@ def take_up(
     state: State,
     run: RunFolder,
     agreement: Agreement,
-    part: Part,
+    part: SeriesPart,
     table: Records,
     release: Release,
     entropy: Entropy,
@@ -271,7 +271,7 @@ def take_up(
 
 
 def require_plausible(
-    changes: Changes, known: Known, part: Part, dataset: str, declared: int, due: bool
+    changes: Changes, known: Known, part: SeriesPart, dataset: str, declared: int, due: bool
 ) -> None:
     """Raise for a table that its owner should look at first. `declared` is the size of the next batch, which
     is `due` in this run, or whatever is new waits for it anyway."""

@@ -44,10 +44,10 @@ from accord.peer.identity import Card
 from accord.privacy.events import Cost, Event
 from accord.privacy.number import show
 from accord.protocols.base import Release
-from accord.protocols.mine import Mine, Status
-from accord.protocols.outcome import Outcome
-from accord.protocols.slots import Slots, commitments, table_digest
-from accord.protocols.standing import Standing
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide, Status
+from accord.protocols.parts.slots import Slots, commitments, table_digest
+from accord.protocols.parts.standing import Standing
 from accord.run import receipt
 from accord.run.interrupts import hold_interrupts
 from accord.run.output import arrange_output, output_headings
@@ -71,7 +71,7 @@ from accord.workers.pool import NoWorkers, WorkerPool, WorkOrder
 from accord.workers.resources import expected_seconds, held_bytes
 
 
-class Line(PartnerConnection, Protocol):
+class RunConnection(PartnerConnection, Protocol):
     """What a run asks its connection, and tells it."""
 
     sent: int
@@ -136,12 +136,12 @@ class Ready:
         """What stands around the run for it to be accountable, if it is."""
         return accountability_of(self.agreement, self.state, self.side, self.cards, self.entropy)
 
-    def mine(self, slots: Slots, partner_size: int, standing: Standing) -> Mine:
+    def mine(self, slots: Slots, partner_size: int, standing: Standing) -> OwnSide:
         """My side of a run whose slots are fixed."""
         task = self.agreement.task
         padding = task.protocol.padding(task, self.side.other, partner_size)
         own = self.side, self.records, partner_size, slots, self.entropy, (self.event,), padding
-        return Mine(*own, standing=standing)
+        return OwnSide(*own, standing=standing)
 
 
 @dataclass(frozen=True)
@@ -149,12 +149,12 @@ class Kept:
     """A run that is on disk; its folder is locked."""
 
     run: RunFolder
-    mine: Mine
+    mine: OwnSide
     journal: FileJournal
     charged: Cost
 
 
-def begin(own: Ready, line: Line) -> Party[Linked]:
+def begin(own: Ready, line: RunConnection) -> Party[Linked]:
     """A new run."""
     digest = bytes.fromhex(own.agreement.digest)
     hello = Hello(own.side, digest, own.entropy.bytes(NONCE), wish=own.team.wish)
@@ -178,7 +178,7 @@ def begin(own: Ready, line: Line) -> Party[Linked]:
         return (yield from _judge(own, Kept(run, mine, journal, charged), line, (hello, other)))
 
 
-def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
+def go_on(own: Ready, kept: Kept, line: RunConnection) -> Party[Linked]:
     """A run that was cut."""
     name = kept.run.manifest.run
     line.started(name)
@@ -205,7 +205,7 @@ def go_on(own: Ready, kept: Kept, line: Line) -> Party[Linked]:
 
 def _charge(
     own: Ready, name: str, size: int, standing: Standing, commitment: Commitment
-) -> tuple[Cost, Mine, dict[str, bytes]]:
+) -> tuple[Cost, OwnSide, dict[str, bytes]]:
     """Charge the run, on disk; then fix my side of it with the noise that is kept. Also the files that it
     keeps from its beginning on."""
     charged = Ledger(own.state.ledger).charge(own.ask(name), own.draw, datetime.now(UTC))
@@ -214,7 +214,9 @@ def _charge(
     return charged.cost, own.mine(slots, size, standing), files
 
 
-def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dict[str, bytes]) -> RunFolder:
+def _store(
+    own: Ready, manifest: Manifest, mine: OwnSide, charged: Cost, files: dict[str, bytes]
+) -> RunFolder:
     """The run on disk; nothing of it has been sent, but it has been charged."""
     try:
         return create_run(own.state, manifest, mine.slots, files)
@@ -231,7 +233,7 @@ def _store(own: Ready, manifest: Manifest, mine: Mine, charged: Cost, files: dic
         ) from None
 
 
-def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
+def _manifest(own: Ready, name: str, mine: OwnSide) -> Manifest:
     output = own.request.output
     return Manifest(
         run=name,
@@ -249,7 +251,7 @@ def _manifest(own: Ready, name: str, mine: Mine) -> Manifest:
     )
 
 
-def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> Party[Linked]:
+def _judge(own: Ready, kept: Kept, line: RunConnection, hellos: tuple[Hello, Hello]) -> Party[Linked]:
     """The rest of the run; what the partner says wrongly in it, or withholds, is counted."""
     try:
         sizes = {own.side: own.records.size, own.side.other: kept.mine.partner_size}
@@ -268,7 +270,7 @@ def _judge(own: Ready, kept: Kept, line: Line, hellos: tuple[Hello, Hello]) -> P
         raise
 
 
-def _finish(own: Ready, kept: Kept, line: Line, wish: Wish, record: AttemptRecord) -> Party[Linked]:
+def _finish(own: Ready, kept: Kept, line: RunConnection, wish: Wish, record: AttemptRecord) -> Party[Linked]:
     """The protocol, the output and the receipt."""
 
     def watch(status: Status) -> None:

@@ -5,7 +5,7 @@
     a series    drawn once for what is new in the table since the run before                     (series.py)
 
 A run asks its `Standing` and not which of these it is. What is told to the partner of it, and what the two
-sides go on from, is protocols/standing.py.
+sides go on from, is protocols/parts/standing.py.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from accord.fields.columns import Records
 from accord.privacy.events import NO_COST, Event
 from accord.privacy.release import Snapshot
 from accord.protocols.base import Release, Task
-from accord.protocols.outcome import Outcome
-from accord.protocols.slots import Slots, content_digest
-from accord.protocols.standing import ALONE, Standing
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.slots import Slots, content_digest
+from accord.protocols.parts.standing import ALONE, Standing
 from accord.run.offer import Offer
 from accord.secure.party import Party
 from accord.side import Side

@@ -73,7 +73,7 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
     before it has been asked. Raises an `AccordError`; if it names a run, `resume` can continue that run.
     """
     from accord.run.link import link_request
-    from accord.run.request import Output, Part, Request, WorkerChoice
+    from accord.run.request import Output, Request, SeriesPart, WorkerChoice
     from accord.state.folder import open_state
     from accord.table.layout import Layout
     from accord.table.sinks.targets import as_target_or_none
@@ -91,7 +91,7 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
         dataset=dataset,
         layout=layout or Layout(),
         snapshot=snapshot,
-        series=None if series is None else Part(series, **said),
+        series=None if series is None else SeriesPart(series, **said),
         output=Output(as_target_or_none("out", out), raw, force),
         reach=_way(reach, listen, connect),
         workers=WorkerChoice(workers, trust_cluster),

@@ -29,8 +29,8 @@ from accord.fields.columns import Records
 from accord.fields.load import load_records
 from accord.protocols.base import Ints, Release, prepare
 from accord.protocols.binned import MOST_TRIED
-from accord.protocols.mine import Mine, Watch
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide, Watch
 from accord.ranges import contained
 from accord.rules.evaluate import Tables
 from accord.rules.join import Index, each_meeting, has_index
@@ -299,7 +299,7 @@ def make_mine(
     partner_size: int,
     entropy: Entropy,
     watch: Watch = lambda status: None,
-) -> Mine:
+) -> OwnSide:
     """One side, with fresh noise; a linkage takes its noise from the ledger instead."""
     told = () if release.event is None else (release.event,)
     noise = release.draw(records, entropy)

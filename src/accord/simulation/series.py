@@ -17,12 +17,12 @@ from accord.entropy import Entropy
 from accord.errors import UsageError
 from accord.fields.columns import Records
 from accord.protocols.base import Ints, Release, Task
-from accord.protocols.batches import Changes, Known, Look
-from accord.protocols.mine import Mine
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts.batches import Changes, Known, Look
+from accord.protocols.parts.outcome import Outcome
+from accord.protocols.parts.own_side import OwnSide
+from accord.protocols.parts.shown import Shown
+from accord.protocols.parts.standing import Meeting
 from accord.protocols.series import Entered, Entering, Series, enter
-from accord.protocols.shown import Shown
-from accord.protocols.standing import Meeting
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
 from accord.secure.party import Wire, run_pair
@@ -67,7 +67,7 @@ class SeriesSide:
 
     def take_part(
         self, table: Records, partner_batches: int, entropy: Entropy, noise: Ints | None = None
-    ) -> tuple[Mine, Entered]:
+    ) -> tuple[OwnSide, Entered]:
         """Look at a table, draw the noise of its batch, fix the slots: one side of the next run, which goes
         on from what stands then. `noise` replaces what would be drawn."""
         series, task = require_series(self.agreement), self.task
@@ -77,7 +77,7 @@ class SeriesSide:
         self.looks.append(entered.look(entered.arrived + drawn))
         slots = entered.slots(self.looks, self.shown, entropy.stream("slots"))
         partner = series.announced(self.side.other, partner_batches)
-        return Mine(self.side, entered.records, partner, slots, entropy.stream("run")), entered
+        return OwnSide(self.side, entered.records, partner, slots, entropy.stream("run")), entered
 
     @property
     def counts(self) -> Ints:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from accord.errors import PeerError, StateError
-from accord.protocols.journal import Answer, unfit
+from accord.protocols.parts.journal import Answer, unfit
 from accord.secure.party import Buffer
 
 TAG = b"accord journal 1\n"

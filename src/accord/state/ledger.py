@@ -36,7 +36,7 @@ from accord.privacy.budget import Budget, check
 from accord.privacy.events import NO_COST, AllPairs, Cost, Event
 from accord.privacy.number import exact
 from accord.privacy.release import Snapshot, fold_name, release_key, snapshot_place
-from accord.protocols.batches import Look
+from accord.protocols.parts.batches import Look
 from accord.state.folder import require_run_name
 from accord.state.ledger_accounts import remove_account, require_account
 from accord.state.ledger_file import LedgerFile, decode_noise, encode_noise

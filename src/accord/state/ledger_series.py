@@ -1,7 +1,7 @@
 """Series in the ledger: what their runs found in the table, kept in the transaction that charges them.
 
     series   one row a series of an account, found by its folded name, with the key of its release
-    looks    one row a run: what it found, and the noisy counts of its batch (protocols/batches.py)
+    looks    one row a run: what it found, and the noisy counts of its batch (protocols/parts/batches.py)
 
 The first run of a series draws its first batch, and is charged for all of it; a later run draws the noise of
 its own batch and is charged nothing. Both are one transaction with the row of the run, so that what a run
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from accord.errors import SeriesError
 from accord.privacy.release import fold_name
-from accord.protocols.batches import Look, decode_look, encode_look
+from accord.protocols.parts.batches import Look, decode_look, encode_look
 
 _FORGOTTEN = (
     "what its runs had stored was forgotten, and who draws it again releases it twice. Begin a new series"

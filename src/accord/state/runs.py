@@ -40,12 +40,12 @@ from pydantic import TypeAdapter, ValidationError
 from accord.errors import ClosedError, StateError, UsageError
 from accord.privacy.release import fold_name
 from accord.protocols.base import Task
-from accord.protocols.batches import Look, decode_looks
-from accord.protocols.phases import Lap, Phases
+from accord.protocols.parts.batches import Look, decode_looks
+from accord.protocols.parts.phases import Lap, Phases
+from accord.protocols.parts.shown import Shown, decode_shown, encode_shown
+from accord.protocols.parts.slots import Ints, Slots, read_counts
+from accord.protocols.parts.standing import Meeting
 from accord.protocols.series import MOST_BATCHES
-from accord.protocols.shown import Shown, decode_shown, encode_shown
-from accord.protocols.slots import Ints, Slots, read_counts
-from accord.protocols.standing import Meeting
 from accord.side import Side
 from accord.spill import Scratch
 from accord.state.folder import State, write_private

@@ -24,8 +24,8 @@ from accord.peer.connect import parse_address
 from accord.peer.connection import Reach
 from accord.peer.handshake import Wish
 from accord.peer.port import open_port
-from accord.protocols.comparers import InTurn, Staff
-from accord.protocols.shares import Share
+from accord.protocols.parts.comparers import InTurn, Staff
+from accord.protocols.parts.shares import Share
 from accord.secure.blocks import Table
 from accord.secure.circuit import Input, Node, inputs
 from accord.secure.circuit_text import encode_circuit

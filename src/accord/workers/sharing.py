@@ -4,8 +4,8 @@
        and the smaller number counts
     2  the workers start and make their keys; the coordinators exchange the certificates (certificates.py)
     3  worker i of one side connects to worker i of the other
-    4  each round is cut into shares (protocols/shares.py); worker i gets share i of every round in order, on
-       both sides, so that no word about it is needed
+    4  each round is cut into shares (protocols/parts/shares.py); worker i gets share i of every round in
+       order, on both sides, so that no word about it is needed
 
 Who the workers are is left to `PairedWorkers`: processes that are sent messages (pool.py), or a record of
 what they once received (replay/stand_ins.py).
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from accord.entropy import Entropy
 from accord.peer.handshake import Wish
-from accord.protocols.comparers import Comparer, InTurn
-from accord.protocols.journal import UNDER_WAY
-from accord.protocols.shares import Share, cut
+from accord.protocols.parts.comparers import Comparer, InTurn
+from accord.protocols.parts.journal import UNDER_WAY
+from accord.protocols.parts.shares import Share, cut
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Node
 from accord.secure.engine import Engine

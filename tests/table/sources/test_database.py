@@ -16,7 +16,7 @@ import pytest
 import accord
 from accord.errors import DataError, UnreadableError, UsageError
 from accord.fields.load import Loading, load_records
-from accord.protocols.slots import table_digest
+from accord.protocols.parts.slots import table_digest
 from accord.spill import Scratch
 from accord.table.address import Address, find_address
 from accord.table.layout import Layout

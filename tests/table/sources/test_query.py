@@ -17,7 +17,7 @@ import accord
 from accord.errors import DataError, UnreadableError, UsageError
 from accord.fields.load import load_records
 from accord.forecast.plan import read_own
-from accord.protocols.slots import table_digest
+from accord.protocols.parts.slots import table_digest
 from accord.table.layout import Layout
 from accord.table.sources.opening import TableLike, open_table
 from accord.table.sources.query import Query

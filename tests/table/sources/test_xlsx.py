@@ -61,15 +61,15 @@ def test_the_first_sheet_or_the_one_that_is_named(tmp_path: Path) -> None:
 
     made = openpyxl.Workbook()
     made.active.append(["id"])
-    other = made.create_sheet("Mine & yours")
+    other = made.create_sheet("OwnSide & yours")
     other.append(["key"])
     other.append(["k"])
     made.save(tmp_path / "t.xlsx")
     assert rows(tmp_path / "t.xlsx", ["id"]) == []
-    assert rows(tmp_path / "t.xlsx", ["key"], Layout(sheet="Mine & yours")) == [["k"]]
+    assert rows(tmp_path / "t.xlsx", ["key"], Layout(sheet="OwnSide & yours")) == [["k"]]
     with pytest.raises(UnreadableError, match="no sheet 'none'"):
         rows(tmp_path / "t.xlsx", ["key"], Layout(sheet="none"))
-    assert sources_xlsx.sheet_names(tmp_path / "t.xlsx") == ["Sheet", "Mine & yours"]
+    assert sources_xlsx.sheet_names(tmp_path / "t.xlsx") == ["Sheet", "OwnSide & yours"]
 
 
 def test_formulas_that_failed_are_faults_where_they_are_wanted(tmp_path: Path) -> None:

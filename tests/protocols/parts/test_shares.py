@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.protocols.shares import WHOLE, cut
+from accord.protocols.parts.shares import WHOLE, cut
 from accord.secure.blocks import LONGEST, Blocks, Table, batches
 from accord.secure.circuit import AtMost, Hamming, Input
 from accord.secure.ot.compiler import compile_circuit

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.protocols.schedule import BATCH, GROWN, Round, Schedule, fewest_rounds, most_rows, order_pairs
+from accord.protocols.parts.schedule import (
+    BATCH,
+    GROWN,
+    Round,
+    Schedule,
+    fewest_rounds,
+    most_rows,
+    order_pairs,
+)
 
 sizes = st.lists(st.integers(0, 9), min_size=1, max_size=6)
 

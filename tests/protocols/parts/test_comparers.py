@@ -11,10 +11,10 @@ import pytest
 
 from accord.agreement.document import Agreement
 from accord.entropy import Seeded
-from accord.protocols import schedule
-from accord.protocols.comparers import InTurn
-from accord.protocols.journal import UNDER_WAY, Answer, Forgetful
-from accord.protocols.outcome import Outcome
+from accord.protocols.parts import schedule
+from accord.protocols.parts.comparers import InTurn
+from accord.protocols.parts.journal import UNDER_WAY, Answer, Forgetful
+from accord.protocols.parts.outcome import Outcome
 from accord.secure.engine import Engine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.ot.settings import Settings

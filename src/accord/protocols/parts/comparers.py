@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accord.entropy import MASKS, Entropy
-from accord.protocols.shares import cut
+from accord.protocols.parts.shares import cut
 from accord.secure.blocks import Blocks, Table
 from accord.secure.circuit import Node
 from accord.secure.engine import Engine

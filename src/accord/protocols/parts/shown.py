@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from accord.errors import PeerError
 from accord.fields.columns import Bits, Column, Columns, Integers, rows_of
-from accord.protocols.disclosed import Disclosed, Shape, decode, encode, nothing
+from accord.protocols.parts.disclosed import Disclosed, Shape, decode, encode, nothing
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -14,11 +14,11 @@ from accord.entropy import Entropy
 from accord.errors import DataError, Fault
 from accord.fields.columns import Records
 from accord.privacy.events import Event
-from accord.protocols.comparers import InTurn, Staff
-from accord.protocols.journal import Forgetful, Journal
-from accord.protocols.phases import Stopwatch
-from accord.protocols.slots import ANY_PADDING, Padding, Slots
-from accord.protocols.standing import ALONE, Standing
+from accord.protocols.parts.comparers import InTurn, Staff
+from accord.protocols.parts.journal import Forgetful, Journal
+from accord.protocols.parts.phases import Stopwatch
+from accord.protocols.parts.slots import ANY_PADDING, Padding, Slots
+from accord.protocols.parts.standing import ALONE, Standing
 from accord.side import Side
 from accord.spill import Scratch
 
@@ -50,7 +50,7 @@ Expect = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Mine:
+class OwnSide:
     """One side's private part of a run."""
 
     side: Side

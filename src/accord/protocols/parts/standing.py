@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from accord.protocols.batches import Released
-from accord.protocols.shown import Shown
+from accord.protocols.parts.batches import Released
+from accord.protocols.parts.shown import Shown
 from accord.side import Side
 
 Ints = NDArray[np.int64]
@@ -52,7 +52,7 @@ class Meeting:
 
 
 @dataclass(frozen=True, eq=False)
-class Remembered:
+class Disclosures:
     """What a run of a series knows of disclosed records, and keeps for the next one."""
 
     shown: Shown
@@ -70,7 +70,7 @@ class Standing:
     """Of the partner's batches that have met, batch after batch, without what is out of them."""
     new_sizes: tuple[int, ...] = ()
     """The declared sizes of the partner's other batches; none where its one batch is its whole table."""
-    remembered: Remembered | None = None
+    remembered: Disclosures | None = None
     """Nothing where no later run goes on from this one."""
 
     @property

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from accord.entropy import Seeded
 from accord.errors import PeerError
 from accord.fields.columns import Bits, Integers
-from accord.protocols.disclosed import Coming, Disclosed, Shape, decode, encode, exchange, take
+from accord.protocols.parts.disclosed import Coming, Disclosed, Shape, decode, encode, exchange, take
 from accord.secure.party import Party, Receive, Send, run_pair
 from tests.rules import worlds
 

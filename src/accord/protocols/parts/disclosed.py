@@ -27,7 +27,7 @@ from accord.fields.columns import Bits, Column, Columns, Integers, Records, rows
 from accord.fields.encoders import text_buffers
 from accord.fields.letters import are_texts
 from accord.fields.schema import Letters, TextField
-from accord.protocols.journal import Answer, halve
+from accord.protocols.parts.journal import Answer, halve
 from accord.ranges import distinct
 from accord.rules.thresholds import Fields
 from accord.secure.party import Buffer, Party, Send, receive

@@ -10,8 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from accord.agreement.document import Agreement
 from accord.errors import TooManyMatchesError
-from accord.protocols import disclosed
-from accord.protocols.bound import Most, MostRecords
+from accord.protocols.parts import disclosed
+from accord.protocols.parts.bound import Most, MostRecords
 from accord.protocols.registry import PROTOCOLS
 from accord.side import Side
 from accord.simulation.pair import simulate

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from accord.fields.columns import Columns
 from accord.privacy.events import Event
-from accord.protocols.phases import Phases
-from accord.protocols.shown import Shown
+from accord.protocols.parts.phases import Phases
+from accord.protocols.parts.shown import Shown
 from accord.side import Side
 from accord.table.pairs import Pairs, Rows
 

@@ -19,7 +19,7 @@ from accord.entropy import Seeded, System
 from accord.errors import PeerError
 from accord.privacy.calibration import calibrate
 from accord.privacy.noise import draw
-from accord.protocols.slots import (
+from accord.protocols.parts.slots import (
     Padding,
     Slots,
     commitments,

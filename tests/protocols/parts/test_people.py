@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from accord.protocols.laplace import Privacy
 from accord.protocols.local_dp import LocalSide
-from accord.protocols.people import Protected, whom
+from accord.protocols.parts.people import Protected, whom
 
 
 def test_whom() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accord.fields.columns import Records
 from accord.fields.load import Loading, load_records
-from accord.protocols.batches import (
+from accord.protocols.parts.batches import (
     Batch,
     Changes,
     Known,
