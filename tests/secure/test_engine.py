@@ -31,10 +31,11 @@ def fast(request: pytest.FixtureRequest, world_of: Callable[[str], World]) -> Wo
     return world_of(request.param)
 
 
-def test_random_circuits_over_random_blocks(world: World) -> None:
+@pytest.mark.parametrize("count", [4, pytest.param(15, marks=pytest.mark.slow)])
+def test_random_circuits_over_random_blocks(world: World, count: int) -> None:
     random = np.random.default_rng(5)
     matches = pairs = 0
-    for _ in range(4):
+    for _ in range(count):
         circuit = random_circuit(random)
         a, b = table(random, circuit, Side.A, 30), table(random, circuit, Side.B, 30)
         over = blocks(random, [7, 0, 1, 3 if world.slow else 30], [5, 3, 1, 9], 30)
@@ -43,10 +44,11 @@ def test_random_circuits_over_random_blocks(world: World) -> None:
     assert 0.05 < matches / pairs < 0.6
 
 
-def test_random_scores_over_random_blocks(world: World) -> None:
+@pytest.mark.parametrize("more", [(), pytest.param((20, 20, 120), marks=pytest.mark.slow)])
+def test_random_scores_over_random_blocks(world: World, more: tuple[int, ...]) -> None:
     random = np.random.default_rng(11)
     matches = pairs = 0
-    for weight in (3, 20, 20, 120, 9_999) if world.slow else (1, 3, 20, 20, 120, 9_999, 1 << 40):
+    for weight in (3, 20, 20, 120, 9_999) if world.slow else (1, 3, 20, 20, 120, 9_999, 1 << 40, *more):
         circuit = random_score(random, weight)
         a, b = table(random, circuit, Side.A, 30), table(random, circuit, Side.B, 30)
         over = blocks(random, [7, 0, 1, 3 if world.slow else 30], [5, 3, 1, 9], 30)
