@@ -3,6 +3,7 @@ PostgreSQL server and a browser."""
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,17 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("accord"), max_examples=250, derandomize=False)
 settings.load_profile("accord")
+
+
+def pytest_configure() -> None:
+    """While tests are collected next to nothing becomes garbage, and looking for it takes long."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From now on what all tests share is not looked through again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -36,6 +36,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.whole
 def test_json_is_a_list_of_measurements() -> None:
     result = CliRunner().invoke(app, ["bench", "compare", "--rows", "40", "--json"])
     assert result.exit_code == 0, result.output

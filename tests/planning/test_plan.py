@@ -21,6 +21,7 @@ from tests.planning.worlds import birth_key, question, speeds
 from tests.protocols.worlds import agreement
 
 
+@pytest.mark.slow
 def test_the_example_of_a_newcomer_is_told_that_all_pairs_is_cheaper() -> None:
     """A key on the date of birth, 199 and 220 records: 59 million comparisons against 43,780."""
     found = make_plan(birth_key(), question(199, 220), speeds)

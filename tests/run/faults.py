@@ -260,7 +260,7 @@ def resume(both: dict[Side, Office], name: str, wire: Wire | None = None) -> End
     with ExitStack() as stack:
         parties: dict[Side, Party[Linked]] = {}
         for side, o in both.items():
-            own, kept = stack.enter_context(reopen(o.state, name))
+            own, kept = stack.enter_context(reopen(o.state, name, tell=tell_nobody))
             parties[side] = go_on(own, kept, Line())
         return drive(parties, wire or Wire())
 

@@ -201,13 +201,17 @@ def test_the_parties_names_decide_nothing(both: Both) -> None:
     assert {run.dataset for run in runs} == {worlds.ACCOUNT}
 
 
-def test_the_output_is_written_whole_and_the_same_on_both_sides(both: Both, tmp_path: Path) -> None:
-    for ending in ("csv", "parquet", "arrow"):
-        outs = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
-        left, right = worlds.link_both(*both, a_options={"out": outs[0]}, b_options={"out": outs[1]})
-        assert isinstance(left, Linked), left
-        assert isinstance(right, Linked), right
-        assert outs[0].read_bytes() == outs[1].read_bytes()
+@pytest.mark.parametrize(
+    "ending", ["parquet", *(pytest.param(ending, marks=pytest.mark.slow) for ending in ("csv", "arrow"))]
+)
+def test_the_output_is_written_whole_and_the_same_on_both_sides(
+    both: Both, tmp_path: Path, ending: str
+) -> None:
+    outs = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
+    left, right = worlds.link_both(*both, a_options={"out": outs[0]}, b_options={"out": outs[1]})
+    assert isinstance(left, Linked), left
+    assert isinstance(right, Linked), right
+    assert outs[0].read_bytes() == outs[1].read_bytes()
     assert not list(tmp_path.glob(".*")), "a half-written file is left"
 
 

@@ -151,7 +151,7 @@ def check_cut(folder: Path, kind: str, wire: Wire, sent: list[bytes], performed:
 def test_cut_at_some_frames(kind: str, tmp_path: Path, sent: list[bytes], performed: list[Path]) -> None:
     frames, to_a, steps = length(tmp_path / "whole", kind)
     assert steps >= (4 if kind in ("plain", "one-to-one") else 6)
-    for number, wire in enumerate(cuts(frames, to_a, max(7, frames // 3))):
+    for number, wire in enumerate(cuts(frames, to_a, max(7, frames // 2))):
         check_cut(tmp_path / str(number), kind, wire, sent, performed)
 
 

@@ -22,7 +22,7 @@ from accord.protocols.parts.disclosed import Disclosed
 from accord.protocols.parts.shown import Shown
 from accord.protocols.series_greedy import SeriesGreedy
 from accord.replay.series import Earlier
-from accord.run import stages
+from accord.run import series
 from accord.run.series import OwnSeries
 from accord.secure.party import Party
 from accord.side import Side
@@ -144,7 +144,7 @@ def cheats_of_the_heard() -> Iterator[None]:
         return true(replace(own, drawn=own.drawn + (side is Side.B)), side, partner)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stages, "exchange_openings", exchange)
+        patch.setattr(series, "exchange_openings", exchange)
         yield
 
 

@@ -192,7 +192,7 @@ def check_victims(ledger: Ledger, results: Sequence[tuple[str, bool, list[object
     assert_sound(ledger)
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_at_any_point_a_charge_is_whole_or_absent(every: int, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite")
     ledger.set_budget("d", Budget(Cost(Fraction(10**6), Fraction(0))))

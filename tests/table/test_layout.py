@@ -76,6 +76,7 @@ def test_everything_that_a_layout_says_is_stored_and_written(tmp_path: Path) -> 
         assert Layout.from_json(layout.to_json()) == layout
         (tmp_path / "layout.toml").write_text(layout.to_toml())
         assert read_layout(tmp_path / "layout.toml") == layout
+    (tmp_path / "layout.toml").write_text(Layout(id_row=True, quote="'").to_toml())
     assert named_in(tmp_path / "layout.toml") >= {"id_row", "quote"}
 
 

@@ -31,9 +31,9 @@ from accord.side import Side
 from tests.secure.engines import OT, tampered
 from tests.secure.worlds import BITS, POINT, Fixed, Traced, table
 
-OT_WIRE = "b5da914797796879d41e8cc1444b70359b982a931433c17814ceb03c0279149e"
-SCORE_WIRE = "e4f3542c2ae015c1633e53175e86f8e4b219fd6b22f3b82a6624a48f25ae3e3a"
-SILENT_WIRE = "504b1f0472ffaf9eb261ee427243d7923d4459e3fa6ef54b29dc75f5eb343786"
+OT_WIRE = "6d0f6a350503b56cd7a0140855c912ff4e5fee0193640a2c75f9501efdb3b2be"
+SCORE_WIRE = "2def322bb6500cfa8107b7d543a99535e4b76891da10d30859768ba12c309ccd"
+SILENT_WIRE = "7e278d4ce70264c21fba9a6975dd05d2910f9e59926e00ecf65d65c5e93fdd02"
 OtSessions = tuple[OtSession, OtSession]
 CIRCUIT = And((AtMost(Hamming(BITS), 3), Not(AtMost(SquaredEuclidean(POINT), 400)), Equal(BITS)))
 
