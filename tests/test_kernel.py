@@ -60,10 +60,10 @@ CALL = textwrap.dedent(
 )
 
 
-def run(folder: Path, **environment: str) -> str:
-    (folder / "looped.py").write_text(MODULE)
+def run(folder: Path, module: str = MODULE, call: str = CALL, **environment: str) -> str:
+    (folder / "looped.py").write_text(module)
     done = subprocess.run(
-        [sys.executable, "-c", CALL],
+        [sys.executable, "-c", call],
         cwd=folder,
         env={**os.environ, **environment},
         capture_output=True,
@@ -85,6 +85,13 @@ def test_a_kernel_is_announced_when_it_compiles_and_silent_when_it_is_loaded(tmp
 
 
 @pytest.mark.slow
+def test_what_is_kept_for_a_structure_of_another_name_is_compiled_anew(tmp_path: Path) -> None:
+    run(tmp_path)
+    changed = MODULE.replace("Stretch", "Span")
+    call = CALL.replace("Stretch", "Span")
+    assert "Compiling at " in run(tmp_path, changed, call)
+
+
 def test_of_several_processes_one_compiles_and_the_others_wait(tmp_path: Path) -> None:
     """The lines of all of them together are those of one; each is right."""
     (tmp_path / "looped.py").write_text(MODULE)

@@ -66,7 +66,6 @@ class Kernel(Generic[P, R]):
     def compiled(self) -> Any:
         """The numba dispatcher; kernels that this one calls are compiled before it."""
         from numba import njit
-        from numba.core import event
 
         called = {k: v.compiled for k, v in self._function.__globals__.items() if self._calls(k, v)}
         function = FunctionType(
@@ -75,6 +74,18 @@ class Kernel(Generic[P, R]):
         function.__qualname__ = self._function.__qualname__
         function.__module__ = self._function.__module__
         signature = _numba_type(self._signature, self._structures)
+        try:
+            return self._compile(function, signature)
+        except AttributeError:
+            # What is kept names a structure of another version of the module: numba reads that before it sees
+            # that the module has changed.
+            njit(cache=True)(function)._cache.flush()
+            return self._compile(function, signature)
+
+    def _compile(self, function: FunctionType, signature: Any) -> Any:
+        from numba import njit
+        from numba.core import event
+
         with _joining(self._joined), _sparing():
             try:
                 with suppress(_UnknownError), event.install_listener("numba:compile", _listener(_refuse)):
