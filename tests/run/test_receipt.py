@@ -352,7 +352,7 @@ def test_runs_are_listed_with_how_to_go_on(done: dict[Side, Office], tmp_path: P
     (both[Side.A].state.run(run.manifest.run) / "journal").write_text("damaged")
     (facts,) = json.loads(CliRunner().invoke(app, listing).stdout)
     assert (facts["broken"], facts["steps"]) == (True, None)
-    words = CliRunner().invoke(app, listing[:1] + listing[2:])
+    words = CliRunner().invoke(app, listing[:-1])
     assert "broken" in words.stdout
     assert f"accord forget {run.manifest.run}" in words.stderr
     path = both[Side.A].state.run(run.manifest.run) / "run.json"
