@@ -92,6 +92,7 @@ def test_what_is_kept_for_a_structure_of_another_name_is_compiled_anew(tmp_path:
     assert "Compiling at " in run(tmp_path, changed, call)
 
 
+@pytest.mark.slow
 def test_of_several_processes_one_compiles_and_the_others_wait(tmp_path: Path) -> None:
     """The lines of all of them together are those of one; each is right."""
     (tmp_path / "looped.py").write_text(MODULE)
