@@ -39,7 +39,7 @@ from accord.fields.load import load_records
 from accord.planning.costs import price_sizes
 from accord.planning.variants import with_epsilon
 from accord.protocols.parts.batches import Known, take_rows
-from accord.protocols.parts.standing import Meeting
+from accord.protocols.parts.standing import BatchMeeting
 from accord.rules.evaluate import Tables
 from accord.rules.join import meeting_pairs
 from accord.side import Side
@@ -202,7 +202,7 @@ def count_series(
             assert not entered.changes.waiting
             taking.append(here[entered.rows.rows])
             seen.append(np.concatenate(Known.of(side.looks).counts))
-        meeting = Meeting((number, number), (number + 1, number + 1))
+        meeting = BatchMeeting((number, number), (number + 1, number + 1))
         left, right = meeting.bin_pairs(agreed.plan.pairs(), agreed.plan.bins)
         yield *price(agreed, seen[0][left], seen[1][right]), taking[0], taking[1]
 

@@ -83,9 +83,13 @@ def test_a_run_that_is_not_accountable_sends_and_keeps_nothing_of_it(tmp_path: P
     done(faults.link(both, wire))
     assert [len(content) for _, content in wire.passed].count(SEAL) == 0
     own = both[Side.A].ready()
-    around, party, files = own.accountability, talk(), {"noise": b""}
+    around, party = own.accountability, talk()
+
+    def never() -> dict[str, bytes]:
+        raise AssertionError("what nobody keeps is put together while the partner waits")
+
     (commitment, _) = run_pair(around.commit("run", b""), talk())
-    assert commitment.files(own.cards, files) == {}
+    assert commitment.files(own.cards, never) == {}
     assert commitment.slots() is own.entropy
     hello = Hello(Side.A, bytes(32), bytes(32))
     with around.attempt("run", (hello, hello), {}) as record:

@@ -16,7 +16,7 @@ from accord.entropy import Seeded
 from accord.errors import AgreementError
 from accord.privacy.accounting import exact
 from accord.privacy.events import Cost, decode, encode
-from accord.protocols.parts.standing import Meeting
+from accord.protocols.parts.standing import BatchMeeting
 from accord.protocols.series import series_slots
 from accord.side import Side
 from tests.protocols import worlds
@@ -74,14 +74,14 @@ def test_every_pair_of_batches_meets_once(growth: list[tuple[int, int]]) -> None
     seen, met = (0, 0), []
     for more in growth:
         total = (seen[0] + more[0], seen[1] + more[1])
-        met += list(zip(*(batch.tolist() for batch in Meeting(seen, total).pairs()), strict=True))
+        met += list(zip(*(batch.tolist() for batch in BatchMeeting(seen, total).pairs()), strict=True))
         seen = total
     assert sorted(met) == [(a, b) for a in range(seen[0]) for b in range(seen[1])]
 
 
 def test_bins_meet_as_the_blocking_says_in_batches_that_have_not_met() -> None:
     pairs = np.array([0, 1]), np.array([1, 1])
-    left, right = Meeting((1, 1), (2, 2)).bin_pairs(pairs, 2)
+    left, right = BatchMeeting((1, 1), (2, 2)).bin_pairs(pairs, 2)
     assert sorted(zip(left.tolist(), right.tolist(), strict=True)) == [
         (0, 3), (1, 3), (2, 1), (2, 3), (3, 1), (3, 3),
     ]  # fmt: skip

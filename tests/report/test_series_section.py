@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from accord.privacy.events import NO_COST
-from accord.protocols.parts.standing import Meeting
+from accord.protocols.parts.standing import BatchMeeting
 from accord.report import series_section
 from accord.report.receipt_page import share
 from accord.report.run_page import describe_forgotten, describe_run
@@ -175,7 +175,7 @@ def test_what_met_in_a_run_is_said(met: tuple[int, int], batches: tuple[int, int
     """Several batches at once: of an account with several partners."""
     said = {"met": dict(zip("AB", met, strict=True)), "batches": dict(zip("AB", batches, strict=True))}
     assert series_section.tell_compared(said).startswith(f"Compared were {told}")
-    assert len(Meeting(met, batches).pairs()[0]) == batches[0] * batches[1] - met[0] * met[1]
+    assert len(BatchMeeting(met, batches).pairs()[0]) == batches[0] * batches[1] - met[0] * met[1]
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_the_same_pairs_and_a_run_that_goes_on(tmp_path: Path, postgres: Server)
     faults.link(both, Wire(frames=12))
     run = both[Side.B].run
     assert run is not None
-    assert run.manifest.request["data"] == str(both[Side.B].data)
+    assert run.manifest.request.data == str(both[Side.B].data)
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert postgres.password.encode() not in everything
     ending = faults.again(both)

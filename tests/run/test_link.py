@@ -28,7 +28,6 @@ from accord.protocols.parts import slots
 from accord.run.link import Linked
 from accord.run.offer import Offer
 from accord.run.receipt import read_receipt
-from accord.run.request import read_request
 from accord.side import Side
 from accord.simulation.pair import simulate
 from accord.state.ledger import Ledger
@@ -303,7 +302,7 @@ def test_a_promise_to_people(both: Both) -> None:
     assert left.pairs == plain.pairs
     events = [run.event for run in Ledger(both[0].state.ledger).runs()]
     assert sorted(getattr(event, "records_per_person", 1) for event in events) == [1, 2]
-    assert read_request(open_run(both[0].state, left.run)).layout.person == "who"
+    assert open_run(both[0].state, left.run).manifest.request.read_layout().person == "who"
     parties = read_receipt(left.receipt).facts["parties"]
     assert parties["A"]["records_per_person"] == 2
     assert "records_per_person" not in parties["B"], "for one record receipts are what they were"

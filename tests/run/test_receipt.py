@@ -19,7 +19,7 @@ from accord.peer.partners import add_partner
 from accord.run import receipt
 from accord.run.link import reopen
 from accord.run.receipt import _signed, decode_receipt, read_receipt
-from accord.run.request import Output, Resumption, read_request
+from accord.run.request import Output, Resumption
 from accord.side import Side
 from accord.state import runs
 from accord.state.folder import open_state, write_private
@@ -121,7 +121,7 @@ def test_formulas_in_ids_are_quoted_and_verify_takes_the_quotes_away(tmp_path: P
     faults.require_done(faults.link(both), both, both[Side.A].out.read_bytes())
     office, text = both[Side.A], both[Side.A].out.read_text()
     assert office.run
-    assert not read_request(office.run).raw
+    assert not office.run.manifest.request.raw
     quoted = [f'"{cell}"' for cell in ("'=1+1", "'+49 30", "'-x", "'@here", "''quoted", "'''=")]
     assert sum(cell in text for cell in quoted) >= 4, text
     assert '"=1+1"' not in text

@@ -12,19 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.agreement.document import Agreement
-from accord.errors import StateError, UsageError
+from accord.errors import UsageError
 from accord.peer.connection import Reach
-from accord.run.request import (
-    KeptRequest,
-    Output,
-    Request,
-    Resumption,
-    SeriesPart,
-    WorkerChoice,
-    keep,
-    read_request,
-)
-from accord.state.runs import Manifest, RunFolder
+from accord.run.request import Output, Request, Resumption, SeriesPart, WorkerChoice, request_again, store
+from accord.state.runs import Manifest, decode_manifest, encode_manifest
 from accord.table.layout import Layout
 from tests.protocols.worlds import agreement
 from tests.run.test_series_cuts import agreement as series_agreement
@@ -47,6 +38,12 @@ def request(agreed: Agreement = AGREED, **changes: Any) -> Request:
     return Request(**asked | {"dataset": "table", "reach": Reach(listen=":7000")} | changes)
 
 
+def manifest(asked: Request) -> Manifest:
+    """Of a run that was asked for so."""
+    series = "" if asked.series is None else asked.series.name
+    return Manifest("0123", "bob", "A", "table", "", 1, 1, "", "", store(asked), series=series)
+
+
 @given(WAYS, LAYOUTS, OUTPUTS, WORKERS, st.one_of(st.none(), st.just("2026-11"), PARTS))
 def test_what_is_kept_is_what_was_asked_for(
     way: Reach, layout: Layout, output: Output, workers: WorkerChoice, name: str | SeriesPart | None
@@ -60,8 +57,10 @@ def test_what_is_kept_is_what_was_asked_for(
         snapshot=name if isinstance(name, str) else None,
         series=name if isinstance(name, SeriesPart) else None,
     )
-    kept = json.loads(json.dumps(keep(asked)))
-    assert KeptRequest(kept).again("0123", asked.agreement, "bob", "table") == asked
+    kept = decode_manifest(encode_manifest(manifest(asked)))
+    # The owner's word for a cluster is for one time.
+    workers = replace(workers, trust_cluster=False)
+    assert request_again(kept, asked.agreement, Resumption()) == replace(asked, workers=workers)
 
 
 def test_what_is_named_anew_replaces_what_was_kept() -> None:
@@ -72,7 +71,7 @@ def test_what_is_named_anew_replaces_what_was_kept() -> None:
         reach=Reach(connect="partner:1"),
         workers=WorkerChoice(2),
     )
-    again = KeptRequest(keep(asked)).again("0123", AGREED, "bob", "table", changes)
+    again = request_again(manifest(asked), AGREED, changes)
     assert again == replace(
         asked,
         data=Path("/data/moved.csv"),
@@ -85,9 +84,9 @@ def test_what_is_named_anew_replaces_what_was_kept() -> None:
 def test_a_table_that_python_had_must_be_named_again() -> None:
     import pyarrow as pa
 
-    kept = KeptRequest(keep(request(data=pa.table({"id": ["1"]}))))
+    kept = manifest(request(data=pa.table({"id": ["1"]})))
     with pytest.raises(UsageError, match="0123 was not given a file"):
-        kept.again("0123", AGREED, "bob", "table")
+        request_again(kept, AGREED, Resumption())
 
 
 WRONG: dict[str, tuple[Any, ...]] = {
@@ -129,10 +128,20 @@ def test_what_does_not_fit_together_is_refused(agreed: Agreement, changes: Any, 
         request(agreed, **changes)
 
 
-@pytest.mark.parametrize("key", sorted(keep(request())))
-def test_a_kept_request_that_lost_a_part_cannot_be_read(tmp_path: Path, key: str) -> None:
-    kept = keep(request())
-    del kept[key]
-    known = Manifest("0123", "bob", "A", "table", "", 1, 1, "", "", request=kept)
-    with pytest.raises(StateError, match="cannot be read"):
-        read_request(RunFolder(tmp_path, known))
+CHANGES: dict[str, Any] = {"raw": "yes", "layout": "{", "workers": True, "out": None, "other": 1, "data": 7}
+
+
+@pytest.mark.parametrize("key", CHANGES)
+def test_a_manifest_whose_request_was_changed_is_broken(key: str) -> None:
+    found = json.loads(encode_manifest(manifest(request())))
+    assert decode_manifest(json.dumps(found).encode()) == manifest(request())
+    found["request"][key] = CHANGES[key]
+    with pytest.raises(ValueError, match="not a manifest"):
+        decode_manifest(json.dumps(found).encode())
+
+
+def test_a_manifest_without_a_request_is_broken() -> None:
+    found = json.loads(encode_manifest(manifest(request())))
+    del found["request"]
+    with pytest.raises(ValueError, match="not a manifest"):
+        decode_manifest(json.dumps(found).encode())

@@ -19,7 +19,7 @@ from accord.protocols import intersection
 from accord.protocols.parts.journal import Answer
 from accord.run.link import get_ready
 from accord.run.receipt import read_receipt
-from accord.run.request import Output, read_request
+from accord.run.request import Output
 from accord.run.stages import Linked, begin
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import Party, Send
@@ -337,8 +337,8 @@ def test_a_resumed_run_reads_the_file_as_the_run_began(tmp_path: Path) -> None:
     assert not any(isinstance(result, Linked) for result in faults.drive(begun, Wire(frames=40)).values())
     name = faults.common_run(both)
     assert name
-    known = read_request(open_run(both[Side.A].state, name))
-    assert (known.raw, known.layout) == (True, layout)
+    known = open_run(both[Side.A].state, name).manifest.request
+    assert (known.raw, known.read_layout()) == (True, layout)
     numbered = re.sub(rb'"[AB](\d)"', lambda found: b'"%d"' % (int(found[1]) + 1), EXPECTED["greedy"])
     faults.require_done(faults.resume(both, name), both, numbered)
 

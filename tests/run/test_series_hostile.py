@@ -42,7 +42,7 @@ def lie(patch: pytest.MonkeyPatch, change: Callable[[OwnSeries], Shown]) -> None
 
     def init(self: OwnSeries, *given: Any, **parts: Any) -> None:
         true(self, *given, **parts)
-        if self.side is Side.B and not self.standing:
+        if self.side is Side.B and not self.past_digest:
             object.__setattr__(self, "shown", change(self))
 
     patch.setattr(OwnSeries, "__init__", init)

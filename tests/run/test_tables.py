@@ -15,7 +15,7 @@ import pytest
 from accord.errors import AccordError, OutputError, UnsureOutputError
 from accord.run.link import reopen
 from accord.run.offer import Offer
-from accord.run.request import Output, Resumption, read_request
+from accord.run.request import Output, Resumption
 from accord.run.stages import Linked, go_on
 from accord.run.verbs import link
 from accord.secure.party import Party
@@ -77,7 +77,7 @@ def test_a_run_writes_its_table_and_replaces_it_when_its_end_is_done_again(
     assert home.rows(ALL) == ROWS
     run = both[Side.A].run
     assert run is not None
-    assert read_request(run).target == home.address()
+    assert run.manifest.request.target == home.address()
 
 
 def test_own_ids_keep_their_type(home: Home, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from accord.protocols.binned import Binned
 from accord.protocols.parts.batches import (
     Known,
 )
-from accord.protocols.parts.standing import Meeting
+from accord.protocols.parts.standing import BatchMeeting
 from accord.secure.ideal import IdealEngine
 from accord.secure.ot.engine import OtEngine
 from accord.secure.party import run_pair
@@ -189,7 +189,7 @@ def run_with(
     assert isinstance(options, Binned)
     assert series is not None
     number = len(sides[0].looks)
-    meeting, engine = Meeting((number, number), (number + 1, number + 1)), IdealEngine()
+    meeting, engine = BatchMeeting((number, number), (number + 1, number + 1)), IdealEngine()
     parties = []
     for place, (side, table) in enumerate(zip(sides, tables, strict=True)):
         mine, entered = side.take_part(table, number + 1, Seeded(place), noise[place])

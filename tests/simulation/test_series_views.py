@@ -29,7 +29,7 @@ from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.shown import Shown
 from accord.protocols.parts.slots import Slots
-from accord.protocols.parts.standing import Disclosures, Meeting
+from accord.protocols.parts.standing import BatchMeeting, Disclosures
 from accord.protocols.series import stand
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
@@ -115,7 +115,7 @@ def coupled(
 
 
 def party(
-    agreed: Agreement, mine: OwnSide, meeting: Meeting, old: Ints, before: Disclosures, engine: Engine
+    agreed: Agreement, mine: OwnSide, meeting: BatchMeeting, old: Ints, before: Disclosures, engine: Engine
 ) -> Party[Outcome]:
     """One side of a run that goes on from this."""
     assert agreed.series is not None
@@ -140,7 +140,7 @@ def shapes(agreed: Agreement, history: History, counts: list[Ints], engine: Engi
         every = looks.shown.left(np.concatenate(counts[: number + 1]))
         slots = coupled(agreed, taken, rows.batch, every, number, looks.shown.rows(rows.member))
         other = OwnSide(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(f"b {number}"))
-        meeting, wire = Meeting((number, number), (number + 1, number + 1)), Wire()
+        meeting, wire = BatchMeeting((number, number), (number + 1, number + 1)), Wire()
         parties = [
             party(agreed, mine, meeting, before, Disclosures(shown, of), engine)
             for mine, before, shown, of in (
@@ -258,7 +258,7 @@ def view(agreed: Agreement, number: int, b: Table, counts: tuple[int, ...], plac
     slots = Slots(np.array(counts), np.array(placed), bytes(64))
     taken = take_rows(records_of(agreed, b), np.arange(len(b)), series.announced(Side.B, number + 1))
     other = OwnSide(Side.B, taken, series.announced(Side.A, number + 1), slots, Seeded(5))
-    meeting = Meeting((number, number), (number + 1, number + 1))
+    meeting = BatchMeeting((number, number), (number + 1, number + 1))
     before = np.array(counts)[: 2 * number], side.counts[: 2 * number]
     engine, shown = IdealEngine(), (side.shown, Shown.nothing(agreed.task.shape(Side.A, 0)))
     none = np.zeros(0, np.int64)

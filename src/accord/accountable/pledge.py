@@ -29,7 +29,7 @@ from accord.protocols.parts.batches import (
     Look,
     encode_looks,
 )
-from accord.protocols.parts.standing import Meeting
+from accord.protocols.parts.standing import BatchMeeting
 from accord.secure.party import Party, Send, receive
 from accord.side import Side
 from accord.state.folder import State
@@ -106,7 +106,7 @@ def digest_standing(name: str, looks: Sequence[Look], files: Mapping[str, bytes]
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 
-def digest_series(table: bytes, standing: bytes, run: int, meeting: Meeting) -> bytes:
+def digest_series(table: bytes, standing: bytes, run: int, meeting: BatchMeeting) -> bytes:
     """What is pledged: the records that take part, the series as it stands, and which run of it this is."""
     numbers = _NUMBERS.pack(run, *meeting.seen, *meeting.total)
     return hashlib.sha256(_SERIES_TAG + table + standing + numbers).digest()

@@ -13,7 +13,7 @@ of its own (seed.py), and all that its party says and hears is recorded, and sig
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -90,9 +90,10 @@ class Commitment(Protocol):
     def slots(self) -> Entropy:
         """What the slots are drawn from."""
 
-    def files(self, cards: dict[Side, Card], followed: Mapping[str, bytes]) -> dict[str, bytes]:
+    def files(self, cards: dict[Side, Card], followed: Callable[[], Mapping[str, bytes]]) -> dict[str, bytes]:
         """What is kept from the beginning on for a replay, by the names of the files: the cards, which may be
-        renewed later, and `followed`, from which the slots follow besides table and seed."""
+        renewed later, and what is `followed` by the slots besides table and seed, which is put together only
+        then: its time follows the table."""
 
 
 class Accountability(Protocol):
@@ -132,7 +133,7 @@ class Unaccountable:
     def slots(self) -> Entropy:
         return self.entropy
 
-    def files(self, cards: dict[Side, Card], followed: Mapping[str, bytes]) -> dict[str, bytes]:
+    def files(self, cards: dict[Side, Card], followed: Callable[[], Mapping[str, bytes]]) -> dict[str, bytes]:
         return {}
 
     @contextmanager
@@ -178,13 +179,13 @@ class SeedCommitment:
     def slots(self) -> Entropy:
         return self.seed.slots()
 
-    def files(self, cards: dict[Side, Card], followed: Mapping[str, bytes]) -> dict[str, bytes]:
+    def files(self, cards: dict[Side, Card], followed: Callable[[], Mapping[str, bytes]]) -> dict[str, bytes]:
         pledges = b"".join(encode_pledge(self.pledges[side]) for side in Side)
         return {
             "seed": encode_seed(self.seed),
             "pledges": _PLEDGES + pledges,
             **{f"card-{side.value}": cards[side].pem for side in Side},
-            **followed,
+            **followed(),
         }
 
 

@@ -44,7 +44,7 @@ from accord.protocols.base import Ints, Release
 from accord.protocols.parts.batches import Released
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.slots import Slots
-from accord.protocols.parts.standing import Meeting
+from accord.protocols.parts.standing import BatchMeeting
 from accord.protocols.series import Entered, series_slots
 from accord.secure.party import Party, Send, receive, run_pair
 from accord.side import Side
@@ -101,7 +101,7 @@ class SeriesHistory:
     ) -> None:
         """One run; both sides remember it."""
         old, engine = [side.left for side in sides], WatchedEngine(self.side.other, seen)
-        meeting = Meeting((number, number), (number + 1, number + 1))
+        meeting = BatchMeeting((number, number), (number + 1, number + 1))
         made = [
             side.announce_and_take_part(self._load(table), number, random.stream(f"run {number}"))
             for side, table, random in zip(sides, tables, entropy, strict=True)

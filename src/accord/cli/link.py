@@ -232,14 +232,13 @@ def resume(
 ) -> None:
     """Continue an interrupted run. Nothing is spent again; either side may listen."""
     from accord.cli.progress import Display
-    from accord.run.request import read_request
     from accord.run.verbs import resume as go_on
     from accord.table.sinks.targets import as_target_or_none
 
     table, state = find_table_or_none(data), named_state(context)
     name = run or _latest(state)
     kept = _stored(name, state)
-    known, asked = kept.manifest, read_request(kept)
+    known, asked = kept.manifest, kept.manifest.request
     if run is None and not (as_json or quiet):
         began = known.began[:16].replace("T", " ")
         say(f"Resuming the latest, {name}: with {known.partner}, begun {began}.", err=True)

@@ -54,8 +54,6 @@ def _steps(run: RunFolder) -> int | None:
 
 
 def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
-    from accord.run.request import read_request
-
     known = run.manifest
     return {
         "run": known.run,
@@ -73,7 +71,7 @@ def _facts(run: RunFolder, steps: int | None) -> dict[str, object]:
         "matches_found": known.matches_found,
         "series": known.series or None,
         "series_run": known.series_run or None,
-        "out": read_request(run).out or None,
+        "out": known.request.out or None,
         "receipt": str(run.receipt) if known.done else None,
     }
 

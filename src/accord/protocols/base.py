@@ -38,7 +38,7 @@ from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.schedule import Schedule
 from accord.protocols.parts.slots import ANY_PADDING, NO_PADDING, Padding, Slots
-from accord.protocols.parts.standing import ALONE, Meeting
+from accord.protocols.parts.standing import ALONE, BatchMeeting
 from accord.rules.blocking.base import AnyPart, Blocking
 from accord.rules.lowering import Lowered, lower
 from accord.rules.rule import Rule, fields_of
@@ -338,7 +338,7 @@ class Protocol(Spec):
         B, and their bin sizes as both see them."""
 
     def compared(
-        self, task: Task, counts: tuple[Ints, Ints], meeting: Meeting = ALONE.meeting
+        self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting = ALONE.meeting
     ) -> tuple[Ints, Ints] | None:
         """The rows of A and of B in each block that the engine is given, with these bin sizes of all batches;
         None where no engine is asked."""

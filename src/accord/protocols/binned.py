@@ -18,7 +18,7 @@ from accord.protocols.parts.journal import UNDER_WAY
 from accord.protocols.parts.outcome import CONFIRMED
 from accord.protocols.parts.schedule import GROWN, Schedule, most_rows, order_pairs
 from accord.protocols.parts.slots import Padding, Slots, exchanged_bytes, make_slots, require_possible
-from accord.protocols.parts.standing import ALONE, Meeting
+from accord.protocols.parts.standing import ALONE, BatchMeeting
 from accord.rules.evaluate import Indices
 from accord.rules.join import has_index
 from accord.rules.rule import fields_of
@@ -100,7 +100,9 @@ class Binned(Protocol):
         """Whether the largest bins come first, and the percentile of the noisy sizes at which to stop."""
         return False, 0
 
-    def schedule(self, task: Task, counts: tuple[Ints, Ints], meeting: Meeting = ALONE.meeting) -> Schedule:
+    def schedule(
+        self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting = ALONE.meeting
+    ) -> Schedule:
         """What is compared when, with these noisy counts of all batches of A and of B."""
         node = task.lowered.node
         values = (sum(of.length for of in inputs(node, side)) for side in Side)
@@ -108,7 +110,7 @@ class Binned(Protocol):
         ordered = self._ordered(task, counts, meeting)
         return Schedule(ordered, counts, self.slab, self.greedy, grown=GROWN, rows=rows)
 
-    def _ordered(self, task: Task, counts: tuple[Ints, Ints], meeting: Meeting) -> tuple[Ints, Ints]:
+    def _ordered(self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting) -> tuple[Ints, Ints]:
         """The pairs of bins that are compared, in their order."""
         pairs = meeting.bin_pairs(self.pairs(task), task.blocking.bins)
         sort, prune = self.order
@@ -120,7 +122,7 @@ class Binned(Protocol):
         return self.schedule(task, counts).most_comparisons
 
     def compared(
-        self, task: Task, counts: tuple[Ints, Ints], meeting: Meeting = ALONE.meeting
+        self, task: Task, counts: tuple[Ints, Ints], meeting: BatchMeeting = ALONE.meeting
     ) -> tuple[Ints, Ints]:
         left, right = self._ordered(task, counts, meeting)
         return counts[0][left], counts[1][right]

@@ -125,7 +125,7 @@ class GreedyClean:
 
     def shown(self) -> Shown | None:
         """Nothing of it is kept for a later run."""
-        return self._mine.standing.shown
+        return None
 
     def _disclosure(self, records: Ints) -> Disclosed:
         """These records with all their slots, in the order of their ids."""

@@ -53,7 +53,7 @@ from accord.protocols.parts.batches import (
 from accord.protocols.parts.bound import MostRecords
 from accord.protocols.parts.shown import Shown
 from accord.protocols.parts.slots import Slots, shuffle_slots
-from accord.protocols.parts.standing import Disclosures, Meeting, Standing
+from accord.protocols.parts.standing import BatchMeeting, Disclosures, Standing
 from accord.rules.blocking.base import Blocking
 from accord.side import Side
 from accord.spec import Spec
@@ -176,19 +176,20 @@ class Entered:
         """What is kept of it, with the noisy counts of the new batch, or the true ones for a pledge."""
         return look_at(self.changes, self.members, counts if self.due else None)
 
-    def slots(self, looks: Sequence[Look], shown: Shown, entropy: Entropy) -> Slots:
-        """The slots of all batches as they were released: `looks` has that of this run as its last."""
-        left = shown.left(np.concatenate([NO_COUNTS, *Known.of(looks).counts]))
+    def slots(self, look: Look, shown: Shown, entropy: Entropy) -> Slots:
+        """The slots of all batches as they were released; `look` is that of this run."""
+        new = () if look.batch is None else (look.batch.counts,)
+        left = shown.left(np.concatenate([NO_COUNTS, *self.known.counts, *new]))
         out = shown.rows(self.rows.member)
         return series_slots(self.task.blocking, self.side, self.records, self.rows.batch, left, entropy, out)
 
-    def standing(self, meeting: Meeting, partner_counts: Ints, shown: Shown) -> Standing:
+    def standing(self, meeting: BatchMeeting, partner_counts: Ints, shown: Shown) -> Standing:
         """What the run goes on from, once it is known how many batches the partner has."""
         return stand(self.series, self.side, meeting, partner_counts, Disclosures(shown, self.rows))
 
 
 def stand(
-    series: Series, side: Side, meeting: Meeting, partner_counts: Ints, remembered: Disclosures
+    series: Series, side: Side, meeting: BatchMeeting, partner_counts: Ints, remembered: Disclosures
 ) -> Standing:
     """What a side's run of a series goes on from."""
     partner = side.other

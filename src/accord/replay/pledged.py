@@ -27,7 +27,6 @@ from accord.protocols.parts.shown import Shown, encode_shown
 from accord.replay.followed import Followed, find_followed
 from accord.replay.series import Earlier, NotKept
 from accord.replay.verdict import Objection
-from accord.run.request import read_request
 from accord.secure.party import Party
 from accord.side import Side
 from accord.state.folder import State
@@ -166,9 +165,9 @@ def open_pledged_side(
         raise UsageError(problem=f"The run {name} is not accountable: nothing was kept to replay it.")
     side, commitment = Side(known.side), read_commitment(found.path)
     cards = read_cards(found.path)
-    asked = read_request(found)
+    asked = known.request
     source = data if data is not None else asked.source(name)
-    read = layout or asked.layout
+    read = layout or asked.read_layout()
     table = _load(agreement, side, source, read)
     try:
         candidates = find_followed(found, agreement, side, table)

@@ -24,7 +24,7 @@ from accord.protocols.base import Task
 from accord.protocols.parts.batches import Look, encode_looks
 from accord.protocols.parts.shown import Shown, encode_shown
 from accord.protocols.parts.slots import Slots, table_digest
-from accord.protocols.parts.standing import Meeting, Standing
+from accord.protocols.parts.standing import BatchMeeting, Standing
 from accord.protocols.series import Entered, Entering, Series, enter
 from accord.run.receipt import read_receipt
 from accord.side import Side
@@ -54,7 +54,7 @@ class FromSeries:
 
     def slots(self, entropy: Entropy) -> Slots:
         try:
-            return self.entered.slots(self.looks, self.shown, entropy)
+            return self.entered.slots(self.looks[-1], self.shown, entropy)
         except ValueError:
             raise NotKept("the counts that are kept of the run are not those of its records") from None
 
@@ -79,7 +79,7 @@ def find_in_series(
             how = Entering(due=kept is not None, unchanged_only=unchanged_only)
             entered = enter(agreement.task, series, side, looks[:-1], table, how)
             look = entered.look(None if kept is None else kept.counts)
-            standing = entered.standing(Meeting(known.seen, known.total), counts, shown)
+            standing = entered.standing(BatchMeeting(known.seen, known.total), counts, shown)
             digest = _digest(folder, table_digest(entered.records), (*looks[:-1], look))
             yield FromSeries(folder, looks, entered, shown, standing, digest)
     except ValueError:
@@ -170,4 +170,4 @@ def _count_opened(earlier: RunFolder, looks: Sequence[Look]) -> int:
 def _digest(run: RunFolder, table: bytes, looks: Sequence[Look]) -> bytes:
     known = run.manifest
     standing = digest_standing(known.series, looks, {name: run.read(name) for name in ("counts", "before")})
-    return digest_series(table, standing, known.series_run, Meeting(known.seen, known.total))
+    return digest_series(table, standing, known.series_run, BatchMeeting(known.seen, known.total))

@@ -40,7 +40,7 @@ from accord.protocols.parts.own_side import require_size
 from accord.protocols.parts.slots import Slots, table_digest
 from accord.run.offer import Offer, make_offer
 from accord.run.output import require_ids, require_place
-from accord.run.request import Request, Resumption, read_request
+from accord.run.request import Request, Resumption, request_again
 from accord.run.series import go_on_with, take_up
 from accord.run.stages import Kept, Linked, Ready, begin, go_on
 from accord.run.standing import OwnStanding, OwnTable, name_table
@@ -74,7 +74,6 @@ def link_request(request: Request, state: State, confirm: Confirm, tell: Tell = 
     output, way = request.output, request.reach
     require_place(output.target, request.agreement, request.data, request.layout, output.force)
     ledger = Ledger(state.ledger)
-    ledger.find_account(request.dataset)
     with Peak() as peak:
         own = get_ready(request, state, tell)
         require_ids(output.target, own.agreement, {own.side: own.records}, output.force)
@@ -215,7 +214,7 @@ def reopen(
     found.require_open()
     known = found.manifest
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
-    request = read_request(found).again(name, agreement, known.partner, known.dataset, changes)
+    request = request_again(known, agreement, changes or Resumption())
     output = request.output
     # It may have been written before the run was cut.
     wrote = output.target is not None and output.settled == known.replaces

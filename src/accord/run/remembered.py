@@ -17,9 +17,8 @@ from accord.agreement.document import Agreement
 from accord.agreement.file import parse_agreement
 from accord.errors import SeriesError, StateError, TrustError, UnreadableError
 from accord.privacy.events import Cost
-from accord.protocols.parts.standing import Meeting
+from accord.protocols.parts.standing import BatchMeeting
 from accord.run.receipt import Receipt, read_receipt
-from accord.run.request import read_request
 from accord.side import Side
 from accord.state.accounts import Account, account
 from accord.state.folder import State
@@ -48,7 +47,7 @@ class InSeries:
 
     name: str
     run: int
-    meeting: Meeting
+    meeting: BatchMeeting
     found: Found | None
     """None where the ledger does not have it any more."""
 
@@ -117,7 +116,7 @@ def remember(state: State, name: str) -> Remembered | Forgotten:
     run = open_run(state, name)
     known = run.manifest
     agreement = parse_agreement(known.agreement, f"The agreement of the run {name}")
-    side, asked = Side(known.side), read_request(run)
+    side, asked = Side(known.side), known.request
     return Remembered(
         name=name,
         agreement=agreement,

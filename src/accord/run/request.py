@@ -12,23 +12,17 @@ the partner. A new thing to say about a linkage is one field here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
+from dataclasses import asdict, dataclass, field, replace
 
 from accord.agreement.document import Agreement
 from accord.agreement.file import require_sound
 from accord.arguments import require, require_flag, require_text, require_text_or_none
-from accord.errors import StateError, UsageError
+from accord.errors import UsageError
 from accord.peer.connection import Reach
-from accord.state.journal import BROKEN
-from accord.state.runs import RunFolder
-from accord.table.address import find_address
+from accord.state.runs import Manifest, StoredRequest
 from accord.table.layout import Layout
-from accord.table.sinks.targets import Target, as_target_or_none, settled
-from accord.table.sources.opening import Place, TableLike, require_table, settle
+from accord.table.sinks.targets import Target, settled
+from accord.table.sources.opening import TableLike, require_table, settle
 from accord.workers.choice import OnCluster, require_workers
 
 
@@ -76,6 +70,7 @@ class WorkerChoice:
 
     named: int | str | None = None
     trust_cluster: bool = False
+    """The owner's word for a cluster that lets anybody in: for one time, and kept nowhere."""
 
     def __post_init__(self) -> None:
         require_workers(self.named, self.trust_cluster)
@@ -141,38 +136,20 @@ class Request:
             )
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """What of a request is kept with its run, besides agreement, partner and account: those are the run's."""
-
-    data: str
-    """Where the table is; empty if Python had it."""
-    layout: str
-    out: str
-    raw: bool
-    snapshot: str | None
-    series: SeriesPart | None
-    listen: str
-    connect: str
-    workers: int | str | None
-    trust_cluster: bool
-
-
-def keep(request: Request) -> dict[str, Any]:
-    """A request as a run keeps it, in JSON's terms."""
-    kept = _Kept(
+def store(request: Request) -> StoredRequest:
+    """A request as its run keeps it."""
+    said = {} if request.series is None else {k: v for k, v in asdict(request.series).items() if k != "name"}
+    return StoredRequest(
         data=settle(request.data),
         layout=request.layout.to_json(),
         out=request.output.settled,
         raw=request.output.raw,
         snapshot=request.snapshot,
-        series=request.series,
         listen=request.reach.listen,
         connect=request.reach.connect,
         workers=request.workers.named,
-        trust_cluster=request.workers.trust_cluster,
+        **said,
     )
-    return dict(TypeAdapter(_Kept).dump_python(kept, mode="json"))
 
 
 @dataclass(frozen=True)
@@ -185,57 +162,21 @@ class Resumption:
     workers: WorkerChoice = field(default_factory=WorkerChoice)
 
 
-class KeptRequest:
-    """What a run keeps of its request: parts of it can be read where the whole cannot be had any more."""
-
-    def __init__(self, kept: dict[str, Any]) -> None:
-        """Raises ValueError unless `keep` could have made it."""
-        try:
-            self._kept = TypeAdapter(_Kept).validate_python(kept, strict=False)
-            self.layout = Layout.from_json(self._kept.layout)
-        except (ValidationError, UsageError):
-            raise ValueError("not a request") from None
-        self.snapshot, self.series = self._kept.snapshot, self._kept.series
-        self.out, self.raw = self._kept.out, self._kept.raw
-
-    @property
-    def target(self) -> Target | None:
-        """Where the pairs were to go."""
-        # A file has its path from the root on, whatever stands in it.
-        return Path(self.out) if self.out.startswith("/") else as_target_or_none("out", self.out or None)
-
-    def source(self, run: str) -> Place:
-        """Where the data was."""
-        if not self._kept.data:
-            raise UsageError(problem=f"The run {run} was not given a file. Name the data with `data=`.")
-        return find_address(self._kept.data) or Path(self._kept.data)
-
-    def again(
-        self, run: str, agreement: Agreement, partner: str, dataset: str, changes: Resumption | None = None
-    ) -> Request:
-        """The request of a run that is resumed."""
-        new, kept = changes or Resumption(), self._kept
-        named = bool(new.reach.listen or new.reach.connect)
-        workers = (
-            WorkerChoice(kept.workers, kept.trust_cluster) if new.workers == WorkerChoice() else new.workers
-        )
-        return Request(
-            data=self.source(run) if new.data is None else new.data,
-            agreement=agreement,
-            partner=partner,
-            dataset=dataset,
-            layout=self.layout,
-            snapshot=self.snapshot,
-            series=self.series,
-            output=Output(new.output.target or self.target, new.output.raw or self.raw, new.output.force),
-            reach=new.reach if named else replace(new.reach, listen=kept.listen, connect=kept.connect),
-            workers=workers,
-        )
-
-
-def read_request(run: RunFolder) -> KeptRequest:
-    """What a run keeps of its request."""
-    try:
-        return KeptRequest(run.manifest.request)
-    except ValueError:
-        raise StateError(path=run.path / "run.json", reason="it cannot be read", mend=BROKEN) from None
+def request_again(known: Manifest, agreement: Agreement, changes: Resumption) -> Request:
+    """The request of a run that is resumed."""
+    kept, output, reach = known.request, changes.output, changes.reach
+    said = kept.unchanged_only, kept.mostly_new, kept.let_wait
+    named = bool(reach.listen or reach.connect)
+    chosen = changes.workers
+    return Request(
+        data=kept.source(known.run) if changes.data is None else changes.data,
+        agreement=agreement,
+        partner=known.partner,
+        dataset=known.dataset,
+        layout=kept.read_layout(),
+        snapshot=kept.snapshot,
+        series=SeriesPart(known.series, *said) if known.series else None,
+        output=Output(output.target or kept.target, output.raw or kept.raw, output.force),
+        reach=reach if named else replace(reach, listen=kept.listen, connect=kept.connect),
+        workers=replace(chosen, named=kept.workers) if chosen.named is None else chosen,
+    )

@@ -18,6 +18,7 @@ owner answered. Three things are not done unasked:
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -45,7 +46,7 @@ from accord.protocols.parts.batches import Changes, Known, Look, encode_looks
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.shown import Shown, encode_shown
 from accord.protocols.parts.slots import Slots
-from accord.protocols.parts.standing import Meeting, Standing
+from accord.protocols.parts.standing import BatchMeeting, Standing
 from accord.protocols.series import NO_COUNTS, Entered, Entering, enter
 from accord.run.offer import Offer, SeriesOffer
 from accord.run.request import SeriesPart
@@ -90,7 +91,7 @@ class OwnSeries:
     """What both had shown before."""
     entropy: Entropy = field(repr=False)
     part: SeriesPart
-    standing: bytes = b""
+    past_digest: bytes = b""
     """A digest of the series as it stands, where a run is accountable and new."""
 
     @property
@@ -131,12 +132,10 @@ class OwnSeries:
         )
 
     def join(self, partner: str) -> Party[Standing]:
-        total = yield from exchange_openings(self._opening(), self.side, partner)
-        own, other = self.entered.batches, total
-        return self._standing((own, other) if self.side is Side.A else (other, own))
+        return self._standing((yield from exchange_openings(self._opening(), self.side, partner)))
 
     def rejoin(self, known: Manifest) -> Standing:
-        return self._standing(known.total)
+        return self._standing(known.total[1 - _place(self.side)])
 
     def _opening(self) -> Opening:
         """Where this side stands."""
@@ -147,8 +146,11 @@ class OwnSeries:
         total, digest = self.entered.batches, counts_digest(*counts)
         return Opening(self.name, self.number, self.past.seen, total, digest, heard, drawn)
 
-    def _standing(self, total: tuple[int, int]) -> Standing:
-        return self.entered.standing(Meeting(self.past.seen, total), self.past.counts, self.shown)
+    def _standing(self, other: int) -> Standing:
+        """With so many batches of the partner; how many the own ones are, the ledger says."""
+        own = self.entered.batches
+        total = (own, other) if self.side is Side.A else (other, own)
+        return self.entered.standing(BatchMeeting(self.past.seen, total), self.past.counts, self.shown)
 
     def refuse_size(self, standing: Standing, announced: int) -> str:
         partner = self.side.other
@@ -156,12 +158,13 @@ class OwnSeries:
         return "" if announced == declared else "a size other than the agreement declares"
 
     def pledged(self, table: bytes, standing: Standing) -> bytes:
-        return digest_series(table, self.standing, self.number, standing.meeting)
+        return digest_series(table, self.past_digest, self.number, standing.meeting)
 
-    def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, dict[str, bytes]]:
+    def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, Callable[[], dict[str, bytes]]]:
         assert charge.look is not None
         looks = (*self.looks, charge.look)
-        return self.entered.slots(looks, self.shown, entropy), {"looks": encode_looks(looks)}
+        slots = self.entered.slots(charge.look, self.shown, entropy)
+        return slots, lambda: {"looks": encode_looks(looks)}
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
         return np.array_equal(slots.counts, self.left)
@@ -235,7 +238,7 @@ def go_on_with(
     if not agreement.accountable:
         return own
     found = entered.look(entered.arrived)
-    return replace(own, standing=digest_standing(name, (*looks, found), own.files))
+    return replace(own, past_digest=digest_standing(name, (*looks, found), own.files))
 
 
 def take_up(

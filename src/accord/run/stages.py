@@ -53,7 +53,7 @@ from accord.run.interrupts import hold_interrupts
 from accord.run.output import arrange_output, output_headings
 from accord.run.progress import progress_of
 from accord.run.receipt import Statement
-from accord.run.request import Request, keep
+from accord.run.request import Request, store
 from accord.run.result import Linked as Linked
 from accord.run.result import done
 from accord.run.standing import OwnStanding
@@ -209,8 +209,8 @@ def _charge(
     """Charge the run, on disk; then fix my side of it with the noise that is kept. Also the files that it
     keeps from its beginning on."""
     charged = Ledger(own.state.ledger).charge(own.ask(name), own.draw, datetime.now(UTC))
-    slots, noise = own.standing.fix(charged, commitment.slots())
-    files = commitment.files(own.cards, noise) | own.standing.files
+    slots, followed = own.standing.fix(charged, commitment.slots())
+    files = commitment.files(own.cards, followed) | own.standing.files
     return charged.cost, own.mine(slots, size, standing), files
 
 
@@ -245,7 +245,7 @@ def _manifest(own: Ready, name: str, mine: OwnSide) -> Manifest:
         partner_records=mine.partner_size,
         table=mine.slots.table.hex(),
         began=datetime.now(UTC).isoformat(timespec="seconds"),
-        request=keep(own.request),
+        request=store(own.request),
         replaces=output.settled if output.force else "",
         **own.standing.manifest(mine.standing),
     )

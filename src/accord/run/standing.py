@@ -10,6 +10,7 @@ sides go on from, is protocols/parts/standing.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -70,8 +71,9 @@ class OwnStanding(Protocol):
         """The digest of all that the own messages follow from, besides the seed and the noise; `table` is
         that of the records that take part."""
 
-    def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, dict[str, bytes]]:
-        """The slots, with the noise that was charged; and the noise as a replay needs it, by its file."""
+    def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, Callable[[], dict[str, bytes]]]:
+        """The slots, with the noise that was charged; and what they follow from as a replay needs it, by its
+        file: put together only where it is kept, since a partner waits meanwhile."""
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
         """Whether these slots hold the noise that the ledger keeps: another one would weaken the first."""
@@ -99,8 +101,14 @@ class OwnTable:
     release: Release
     entropy: Entropy = field(repr=False)
     snapshot: Snapshot | None = None
-    first: bool = True
-    files: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def first(self) -> bool:
+        return True
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return {}
 
     @property
     def event(self) -> Event:
@@ -128,13 +136,13 @@ class OwnTable:
     def pledged(self, table: bytes, standing: Standing) -> bytes:
         return table
 
-    def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, dict[str, bytes]]:
+    def fix(self, charge: Charge, entropy: Entropy) -> tuple[Slots, Callable[[], dict[str, bytes]]]:
         # What costs nothing has no name in the ledger, and is drawn as it is needed.
         noise = charge.noise
         if self.event.cost == NO_COST:
             noise = self.release.draw(self.records, self.entropy)
         slots = self.task.protocol.make_slots(self.task, self.side, self.records, noise, entropy)
-        return slots, {"noise": encode_noise(noise)}
+        return slots, lambda: {"noise": encode_noise(noise)}
 
     def holds(self, slots: Slots, noise: Ints) -> bool:
         if self.event.cost == NO_COST:

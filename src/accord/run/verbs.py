@@ -89,7 +89,7 @@ def link(  # noqa: PLR0913 — a public function: one keyword for each thing tha
         agreement=agreement,
         partner=partner,
         dataset=dataset,
-        layout=layout or Layout(),
+        layout=Layout() if layout is None else layout,
         snapshot=snapshot,
         series=None if series is None else SeriesPart(series, **said),
         output=Output(as_target_or_none("out", out), raw, force),

@@ -21,7 +21,7 @@ from accord.protocols.parts.batches import Changes, Known, Look
 from accord.protocols.parts.outcome import Outcome
 from accord.protocols.parts.own_side import OwnSide
 from accord.protocols.parts.shown import Shown
-from accord.protocols.parts.standing import Meeting
+from accord.protocols.parts.standing import BatchMeeting
 from accord.protocols.series import Entered, Entering, Series, enter
 from accord.secure.engine import Engine
 from accord.secure.ideal import IdealEngine
@@ -75,7 +75,7 @@ class SeriesSide:
         size = series.declared(self.side, entered.known.batches)
         drawn = self._release(size).draw(table, entropy) if noise is None else noise
         self.looks.append(entered.look(entered.arrived + drawn))
-        slots = entered.slots(self.looks, self.shown, entropy.stream("slots"))
+        slots = entered.slots(self.looks[-1], self.shown, entropy.stream("slots"))
         partner = series.announced(self.side.other, partner_batches)
         return OwnSide(self.side, entered.records, partner, slots, entropy.stream("run")), entered
 
@@ -125,7 +125,7 @@ def rehearse_run(
     """One run, the first of which is 0; both sides remember it."""
     wire, task = Wire(), sides[0].task
     old = sides[0].left, sides[1].left
-    meeting = Meeting((number, number), (number + 1, number + 1))
+    meeting = BatchMeeting((number, number), (number + 1, number + 1))
     made = [
         side.take_part(table, number + 1, entropy.stream(side.side.value), drawn)
         for side, table, drawn in zip(sides, tables, noise, strict=True)

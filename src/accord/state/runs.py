@@ -28,10 +28,10 @@ import os
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -44,19 +44,60 @@ from accord.protocols.parts.batches import Look, decode_looks
 from accord.protocols.parts.phases import Lap, Phases
 from accord.protocols.parts.shown import Shown, decode_shown, encode_shown
 from accord.protocols.parts.slots import Ints, Slots, read_counts
-from accord.protocols.parts.standing import Meeting
+from accord.protocols.parts.standing import BatchMeeting
 from accord.protocols.series import MOST_BATCHES
 from accord.side import Side
 from accord.spill import Scratch
 from accord.state.folder import State, write_private
 from accord.state.journal import BROKEN, TAG, FileJournal, scan, unreadable
+from accord.table.address import find_address
+from accord.table.layout import Layout
 from accord.table.pairs import PairTable
+from accord.table.sinks.targets import Target, as_target_or_none
+from accord.table.sources.opening import Place
 
 T = TypeVar("T")
 
 _VERSION = 1
 _SLOTS = b"accord slots 1\n"
 _MOST_WRONG = 3
+
+
+@dataclass(frozen=True)
+class StoredRequest:
+    """What a run was asked for besides agreement, partner, account and series, in words that mean the same in
+    any folder: what `resume` takes where nothing is named anew."""
+
+    data: str
+    """Where the table is; empty if Python had it."""
+    layout: str
+    """How it is laid out, as JSON."""
+    out: str
+    raw: bool
+    snapshot: str | None
+    listen: str
+    connect: str
+    workers: int | str | None
+    """Without the owner's word for a cluster, which is for one time."""
+    unchanged_only: bool = False
+    """Of a run of a series, with the next two: what its owner said of the table."""
+    mostly_new: bool = False
+    let_wait: bool = False
+
+    def source(self, run: str) -> Place:
+        """Where the data was."""
+        if not self.data:
+            raise UsageError(problem=f"The run {run} was not given a file. Name the data with `data=`.")
+        return find_address(self.data) or Path(self.data)
+
+    @property
+    def target(self) -> Target | None:
+        """Where the pairs were to go."""
+        # A file has its path from the root on, whatever stands in it.
+        return Path(self.out) if self.out.startswith("/") else as_target_or_none("out", self.out or None)
+
+    def read_layout(self) -> Layout:
+        return Layout.from_json(self.layout)
 
 
 @dataclass(frozen=True)
@@ -74,8 +115,7 @@ class Manifest:
     table: str
     """The digest of the own table, in hex."""
     began: str
-    request: dict[str, Any] = field(default_factory=dict)
-    """The rest of what it was asked for, as whoever began it keeps that (run/request.py)."""
+    request: StoredRequest
     done: bool = False
     resumes: int = 0
     """How often the two sides met again to go on."""
@@ -122,9 +162,9 @@ class Manifest:
         return bool(self.series) and named == (fold_name(series), fold_name(dataset))
 
     @property
-    def meeting(self) -> Meeting:
+    def meeting(self) -> BatchMeeting:
         """Which batches met in it."""
-        return Meeting(self.seen, self.total)
+        return BatchMeeting(self.seen, self.total)
 
 
 class RunFolder:
@@ -393,12 +433,15 @@ def decode_manifest(content: bytes) -> Manifest:
         if not isinstance(found, dict) or found.pop("version", None) != _VERSION:
             raise ValueError("not a manifest of this version")
         manifest = _as_manifest().validate_json(json.dumps(found), strict=True)
+        manifest.request.read_layout()
     except (ValidationError, RecursionError):
         raise ValueError("not a manifest") from None
     sizes = manifest.records, manifest.partner_records, manifest.series_run, manifest.look
     possible = all(0 <= size < 1 << 63 for size in sizes)
     possible &= all(0 <= batches <= MOST_BATCHES for batches in (*manifest.seen, *manifest.total))
-    if set(found) - set(asdict(manifest)) or manifest.side not in ("A", "B") or not possible:
+    known = asdict(manifest)
+    odd = set(found) - set(known) or set(found["request"]) - set(known["request"])
+    if odd or manifest.side not in ("A", "B") or not possible:
         raise ValueError("not a manifest")
     return manifest
 

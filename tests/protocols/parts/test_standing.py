@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.protocols.parts.standing import ALONE, Meeting, Standing
+from accord.protocols.parts.standing import ALONE, BatchMeeting, Standing
 from accord.side import Side
 
 SOME = st.tuples(st.integers(0, 3), st.integers(0, 3))
@@ -29,12 +29,12 @@ def test_over_all_runs_every_pair_of_batches_meets_once(
     first: tuple[int, int], more: tuple[int, int]
 ) -> None:
     total = first[0] + more[0], first[1] + more[1]
-    met = pairs(Meeting((0, 0), first).pairs()) + pairs(Meeting(first, total).pairs())
+    met = pairs(BatchMeeting((0, 0), first).pairs()) + pairs(BatchMeeting(first, total).pairs())
     assert sorted(met) == list(product(range(total[0]), range(total[1])))
 
 
 def test_the_sizes_of_what_is_new_are_declared_or_the_whole_table() -> None:
     assert ALONE.sizes(7) == (7,)
-    assert Standing(Meeting((1, 1), (2, 3)), new_sizes=(4, 4)).sizes(20) == (4, 4)
-    assert Meeting((1, 2), (3, 4)).of(Side.B) == (2, 4)
+    assert Standing(BatchMeeting((1, 1), (2, 3)), new_sizes=(4, 4)).sizes(20) == (4, 4)
+    assert BatchMeeting((1, 2), (3, 4)).of(Side.B) == (2, 4)
     assert ALONE.shown is None

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Meeting:
+class BatchMeeting:
     """The batches of both sides in one run: how many of each have met those of the other, and how many there
     are. Public."""
 
@@ -65,11 +65,11 @@ class Disclosures:
 class Standing:
     """What a run goes on from. Public, but for what is remembered."""
 
-    meeting: Meeting = Meeting()
+    meeting: BatchMeeting = BatchMeeting()
     partner_counts: Ints = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
     """Of the partner's batches that have met, batch after batch, without what is out of them."""
-    new_sizes: tuple[int, ...] = ()
-    """The declared sizes of the partner's other batches; none where its one batch is its whole table."""
+    new_sizes: tuple[int, ...] | None = None
+    """The declared sizes of the partner's other batches; None where its one batch is its whole table."""
     remembered: Disclosures | None = None
     """Nothing where no later run goes on from this one."""
 
@@ -80,7 +80,7 @@ class Standing:
 
     def sizes(self, announced: int) -> tuple[int, ...]:
         """How many records the partner has in each of its batches that have not met, of so many in all."""
-        return self.new_sizes or (announced,)
+        return (announced,) if self.new_sizes is None else self.new_sizes
 
 
 ALONE = Standing()
