@@ -411,11 +411,11 @@ def test_the_lower_bound_covers_the_truth() -> None:
 def test_the_same_seed_gives_the_same_audit_and_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
     case = cases(LAPLACE, "alone")
-    first = audit(case, trials=20, seed=1, watch=lambda done, total: told.append((done, total)))
-    assert told[0] == (1, 40)
-    assert told[-1] == (40, 40)
-    assert audit(case, trials=20, seed=1).findings[0].finding == first.findings[0].finding
-    assert audit(case, trials=20, seed=2).findings[0].finding != first.findings[0].finding
+    first = audit(case, trials=40, seed=1, watch=lambda done, total: told.append((done, total)))
+    assert told[0] == (1, 80)
+    assert told[-1] == (80, 80)
+    assert audit(case, trials=40, seed=1).findings[0].finding == first.findings[0].finding
+    assert audit(case, trials=40, seed=2).findings[0].finding != first.findings[0].finding
 
 
 @pytest.mark.parametrize("wrong", [{"trials": 39}, {"confidence": 1.0}, {"confidence": 0.2}])

@@ -185,4 +185,4 @@ def test_engines_of_different_names_or_settings_part_at_once() -> None:
     with pytest.raises(PeerError, match="were due"):
         run_pair(garbled.set_up(Side.A, Fixed("a")), plain.set_up(Side.B, Fixed("b")))
     with pytest.raises(PeerError, match="another version"):
-        run_pair(garbled.set_up(Side.A, Fixed("a")), hello(b"accord/garbled/1 k=4" + bytes(32)))
+        run_pair(garbled.set_up(Side.A, Fixed("a")), hello(b"accord/garbled/2 k=4" + bytes(32)))

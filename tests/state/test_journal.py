@@ -164,7 +164,7 @@ def test_a_run_with_a_torn_journal_goes_on_and_says_so(
 ) -> None:
     both, name, step = torn(tmp_path)
     told: list[Notice] = []
-    monkeypatch.setattr(faults, "reopen", lambda state, run: reopen(state, run, tell=told.append))
+    monkeypatch.setattr(faults, "reopen", lambda state, run, tell: reopen(state, run, tell=told.append))
     faults.require_done(faults.resume(both, name), both, EXPECTED["greedy"])
     assert [notice for notice in told if isinstance(notice, Mended)] == [Mended(name, step)]
 

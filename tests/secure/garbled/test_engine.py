@@ -91,7 +91,7 @@ def test_the_wire_is_the_one_that_was_agreed_on() -> None:
     over = Blocks.whole(20, 30)
     left, right = (ENGINE.evaluate(made[i], CIRCUIT, over, tables[i]) for i in range(2))
     run_pair(left, right, wire)
-    assert wire.digest == "a3eeab6de66df68ca072064da21dd70743c251dd3c5933cb7b67ac9f076643ff"
+    assert wire.digest == "bdf49e6cbefce3453eb0e30dac26d9dd12523c3d83b91098d7b367ebe507b72a"
 
 
 def test_delta_is_odd_so_that_the_labels_of_a_wire_have_two_colours(
