@@ -200,6 +200,7 @@ def test_a_server_that_ends_the_connection_in_the_middle(postgres: Server) -> No
     assert "ended the connection before the last row" in said
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_in_the_middle(postgres: Server) -> None:
     opened = open_table(many(postgres), ["id"], Layout())
     next(opened.batches)
