@@ -45,9 +45,11 @@ def spent() -> float:
 
 
 def slowness() -> float:
-    """How many times as long as on a quiet machine a processor takes at this moment, and at least once: by
-    the piece of work, or by how many want each processor, up to two. Loops that live on the cache, as kernels do,
-    suffer more from the others than that piece does."""
+    """How many times as long as on a quiet machine a processor takes at this moment, and at least once.
+
+    By the piece of work, or by how many want each processor, up to two: loops that live on the cache, as
+    kernels do, suffer more from the others than that piece does.
+    """
     taken = []
     for _ in range(9):
         began, kept = time.process_time(), {}
